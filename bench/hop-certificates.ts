@@ -1,5 +1,9 @@
 /** The certificates of servers that call each other: one authority for servers, one for who speaks for users. */
-import { createAuthority, issue, type KeyedCertificate } from "../src/serving/http/node/certificate-authority.ts";
+import {
+  createAuthority,
+  issueCertificate,
+  type KeyedCertificate,
+} from "../src/serving/http/node/certificate-authority.ts";
 
 export interface HopCertificates {
   readonly servingCaPem: string;
@@ -17,8 +21,8 @@ export function createHopCertificates(nowMs: number): HopCertificates {
   const hosts = [SERVER_NAME, "localhost", "127.0.0.1"];
   return {
     servingCaPem: servingCa.certPem,
-    serving: issue({ ca: servingCa, commonName: "apiserver", hosts, usage: "serverAuth", nowMs }),
+    serving: issueCertificate({ ca: servingCa, commonName: "apiserver", hosts, usage: "serverAuth", nowMs }),
     clientCaPem: clientCa.certPem,
-    client: issue({ ca: clientCa, commonName: "front-proxy-client", usage: "clientAuth", nowMs }),
+    client: issueCertificate({ ca: clientCa, commonName: "front-proxy-client", usage: "clientAuth", nowMs }),
   };
 }

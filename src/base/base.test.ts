@@ -4,6 +4,17 @@ import { assert } from "./assert.ts";
 import { sleep, type Clock } from "./clock.ts";
 import { MetricsRegistry } from "./metrics.ts";
 import { randomInteger, randomUuid, type Random } from "./random.ts";
+import { someOf } from "./some-of.ts";
+
+describe("someOf", () => {
+  test.each([
+    [[], ""],
+    [["a", "b"], "a, b"],
+    [["a", "b", "c", "d"], "a, b and 2 more"],
+  ])("names at most two of %j", (names, text) => {
+    expect(someOf(names, 2)).toBe(text);
+  });
+});
 
 describe("the metrics registry", () => {
   test("renders families by name, with help, type and labels", () => {

@@ -9,15 +9,15 @@ export interface RetryPolicy {
   readonly waitForServerMs?: number | undefined;
 }
 
-export type RequestKind = Pick<FailedAttempt, "method" | "isWatch" | "isBodyReplayable">;
+export type AttemptedRequest = Pick<FailedAttempt, "method" | "isWatch" | "isBodyReplayable">;
 
 export class Attempts {
   readonly #policy: RetryPolicy;
-  readonly #kind: RequestKind;
+  readonly #kind: AttemptedRequest;
   #reached = 0;
   #refusedSince: number | undefined;
 
-  constructor(policy: RetryPolicy, kind: RequestKind) {
+  constructor(policy: RetryPolicy, kind: AttemptedRequest) {
     this.#policy = policy;
     this.#kind = kind;
   }

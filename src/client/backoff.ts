@@ -1,7 +1,7 @@
 /** Waits that grow with every failure and start anew after a quiet time. */
 import { sleep, type Clock } from "../base/clock.ts";
 import type { Random } from "../base/random.ts";
-import { BACKOFF_MS_MAX, BACKOFF_MS_MIN, BACKOFF_RESET_MS } from "./limits.ts";
+import { BACKOFF_MS_MAX, BACKOFF_MS_MIN, BACKOFF_RESET_MS } from "./client-limits.ts";
 
 export class Backoff {
   readonly #clock: Clock;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ERROR_BYTES_MAX } from "./limits.ts";
+import { ERROR_BYTES_MAX } from "./client-limits.ts";
 import { World } from "../tools/simulator/world.ts";
 import { createClient, type Client, type ClientOptions } from "./client.ts";
 import {

@@ -3,7 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Random } from "../base/random.ts";
 import { Informer, type InformerSettings } from "./informer.ts";
 import type { KubernetesObject, ResourceType } from "./objects.ts";
-import { Requester, type Answer, type RequestSpec } from "./requester.ts";
+import { Requester, type TextResponse, type RequestSpec } from "./requester.ts";
 import { ResourceClient } from "./resource-client.ts";
 import { readinessHeaders, Readiness, waitForServerMs, type Ready, type ReadinessOptions } from "./readiness.ts";
 import type { Transport } from "./transport.ts";
@@ -32,7 +32,7 @@ export interface Client {
     settings?: InformerSettings<T>,
   ): Informer<T>;
   /** Any path, with the same retries and errors. */
-  request(spec: RequestSpec): Promise<Answer>;
+  request(spec: RequestSpec): Promise<TextResponse>;
   /** What the latest answer said. Undefined before the first one, and without `ifReadyHeader`: nobody was asked. */
   readonly ready?: Ready | undefined;
 }

@@ -1,5 +1,5 @@
 /** One handler's notifications: told in order, one at a time, each awaited. */
-import { HANDLER_BACKLOG } from "./limits.ts";
+import { HANDLER_BACKLOG } from "./client-limits.ts";
 
 export interface InformerHandler<T> {
   onAdd?(object: T, about: { readonly isInInitialList: boolean }): void | Promise<void>;

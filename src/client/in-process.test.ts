@@ -7,7 +7,7 @@ import {
   type StreamSink,
 } from "../serving/http/message.ts";
 import { callInProcess, createInProcessTransport } from "./in-process.ts";
-import { IN_PROCESS_BUFFER_BYTES } from "./limits.ts";
+import { IN_PROCESS_BUFFER_BYTES } from "./client-limits.ts";
 import { collect } from "./testing/scripted-transport.ts";
 import { readBody, type ClientResponse } from "./transport.ts";
 

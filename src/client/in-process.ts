@@ -4,13 +4,13 @@ import {
   type ApiRequest,
   type ApiResponse,
   type ConnectionInfo,
-  type Frame,
+  type StreamFrame,
   type ResponseHeaders,
   type StreamSink,
 } from "../serving/http/message.ts";
 import { discardAnswer } from "../serving/http/closed-sink.ts";
 import { bufferedBody } from "../serving/http/request-body.ts";
-import { IN_PROCESS_BUFFER_BYTES } from "./limits.ts";
+import { IN_PROCESS_BUFFER_BYTES } from "./client-limits.ts";
 import { abortedError, isFailure, TransportError, type ClientRequest, type Transport } from "./transport.ts";
 
 type Handle = (request: ApiRequest) => Promise<ApiResponse>;
@@ -152,7 +152,7 @@ class ReaderSink implements StreamSink {
   #wake: () => void = () => {};
   ending: "complete" | "cut" | "aborted" | undefined;
 
-  write(frame: Frame): boolean {
+  write(frame: StreamFrame): boolean {
     if (this.ending !== undefined) return false;
     this.#chunks.push(frame.bytes);
     this.#bytes += frame.bytes.length;

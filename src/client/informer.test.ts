@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { HANDLER_BACKLOG } from "./limits.ts";
+import { HANDLER_BACKLOG } from "./client-limits.ts";
 import { recorder, RunningInformer } from "./testing/running-informer.ts";
 import {
   added,

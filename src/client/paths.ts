@@ -1,13 +1,13 @@
 /** Where a resource is, and how options become a query. */
 import type { ResourceType } from "./objects.ts";
 
-export interface Place {
+export interface ResourcePath {
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
   readonly subresource?: string | undefined;
 }
 
-export function resourcePath(type: ResourceType, place: Place): string {
+export function resourcePath(type: ResourceType, place: ResourcePath): string {
   const { group, version, resource, namespaced } = type;
   const segments = group === "" ? ["api", version] : ["apis", group, version];
   if (namespaced && hasText(place.namespace)) segments.push("namespaces", place.namespace);

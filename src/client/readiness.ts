@@ -1,5 +1,5 @@
 /** What a client says about itself with every request, and what servers say about themselves in return. */
-import { WAIT_FOR_SERVER_MS } from "./limits.ts";
+import { WAIT_FOR_SERVER_MS } from "./client-limits.ts";
 
 export interface ReadinessOptions {
   /**

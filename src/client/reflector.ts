@@ -12,7 +12,7 @@ import { randomInteger, type Random } from "../base/random.ts";
 import { StatusError } from "../meta/status-error.ts";
 import { Backoff } from "./backoff.ts";
 import { Deadline } from "./deadline.ts";
-import { STREAMING_LIST_SILENCE_MS, WATCH_GRACE_MS, WATCH_SECONDS_MIN, WATCH_SHORT_MS } from "./limits.ts";
+import { STREAMING_LIST_SILENCE_MS, WATCH_GRACE_MS, WATCH_SECONDS_MIN, WATCH_SHORT_MS } from "./client-limits.ts";
 import { isInitialEventsEnd, keyText, type KubernetesObject, type SelectOptions, type WatchEvent } from "./objects.ts";
 import type { ResourceClient } from "./resource-client.ts";
 import { isExpired, isVersionTooLarge } from "./status.ts";

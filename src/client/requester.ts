@@ -2,7 +2,7 @@
 import { sleep, type Clock } from "../base/clock.ts";
 import type { StatusError } from "../meta/status-error.ts";
 import { Deadline } from "./deadline.ts";
-import { ANSWER_BYTES_MAX, ERROR_BYTES_MAX } from "./limits.ts";
+import { ANSWER_BYTES_MAX, ERROR_BYTES_MAX } from "./client-limits.ts";
 import { Attempts } from "./attempts.ts";
 import { retryAfterSeconds, type FailedAttempt } from "./retry.ts";
 import { answerError } from "./status.ts";
@@ -41,7 +41,7 @@ export interface RequestSpec {
   readonly timeoutMs?: number | undefined;
 }
 
-export interface Answer {
+export interface TextResponse {
   readonly status: number;
   readonly headers: ClientResponse["headers"];
   readonly text: string;
@@ -55,7 +55,7 @@ export class Requester {
   }
 
   /** The whole answer, when its status is 2xx. */
-  async read(spec: RequestSpec): Promise<Answer> {
+  async read(spec: RequestSpec): Promise<TextResponse> {
     using deadline = new Deadline(this.#options.clock, spec.signal);
     const timeoutMs = spec.timeoutMs ?? this.#options.timeoutMs;
     if (timeoutMs !== undefined) deadline.set(timeoutMs);

@@ -1,6 +1,6 @@
 /** The verbs of one resource. Failures are StatusErrors when a server answered, TransportErrors when none did. */
 import { isJsonObject, type JsonObject } from "../meta/json.ts";
-import { PAGE_ITEMS } from "./limits.ts";
+import { PAGE_ITEMS } from "./client-limits.ts";
 import type {
   ApplyOptions,
   DeleteCollectionOptions,
@@ -18,7 +18,7 @@ import type {
   WatchOptions,
   WriteOptions,
 } from "./objects.ts";
-import { queryText, resourcePath, type Place, type QueryValues } from "./paths.ts";
+import { queryText, resourcePath, type ResourcePath, type QueryValues } from "./paths.ts";
 import type { Requester, RequestSpec } from "./requester.ts";
 import { isExpired } from "./status.ts";
 import { TransportError } from "./transport.ts";
@@ -139,11 +139,11 @@ export class ResourceClient<T extends KubernetesObject = KubernetesObject> {
     yield* decodeWatch<T>(response.body);
   }
 
-  async #object(method: string, place: Place, how: How): Promise<T> {
+  async #object(method: string, place: ResourcePath, how: How): Promise<T> {
     return (await this.#json(method, place, how)) as KubernetesObject as T;
   }
 
-  async #json(method: string, place: Place, { query = {}, options, ...rest }: How): Promise<JsonObject> {
+  async #json(method: string, place: ResourcePath, { query = {}, options, ...rest }: How): Promise<JsonObject> {
     const target = resourcePath(this.type, place) + queryText(query);
     const { text } = await this.#requester.read({
       method,
@@ -161,7 +161,8 @@ interface How extends Pick<RequestSpec, "body" | "contentType"> {
   readonly options: RequestOptions;
 }
 
-function parseObject(text: string): JsonObject {
+/** Throws a `TransportError` for what is not a JSON object. */
+export function parseObject(text: string): JsonObject {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
@@ -182,7 +183,7 @@ function toList<T extends KubernetesObject>(list: JsonObject): KubernetesList<T>
   return { ...list, metadata: isJsonObject(list["metadata"]) ? list["metadata"] : {}, items: filled };
 }
 
-function keyOf(object: KubernetesObject): Place {
+function keyOf(object: KubernetesObject): ResourcePath {
   return { namespace: object.metadata?.namespace, name: object.metadata?.name ?? "" };
 }
 

@@ -7,7 +7,7 @@ import {
   REFUSED_CONNECTION_WAIT_MS,
   RETRIES_MAX,
   RETRY_AFTER_SECONDS_MAX,
-} from "./limits.ts";
+} from "./client-limits.ts";
 import type { TransportFailure } from "./transport.ts";
 
 export interface FailedAttempt {

@@ -1,6 +1,6 @@
 /** The events of a watch, from the bytes of its stream: one JSON object per line. */
 import { isJsonObject, type JsonObject } from "../meta/json.ts";
-import { EVENT_BYTES_MAX } from "./limits.ts";
+import { EVENT_BYTES_MAX } from "./client-limits.ts";
 import type { WatchEvent } from "./objects.ts";
 import { statusError } from "./status.ts";
 import { concatBytes, TransportError } from "./transport.ts";

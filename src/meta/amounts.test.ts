@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { added, amountOf, isSameAmounts, plus, roundedUpToUnit, subtracted } from "./amounts.ts";
+import { added, parseAmount, isSameAmounts, plus, roundedUpToUnit, subtracted } from "./amounts.ts";
 
 test.each([
   ["1", "500m", "1500m"],
@@ -12,18 +12,18 @@ test.each([
   ["100", "1Ki", "1124"],
   ["1e3", "1e3", "2e3"],
 ])("%s + %s = %s, written as the first part that is something", (left, right, sum) => {
-  expect(plus(amountOf(left), amountOf(right)).text).toBe(sum);
+  expect(plus(parseAmount(left), parseAmount(right)).text).toBe(sum);
 });
 
 test("nothing is less than nothing, and what is only taken away is nothing", () => {
   const left = new Map([
-    ["cpu", amountOf("1")],
-    ["memory", amountOf("2Gi")],
+    ["cpu", parseAmount("1")],
+    ["memory", parseAmount("2Gi")],
   ]);
   const right = new Map([
-    ["cpu", amountOf("3")],
-    ["memory", amountOf("1Gi")],
-    ["pods", amountOf("1")],
+    ["cpu", parseAmount("3")],
+    ["memory", parseAmount("1Gi")],
+    ["pods", parseAmount("1")],
   ]);
   expect([...subtracted(left, right)].map(([name, { text }]) => [name, text])).toEqual([
     ["cpu", "0"],
@@ -33,11 +33,11 @@ test("nothing is less than nothing, and what is only taken away is nothing", () 
 });
 
 test("bytes are whole", () => {
-  expect([roundedUpToUnit(amountOf("1500m")).text, roundedUpToUnit(amountOf("2Gi")).text]).toEqual(["2", "2Gi"]);
+  expect([roundedUpToUnit(parseAmount("1500m")).text, roundedUpToUnit(parseAmount("2Gi")).text]).toEqual(["2", "2Gi"]);
 });
 
 test("amounts are the same whatever they are written like", () => {
-  const one = new Map([["memory", amountOf("1Gi")]]);
-  expect(isSameAmounts(one, new Map([["memory", amountOf("1024Mi")]]))).toBe(true);
+  const one = new Map([["memory", parseAmount("1Gi")]]);
+  expect(isSameAmounts(one, new Map([["memory", parseAmount("1024Mi")]]))).toBe(true);
   expect(isSameAmounts(one, added(one, one))).toBe(false);
 });

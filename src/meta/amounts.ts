@@ -20,11 +20,11 @@ export interface Amount {
 /** By name of the resource. */
 export type Amounts = ReadonlyMap<string, Amount>;
 
-export const NOTHING: Amounts = new Map();
-export const ZERO: Amount = { nanos: 0n, format: "decimal", text: "0" };
-export const ONE: Amount = { nanos: 1_000_000_000n, format: "decimal", text: "1" };
+export const NO_AMOUNTS: Amounts = new Map();
+export const ZERO_AMOUNT: Amount = { nanos: 0n, format: "decimal", text: "0" };
+export const ONE_AMOUNT: Amount = { nanos: 1_000_000_000n, format: "decimal", text: "1" };
 
-export function amountOf(value: unknown): Amount {
+export function parseAmount(value: unknown): Amount {
   const text = canonicalQuantity(String(value ?? "0"));
   return { nanos: nanosOf(text), format: formatOf(text), text };
 }
@@ -34,7 +34,7 @@ export function wholeAmount(count: number): Amount {
 }
 
 export function amountsAt(parent: JsonObject, key: string): Map<string, Amount> {
-  return new Map(Object.entries(objectAt(parent, key)).map(([name, value]) => [name, amountOf(value)]));
+  return new Map(Object.entries(objectAt(parent, key)).map(([name, value]) => [name, parseAmount(value)]));
 }
 
 export function amountsObject(amounts: Amounts): JsonObject {
@@ -96,9 +96,9 @@ export function subtracted(left: Amounts, right: Amounts): Map<string, Amount> {
   for (const [name, one] of left) {
     const other = right.get(name);
     const difference = other === undefined ? one : minus(one, other);
-    rest.set(name, difference.nanos > 0n ? difference : ZERO);
+    rest.set(name, difference.nanos > 0n ? difference : ZERO_AMOUNT);
   }
-  for (const name of right.keys()) if (!rest.has(name)) rest.set(name, ZERO);
+  for (const name of right.keys()) if (!rest.has(name)) rest.set(name, ZERO_AMOUNT);
   return rest;
 }
 

@@ -16,7 +16,7 @@ import {
   type TcpProxy,
 } from "../serving/http/node/upstream/egress.ts";
 import type { EgressConnection, EgressTlsFiles } from "../serving/http/node/upstream/egress-config.ts";
-import { createOutbound } from "../serving/http/node/outbound/create-outbound.ts";
+import { createOutbound } from "../serving/http/node/upstream/create-outbound.ts";
 import { createUpstream } from "../serving/http/node/upstream/create-upstream.ts";
 import type { Outbound } from "../serving/http/outbound.ts";
 import type { Upstream } from "../serving/http/upstream.ts";

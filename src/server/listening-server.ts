@@ -1,6 +1,6 @@
 /** A server behind a port, and its end in order (see shutdown.ts). */
 import { fixedValue, type Reloading } from "../access/auth/reloading/reloading.ts";
-import { followTls, listenTls, type ServingCertificate } from "../access/auth/reloading/serving-tls.ts";
+import { followTls, listenTls, type ServingKeyPair } from "../access/auth/reloading/serving-tls.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Env } from "./env.ts";
 import { buildServer, type Server } from "./build-server.ts";
@@ -16,7 +16,7 @@ export interface ListenConfig {
   readonly cert: string;
   readonly key: string;
   /** As it may be replaced while the server runs. Default: `cert` and `key`, for ever. */
-  readonly certificate?: Reloading<ServingCertificate> | undefined;
+  readonly certificate?: Reloading<ServingKeyPair> | undefined;
   /** Requests still open when the server must go have this long. Default: as long as any request may take. */
   readonly drainMs?: number;
   /** Stands before the whole chain. */

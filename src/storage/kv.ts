@@ -169,3 +169,8 @@ export function prefixEnd(prefix: string): string {
   const last = prefix.charCodeAt(prefix.length - 1);
   return prefix.slice(0, -1) + String.fromCharCode(last + 1);
 }
+
+/** The first key that can follow: the key with a zero byte. */
+export function keyAfter(key: string): string {
+  return `${key}\0`;
+}

@@ -6,7 +6,7 @@ import type { Kv } from "./kv.ts";
 import { createObjectStore, type ObjectStore } from "./object-store.ts";
 import { holdKv, type HeldKv } from "./testing/held-kv.ts";
 import { WatchCache } from "./watch-cache/cache.ts";
-import { CATCH_UP_MS, FUTURE_VERSION_WAIT_MS } from "./watch-cache/limits.ts";
+import { CATCH_UP_MS, FUTURE_VERSION_WAIT_MS } from "./watch-cache/cache-limits.ts";
 
 const KEY = "/registry/pods/a/x";
 const RANGE = { start: "/registry/pods/", end: "/registry/pods0" };

@@ -7,7 +7,7 @@ import type { CommitResult, Guard, KeyValue, Kv, LeaseId } from "./kv.ts";
 import { StorageError } from "./kv.ts";
 import type { WatchCache } from "./watch-cache/cache.ts";
 import type { Entry } from "./watch-cache/entry.ts";
-import { FUTURE_VERSION_WAIT_MS } from "./watch-cache/limits.ts";
+import { FUTURE_VERSION_WAIT_MS } from "./watch-cache/cache-limits.ts";
 
 /** How old an answer may be. */
 export type Freshness =

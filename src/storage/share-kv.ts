@@ -10,7 +10,8 @@ import type {
   WatchSink,
   Watching,
 } from "./kv.ts";
-import { closedError } from "./kv-memory/errors.ts";
+import { AcceptedCalls } from "./accepted-calls.ts";
+import { closedError } from "./kv-errors.ts";
 
 export interface SharedKv {
   /** A handle of its own: closing it ends its watches and leaves the store, its data and its leases. */
@@ -29,8 +30,7 @@ interface HandleWatch {
 
 class KvHandle implements Kv {
   readonly #kv: Kv;
-  /** Calls that were accepted and have not been answered; closing waits for them. */
-  readonly #calls = new Set<Promise<unknown>>();
+  readonly #calls = new AcceptedCalls();
   readonly #watches = new Set<HandleWatch>();
   #closing: Promise<void> | undefined;
 
@@ -39,15 +39,15 @@ class KvHandle implements Kv {
   }
 
   range(request: RangeRequest): Promise<RangeResult> {
-    return this.#accept(() => this.#kv.range(request));
+    return this.#calls.run(() => this.#kv.range(request));
   }
 
   commit(change: Change): Promise<CommitResult> {
-    return this.#accept(() => this.#kv.commit(change));
+    return this.#calls.run(() => this.#kv.commit(change));
   }
 
   watch(request: WatchRequest, sink: WatchSink): Watching {
-    if (this.#closing !== undefined) {
+    if (this.#calls.isClosed) {
       let isOpen = true;
       queueMicrotask(() => isOpen && sink.closed(closedError()));
       return { close: () => void (isOpen = false) };
@@ -69,23 +69,23 @@ class KvHandle implements Kv {
   }
 
   currentRevision(): Promise<number> {
-    return this.#accept(() => this.#kv.currentRevision());
+    return this.#calls.run(() => this.#kv.currentRevision());
   }
 
   compact(revision: number): Promise<void> {
-    return this.#accept(() => this.#kv.compact(revision));
+    return this.#calls.run(() => this.#kv.compact(revision));
   }
 
   leaseGrant(ttlSeconds: number): Promise<LeaseId> {
-    return this.#accept(() => this.#kv.leaseGrant(ttlSeconds));
+    return this.#calls.run(() => this.#kv.leaseGrant(ttlSeconds));
   }
 
   leaseKeepAlive(lease: LeaseId): Promise<void> {
-    return this.#accept(() => this.#kv.leaseKeepAlive(lease));
+    return this.#calls.run(() => this.#kv.leaseKeepAlive(lease));
   }
 
   leaseRevoke(lease: LeaseId): Promise<void> {
-    return this.#accept(() => this.#kv.leaseRevoke(lease));
+    return this.#calls.run(() => this.#kv.leaseRevoke(lease));
   }
 
   close(): Promise<void> {
@@ -94,20 +94,11 @@ class KvHandle implements Kv {
   }
 
   async #close(): Promise<void> {
-    await Promise.allSettled(this.#calls);
+    await this.#calls.close();
     for (const watch of this.#watches) {
       this.#unwatch(watch);
       watch.sink.closed(closedError());
     }
-  }
-
-  #accept<T>(call: () => Promise<T>): Promise<T> {
-    if (this.#closing !== undefined) return Promise.reject(closedError());
-    const promise = call();
-    this.#calls.add(promise);
-    const forget = (): void => void this.#calls.delete(promise);
-    promise.then(forget, forget);
-    return promise;
   }
 
   #unwatch(watch: HandleWatch): void {

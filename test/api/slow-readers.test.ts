@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Frame, StreamSink } from "../../src/serving/http/message.ts";
+import type { StreamFrame, StreamSink } from "../../src/serving/http/message.ts";
 import { EMPTY_BODY } from "../../src/serving/http/request-body.ts";
 import { openWatches } from "./own-records.ts";
 import { CONFIG_MAPS, configMap, startServer, type Json, type TestServer } from "./start.ts";
@@ -11,7 +11,7 @@ class SlowReader implements StreamSink {
   #drained: () => void = () => {};
   #closed: () => void = () => {};
 
-  write(frame: Frame): boolean {
+  write(frame: StreamFrame): boolean {
     this.events.push(JSON.parse(frame.bytes.toString("utf8")));
     return false;
   }

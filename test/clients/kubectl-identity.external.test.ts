@@ -4,7 +4,11 @@ import { request as httpsRequest } from "node:https";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createAuthority, issue, type KeyedCertificate } from "../../src/serving/http/node/certificate-authority.ts";
+import {
+  createAuthority,
+  issueCertificate,
+  type KeyedCertificate,
+} from "../../src/serving/http/node/certificate-authority.ts";
 import type { Json } from "../smoke/client.ts";
 import { startEvenkeel, temporaryDirectory, type Evenkeel } from "../smoke/start-evenkeel.ts";
 import { KubectlSession } from "./kubectl-session.ts";
@@ -31,7 +35,7 @@ describe.skipIf(path === undefined)("kubectl", { timeout: 60_000 }, () => {
   const clientCaFile = join(directory, "client-ca.crt");
   const nowMs = Date.now();
   const ca = createAuthority({ commonName: "client-ca", nowMs });
-  const jane = issue({ ca, commonName: "jane", organizations: ["devs"], usage: "clientAuth", nowMs });
+  const jane = issueCertificate({ ca, commonName: "jane", organizations: ["devs"], usage: "clientAuth", nowMs });
   let server: Evenkeel;
   let admin: KubectlSession;
 
@@ -207,7 +211,13 @@ describe.skipIf(path === undefined)("kubectl", { timeout: 60_000 }, () => {
 
   test("with a certificate of the new CA is let in once the file of the CA has been replaced, and with the old no more", async () => {
     const next = createAuthority({ commonName: "next-ca", nowMs });
-    const anna = issue({ ca: next, commonName: "anna", organizations: ["devs"], usage: "clientAuth", nowMs });
+    const anna = issueCertificate({
+      ca: next,
+      commonName: "anna",
+      organizations: ["devs"],
+      usage: "clientAuth",
+      nowMs,
+    });
     const [before, after] = [as("jane", { certificate: jane }), as("anna", { certificate: anna })];
     expect(await after.fails("get", "configmaps")).toBe(UNAUTHORIZED);
     writeFileSync(clientCaFile, next.certPem);

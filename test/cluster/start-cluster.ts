@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { Agent } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createAuthority, issue } from "../../src/serving/http/node/certificate-authority.ts";
+import { createAuthority, issueCertificate } from "../../src/serving/http/node/certificate-authority.ts";
 import { startEtcd, type EtcdProcess } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
 import { ensureBuilt, EVENKEEL } from "../smoke/built.ts";
 import { ask, type Target } from "../smoke/client.ts";
@@ -98,8 +98,8 @@ function writeCredentials(directory: string, hosts: readonly string[]): { ca: st
   const ca = createAuthority({ commonName: "cluster-ca", nowMs });
   const frontProxyCa = createAuthority({ commonName: "front-proxy-ca", nowMs });
   const names = ["kubernetes.default.svc", "localhost", "127.0.0.1", ...hosts];
-  const serving = issue({ ca, commonName: "kube-apiserver", hosts: names, usage: "serverAuth", nowMs });
-  const client = issue({ ca: frontProxyCa, commonName: "front-proxy-client", usage: "clientAuth", nowMs });
+  const serving = issueCertificate({ ca, commonName: "kube-apiserver", hosts: names, usage: "serverAuth", nowMs });
+  const client = issueCertificate({ ca: frontProxyCa, commonName: "front-proxy-client", usage: "clientAuth", nowMs });
   const common = {
     "--tls-cert-file": file("serving.crt", serving.certPem + ca.certPem),
     "--tls-private-key-file": file("serving.key", serving.keyPem),

@@ -6,7 +6,7 @@ import {
   RETRIES_MAX,
   RETRY_AFTER_SECONDS_MAX,
   WAIT_FOR_SERVER_MS,
-} from "../../src/client/limits.ts";
+} from "../../src/client/client-limits.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 /** However wide its tables are. */

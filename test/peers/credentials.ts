@@ -2,7 +2,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createAuthority, issue, type KeyedCertificate } from "../../src/serving/http/node/certificate-authority.ts";
+import {
+  createAuthority,
+  issueCertificate,
+  type KeyedCertificate,
+} from "../../src/serving/http/node/certificate-authority.ts";
 
 export interface Credentials {
   /** Signed what servers present. */
@@ -25,10 +29,10 @@ export function createCredentials(): Credentials {
   const hosts = ["127.0.0.1", "localhost", "kubernetes.default.svc"];
   return {
     servingCa: serving.certPem,
-    serving: issue({ ca: serving, commonName: "kube-apiserver", hosts, usage: "serverAuth", nowMs }),
+    serving: issueCertificate({ ca: serving, commonName: "kube-apiserver", hosts, usage: "serverAuth", nowMs }),
     proxyCa: proxy.certPem,
-    proxy: issue({ ca: proxy, commonName: PROXY_NAME, usage: "clientAuth", nowMs }),
-    strange: issue({ ca: strange, commonName: PROXY_NAME, hosts, usage: "serverAuth", nowMs }),
+    proxy: issueCertificate({ ca: proxy, commonName: PROXY_NAME, usage: "clientAuth", nowMs }),
+    strange: issueCertificate({ ca: strange, commonName: PROXY_NAME, hosts, usage: "serverAuth", nowMs }),
   };
 }
 

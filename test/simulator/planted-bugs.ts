@@ -1,12 +1,12 @@
 /** Bugs of the kind each checker is there to find, put into an otherwise sound cluster. */
 import { bytesBody, type ApiResponse } from "../../src/serving/http/message.ts";
+import { LOOP_GUARDS } from "../../src/serving/http/proxy-headers.ts";
 import { jsonResponse } from "../../src/serving/http/respond.ts";
 import type { UpstreamRequest } from "../../src/serving/http/upstream.ts";
 import type { Plant } from "../../src/tools/simulator/cluster.ts";
 import { headerOf } from "../../src/tools/simulator/network.ts";
 import type { Handle } from "../../src/tools/simulator/server.ts";
 
-const GUARDS: readonly string[] = ["x-kubernetes-apiserver-rerouted", "x-kubernetes-peer-proxied"];
 const PORT = 6443;
 
 /** What a peer answered is passed off as unknown. */
@@ -92,7 +92,7 @@ function ipOf(number: number): string {
 }
 
 function withoutGuards(headers: readonly string[]): string[] {
-  const isKept = (index: number): boolean => !GUARDS.includes(headers[index - (index % 2)]!.toLowerCase());
+  const isKept = (index: number): boolean => !LOOP_GUARDS.includes(headers[index - (index % 2)]!.toLowerCase());
   return headers.filter((_, index) => isKept(index));
 }
 

@@ -3,9 +3,9 @@ import { headerValue, type ApiResponse } from "../../serving/http/message.ts";
 import { isJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { Status, StatusError } from "../../meta/status-error.ts";
 import type { ResponseStatus } from "./event.ts";
-import { readObject, textOf, type ReadBody, type ReadObject } from "./objects.ts";
+import { readAuditObject, textOf, type ReadBody, type ReadObject } from "./objects.ts";
 
-export interface Answer {
+export interface AuditedResponse {
   readonly status: ResponseStatus;
   readonly object: ReadObject | undefined;
 }
@@ -29,7 +29,7 @@ const OBJECT_TYPES: ReadonlySet<string> = new Set([
   PROTOBUF,
 ]);
 
-export function answerOf(response: ApiResponse, options: AnswerOptions): Answer {
+export function auditedResponse(response: ApiResponse, options: AnswerOptions): AuditedResponse {
   const { status: code, body } = response;
   const mediaType = mediaTypeOf(headerValue(response.headers, "content-type"));
   if (body.kind !== "bytes" || !OBJECT_TYPES.has(mediaType)) return { status: { code }, object: undefined };
@@ -39,7 +39,7 @@ export function answerOf(response: ApiResponse, options: AnswerOptions): Answer 
     return { status: { code }, object: undefined };
   const bytes = body.chunks.length === 1 ? body.chunks[0]! : Buffer.concat(body.chunks);
   const { read, omitManagedFields } = options;
-  const object = readObject(bytes, { mediaType, read, omitManagedFields });
+  const object = readAuditObject(bytes, { mediaType, read, omitManagedFields });
   if (object.kind !== "json") return { status: { code }, object };
   // Neither is an object: what /version and OpenAPI say.
   if (!isJsonObject(object.value) || stringAt(object.value, "kind") === "")
@@ -55,20 +55,20 @@ function beginsAsStatus([first]: readonly Buffer[]): boolean {
 }
 
 /** What the client is told. */
-export function refusalOf(error: StatusError): Answer {
+export function refusalOf(error: StatusError): AuditedResponse {
   const status = error.toStatus();
   return { status: { ...boundedStatus(status), code: error.code }, object: textOf(status, false) };
 }
 
 /** As kubernetes endpoints/filters/audit.go. */
-export function panicOf(thrown: unknown): Answer {
+export function panicOf(thrown: unknown): AuditedResponse {
   const said = thrown instanceof Error ? thrown.message : String(thrown);
   const message = `APIServer panic'd: ${said}`;
   return { status: { status: "Failure", message, reason: "InternalError", code: 500 }, object: undefined };
 }
 
 /** As kubernetes: nobody knows what the answer would have been. */
-export const CLOSED_EARLY: Answer = {
+export const CLOSED_EARLY: AuditedResponse = {
   status: { status: "Success", message: "Connection closed early", code: 200 },
   object: undefined,
 };

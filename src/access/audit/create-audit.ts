@@ -3,7 +3,7 @@
  * `record` directly behind it: what is refused before anybody could know who asks is not audited, as in kube-apiserver.
  */
 import type { Duplex } from "node:stream";
-import type { AccessAttributes, Decision } from "../auth/authorize.ts";
+import type { AccessAttributes, AuthorizationDecision } from "../auth/authorize.ts";
 import type { User, WithUser } from "../auth/user.ts";
 import type { Clock } from "../../base/clock.ts";
 import { randomUuid, type Random } from "../../base/random.ts";
@@ -18,14 +18,14 @@ import {
 } from "../../serving/http/message.ts";
 import { textResponse } from "../../serving/http/respond.ts";
 import { StatusError } from "../../meta/status-error.ts";
-import { answerOf, CLOSED_EARLY, mediaTypeOf, panicOf, refusalOf, type Answer } from "./answers.ts";
+import { auditedResponse, CLOSED_EARLY, mediaTypeOf, panicOf, refusalOf, type AuditedResponse } from "./answers.ts";
 import type { AuditBackend } from "./backend.ts";
 import { CapturedBody } from "./captured-body.ts";
 import { IdOnlyTrail } from "./id-only-trail.ts";
 import type { AuditMetrics } from "./metrics.ts";
 import { createMicroClock } from "./micro-clock.ts";
 import type { ReadBody } from "./objects.ts";
-import { policyEvaluator, type EvaluatePolicy, type Policy, type Stage } from "./policy.ts";
+import { policyEvaluator, type EvaluatePolicy, type AuditPolicy, type AuditStage } from "./policy.ts";
 import { proxiedBy } from "./proxied-by.ts";
 import { requestAuditId } from "./audit-id.ts";
 import { RequestTrail } from "./request-trail.ts";
@@ -33,7 +33,7 @@ import type { AuditTrail } from "../../serving/http/audit-trail.ts";
 
 export interface AuditOptions {
   /** Without both, requests have an ID, and that is all. */
-  readonly policy?: Policy | undefined;
+  readonly policy?: AuditPolicy | undefined;
   readonly backend?: AuditBackend | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -59,7 +59,7 @@ export interface Audited {
 }
 
 /** For the filter of authorization. As kubernetes endpoints/filters/authorization.go. */
-export function recordDecision({ audit }: Audited, decision: Decision): void {
+export function recordDecision({ audit }: Audited, decision: AuthorizationDecision): void {
   // To say why is work: it grows with how many a binding names, and nobody does it in vain.
   if (!(audit instanceof RequestTrail) || audit.level === "None") return;
   audit.annotate("authorization.k8s.io/decision", decision.allowed ? "allow" : "forbid");
@@ -177,14 +177,14 @@ class Recorder {
     }
   }
 
-  async #ended(running: Running, answer: Answer): Promise<void> {
+  async #ended(running: Running, answer: AuditedResponse): Promise<void> {
     await this.#started(running, answer);
     await this.#emit(running.trail, "ResponseComplete");
   }
 
   async #answered(running: Running, response: ApiResponse): Promise<ApiResponse> {
     const { trail, request } = running;
-    const answer = answerOf(response, {
+    const answer = auditedResponse(response, {
       wantsObject: trail.level === "RequestResponse",
       omitManagedFields: trail.omitManagedFields,
       verb: request.info.verb,
@@ -201,12 +201,12 @@ class Recorder {
     return response;
   }
 
-  async #started(running: Running, answer: Answer): Promise<void> {
+  async #started(running: Running, answer: AuditedResponse): Promise<void> {
     this.#tell(running, answer);
     if (running.isLong) await this.#emit(running.trail, "ResponseStarted");
   }
 
-  #tell({ trail, request, body }: Running, { status, object }: Answer): void {
+  #tell({ trail, request, body }: Running, { status, object }: AuditedResponse): void {
     if (!trail.hasRequestObject && body.bytes !== undefined) {
       const mediaType = mediaTypeOf(headerValue(request.headers, "content-type"));
       trail.requestBytes(body.bytes, { method: request.method, mediaType, read: this.#parts.readBody });
@@ -221,7 +221,7 @@ class Recorder {
     trail.receive({ user, request, asked, decision });
   }
 
-  #emit(trail: RequestTrail, stage: Stage): boolean | Promise<boolean> {
+  #emit(trail: RequestTrail, stage: AuditStage): boolean | Promise<boolean> {
     const event = trail.eventAt(stage, stage === "RequestReceived" ? undefined : this.#parts.now());
     if (event === undefined) return true;
     this.#parts.metrics.events.inc();

@@ -2,8 +2,8 @@
 import type { User } from "../auth/user.ts";
 import { goQuote } from "../../meta/go-quote.ts";
 import type { Status } from "../../meta/status-error.ts";
-import type { Level, Stage } from "./policy.ts";
 import { escapeJsonForHtml } from "../../meta/go-json.ts";
+import type { AuditLevel, AuditStage } from "./policy.ts";
 
 export interface ObjectReference {
   readonly resource: string;
@@ -21,9 +21,9 @@ export type ResponseStatus = Partial<Pick<Status, "status" | "message" | "reason
 };
 
 export interface AuditEvent {
-  readonly level: Level;
+  readonly level: AuditLevel;
   readonly auditID: string;
-  readonly stage: Stage;
+  readonly stage: AuditStage;
   readonly requestURI: string;
   readonly verb: string;
   readonly user: User | undefined;

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { compactJson, OBJECT_BYTES_MAX, readObject, type ReadBody } from "./objects.ts";
+import { compactJson, OBJECT_BYTES_MAX, readAuditObject, type ReadBody } from "./objects.ts";
 
 function read(
   text: string,
   options: { mediaType?: string; read?: ReadBody; omitManagedFields?: boolean } = {},
 ): unknown {
   const { mediaType = "application/json", read: reader, omitManagedFields = false } = options;
-  const object = readObject(Buffer.from(text), { mediaType, read: reader, omitManagedFields });
+  const object = readAuditObject(Buffer.from(text), { mediaType, read: reader, omitManagedFields });
   return object.kind === "json" ? object.text : object;
 }
 

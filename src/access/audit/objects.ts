@@ -20,7 +20,7 @@ export interface ReadOptions {
   readonly omitManagedFields: boolean;
 }
 
-export function readObject(bytes: Buffer, { mediaType, read, omitManagedFields }: ReadOptions): ReadObject {
+export function readAuditObject(bytes: Buffer, { mediaType, read, omitManagedFields }: ReadOptions): ReadObject {
   if (bytes.length > OBJECT_BYTES_MAX) return { kind: "omitted", why: `${bytes.length} bytes` };
   const sent = parseJson(bytes);
   if (sent !== undefined) return omitManagedFields ? withoutManagedFields(sent) : sent;

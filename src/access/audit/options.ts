@@ -3,7 +3,7 @@ import type { Retention } from "./backup-files.ts";
 import type { BatchOptions } from "./batches.ts";
 import type { LogOptions } from "./log-backend.ts";
 import { parsePolicy } from "./parse-policy.ts";
-import type { Policy } from "./policy.ts";
+import type { AuditPolicy } from "./policy.ts";
 
 /** As the flags say it; defaults are the flags' as well. */
 export interface AuditGiven {
@@ -44,7 +44,7 @@ export interface AuditLogConfig extends LogOptions {
 }
 
 export interface AuditConfig {
-  readonly policy: Policy | undefined;
+  readonly policy: AuditPolicy | undefined;
   readonly log: AuditLogConfig | undefined;
   /** For the operator, at the start. */
   readonly warnings: readonly string[];
@@ -68,7 +68,7 @@ export function resolveAudit(given: AuditGiven): AuditConfig {
   return { policy, log, warnings };
 }
 
-function policyOf({ policy: given }: AuditGiven): { policy: Policy | undefined; warnings: string[] } {
+function policyOf({ policy: given }: AuditGiven): { policy: AuditPolicy | undefined; warnings: string[] } {
   if (given === undefined) return { policy: undefined, warnings: [] };
   try {
     const { policy, warnings } = parsePolicy(given.value);

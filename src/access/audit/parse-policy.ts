@@ -1,13 +1,22 @@
 /** An audit policy as its file says it becomes one that can be used, or one sentence about what is wrong with it. */
+import { aggregateText } from "../../meta/aggregate-text.ts";
 import { invalidValue, required, unsupportedValue } from "../../meta/field-errors.ts";
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../meta/names.ts";
 import type { FieldError } from "../../meta/status-error.ts";
-import { LEVELS, STAGES, type GroupResources, type Level, type Policy, type PolicyRule, type Stage } from "./policy.ts";
+import {
+  LEVELS,
+  STAGES,
+  type GroupResources,
+  type AuditLevel,
+  type AuditPolicy,
+  type AuditRule,
+  type AuditStage,
+} from "./policy.ts";
 
 /** A policy that nobody can use. The message is one sentence for the operator. */
-export class PolicyError extends Error {
-  override readonly name = "PolicyError";
+export class AuditPolicyError extends Error {
+  override readonly name = "AuditPolicyError";
 }
 
 /** Far more than anybody writes by hand; every request may meet every rule. */
@@ -19,19 +28,19 @@ const ERRORS_MAX = 100;
 const API_VERSION = "audit.k8s.io/v1";
 
 /** `warnings` are what the policy says that means nothing. */
-export function parsePolicy(value: unknown): { readonly policy: Policy; readonly warnings: readonly string[] } {
-  if (!isJsonObject(value)) throw new PolicyError("the audit policy is not an object");
+export function parsePolicy(value: unknown): { readonly policy: AuditPolicy; readonly warnings: readonly string[] } {
+  if (!isJsonObject(value)) throw new AuditPolicyError("the audit policy is not an object");
   const { apiVersion, kind = "Policy" } = value;
   if (apiVersion === undefined || apiVersion === "")
-    throw new PolicyError("unknown group version field audit.k8s.io/__internal, Kind=Policy in policy");
+    throw new AuditPolicyError("unknown group version field audit.k8s.io/__internal, Kind=Policy in policy");
   if (apiVersion !== API_VERSION || kind !== "Policy")
-    throw new PolicyError(
+    throw new AuditPolicyError(
       `failed decoding: no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`,
     );
   const reader = new Reader();
-  const policy: Policy = {
+  const policy: AuditPolicy = {
     rules: reader.objects(value, "rules", "rules").map((rule, index) => ruleOf(reader, rule, `rules[${index}]`)),
-    omitStages: reader.strings(value, "omitStages", "omitStages") as Stage[],
+    omitStages: reader.strings(value, "omitStages", "omitStages") as AuditStage[],
     omitManagedFields: reader.boolean(value, "omitManagedFields", "omitManagedFields") ?? false,
   };
   reader.known(value, ["apiVersion", "kind", "metadata", "rules", "omitStages", "omitManagedFields"], "");
@@ -44,11 +53,11 @@ const RULE_FIELDS: readonly string[] = [
   ...["omitStages", "omitManagedFields"],
 ];
 
-function ruleOf(reader: Reader, rule: JsonObject, path: string): PolicyRule {
+function ruleOf(reader: Reader, rule: JsonObject, path: string): AuditRule {
   const strings = (name: string): string[] => reader.strings(rule, name, `${path}.${name}`);
   reader.known(rule, RULE_FIELDS, `${path}.`);
   return {
-    level: reader.string(rule, "level", `${path}.level`) as Level,
+    level: reader.string(rule, "level", `${path}.level`) as AuditLevel,
     users: strings("users"),
     userGroups: strings("userGroups"),
     verbs: strings("verbs"),
@@ -63,7 +72,7 @@ function ruleOf(reader: Reader, rule: JsonObject, path: string): PolicyRule {
     }),
     namespaces: strings("namespaces"),
     nonResourceURLs: strings("nonResourceURLs"),
-    omitStages: strings("omitStages") as Stage[],
+    omitStages: strings("omitStages") as AuditStage[],
     omitManagedFields: reader.boolean(rule, "omitManagedFields", `${path}.omitManagedFields`),
   };
 }
@@ -75,25 +84,26 @@ class Reader {
 
   string(parent: JsonObject, name: string, path: string): string {
     const value = parent[name] ?? "";
-    if (typeof value !== "string") throw new PolicyError(`${path} must be a string`);
+    if (typeof value !== "string") throw new AuditPolicyError(`${path} must be a string`);
     return value;
   }
 
   boolean(parent: JsonObject, name: string, path: string): boolean | undefined {
     const value = parent[name] ?? undefined;
-    if (value !== undefined && typeof value !== "boolean") throw new PolicyError(`${path} must be true or false`);
+    if (value !== undefined && typeof value !== "boolean") throw new AuditPolicyError(`${path} must be true or false`);
     return value;
   }
 
   strings(parent: JsonObject, name: string, path: string): string[] {
     const value = this.#list(parent, name, path);
-    if (!value.every((item) => typeof item === "string")) throw new PolicyError(`${path} must be a list of strings`);
+    if (!value.every((item) => typeof item === "string"))
+      throw new AuditPolicyError(`${path} must be a list of strings`);
     return value;
   }
 
   objects(parent: JsonObject, name: string, path: string): JsonObject[] {
     const value = this.#list(parent, name, path);
-    if (!value.every(isJsonObject)) throw new PolicyError(`${path} must be a list of objects`);
+    if (!value.every(isJsonObject)) throw new AuditPolicyError(`${path} must be a list of objects`);
     return value;
   }
 
@@ -106,31 +116,32 @@ class Reader {
 
   #list(parent: JsonObject, name: string, path: string): unknown[] {
     const value = parent[name] ?? [];
-    if (!Array.isArray(value)) throw new PolicyError(`${path} must be a list`);
+    if (!Array.isArray(value)) throw new AuditPolicyError(`${path} must be a list`);
     this.#entries += value.length;
-    if (this.#entries > ENTRIES_MAX) throw new PolicyError(`the audit policy has more than ${ENTRIES_MAX} entries`);
+    if (this.#entries > ENTRIES_MAX)
+      throw new AuditPolicyError(`the audit policy has more than ${ENTRIES_MAX} entries`);
     return value;
   }
 }
 
-function check(policy: Policy): void {
+function check(policy: AuditPolicy): void {
   const errors: FieldError[] = [];
   for (const error of policyErrors(policy)) {
     errors.push(error);
     if (errors.length === ERRORS_MAX) break;
   }
   const texts = errors.map(({ field, message }) => `${field}: ${message}`);
-  if (texts.length > 0) throw new PolicyError(texts.length === 1 ? texts[0]! : `[${texts.join(", ")}]`);
-  if (policy.rules.length === 0) throw new PolicyError("loaded illegal policy with 0 rules");
-  if (policy.rules.length > RULES_MAX) throw new PolicyError(`the audit policy has more than ${RULES_MAX} rules`);
+  if (texts.length > 0) throw new AuditPolicyError(aggregateText(texts));
+  if (policy.rules.length === 0) throw new AuditPolicyError("loaded illegal policy with 0 rules");
+  if (policy.rules.length > RULES_MAX) throw new AuditPolicyError(`the audit policy has more than ${RULES_MAX} rules`);
 }
 
-function* policyErrors(policy: Policy): Generator<FieldError, void, undefined> {
+function* policyErrors(policy: AuditPolicy): Generator<FieldError, void, undefined> {
   yield* stageErrors(policy.omitStages, "omitStages");
   for (const [index, rule] of policy.rules.entries()) yield* ruleErrors(rule, `rules[${index}]`);
 }
 
-function* ruleErrors(rule: PolicyRule, path: string): Generator<FieldError, void, undefined> {
+function* ruleErrors(rule: AuditRule, path: string): Generator<FieldError, void, undefined> {
   const level: string = rule.level;
   if (level === "") yield required(`${path}.level`);
   else if (!(LEVELS as readonly string[]).includes(level)) yield unsupportedValue(`${path}.level`, level, LEVELS);

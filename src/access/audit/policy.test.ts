@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { infoRequest } from "../../serving/http/testing/requests.ts";
-import { parsePolicy, PolicyError } from "./parse-policy.ts";
+import { parsePolicy, AuditPolicyError } from "./parse-policy.ts";
 import { policyEvaluator, type AuditDecision } from "./policy.ts";
 
 const ALICE = { name: "alice", uid: "", groups: ["devs", "system:authenticated"], extra: {} };
@@ -116,7 +116,7 @@ describe("a policy that cannot be used is refused in kube-apiserver's words", ()
     ],
     [{ kind: "Policy" }, "unknown group version field audit.k8s.io/__internal, Kind=Policy in policy"],
   ])("%j", (value, message) => {
-    expect(() => parsePolicy(value)).toThrow(new PolicyError(message));
+    expect(() => parsePolicy(value)).toThrow(new AuditPolicyError(message));
   });
 
   test.each<[value: unknown, message: RegExp]>([

@@ -4,10 +4,10 @@ import type { User } from "../auth/user.ts";
 
 /** From the least to the most. */
 export const LEVELS = ["None", "Metadata", "Request", "RequestResponse"] as const;
-export type Level = (typeof LEVELS)[number];
+export type AuditLevel = (typeof LEVELS)[number];
 
 export const STAGES = ["RequestReceived", "ResponseStarted", "ResponseComplete", "Panic"] as const;
-export type Stage = (typeof STAGES)[number];
+export type AuditStage = (typeof STAGES)[number];
 
 export interface GroupResources {
   /** Empty: the core group. "*": all. */
@@ -16,39 +16,39 @@ export interface GroupResources {
   readonly resourceNames: readonly string[];
 }
 
-export interface PolicyRule {
-  readonly level: Level;
+export interface AuditRule {
+  readonly level: AuditLevel;
   readonly users: readonly string[];
   readonly userGroups: readonly string[];
   readonly verbs: readonly string[];
   readonly resources: readonly GroupResources[];
   readonly namespaces: readonly string[];
   readonly nonResourceURLs: readonly string[];
-  readonly omitStages: readonly Stage[];
+  readonly omitStages: readonly AuditStage[];
   /** Undefined: as the policy says. */
   readonly omitManagedFields: boolean | undefined;
 }
 
-export interface Policy {
-  readonly rules: readonly PolicyRule[];
-  readonly omitStages: readonly Stage[];
+export interface AuditPolicy {
+  readonly rules: readonly AuditRule[];
+  readonly omitStages: readonly AuditStage[];
   readonly omitManagedFields: boolean;
 }
 
 export interface AuditDecision {
-  readonly level: Level;
-  readonly omitStages: ReadonlySet<Stage>;
+  readonly level: AuditLevel;
+  readonly omitStages: ReadonlySet<AuditStage>;
   readonly omitManagedFields: boolean;
 }
 
-export function isAtLeast(level: Level, wanted: Level): boolean {
+export function isAtLeast(level: AuditLevel, wanted: AuditLevel): boolean {
   return LEVELS.indexOf(level) >= LEVELS.indexOf(wanted);
 }
 
 export type EvaluatePolicy = (user: User | undefined, asked: AccessAttributes) => AuditDecision;
 
 /** Without a user only rules fit that name no users and no groups. */
-export function policyEvaluator(policy: Policy): EvaluatePolicy {
+export function policyEvaluator(policy: AuditPolicy): EvaluatePolicy {
   const { omitStages, omitManagedFields } = policy;
   const unmatched: AuditDecision = { level: "None", omitStages: new Set(omitStages), omitManagedFields };
   const rules = policy.rules.map((rule) => ({
@@ -62,7 +62,7 @@ export function policyEvaluator(policy: Policy): EvaluatePolicy {
   return (user, asked) => rules.find(({ rule }) => isMatch(rule, user, asked))?.decision ?? unmatched;
 }
 
-function isMatch(rule: PolicyRule, user: User | undefined, asked: AccessAttributes): boolean {
+function isMatch(rule: AuditRule, user: User | undefined, asked: AccessAttributes): boolean {
   const { users, userGroups, verbs, namespaces, resources, nonResourceURLs } = rule;
   if (users.length > 0 && (user === undefined || !users.includes(user.name))) return false;
   if (userGroups.length > 0 && !(user?.groups.some((group) => userGroups.includes(group)) ?? false)) return false;
@@ -72,14 +72,14 @@ function isMatch(rule: PolicyRule, user: User | undefined, asked: AccessAttribut
   return !asked.isResourceRequest && nonResourceURLs.some((url) => isPathMatch(url, asked.path));
 }
 
-function isResourceMatch({ namespaces, resources }: PolicyRule, asked: AccessAttributes): boolean {
+function isResourceMatch({ namespaces, resources }: AuditRule, asked: AccessAttributes): boolean {
   if (!asked.isResourceRequest) return false;
-  if (namespaces.length > 0 && !namespaces.includes(namespaceOf(asked))) return false;
+  if (namespaces.length > 0 && !namespaces.includes(auditedNamespace(asked))) return false;
   return resources.length === 0 || resources.some((one) => isGroupMatch(one, asked));
 }
 
 /** As kubernetes: a namespace is said to lie in itself. */
-export function namespaceOf({ resource, namespace, name }: AccessAttributes): string {
+export function auditedNamespace({ resource, namespace, name }: AccessAttributes): string {
   return resource === "namespaces" && namespace === "" ? name : namespace;
 }
 

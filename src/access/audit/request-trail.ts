@@ -4,8 +4,8 @@ import type { User } from "../auth/user.ts";
 import { headerValue, type ApiRequest } from "../../serving/http/message.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { AuditEvent, ObjectReference, ResponseStatus } from "./event.ts";
-import { readObject, textOf, type ReadBody, type ReadObject } from "./objects.ts";
-import { isAtLeast, namespaceOf, type AuditDecision, type Level, type Stage } from "./policy.ts";
+import { readAuditObject, textOf, type ReadBody, type ReadObject } from "./objects.ts";
+import { isAtLeast, auditedNamespace, type AuditDecision, type AuditLevel, type AuditStage } from "./policy.ts";
 import { sourceIps } from "./source-ips.ts";
 import type { AuditTrail } from "../../serving/http/audit-trail.ts";
 
@@ -48,7 +48,7 @@ export class RequestTrail implements AuditTrail {
   }
 
   /** Undefined until the policy was asked. */
-  get level(): Level | undefined {
+  get level(): AuditLevel | undefined {
     return this.#decision?.level;
   }
 
@@ -105,7 +105,7 @@ export class RequestTrail implements AuditTrail {
     if (bytes.length === 0 || (!isWanted && !namesObject)) return;
     this.#hasRequestObject = true;
     // As kubernetes: a patch stays as it is.
-    const sent = readObject(bytes, { mediaType, read, omitManagedFields: omitManagedFields && !isPatch });
+    const sent = readAuditObject(bytes, { mediaType, read, omitManagedFields: omitManagedFields && !isPatch });
     if (sent.kind === "json" && namesObject && isJsonObject(sent.value)) this.#referTo(sent.value);
     if (isWanted) this.#requestObject = this.#kept(sent, REQUEST_OBJECT_ANNOTATION);
   }
@@ -121,7 +121,7 @@ export class RequestTrail implements AuditTrail {
   }
 
   /** Undefined for a stage that the policy leaves out. Without a time: when the request came. */
-  eventAt(stage: Stage, stageMs = this.#receivedMs): AuditEvent | undefined {
+  eventAt(stage: AuditStage, stageMs = this.#receivedMs): AuditEvent | undefined {
     if (this.#received === undefined || this.#decision!.omitStages.has(stage)) return undefined;
     return {
       ...this.#received,
@@ -178,7 +178,7 @@ export interface SentBody {
 function referenceOf(asked: AccessAttributes): ObjectReference {
   const { resource, name, group, version, subresource } = asked;
   return {
-    ...{ resource, namespace: namespaceOf(asked), name, uid: "" },
+    ...{ resource, namespace: auditedNamespace(asked), name, uid: "" },
     ...{ apiGroup: group, apiVersion: version, resourceVersion: "", subresource },
   };
 }

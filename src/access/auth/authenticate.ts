@@ -1,11 +1,7 @@
 import type { Filter } from "../../serving/http/chain.ts";
 import type { WithInfo } from "../../serving/http/filters/request-info.ts";
-import {
-  LOOP_GUARDS,
-  NO_CLAIMS,
-  PROXIED_BY_HEADER,
-  type IdentityClaims,
-} from "../../serving/http/filters/strip-identity.ts";
+import { NO_CLAIMS, type IdentityClaims } from "../../serving/http/filters/strip-identity.ts";
+import { LOOP_GUARDS, PROXIED_BY_HEADER } from "../../serving/http/proxy-headers.ts";
 import { StatusError } from "../../meta/status-error.ts";
 import { ANONYMOUS, withAuthenticatedGroup, type User, type WithUser } from "./user.ts";
 

@@ -1,6 +1,6 @@
 /** The authorization modes in their order, and the roles and bindings that RBAC follows in the store. */
 import type { Authorization, RulesOf } from "./authorization.ts";
-import type { Decision } from "./authorize.ts";
+import type { AuthorizationDecision } from "./authorize.ts";
 import { withPrivilegedGroups } from "./rbac/privileged-groups.ts";
 import { createRbac, type RuleResolver } from "./rbac/rbac.ts";
 import { whenReset, type ObjectTable } from "../../meta/object-table.ts";
@@ -50,8 +50,8 @@ export function createAuthorization(
   };
 }
 
-const ALLOWED: Decision = { allowed: true, reason: "" };
-const DENIED: Decision = { allowed: false, reason: "Everything is forbidden." };
+const ALLOWED: AuthorizationDecision = { allowed: true, reason: "" };
+const DENIED: AuthorizationDecision = { allowed: false, reason: "Everything is forbidden." };
 const EVERYTHING: RulesOf = {
   resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }],
   nonResourceRules: [{ verbs: ["*"], nonResourceURLs: ["*"] }],

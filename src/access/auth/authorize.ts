@@ -15,14 +15,14 @@ export type AccessAttributes = Pick<
   "isResourceRequest" | "verb" | "group" | "version" | "namespace" | "resource" | "subresource" | "name" | "path"
 >;
 
-export interface Decision {
+export interface AuthorizationDecision {
   readonly allowed: boolean;
   /** For the client. */
   readonly reason: string;
 }
 
 /** May this user do this? */
-export type Authorizer = (user: User, asked: AccessAttributes) => Decision;
+export type Authorizer = (user: User, asked: AccessAttributes) => AuthorizationDecision;
 
 /** Resolves when this server knows what the store held when it was called. */
 export type CatchUp = (signal: AbortSignal) => Promise<void>;
@@ -32,17 +32,17 @@ export type FreshAuthorizer = (
   user: User,
   asked: AccessAttributes,
   signal: AbortSignal,
-) => Decision | Promise<Decision>;
+) => AuthorizationDecision | Promise<AuthorizationDecision>;
 
 export interface AuthorizeOptions {
   /** Absent: what this server knows is all there is. */
   readonly catchUp?: CatchUp | undefined;
   /** For whoever keeps a record. */
-  readonly onDecision?: ((request: WithUser, decision: Decision) => void) | undefined;
+  readonly onDecision?: ((request: WithUser, decision: AuthorizationDecision) => void) | undefined;
 }
 
-const YES: Decision = { allowed: true, reason: "" };
-const NO: Decision = { allowed: false, reason: "" };
+const YES: AuthorizationDecision = { allowed: true, reason: "" };
+const NO: AuthorizationDecision = { allowed: false, reason: "" };
 
 export function authorize(authorizer: Authorizer, options: AuthorizeOptions = {}): PassingFilter<WithUser> {
   const decide = freshAuthorizer(authorizer, options.catchUp);
@@ -123,7 +123,7 @@ function selectedName(fieldSelector: string): string {
 const PUBLIC_PATHS: ReadonlySet<string> = new Set(["healthz", "livez", "readyz", "version"]);
 
 /** Whoever is known may do everything; strangers may ask for health and version. */
-export function allowAuthenticated(user: User, asked: AccessAttributes): Decision {
+export function allowAuthenticated(user: User, asked: AccessAttributes): AuthorizationDecision {
   if (user.groups.includes(AUTHENTICATED)) return YES;
   return asked.verb === "get" && !asked.isResourceRequest && PUBLIC_PATHS.has(asked.path.split("/")[1] ?? "")
     ? YES

@@ -1,5 +1,11 @@
 /** The `--requestheader-*` flags: who is a front proxy, and which headers it speaks in. */
 import type { StripIdentityOptions } from "../../serving/http/filters/strip-identity.ts";
+import {
+  REMOTE_EXTRA_PREFIX,
+  REMOTE_GROUP_HEADER,
+  REMOTE_UID_HEADER,
+  REMOTE_USER_HEADER,
+} from "../../serving/http/proxy-headers.ts";
 import { parseCertificates } from "./client-certificates.ts";
 
 export interface RequestHeaderFlags {
@@ -28,13 +34,13 @@ export interface RequestHeaderOptions {
 /** Undefined when there is no CA. Throws an Error with one clear sentence for flags that cannot be used. */
 export function requestHeaderOptions(flags: RequestHeaderFlags): RequestHeaderOptions | undefined {
   const allowedNames = checkedValues("requestheader-allowed-names", flags.allowedNames ?? []);
-  const usernameHeaders = headers("requestheader-username-headers", flags.usernameHeaders ?? ["X-Remote-User"]);
-  const uidHeaders = headers("requestheader-uid-headers", flags.uidHeaders ?? ["X-Remote-Uid"]);
-  const groupHeaders = headers("requestheader-group-headers", flags.groupHeaders ?? ["X-Remote-Group"]);
+  const usernameHeaders = headers("requestheader-username-headers", flags.usernameHeaders ?? [REMOTE_USER_HEADER]);
+  const uidHeaders = headers("requestheader-uid-headers", flags.uidHeaders ?? [REMOTE_UID_HEADER]);
+  const groupHeaders = headers("requestheader-group-headers", flags.groupHeaders ?? [REMOTE_GROUP_HEADER]);
   const extraHeadersPrefixes = prefixes("requestheader-extra-headers-prefix", flags.extraHeadersPrefix);
-  if (uidHeaders.length > 0 && !uidHeaders.includes("x-remote-uid"))
+  if (uidHeaders.length > 0 && !uidHeaders.includes(REMOTE_UID_HEADER.toLowerCase()))
     throw new Error(
-      "--requestheader-uid-headers is set without specifying the standard X-Remote-Uid header - API aggregation will not work",
+      `--requestheader-uid-headers is set without specifying the standard ${REMOTE_UID_HEADER} header - API aggregation will not work`,
     );
   const { clientCa, userCa } = flags;
   if (clientCa === undefined) return undefined;
@@ -78,7 +84,7 @@ function headers(flag: string, values: readonly string[]): string[] {
   return names;
 }
 
-function prefixes(flag: string, values: readonly string[] = ["X-Remote-Extra-"]): string[] {
+function prefixes(flag: string, values: readonly string[] = [REMOTE_EXTRA_PREFIX]): string[] {
   const starts = checkedNames(flag, values);
   for (const start of starts) {
     const needed = NEEDED_HEADERS.find((name) => name.startsWith(start));

@@ -12,7 +12,7 @@ import { tooManyRequests } from "../../meta/status-error.ts";
 import type { Flow } from "./classifier.ts";
 import { createFlowMetrics, type KindCounts, type RefusalReason } from "./flow-metrics.ts";
 import { FlowRegister, type NextTurn } from "./flow-register.ts";
-import type { Entrant, Place } from "./queue-set.ts";
+import type { Entrant, QueuePlace } from "./queue-set.ts";
 import { SlowBodies } from "./slow-bodies.ts";
 import { Turns } from "./turns.ts";
 import { estimatedSeats, type ObjectStats } from "./work-estimate.ts";
@@ -103,7 +103,7 @@ interface Seated {
   readonly flow: Flow;
   readonly request: WithUser;
   readonly entrant: Entrant;
-  readonly place: Place;
+  readonly place: QueuePlace;
 }
 
 /** Where a request sits while something is done for it. */
@@ -111,7 +111,7 @@ class Seat {
   readonly flow: Flow;
   readonly #control: Control;
   readonly #seated: Seated;
-  #place: Place | undefined;
+  #place: QueuePlace | undefined;
 
   constructor(control: Control, seated: Seated) {
     this.#control = control;
@@ -175,7 +175,7 @@ function kindOf({ verb }: RequestInfo): keyof KindCounts {
 }
 
 /** False when it takes too long, or nobody waits for the answer any more. */
-async function hasTurn(control: Control, request: WithUser, { level }: Flow, place: Place): Promise<boolean> {
+async function hasTurn(control: Control, request: WithUser, { level }: Flow, place: QueuePlace): Promise<boolean> {
   const { clock, waiting } = control;
   const kind = kindOf(request.info);
   waiting[kind]++;

@@ -15,7 +15,7 @@ import {
 import { LevelStates, type LevelState } from "./level-states.ts";
 import { objectMap } from "./object-map.ts";
 import { readPriorityLevel, type PriorityLevel } from "./priority-level.ts";
-import type { FlowCounts, Place } from "./queue-set.ts";
+import type { FlowCounts, QueuePlace } from "./queue-set.ts";
 
 /** Kept of each FlowSchema, twice at most. */
 const HANDS_MAX = 1_000;
@@ -37,7 +37,7 @@ export class FlowRegister {
   readonly #levels: LevelStates;
   readonly #seriesOf: SeriesOf;
   readonly #nextTurn: NextTurn | undefined;
-  #ended: { readonly level: LevelState; readonly place: Place }[] = [];
+  #ended: { readonly level: LevelState; readonly place: QueuePlace }[] = [];
   #flows: readonly Flow[] = [];
   #classifier = new Classifier([]);
   /** Since the last request something has changed. */
@@ -69,7 +69,7 @@ export class FlowRegister {
     return this.#classifier.classify(user, info);
   }
 
-  finish(level: LevelState, place: Place, nowMs: number): void {
+  finish(level: LevelState, place: QueuePlace, nowMs: number): void {
     if (this.#nextTurn === undefined || place.seats === 1) {
       level.queues.finish(place, nowMs);
       this.#finished(level, nowMs);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { QueueSet, type FlowCounts, type Place } from "./queue-set.ts";
+import { QueueSet, type FlowCounts, type QueuePlace } from "./queue-set.ts";
 
 const counts = (): FlowCounts => ({ executing: 0, executingSeats: 0, waiting: 0, waitingSeats: 0 });
 
@@ -10,7 +10,7 @@ class Level {
   readonly served: string[] = [];
   readonly counts = counts();
   readonly queues = new QueueSet(0);
-  readonly places = new Map<string, Place>();
+  readonly places = new Map<string, QueuePlace>();
 
   constructor(limit: number, queueLengthLimit = 100) {
     this.queues.configure({ isExempt: false, queuing: { queues: 8, handSize: 1, queueLengthLimit } });
@@ -155,7 +155,7 @@ describe("bounds", () => {
     const level = new Level(1);
     level.ask("a", 0);
     const urgent = { seats: 1, hand: [0], counts: level.counts, isUrgent: true };
-    const place = level.queues.start(urgent, 0) as Place;
+    const place = level.queues.start(urgent, 0) as QueuePlace;
     expect(place.state).toBe("executing");
     level.ask("b", 0);
     level.end("a", 1);

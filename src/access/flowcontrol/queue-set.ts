@@ -22,7 +22,7 @@ export interface Entrant {
   readonly isUrgent: boolean;
 }
 
-export interface Place extends Entrant {
+export interface QueuePlace extends Entrant {
   readonly queue: Queue | undefined;
   /** In virtual time. */
   readonly arrivalR: number;
@@ -32,12 +32,12 @@ export interface Place extends Entrant {
   onTurn: (() => void) | undefined;
 }
 
-export type Refusal = "concurrency-limit" | "queue-full";
+export type QueueRefusal = "concurrency-limit" | "queue-full";
 
 interface Queue {
   readonly index: number;
   /** Absent until somebody has waited. */
-  waiting: Set<Place> | undefined;
+  waiting: Set<QueuePlace> | undefined;
   waitingSeats: number;
   executing: number;
   executingSeats: number;
@@ -97,7 +97,7 @@ export class QueueSet {
     this.#dispatch(nowMs);
   }
 
-  start(entrant: Entrant, nowMs: number): Place | Refusal {
+  start(entrant: Entrant, nowMs: number): QueuePlace | QueueRefusal {
     this.#sync(nowMs);
     const queuing = entrant.isUrgent ? undefined : this.#queuing;
     if (queuing === undefined) {
@@ -121,7 +121,7 @@ export class QueueSet {
     return place;
   }
 
-  finish(place: Place, nowMs: number): void {
+  finish(place: QueuePlace, nowMs: number): void {
     this.#sync(nowMs);
     const { queue, seats, counts } = place;
     place.state = "over";
@@ -142,7 +142,7 @@ export class QueueSet {
   }
 
   /** Gives up waiting. */
-  leave(place: Place, nowMs: number): void {
+  leave(place: QueuePlace, nowMs: number): void {
     this.#sync(nowMs);
     this.#unqueue(place);
     place.state = "over";
@@ -195,19 +195,19 @@ export class QueueSet {
     return queue;
   }
 
-  #enter(entrant: Entrant, queue: Queue | undefined, nowMs: number): Place {
+  #enter(entrant: Entrant, queue: Queue | undefined, nowMs: number): QueuePlace {
     const place = this.#place(entrant, queue);
     if (queue !== undefined && isIdle(queue)) this.#activeQueues++;
     this.#seat(place, nowMs);
     return place;
   }
 
-  #place({ seats, hand, counts, isUrgent }: Entrant, queue: Queue | undefined): Place {
+  #place({ seats, hand, counts, isUrgent }: Entrant, queue: Queue | undefined): QueuePlace {
     const arrivalR = this.#currentR;
     return { seats, hand, counts, isUrgent, queue, arrivalR, state: "waiting", startedMs: 0, onTurn: undefined };
   }
 
-  #seat(place: Place, nowMs: number): void {
+  #seat(place: QueuePlace, nowMs: number): void {
     const { queue, seats, counts } = place;
     place.state = "executing";
     place.startedMs = nowMs;
@@ -223,7 +223,7 @@ export class QueueSet {
     this.demand.set(this.#seatsInUse + this.#waitingSeats, nowMs);
   }
 
-  #wait(entrant: Entrant, queue: Queue, nowMs: number): Place {
+  #wait(entrant: Entrant, queue: Queue, nowMs: number): QueuePlace {
     const place = this.#place(entrant, queue);
     const { seats, counts } = place;
     if (isIdle(queue)) this.#activeQueues++;
@@ -239,7 +239,7 @@ export class QueueSet {
     return place;
   }
 
-  #unqueue(place: Place): void {
+  #unqueue(place: QueuePlace): void {
     const { queue, seats, counts } = place;
     queue!.waiting!.delete(place);
     queue!.waitingSeats -= seats;
@@ -264,9 +264,9 @@ export class QueueSet {
   }
 
   /** The one that would end first in virtual time; of several the one whose queue follows the last served. */
-  #next(): Place {
+  #next(): QueuePlace {
     const queues = this.#queuing?.queues ?? 1;
-    let [best, earliest, distance]: [Place | undefined, number, number] = [undefined, Infinity, Infinity];
+    let [best, earliest, distance]: [QueuePlace | undefined, number, number] = [undefined, Infinity, Infinity];
     for (const queue of this.#queues.values()) {
       const oldest = oldestOf(queue);
       if (oldest === undefined) continue;
@@ -288,7 +288,7 @@ function isIdle({ executing, waiting }: Queue): boolean {
   return executing === 0 && (waiting === undefined || waiting.size === 0);
 }
 
-function oldestOf({ waiting }: Queue): Place | undefined {
+function oldestOf({ waiting }: Queue): QueuePlace | undefined {
   if (waiting === undefined || waiting.size === 0) return undefined;
   for (const place of waiting) return place;
   return undefined;

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { DroppedRequests } from "./dropped-requests.ts";
 import { infoRequest } from "../../serving/http/testing/requests.ts";
 import type { PriorityLevel } from "./priority-level.ts";
-import { currentLimits, fairProportion, seatLimits, type Claim } from "./seat-allocation.ts";
+import { currentLimits, fairProportion, seatLimits, type SeatClaim } from "./seat-allocation.ts";
 import { SeatDemand } from "./seat-demand.ts";
 import { estimatedSeats, seatsMaxOf } from "./work-estimate.ts";
 
@@ -30,7 +30,7 @@ describe("seats", () => {
     expect(seatLimits([level(0)], 600)[0]!.nominal).toBe(0);
   });
 
-  const claim = (nominal: number, lower: number, upper: number, asked: number): Claim => ({
+  const claim = (nominal: number, lower: number, upper: number, asked: number): SeatClaim => ({
     isExempt: false,
     limits: { nominal, lower, upper },
     demand: { highWatermark: asked, smoothed: asked },
@@ -47,9 +47,9 @@ describe("seats", () => {
   });
 
   test("what exempt requests take, others do without down to what they never lend", () => {
-    const exempt: Claim = { ...claim(0, 0, 100, 90), isExempt: true };
+    const exempt: SeatClaim = { ...claim(0, 0, 100, 90), isExempt: true };
     expect(currentLimits([exempt, claim(50, 20, 100, 50), claim(50, 20, 100, 50)])).toEqual([90, 20, 20]);
-    const some: Claim = { ...claim(0, 0, 100, 30), isExempt: true };
+    const some: SeatClaim = { ...claim(0, 0, 100, 30), isExempt: true };
     expect(currentLimits([some, claim(50, 20, 100, 50), claim(50, 20, 100, 50)])).toEqual([30, 35, 35]);
   });
 

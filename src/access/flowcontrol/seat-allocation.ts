@@ -22,14 +22,14 @@ export function seatLimits(levels: readonly PriorityLevel[], serverSeats: number
   });
 }
 
-export interface Claim {
+export interface SeatClaim {
   readonly isExempt: boolean;
   readonly limits: SeatLimits;
   readonly demand: Demand;
 }
 
 /** Seats of now: who asks for little lends, who asks for much borrows. */
-export function currentLimits(claims: readonly Claim[]): number[] {
+export function currentLimits(claims: readonly SeatClaim[]): number[] {
   const assured = claims.map(assuredSeats);
   const seats = claims.reduce((sum, { limits }) => sum + limits.nominal, 0);
   let [left, lowerSum, assuredSum] = [seats, 0, 0];
@@ -50,13 +50,13 @@ export function currentLimits(claims: readonly Claim[]): number[] {
 }
 
 /** What a level needs of its own seats, going by the last period; exempt ones take what they need. */
-function assuredSeats({ isExempt, limits: { nominal, lower }, demand: { highWatermark } }: Claim): number {
+function assuredSeats({ isExempt, limits: { nominal, lower }, demand: { highWatermark } }: SeatClaim): number {
   return Math.max(lower, isExempt ? highWatermark : Math.min(nominal, highWatermark));
 }
 
 const TARGET_MIN = 0.001;
 
-function fairLimits(claims: readonly Claim[], assured: readonly number[], seats: number): number[] {
+function fairLimits(claims: readonly SeatClaim[], assured: readonly number[], seats: number): number[] {
   const items = claims.map(({ isExempt, limits, demand }, index) => {
     const lower = assured[index]!;
     return isExempt

@@ -12,7 +12,7 @@ const OF_ONE_USER_MAX = 40;
 const OF_ALL_MAX = 200;
 
 /** Who waits for the body. */
-export interface BodyReader {
+export interface WaitingReader {
   readonly who: string;
   /** Gives the seat back. */
   leave(): void;
@@ -31,7 +31,7 @@ export class SlowBodies {
     this.#nextTurn = nextTurn;
   }
 
-  async read(body: RequestBody, limitBytes: number, reader: BodyReader): Promise<Buffer> {
+  async read(body: RequestBody, limitBytes: number, reader: WaitingReader): Promise<Buffer> {
     const { promise: refused, reject } = Promise.withResolvers<never>();
     let state: "arriving" | "slow" | "over" = "arriving";
     const judge = (): void => {

@@ -13,7 +13,7 @@ const BYTES_PER_SEAT = 100_000;
 /** What a list from memory holds at once, however long it is. */
 const LIST_BYTES_MAX = 1_000_000;
 
-export interface Estimated {
+export interface EstimatedRequest {
   readonly info: RequestInfo;
   readonly query: Query;
 }
@@ -21,7 +21,7 @@ export interface Estimated {
 /** Undefined statistics: of what is not stored here. */
 // DIFFERS: kube-apiserver also keeps the seats of a write for a while, depending on how many watch what was written.
 export function estimatedSeats(
-  { info, query }: Estimated,
+  { info, query }: EstimatedRequest,
   seatsMax: number,
   statsOf: (info: RequestInfo) => ObjectStats | undefined,
 ): number {

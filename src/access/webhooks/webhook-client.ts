@@ -4,7 +4,7 @@ import type { Clock } from "../../base/clock.ts";
 import { messageOf } from "../../base/within.ts";
 import type { WebhookAnswer } from "./webhook-answer.ts";
 import { askOutbound, serviceServerName, type Outbound, type OutboundQuestion } from "../../serving/http/outbound.ts";
-import { UpstreamError, type UpstreamAddress } from "../../serving/http/upstream.ts";
+import { authorityOf, UpstreamError, type UpstreamAddress } from "../../serving/http/upstream.ts";
 import { goQuote } from "../../meta/go-quote.ts";
 import { isJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
 
@@ -156,14 +156,13 @@ function caBundleOf(clientConfig: JsonObject): string | undefined {
 }
 
 /** In Go's words where they are known. */
-function asGo(thrown: unknown, { host, port }: UpstreamAddress): unknown {
+function asGo(thrown: unknown, address: UpstreamAddress): unknown {
   if (!(thrown instanceof UpstreamError)) return thrown;
   if (thrown.failure === "timeout") return new Error("context deadline exceeded", { cause: thrown });
   if (thrown.failure === "tls" && isOfUnknownAuthority(thrown.cause))
     return new Error(UNKNOWN_AUTHORITY, { cause: thrown });
   if (!thrown.isRefused) return thrown;
-  const authority = host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
-  return new Error(`dial tcp ${authority}: connect: connection refused`, { cause: thrown });
+  return new Error(`dial tcp ${authorityOf(address)}: connect: connection refused`, { cause: thrown });
 }
 
 const UNKNOWN_AUTHORITY = "tls: failed to verify certificate: x509: certificate signed by unknown authority";

@@ -1,5 +1,5 @@
 /** What all ways out of one config have in common. */
-import { Attempts, type RequestKind, type RetryPolicy } from "../attempts.ts";
+import { Attempts, type AttemptedRequest, type RetryPolicy } from "../attempts.ts";
 import type { AnswerHeaders, Readiness } from "../readiness.ts";
 import type { FailedAttempt } from "../retry.ts";
 
@@ -11,7 +11,7 @@ export interface Lane extends RetryPolicy {
 const HEALTH = /^\/(healthz|livez|readyz)(\/|$)/;
 
 /** The attempts at a request by its path and query; undefined when it is not to be asked again. */
-export function attemptsAt(target: string, kind: Omit<RequestKind, "isWatch">, lane: Lane): Attempts | undefined {
+export function attemptsAt(target: string, kind: Omit<AttemptedRequest, "isWatch">, lane: Lane): Attempts | undefined {
   if (HEALTH.test(new URL(target, "http://host").pathname)) return undefined;
   // Nobody in client-node opens a watch again whose opening failed, and nothing of it is lost by doing so.
   return new Attempts(lane, { ...kind, isWatch: false });

@@ -14,7 +14,7 @@ import type { ObjectStore } from "../../storage/object-store.ts";
 import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
 import type { NumberRange } from "./number-range.ts";
 
-export interface Owner {
+export interface ClaimOwner {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
@@ -35,9 +35,9 @@ export interface Taken {
 export interface ClaimPool {
   readonly range: NumberRange;
   /** Undefined when somebody else has it. Does not ask whether it is in the range. */
-  take(number: string, owner: Owner): Promise<Taken | undefined>;
+  take(number: string, owner: ClaimOwner): Promise<Taken | undefined>;
   /** Any free one; undefined when there is none. */
-  takeAny(owner: Owner): Promise<Taken | undefined>;
+  takeAny(owner: ClaimOwner): Promise<Taken | undefined>;
   /** What `takeAny` might take, without taking it. */
   suggest(): string | undefined;
   /** The claim on a number, no matter whose, as far as the cache knows. */
@@ -97,7 +97,7 @@ export function createClaimPool(options: ClaimPoolOptions): ClaimPool {
   };
 }
 
-export function isOwnedBy(claim: Claim, owner: Owner): boolean {
+export function isOwnedBy(claim: Claim, owner: ClaimOwner): boolean {
   return ownerUid(claim) === owner.uid;
 }
 
@@ -111,7 +111,11 @@ export function ownerUid({ entry }: Claim): string {
   return uid;
 }
 
-async function take({ store, prefix }: ClaimPoolOptions, number: string, owner: Owner): Promise<Taken | undefined> {
+async function take(
+  { store, prefix }: ClaimPoolOptions,
+  number: string,
+  owner: ClaimOwner,
+): Promise<Taken | undefined> {
   const value = encodeClaim(owner);
   let result = await store.create(prefix + number, value);
   let wasOwned = false;
@@ -141,6 +145,6 @@ function* candidates({ store, prefix, range, random, isReserved }: ClaimPoolOpti
   return undefined;
 }
 
-function encodeClaim({ namespace, name, uid }: Owner): Buffer {
+function encodeClaim({ namespace, name, uid }: ClaimOwner): Buffer {
   return Buffer.from(JSON.stringify({ kind: "Claim", apiVersion: "evenkeel/v1", metadata: { name, namespace, uid } }));
 }

@@ -9,7 +9,7 @@ import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
 import type { RegistryContext } from "../../serving/registry/context.ts";
 import { prepareForCreate } from "../../serving/registry/prepare.ts";
 import type { Allocators } from "./allocators.ts";
-import { ownerUid, type Claim, type ClaimPool, type Owner } from "./claims.ts";
+import { ownerUid, type Claim, type ClaimPool, type ClaimOwner } from "./claims.ts";
 import { parentOf } from "./ip-addresses.ts";
 import { canonicalIp } from "../../meta/ip-address.ts";
 import { ownerOf } from "./service-allocation.ts";
@@ -29,7 +29,7 @@ export interface RepairReport {
 }
 
 interface Holder {
-  readonly owner: Owner;
+  readonly owner: ClaimOwner;
   readonly holdings: Holdings;
 }
 

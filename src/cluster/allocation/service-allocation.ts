@@ -13,11 +13,11 @@ import type { Entry } from "../../storage/watch-cache/entry.ts";
 import type { AllocatesNumbers, AllocationSession } from "../../serving/registry/allocation.ts";
 import type { RegistryContext } from "../../serving/registry/context.ts";
 import type { Allocators } from "./allocators.ts";
-import type { Change } from "../../serving/registry/guaranteed-update.ts";
+import type { ObjectChange } from "../../serving/registry/guaranteed-update.ts";
 import { invalidValue } from "../../meta/field-errors.ts";
 import { prepareForCreate } from "../../serving/registry/prepare.ts";
 import type { ServedResource } from "../../serving/registry/resource.ts";
-import { isOwnedBy, type Claim, type ClaimPool, type Owner, type Taken } from "./claims.ts";
+import { isOwnedBy, type Claim, type ClaimPool, type ClaimOwner, type Taken } from "./claims.ts";
 import { isFor } from "./ip-addresses.ts";
 import { fillIpFamilies } from "./ip-families.ts";
 import { canonicalIp } from "../../meta/ip-address.ts";
@@ -72,7 +72,7 @@ class ServiceAllocation implements AllocationSession {
     claims: [],
     addresses: [],
   };
-  #owner: Owner = { namespace: "", name: "", uid: "" };
+  #owner: ClaimOwner = { namespace: "", name: "", uid: "" };
 
   constructor({ context, allocators, served, mode }: ServiceAllocationOptions) {
     this.#context = context;
@@ -109,7 +109,7 @@ class ServiceAllocation implements AllocationSession {
     return service;
   }
 
-  async apply(change: Change, existing: JsonObject): Promise<Change> {
+  async apply(change: ObjectChange, existing: JsonObject): Promise<ObjectChange> {
     if (change.kind === "store") return { ...change, object: await this.assign(change.object, existing) };
     await this.revert();
     this.#owner = ownerOf(existing);
@@ -332,7 +332,7 @@ function outOfRange({ range }: ClaimPool): string {
   return `provided port is not in the valid range. The range of valid ports is ${range.text}`;
 }
 
-export function ownerOf(service: JsonObject): Owner {
+export function ownerOf(service: JsonObject): ClaimOwner {
   const metadata = objectAt(service, "metadata");
   return {
     namespace: stringAt(metadata, "namespace"),

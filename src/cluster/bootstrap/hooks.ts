@@ -10,7 +10,7 @@ import { legacyTokenTracking } from "./legacy-token-tracking.ts";
 import { kubernetesService } from "./kubernetes-service.ts";
 import { systemNamespaces } from "./namespaces.ts";
 import { IDENTITY_LEASE_NAMESPACE } from "../peers/identity-lease.ts";
-import { ensureAll, nameOf, type Making, type OwnedObject } from "./owned-object.ts";
+import { ensureAll, ownedObjectName, type BootstrapPorts, type OwnedObject } from "./owned-object.ts";
 import { systemPriorityClasses } from "./priority-classes.ts";
 import type { TrustParts } from "../../access/auth/cluster-trust.ts";
 import { clusterAuthentication } from "./cluster-authentication.ts";
@@ -19,7 +19,7 @@ import { seed, type Seeding } from "./seed.ts";
 import { servedVersions, type Serves } from "./served-version.ts";
 import { defaultServiceCidr } from "./service-cidr.ts";
 
-export interface BootstrapOptions extends Making, Seeding {
+export interface BootstrapOptions extends BootstrapPorts, Seeding {
   readonly catalogue: Catalogue;
   readonly serviceCidr: string;
   /** Whom this server trusts, as it is now. */
@@ -91,7 +91,7 @@ export function bootstrapHooks(options: BootstrapOptions): StartupHook[] {
 
 /** Tells the cluster anew whom this server trusts. */
 export function publishTrust(
-  options: Making & Pick<BootstrapOptions, "catalogue" | "trust">,
+  options: BootstrapPorts & Pick<BootstrapOptions, "catalogue" | "trust">,
   signal: AbortSignal,
 ): Promise<void> {
   const owned = clusterAuthentication(servedVersions(options.catalogue), options.trust, () => options.clock.now());
@@ -100,13 +100,13 @@ export function publishTrust(
 
 /** The namespace of the identity leases alone, which comes before everything else. */
 export function ensureIdentityNamespace(
-  options: Making & Pick<BootstrapOptions, "catalogue">,
+  options: BootstrapPorts & Pick<BootstrapOptions, "catalogue">,
 ): (signal: AbortSignal) => Promise<void> {
   const namespaces = systemNamespaces(servedVersions(options.catalogue));
   return (signal) =>
     ensureAll(
       options,
-      namespaces.filter((owned) => nameOf(owned) === IDENTITY_LEASE_NAMESPACE),
+      namespaces.filter((owned) => ownedObjectName(owned) === IDENTITY_LEASE_NAMESPACE),
       signal,
     );
 }

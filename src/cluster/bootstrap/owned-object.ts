@@ -12,21 +12,21 @@ export interface OwnedObject {
   /** Complete, with its metadata.name. */
   readonly object: JsonObject;
   /** Reported in its status, unless a condition of this type is there. */
-  readonly condition?: Condition;
+  readonly condition?: InitialCondition;
   /** A merge patch for an existing object that is out of date; undefined for one that is not. */
   readonly correct?: (existing: JsonObject) => JsonObject | undefined;
   /** An existing object that no patch can make what it should be: it is deleted, and this one created. */
   readonly isToBeReplaced?: (existing: JsonObject) => boolean;
 }
 
-export interface Condition {
+export interface InitialCondition {
   readonly type: string;
   readonly status: "True" | "False";
   readonly reason: string;
   readonly message: string;
 }
 
-export interface Making {
+export interface BootstrapPorts {
   readonly call: (request: InProcessRequest) => Promise<InProcessResponse>;
   readonly clock: Clock;
   readonly log: Log;
@@ -39,7 +39,11 @@ export const MANAGER = "kube-apiserver";
 export const RETRY_MS = 250;
 
 /** Resolves when each is there, refused for good, or the signal aborts. */
-export async function ensureAll(making: Making, objects: readonly OwnedObject[], signal: AbortSignal): Promise<void> {
+export async function ensureAll(
+  making: BootstrapPorts,
+  objects: readonly OwnedObject[],
+  signal: AbortSignal,
+): Promise<void> {
   await Promise.all(
     objects.map(async (owned) => {
       while (!signal.aborted && !(await ensure(making, owned))) await sleep(making.clock, RETRY_MS, signal);
@@ -48,9 +52,9 @@ export async function ensureAll(making: Making, objects: readonly OwnedObject[],
 }
 
 /** False when it is worth trying again. */
-async function ensure(making: Making, owned: OwnedObject): Promise<boolean> {
+async function ensure(making: BootstrapPorts, owned: OwnedObject): Promise<boolean> {
   const { collection } = owned.at;
-  const target = `${collection}/${nameOf(owned)}`;
+  const target = `${collection}/${ownedObjectName(owned)}`;
   const found = await answer(making, { method: "GET", target });
   const present =
     found.status === 404 ? await answer(making, { method: "POST", target: collection, body: owned.object }) : found;
@@ -83,7 +87,7 @@ interface Response {
   readonly message: string;
 }
 
-async function answer({ call }: Making, request: InProcessRequest): Promise<Response> {
+async function answer({ call }: BootstrapPorts, request: InProcessRequest): Promise<Response> {
   const response = await call(request);
   const body = await response.json<JsonObject>();
   const isSuccess = response.status >= 200 && response.status < 300;
@@ -91,7 +95,7 @@ async function answer({ call }: Making, request: InProcessRequest): Promise<Resp
 }
 
 /** A refusal that will be the same next time is told to the operator; the server is of use without the object. */
-function isHopeless({ log }: Making, { status, message }: Response, target: string): boolean {
+function isHopeless({ log }: BootstrapPorts, { status, message }: Response, target: string): boolean {
   if (status >= 500 || status === 429) return false;
   log.warn("an object that belongs to the server could not be made", { target, status, message });
   return true;
@@ -103,7 +107,7 @@ function correction({ correct }: OwnedObject, existing: JsonObject, target: stri
 }
 
 function conditionReport(
-  { clock }: Making,
+  { clock }: BootstrapPorts,
   owned: OwnedObject,
   existing: JsonObject,
   target: string,
@@ -124,7 +128,7 @@ export function withCondition(clock: Clock, { condition }: OwnedObject, existing
   return { ...existing, status: { ...status, conditions: [...conditions, reported] } };
 }
 
-export function nameOf({ object }: OwnedObject): string {
+export function ownedObjectName({ object }: OwnedObject): string {
   return stringAt(objectAt(object, "metadata"), "name");
 }
 

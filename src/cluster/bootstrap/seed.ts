@@ -14,7 +14,7 @@ import { objectKey, type ServedResource } from "../../serving/registry/resource.
 import { update } from "../../serving/registry/update.ts";
 import { StorageError } from "../../storage/kv.ts";
 import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
-import { MANAGER, nameOf, RETRY_MS, withCondition, type OwnedObject } from "./owned-object.ts";
+import { MANAGER, ownedObjectName, RETRY_MS, withCondition, type OwnedObject } from "./owned-object.ts";
 import { createStagedStore, type StagedWrite } from "./staged-store.ts";
 
 export interface Seeding {
@@ -63,7 +63,7 @@ async function planAll(seeding: Seeding, objects: readonly OwnedObject[]): Promi
     const { group, version, resource, namespace } = owned.at;
     const served = seeding.resolve(group, version, resource)?.served;
     if (served === undefined) continue;
-    const key = objectKey(served.stored, namespace, nameOf(owned));
+    const key = objectKey(served.stored, namespace, ownedObjectName(owned));
     if (store.cache.get(key) !== undefined) continue;
     const before = staging.writes().length;
     if (await stage(context, served, owned)) plan.push({ owned, key, writes: staging.writes().slice(before) });
@@ -82,7 +82,7 @@ async function stage(context: RegistryContext, served: ServedResource, owned: Ow
     if (owned.condition === undefined) return true;
     await update(context, served, {
       ...common,
-      name: nameOf(owned),
+      name: ownedObjectName(owned),
       door: "status",
       verb: "patch",
       next: (existing) => withCondition(context.clock, owned, existing) ?? existing,

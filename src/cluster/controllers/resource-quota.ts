@@ -9,7 +9,7 @@ import { objectAt, type JsonObject } from "../../meta/json.ts";
 import { isReason } from "../../meta/status-error.ts";
 import type { ClusterResources } from "./cluster-resources.ts";
 import { isAbsent, isMethodRefused, isOutOfReach } from "./namespace/answers.ts";
-import { informerSource, type ReconcileResult, type Source } from "./runtime/controller.ts";
+import { informerSource, type ReconcileResult, type KeySource } from "./runtime/controller.ts";
 
 /** What admission knows of quotas. */
 export interface QuotaCalculation {
@@ -32,7 +32,7 @@ export interface ResourceQuotaControllerOptions {
 export interface ResourceQuotaController {
   readonly name: "resourcequota-controller";
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<ReconcileResult | undefined>;
-  sources(): readonly Source[];
+  sources(): readonly KeySource[];
 }
 
 const QUOTAS: ResourceType = { group: "", version: "v1", resource: "resourcequotas", namespaced: true };

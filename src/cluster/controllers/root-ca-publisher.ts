@@ -8,7 +8,7 @@ import { jsonEquals } from "../../meta/json.ts";
 import { isReason } from "../../meta/status-error.ts";
 import { isActive, isRefusedByNamespace, namespaceOf } from "./namespace/active.ts";
 import { NAMESPACE_TYPE, nameOf, type NamespaceObject } from "./namespace/objects.ts";
-import { informerSource, type ReconcileResult, type Source } from "./runtime/controller.ts";
+import { informerSource, type ReconcileResult, type KeySource } from "./runtime/controller.ts";
 
 export interface RootCaPublisherOptions {
   readonly client: Client;
@@ -20,7 +20,7 @@ export interface RootCaPublisherOptions {
 export interface RootCaPublisher {
   readonly name: "root-ca-certificate-publisher-controller";
   readonly reconcile: (namespace: string, signal: AbortSignal) => Promise<ReconcileResult | undefined>;
-  sources(): readonly Source[];
+  sources(): readonly KeySource[];
 }
 
 interface ConfigMap extends KubernetesObject {

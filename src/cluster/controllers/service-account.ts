@@ -7,7 +7,7 @@ import type { KubernetesObject, ResourceType } from "../../client/objects.ts";
 import { isReason } from "../../meta/status-error.ts";
 import { isActive, isRefusedByNamespace, namespaceOf } from "./namespace/active.ts";
 import { NAMESPACE_TYPE, nameOf, type NamespaceObject } from "./namespace/objects.ts";
-import { informerSource, type Source } from "./runtime/controller.ts";
+import { informerSource, type KeySource } from "./runtime/controller.ts";
 
 export interface ServiceAccountControllerOptions {
   readonly client: Client;
@@ -17,7 +17,7 @@ export interface ServiceAccountControllerOptions {
 export interface ServiceAccountController {
   readonly name: "serviceaccount-controller";
   readonly reconcile: (namespace: string, signal: AbortSignal) => Promise<undefined>;
-  sources(): readonly Source[];
+  sources(): readonly KeySource[];
 }
 
 const SERVICE_ACCOUNT_TYPE: ResourceType = { group: "", version: "v1", resource: "serviceaccounts", namespaced: true };

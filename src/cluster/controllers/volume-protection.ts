@@ -6,7 +6,7 @@ import type { Informer } from "../../client/informer.ts";
 import type { ObjectKey, ResourceType, UnstructuredObject } from "../../client/objects.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { isAbsent } from "./namespace/answers.ts";
-import { informerSource, type ReconcileResult, type Source } from "./runtime/controller.ts";
+import { informerSource, type ReconcileResult, type KeySource } from "./runtime/controller.ts";
 
 export interface VolumeProtectionOptions {
   readonly client: Client;
@@ -30,7 +30,7 @@ interface Protection {
 export interface VolumeProtectionController {
   readonly name: ProtectionName;
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<ReconcileResult | undefined>;
-  sources(): readonly Source[];
+  sources(): readonly KeySource[];
 }
 
 /** Nobody tells when the last user goes: whoever follows all pods for the rare claim that waits pays for it all day. */

@@ -9,13 +9,14 @@ import type { WithInfo } from "../../serving/http/filters/request-info.ts";
 import { NO_BODY, type ApiResponse, type StreamSink } from "../../serving/http/message.ts";
 import { rollbackCheck } from "./rollback-check.ts";
 import { storedVersions } from "./stored-versions.ts";
-import type { Progress, WalkOptions } from "./walk-store.ts";
+import type { WalkOptions, WalkProgress } from "./walk-store.ts";
 import { badRequest, methodNotAllowed, tooManyRequests } from "../../meta/status-error.ts";
 import { StorageError, type Kv } from "../../storage/kv.ts";
 import type { ReleaseName } from "../../objects/catalogue/release.ts";
 import { resolveRelease } from "../../objects/catalogue/release-options.ts";
 import type { BaseEnv } from "../../base/env.ts";
 import { OptionError } from "../../base/option-error.ts";
+import { UNCACHED } from "../../serving/http/respond.ts";
 
 export const INSPECT_PATHS: readonly string[] = ["/evenkeel/v1/rollback-check", "/evenkeel/v1/stored-versions"];
 
@@ -27,7 +28,7 @@ export interface InspectParts {
 
 type Walk = (options: WalkOptions) => Promise<object>;
 
-const HEADERS = { "content-type": "application/x-ndjson", "cache-control": "no-cache, private" } as const;
+const HEADERS = { "content-type": "application/x-ndjson", "cache-control": UNCACHED } as const;
 const PROGRESS_INTERVAL_MS = 250;
 /** A reader that has not taken this much yet is spared further progress. */
 const UNREAD_BYTES_MAX = 64 * 1024;
@@ -86,7 +87,7 @@ async function runWalk({ env, config, kv }: InspectParts, walk: Walk, sink: Stre
   const gone = new AbortController();
   sink.onClose(() => gone.abort());
   let toldAt = -Infinity;
-  const onProgress = (progress: Progress): void => {
+  const onProgress = (progress: WalkProgress): void => {
     const now = clock.monotonic();
     if (now - toldAt < PROGRESS_INTERVAL_MS || sink.bufferedBytes() > UNREAD_BYTES_MAX) return;
     toldAt = now;

@@ -4,7 +4,7 @@
  */
 import { storagePlaces } from "../../objects/catalogue/storage-places.ts";
 import { formatGroupResource } from "../../meta/group-version.ts";
-import { prefixEnd, type Kv } from "../../storage/kv.ts";
+import { keyAfter, prefixEnd, type Kv } from "../../storage/kv.ts";
 import { createLocator } from "./locate.ts";
 
 export interface NamespaceContentOptions {
@@ -81,8 +81,7 @@ export async function namespaceKeys(
       keys.push({ group, resource, name: key.slice(prefix.length), key, revision });
     const last = items.at(-1);
     if (last === undefined || count <= items.length) break;
-    // The first key that can follow.
-    start = `${last.key}\0`;
+    start = keyAfter(last.key);
   }
   return keys;
 }
@@ -103,7 +102,7 @@ async function unknownPlaces({ kv, storageRoot }: NamespaceContentOptions): Prom
     if (location.kind === "unknown") {
       const place = unknownPlace(storageRoot, first.key);
       if (place !== undefined) places.push(place);
-      start = place === undefined ? `${first.key}\0` : prefixEnd(place.prefix);
+      start = place === undefined ? keyAfter(first.key) : prefixEnd(place.prefix);
     } else {
       const below = location.kind === "object" ? location.place.prefix : firstSegment(storageRoot, first.key);
       start = prefixEnd(`${storageRoot}${below}/`);

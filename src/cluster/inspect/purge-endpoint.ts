@@ -10,7 +10,7 @@ import type { WithUser } from "../../access/auth/user.ts";
 import type { Client } from "../../client/client.ts";
 import type { ClusterResources, Doubt } from "../controllers/cluster-resources.ts";
 import {
-  isTerminating,
+  isNamespaceTerminating,
   NAMESPACE_TYPE,
   PURGED_ANNOTATION,
   type NamespaceObject,
@@ -111,7 +111,7 @@ interface Survey {
 async function survey(parts: PurgeParts, name: string): Promise<Survey> {
   const { client, resources, config, kv } = parts;
   const namespace = await client.resource<NamespaceObject>(NAMESPACE_TYPE).get({ name });
-  if (!isTerminating(namespace))
+  if (!isNamespaceTerminating(namespace))
     throw conflict(NAMESPACES, name, "it is not being deleted: only what is left of a deleted namespace can be purged");
   if (!(await resources.catchUp()))
     throw serviceUnavailable("which servers there are cannot be known at present, please try again later", 1);

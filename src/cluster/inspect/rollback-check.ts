@@ -22,12 +22,12 @@ export interface RollbackCheck extends Survey {
   /** Objects that were looked at, broken ones not counted. */
   readonly objects: number;
   /** Unreadable ones first, then by resource and version. */
-  readonly findings: readonly Finding[];
+  readonly findings: readonly RollbackFinding[];
   /** Values that no release can read, the present one included. */
   readonly broken: readonly BrokenValues[];
 }
 
-export interface Finding {
+export interface RollbackFinding {
   readonly problem: "unreadable" | "unserved";
   readonly group: string;
   readonly resource: string;
@@ -95,7 +95,7 @@ export async function rollbackCheck(options: RollbackCheckOptions): Promise<Roll
     const { reading, names } = readings.of(place, apiVersion);
     if (reading.kind !== "ok") note(names, found);
   });
-  const findings = readings.all().flatMap(({ place, storedVersion, reading, names }): Finding[] => {
+  const findings = readings.all().flatMap(({ place, storedVersion, reading, names }): RollbackFinding[] => {
     if (reading.kind === "ok") return [];
     const { group, resource } = place;
     return [{ problem: reading.kind, group, resource, storedVersion, reason: reading.reason, ...names.told() }];
@@ -129,7 +129,7 @@ class Names {
   }
 }
 
-function byImportance(left: Finding, right: Finding): number {
+function byImportance(left: RollbackFinding, right: RollbackFinding): number {
   return (
     compareText(left.problem, right.problem) ||
     compareText(formatGroupResource(left), formatGroupResource(right)) ||

@@ -5,7 +5,7 @@ import { formatGroupResource } from "../../meta/group-version.ts";
 import { ByVersion, compareText, surveyStore, type Survey } from "./survey.ts";
 import type { WalkOptions } from "./walk-store.ts";
 
-export interface StoredVersions extends Survey {
+export interface StoredVersionsReport extends Survey {
   readonly kind: "StoredVersions";
   readonly apiVersion: "evenkeel.io/v1";
   /** Of the server that was asked. */
@@ -33,7 +33,7 @@ interface Tally {
 
 export async function storedVersions(
   options: WalkOptions & { readonly release: ReleaseName },
-): Promise<StoredVersions> {
+): Promise<StoredVersionsReport> {
   const { release } = options;
   const tallies = new ByVersion<Tally>((place, apiVersion) => ({ place, apiVersion, objects: 0 }));
   const unreadable = new Map<StoragePlace, number>();

@@ -11,6 +11,7 @@ import type { StoredResourceVersions } from "../storageversion/encodings.ts";
 import { waitUntil, type BackgroundTask } from "../../base/background.ts";
 import type { BaseEnv } from "../../base/env.ts";
 import type { AgreedEncodings } from "../storageversion/create-storage-versions.ts";
+import { someOf } from "../../base/some-of.ts";
 
 const LOOK_AGAIN_MS = 1_000;
 const NAMES_MAX = 5;
@@ -68,7 +69,6 @@ function unreadable({ cache, config }: UnreadableOptions, resource: StoredResour
 
 function because(found: readonly Found[], reader: string): string {
   const versions = [...new Set(found.map(({ apiVersion }) => apiVersion))].join(", ");
-  const names = found.slice(0, NAMES_MAX).map(({ name }) => name);
-  const more = found.length > names.length ? ` and ${found.length - names.length} more` : "";
-  return `${reader} cannot read ${versions}, in which ${names.join(", ")}${more} are stored`;
+  const names = found.map(({ name }) => name);
+  return `${reader} cannot read ${versions}, in which ${someOf(names, NAMES_MAX)} are stored`;
 }

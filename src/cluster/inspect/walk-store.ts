@@ -1,7 +1,7 @@
 /** Every key under the storage root, page by page: what is held at a time does not grow with the store. */
-import { prefixEnd, StorageError, type KeyValue, type Kv, type RangeResult } from "../../storage/kv.ts";
+import { keyAfter, prefixEnd, StorageError, type KeyValue, type Kv, type RangeResult } from "../../storage/kv.ts";
 
-export interface Progress {
+export interface WalkProgress {
   readonly done: number;
   readonly total: number;
 }
@@ -12,7 +12,7 @@ export interface WalkOptions {
   readonly storageRoot: string;
   readonly signal: AbortSignal;
   /** Before every page. */
-  readonly onProgress: (progress: Progress) => void;
+  readonly onProgress: (progress: WalkProgress) => void;
 }
 
 export interface Walked {
@@ -44,8 +44,7 @@ export async function walkStore(options: WalkOptions, visit: (item: KeyValue) =>
     keys += page.items.length;
     const last = page.items.at(-1);
     isMore = last !== undefined && page.count > page.items.length;
-    // The first key that can follow.
-    start = `${last?.key ?? ""}\0`;
+    start = keyAfter(last?.key ?? "");
   }
   onProgress({ done: keys, total: keys });
   return { keys, revision, isSnapshot: pages.isSnapshot };

@@ -1,13 +1,15 @@
 import { expect, test } from "vitest";
+import { answerOf } from "../../serving/http/testing/upstream-answers.ts";
+import type { WholeResponse } from "../../serving/http/ask.ts";
 import type { ResponseBody, StreamSink } from "../../serving/http/message.ts";
 import { UpstreamError, type UpstreamRequest } from "../../serving/http/upstream.ts";
 import { World } from "../../tools/simulator/world.ts";
-import { createAskPeer, type PeerAnswer } from "./ask-peer.ts";
-import { answerOf, FakeUpstream, type Answering } from "./testing/fake-upstream.ts";
+import { createAskPeer } from "./ask-peer.ts";
+import { FakeUpstream, type Answering } from "./testing/fake-upstream.ts";
 
 const ADDRESS = { host: "127.0.0.1", port: 1 };
 
-function ask(world: World, answer: Answering, signal = new AbortController().signal): Promise<PeerAnswer> {
+function ask(world: World, answer: Answering, signal = new AbortController().signal): Promise<WholeResponse> {
   const asking = createAskPeer({ upstream: new FakeUpstream(answer), clock: world.clock });
   const headers = ["Accept", "x"];
   return asking({ address: ADDRESS, target: "/livez", headers, timeoutMs: 1_000, bytesMax: 10, signal });
@@ -97,7 +99,7 @@ test("an answer longer than allowed is given up, and its connection told, whenev
 
 test("a peer that hangs is given up in time, or when the asker stops", async () => {
   const world = new World({ seed: 1 });
-  await expect(world.run(ask(world, hanging))).rejects.toMatchObject({ failure: "aborted" });
+  await expect(world.run(ask(world, hanging))).rejects.toMatchObject({ failure: "timeout" });
   expect(world.clock.monotonic()).toBe(1_000);
   const stop = new AbortController();
   const asking = ask(world, hanging, stop.signal);

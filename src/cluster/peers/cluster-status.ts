@@ -5,7 +5,8 @@
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import type { DiscoverySource } from "../../serving/discovery/merge.ts";
 import { formatGroupVersion, parseGroupVersion } from "../../meta/group-version.ts";
-import { formatAddress, type EndpointRecord } from "./endpoint-record.ts";
+import { authorityOf } from "../../serving/http/upstream.ts";
+import type { EndpointRecord } from "./endpoint-record.ts";
 import { recordedResources, type ServedRecord } from "./served-record.ts";
 import type { ClusterView, PeerView, ResourceQuestion } from "./view.ts";
 
@@ -106,7 +107,7 @@ function selfStatus({ view, record, own }: ClusterStatusInput, onlyServes: OnlyS
     isSelf: true,
     release,
     ...own,
-    ...present({ address: stored && formatAddress(stored.address) }),
+    ...present({ address: stored && authorityOf(stored.address) }),
     isReachable: true,
     isDraining: stored?.state === "draining",
     isDescribed: true,
@@ -125,7 +126,7 @@ function peerStatus(peer: PeerView, { record, nowMs }: ClusterStatusInput, onlyS
       binaryVersion: stored?.binaryVersion,
       compatibilityVersion: stored?.compatibilityVersion,
       incarnation: stored?.incarnation,
-      address: address && formatAddress(address),
+      address: address && authorityOf(address),
     }),
     isReachable,
     isDraining,

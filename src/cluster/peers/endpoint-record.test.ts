@@ -4,7 +4,6 @@ import {
   encodeEndpointRecord,
   endpointKey,
   endpointKeyId,
-  formatAddress,
   type EndpointRecord,
 } from "./endpoint-record.ts";
 
@@ -75,11 +74,6 @@ describe("the endpoint record", () => {
     expect(endpointKeyId("/registry/", "/registry/peerserverleases/apiserver-a")).toBe("apiserver-a");
     for (const rest of ["peerserverleases/", "peerserverleases/a/b", "pods/a", `peerserverleases/${"a".repeat(300)}`])
       expect(endpointKeyId("/registry/", `/registry/${rest}`)).toBeUndefined();
-  });
-
-  test("its address is written as one dials it", () => {
-    expect(formatAddress({ host: "192.0.2.1", port: 1 })).toBe("192.0.2.1:1");
-    expect(formatAddress({ host: "2001:db8::1", port: 1 })).toBe("[2001:db8::1]:1");
   });
 });
 

@@ -6,14 +6,14 @@ import { isIP } from "node:net";
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 
-export type ServerState = "serving" | "draining";
+export type EndpointState = "serving" | "draining";
 
 export interface EndpointRecord {
   readonly id: string;
   readonly address: UpstreamAddress;
   /** Counts the writes. */
   readonly generation: number;
-  readonly state: ServerState;
+  readonly state: EndpointState;
   /** Undefined from here on for a kube-apiserver, which does not tell. */
   readonly release: string | undefined;
   readonly compatibilityVersion: string | undefined;
@@ -111,11 +111,6 @@ export function isReachableIp(text: string): boolean {
 
 export function isPort(port: unknown): port is number {
   return Number.isInteger(port) && Number(port) > 0 && Number(port) < 65_536;
-}
-
-/** "ip:port", with brackets where they are needed. */
-export function formatAddress({ host, port }: UpstreamAddress): string {
-  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 function addressIn(subsets: unknown): UpstreamAddress | undefined {

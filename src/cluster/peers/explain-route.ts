@@ -51,7 +51,7 @@ export interface ExplainOptions {
   readonly unmetNeed: (request: Pick<WithInfo, "info" | "query" | "headers">) => CapabilityNeed | undefined;
 }
 
-export interface Asked {
+export interface RouteQuestion {
   /** A verb of Kubernetes or a method of HTTP, in any case. */
   readonly verb: string;
   /** With a query, if it matters. */
@@ -79,7 +79,7 @@ const PATH_LENGTH_MAX = 8_192;
 const DEFAULT_PATCH_TYPE = "application/merge-patch+json";
 const PROXY_OFF = "the mixed version proxy is off on this server: it answers everything by itself";
 
-export function explainRoute(options: ExplainOptions, asked: Asked): RouteExplanation {
+export function explainRoute(options: ExplainOptions, asked: RouteQuestion): RouteExplanation {
   const { method, path, query, info } = parseAsked(asked);
   const contentType = method === "PATCH" ? (asked.contentType ?? DEFAULT_PATCH_TYPE) : undefined;
   const headers = contentType === undefined ? {} : { "content-type": contentType };
@@ -106,7 +106,7 @@ export function explainRoute(options: ExplainOptions, asked: Asked): RouteExplan
   };
 }
 
-function parseAsked({ verb, path: target, compatibilityVersion }: Asked): {
+function parseAsked({ verb, path: target, compatibilityVersion }: RouteQuestion): {
   readonly method: string;
   readonly path: string;
   readonly query: Query;

@@ -3,7 +3,7 @@
  * Fields that nobody knows are the client's mistake, and for field validation to speak of.
  */
 import type { WithUser } from "../../access/auth/user.ts";
-import type { FieldLoss, FieldLossVerdict, NamedFields } from "../../serving/endpoints/field-loss.ts";
+import type { FieldLossVerdict, NamedFields, JudgeFieldLoss } from "../../serving/endpoints/field-loss.ts";
 import { bufferedBody } from "../../serving/http/request-body.ts";
 import { badRequest, invalid, type FieldError } from "../../meta/status-error.ts";
 import type { NamedField, ValuePath } from "../../objects/unknown-fields.ts";
@@ -28,7 +28,7 @@ interface KnownField extends NamedField {
 }
 
 /** Undefined where peers are nobody's business. */
-export function createFieldLoss(parts: FieldLossParts): FieldLoss<WithUser> | undefined {
+export function createFieldLoss(parts: FieldLossParts): JudgeFieldLoss<WithUser> | undefined {
   const { isEnabled, routing, fieldLoss } = parts.peers;
   if (!isEnabled) return undefined;
   // Where only documents decide who answers, fields cannot; that they get lost is still said.

@@ -1,5 +1,6 @@
 /** The server that was asked as the last candidate: it answers when no peer can have done anything. */
 import { expect, test } from "vitest";
+import { answerOf } from "../../serving/http/testing/upstream-answers.ts";
 import { SILENT_LOG } from "../../base/log.ts";
 import { MetricsRegistry } from "../../base/metrics.ts";
 import { NO_BODY, type ApiResponse, type RequestBody } from "../../serving/http/message.ts";
@@ -9,10 +10,11 @@ import type { RequestOptions } from "../../serving/http/testing/requests.ts";
 import { UpstreamError, type UpstreamFailure } from "../../serving/http/upstream.ts";
 import { StatusError } from "../../meta/status-error.ts";
 import { World } from "../../tools/simulator/world.ts";
-import { createForward, type PeerRoute } from "./forward.ts";
+import { createForward } from "./forward.ts";
+import type { PeerRoute } from "./route.ts";
 import { createProxyMetrics } from "./proxy-metrics.ts";
 import { peerOf, viewOf } from "./testing/cluster-view.ts";
-import { answerOf, FakeUpstream, userRequest, type Answering } from "./testing/fake-upstream.ts";
+import { FakeUpstream, userRequest, type Answering } from "./testing/fake-upstream.ts";
 
 const ROUTE: PeerRoute = {
   kind: "peer",

@@ -18,15 +18,14 @@ import {
 import { type StatusError, tooManyRequests } from "../../meta/status-error.ts";
 import { SERVED_BY_ANNOTATION } from "../../serving/http/audit-trail.ts";
 import { answerHeader, isUpgrade } from "../../serving/http/forwarded.ts";
-import { answerHeaders, hopHeaders, NOT_SERVED_HEADER, SERVED_BY_HEADER } from "./hop.ts";
+import { peerResponseHeaders, hopHeaders, NOT_SERVED_HEADER, SERVED_BY_HEADER } from "./hop.ts";
 import { openHopBody, type HopBody } from "./hop-body.ts";
 import { isNotServedAnswer } from "./not-served.ts";
 import type { ProxyErrorType, ProxyMetrics } from "./proxy-metrics.ts";
-import { serviceUnavailableBecause, type Refusal } from "./refusals.ts";
-import type { Route } from "./route.ts";
+import { serviceUnavailableBecause, type ProxyRefusal } from "./refusals.ts";
+import type { PeerRoute } from "./route.ts";
 import type { ClusterView, PeerView } from "./view.ts";
 
-export type PeerRoute = Extract<Route, { kind: "peer" }>;
 /** Answers the request by the server itself, with this body. */
 export type AnswerHere = (body: RequestBody) => Promise<ApiResponse>;
 /** With `here` the server that was asked stands behind all candidates: it answers when none could do anything. */
@@ -101,7 +100,7 @@ async function forwardOnce(options: ForwardOptions, hop: Hop): Promise<ApiRespon
   const headers = hopHeaders(request, auditId, view.self.id);
   const body = await openHopBody(request.body, headerValue(request.headers, "content-length"));
   const peers = inRandomOrder(route.candidates, random).slice(0, ATTEMPTS_MAX);
-  let refusal: Refusal | undefined;
+  let refusal: ProxyRefusal | undefined;
   for (const peer of peers) {
     const attempt = await tryPeer(options, hop, { peer, headers, body });
     if (attempt.kind === "answer") {
@@ -123,7 +122,7 @@ async function forwardOnce(options: ForwardOptions, hop: Hop): Promise<ApiRespon
   throw hopFailed(refusal!, hop, metrics);
 }
 
-function hopFailed(refusal: Refusal, { request, view }: Hop, metrics: ProxyMetrics): StatusError {
+function hopFailed(refusal: ProxyRefusal, { request, view }: Hop, metrics: ProxyMetrics): StatusError {
   metrics.rerouted(503, request.info);
   const reason = `${HOP_FAILED} ${refusal.peerId}: ${refusal.reason}`;
   return serviceUnavailableBecause({ ...refusal, reason }, request.info, view.self.id);
@@ -227,7 +226,7 @@ function toResponse(response: UpstreamResponse, peer: PeerView, route: PeerRoute
   const servedBy = `${peer.id} (${release}); reason=${route.rule}`;
   return {
     status: response.status,
-    headers: { ...answerHeaders(response), [SERVED_BY_HEADER]: servedBy },
+    headers: { ...peerResponseHeaders(response), [SERVED_BY_HEADER]: servedBy },
     body: response.body,
   };
 }

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { answerOf } from "../../serving/http/testing/upstream-answers.ts";
 import type { ConnectionInfo } from "../../serving/http/message.ts";
 import { answerHeader, isUpgrade } from "../../serving/http/forwarded.ts";
-import { answerHeaders, hopHeaders, ownHeaders } from "./hop.ts";
-import { answerOf, JANE, userRequest } from "./testing/fake-upstream.ts";
+import { peerResponseHeaders, hopHeaders, ownHeaders } from "./hop.ts";
+import { JANE, userRequest } from "./testing/fake-upstream.ts";
 
 const H1: ConnectionInfo = { protocol: "http/1.1", remoteAddress: "192.0.2.7", clientChain: [] };
 /** In every request to a peer, after what the client sent. */
@@ -11,7 +12,7 @@ const OURS = [
   "X-Remote-User: jane",
   "X-Remote-Group: people",
   "Audit-ID: audit",
-  "X-Evenkeel-Proxied-By: here",
+  "x-evenkeel-proxied-by: here",
   "X-Kubernetes-APIServer-Rerouted: true",
   "X-Kubernetes-Peer-Proxied: true",
 ];
@@ -154,14 +155,14 @@ describe("headers of the answer", () => {
     const dropped = ["Connection", "Keep-Alive", "Transfer-Encoding", "Trailer", "Access-Control-Allow-Origin"];
     const ours = ["X-Evenkeel-Not-Served", "X-Evenkeel-Served-By", "X-Kubernetes-Ready"];
     const headers = [...dropped, ...ours].flatMap((name) => [name, "x"]);
-    expect(answerHeaders(answerOf(200, [...headers, "Warning", "1", "ETag", "e", "warning", "2"]))).toEqual({
+    expect(peerResponseHeaders(answerOf(200, [...headers, "Warning", "1", "ETag", "e", "warning", "2"]))).toEqual({
       warning: ["1", "2"],
       etag: "e",
     });
   });
 
   test("names that every object inherits are names like any other", () => {
-    const kept = answerHeaders(answerOf(200, ["constructor", "a", "__proto__", "b", "toString", "c"]));
+    const kept = peerResponseHeaders(answerOf(200, ["constructor", "a", "__proto__", "b", "toString", "c"]));
     expect(Object.entries(kept)).toEqual([
       ["constructor", "a"],
       ["__proto__", "b"],
@@ -171,7 +172,7 @@ describe("headers of the answer", () => {
 
   test("keep Connection when the protocol is changed", () => {
     const headers = ["Connection", "Upgrade", "Upgrade", "websocket"];
-    expect(answerHeaders(answerOf(101, headers))).toEqual({ connection: "Upgrade", upgrade: "websocket" });
+    expect(peerResponseHeaders(answerOf(101, headers))).toEqual({ connection: "Upgrade", upgrade: "websocket" });
   });
 
   test("are found in any casing", () => {

@@ -1,31 +1,23 @@
 /** What a request looks like on its way to a peer, and what of the answer goes back. Pure. */
 import type { User, WithUser } from "../../access/auth/user.ts";
-import { answerHeaders as keptHeaders, forwardedHeaders, identityHeaders } from "../../serving/http/forwarded.ts";
+import { forwardedHeaders, identityHeaders, keptResponseHeaders } from "../../serving/http/forwarded.ts";
 import type { ResponseHeaders } from "../../serving/http/message.ts";
+import { LOOP_GUARD_HEADERS, LOOP_GUARDS, PROXIED_BY_HEADER } from "../../serving/http/proxy-headers.ts";
 import type { UpstreamResponse } from "../../serving/http/upstream.ts";
 
-/** Planned and released name of the loop guard: both are sent, both are honoured. */
-export const GUARD_HEADERS = ["X-Kubernetes-APIServer-Rerouted", "X-Kubernetes-Peer-Proxied"] as const;
-
-const GUARDS: readonly string[] = GUARD_HEADERS.flatMap((guard) => [guard, "true"]);
+const GUARDS: readonly string[] = LOOP_GUARD_HEADERS.flatMap((guard) => [guard, "true"]);
 
 /** In an answer, with the ID of who says so: it did nothing, because it does not serve what it was asked for. */
 export const NOT_SERVED_HEADER = "x-evenkeel-not-served";
 
 export const SERVED_BY_HEADER = "x-evenkeel-served-by";
 
-const RESERVED: ReadonlySet<string> = new Set(["x-kubernetes-if-ready", "x-kubernetes-apiserver-rerouted"]);
+const RESERVED: ReadonlySet<string> = new Set(["x-kubernetes-if-ready", ...LOOP_GUARDS]);
 
-const RESERVED_PREFIXES: readonly string[] = [
-  "x-remote-",
-  "x-kubernetes-peer-",
-  "x-evenkeel-",
-  "impersonate-",
-  "http2-",
-];
+const RESERVED_PREFIX = "x-kubernetes-peer-";
 
 export function hopHeaders(request: WithUser, auditId: string, selfId: string): string[] {
-  const own = ["Audit-ID", auditId, "X-Evenkeel-Proxied-By", selfId, ...GUARDS];
+  const own = ["Audit-ID", auditId, PROXIED_BY_HEADER, selfId, ...GUARDS];
   return forwardedHeaders(request, { user: request.user, isReserved, own });
 }
 
@@ -35,11 +27,11 @@ export function ownHeaders(user: User): string[] {
 }
 
 function isReserved(name: string): boolean {
-  return RESERVED.has(name) || RESERVED_PREFIXES.some((prefix) => name.startsWith(prefix));
+  return RESERVED.has(name) || name.startsWith(RESERVED_PREFIX);
 }
 
-export function answerHeaders(response: UpstreamResponse): ResponseHeaders {
-  return keptHeaders(response, isForTheSource);
+export function peerResponseHeaders(response: UpstreamResponse): ResponseHeaders {
+  return keptResponseHeaders(response, isForTheSource);
 }
 
 function isForTheSource(name: string): boolean {

@@ -1,8 +1,7 @@
 /** That this server lives, as others know it, and which others do: leases, and the fence that hangs on the own one. */
 import { randomUuid } from "../../base/random.ts";
 import type { Client } from "../../client/client.ts";
-import type { UpstreamAddress } from "../../serving/http/upstream.ts";
-import { formatAddress } from "./endpoint-record.ts";
+import { type UpstreamAddress, authorityOf } from "../../serving/http/upstream.ts";
 import { Fence } from "./fence.ts";
 import { IdentityLease, KUBE_APISERVER, type ServerIdentity } from "./identity-lease.ts";
 import { LeaseCollector } from "./lease-collector.ts";
@@ -108,7 +107,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     beforeUnfence: (step) => void steps.push(step),
     isOwner: () => lease.conflict === undefined,
     announce: (address) => {
-      peerAddress = formatAddress(address);
+      peerAddress = authorityOf(address);
     },
     leave: () => lease.remove(),
   };

@@ -1,12 +1,12 @@
 /** The live servers of a cluster as the agreement on encodings counts them. */
-import type { Member, Members } from "../storageversion/members.ts";
+import type { AgreementMember, Members } from "../storageversion/members.ts";
 import type { Peers } from "./create-peers.ts";
 
 export function clusterMembers(peers: Peers, serverId: string, isComplete: () => boolean): Members {
   const { leases } = peers.identity;
   return {
     live() {
-      const others = leases.known().map(({ id, incarnation }): [string, Member] => {
+      const others = leases.known().map(({ id, incarnation }): [string, AgreementMember] => {
         const record = peers.records.endpoint(id);
         const isCurrent = record?.incarnation !== undefined && record.incarnation === incarnation;
         return [id, { id, isPublished: isCurrent && record.hasPublishedStorageVersions }];
@@ -14,7 +14,7 @@ export function clusterMembers(peers: Peers, serverId: string, isComplete: () =>
       // Servers of other components store none of this one's resources.
       const strangers = leases
         .strangers()
-        .map(({ id, component }): [string, Member] => [id, { id, component, isPublished: true }]);
+        .map(({ id, component }): [string, AgreementMember] => [id, { id, component, isPublished: true }]);
       return new Map([[serverId, { id: serverId, isPublished: isComplete() }], ...others, ...strangers]);
     },
     catchUp: peers.catchUp,

@@ -2,9 +2,10 @@
 import { decodeGroups, decodeResourceList } from "../../serving/discovery/decode.ts";
 import type { DiscoveryGroup, DiscoveryVersion } from "../../serving/discovery/groups.ts";
 import { SERVER_ID_HEADER } from "../../serving/discovery/handlers.ts";
+import type { WholeResponse } from "../../serving/http/ask.ts";
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
 import { isJsonObject } from "../../meta/json.ts";
-import type { AskPeer, PeerAnswer } from "./ask-peer.ts";
+import type { AskPeer } from "./ask-peer.ts";
 
 export interface PeerDocument {
   readonly groups: readonly DiscoveryGroup[];
@@ -54,7 +55,7 @@ export async function fetchPeerDocument(options: FetchOptions): Promise<PeerDocu
   return { groups, etag, etags };
 }
 
-async function askPath(options: FetchOptions, target: string, etag: string | undefined): Promise<PeerAnswer> {
+async function askPath(options: FetchOptions, target: string, etag: string | undefined): Promise<WholeResponse> {
   const { ask, address, peerId, timeoutMs, signal } = options;
   const condition = etag === undefined ? [] : ["If-None-Match", etag];
   const headers = ["Accept", ACCEPT, ...condition];
@@ -73,7 +74,7 @@ interface Described {
   readonly etag: string | undefined;
 }
 
-async function describedBy(options: FetchOptions, path: string, answer: PeerAnswer): Promise<Described> {
+async function describedBy(options: FetchOptions, path: string, answer: WholeResponse): Promise<Described> {
   if (answer.status === 404) return { groups: [], etag: undefined };
   const document: unknown = JSON.parse(answer.body.toString("utf8"));
   if (!isJsonObject(document)) throw new Error("the peer's discovery document is not an object");

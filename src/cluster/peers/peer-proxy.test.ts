@@ -4,7 +4,7 @@ import { headerValue, type ApiResponse } from "../../serving/http/message.ts";
 import { textResponse } from "../../serving/http/respond.ts";
 import { bodyJson, type RequestOptions } from "../../serving/http/testing/requests.ts";
 import type { WithUser } from "../../access/auth/user.ts";
-import type { PeerRoute } from "./forward.ts";
+import type { PeerRoute } from "./route.ts";
 import { peerProxy } from "./peer-proxy.ts";
 import { peerOf, viewOf } from "./testing/cluster-view.ts";
 import { userRequest } from "./testing/fake-upstream.ts";

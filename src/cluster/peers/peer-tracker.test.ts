@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { answerOf, jsonAnswer } from "../../serving/http/testing/upstream-answers.ts";
 import { SILENT_LOG } from "../../base/log.ts";
 import { MetricsRegistry } from "../../base/metrics.ts";
 import {
@@ -11,7 +12,7 @@ import { World } from "../../tools/simulator/world.ts";
 import { createAskPeer } from "./ask-peer.ts";
 import { PeerTracker } from "./peer-tracker.ts";
 import { createProxyMetrics } from "./proxy-metrics.ts";
-import { answerOf, FakeUpstream, jsonAnswer } from "./testing/fake-upstream.ts";
+import { FakeUpstream } from "./testing/fake-upstream.ts";
 import { DEFAULT_PEER_TIMING } from "./timing.ts";
 import type { KnownPeer } from "./tracked-peer.ts";
 import type { PeerView } from "./view.ts";

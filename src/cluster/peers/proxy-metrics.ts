@@ -13,15 +13,15 @@ export type ProxyErrorType =
 
 export type SyncErrorType = "lease_list" | "hostport_resolution" | "fetch_discovery";
 
-export interface Asked {
+export interface ProxiedResource {
   readonly group: string;
   readonly version: string;
   readonly resource: string;
 }
 
 export interface ProxyMetrics {
-  rerouted(code: number, asked: Asked): void;
-  failed(type: ProxyErrorType, asked: Asked): void;
+  rerouted(code: number, asked: ProxiedResource): void;
+  failed(type: ProxyErrorType, asked: ProxiedResource): void;
   syncFailed(type: SyncErrorType): void;
   latency(peerId: string): Histogram;
   probeFailed(peerId: string): Counter;

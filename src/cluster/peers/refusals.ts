@@ -2,7 +2,7 @@
 import type { RequestInfo } from "../../serving/http/request-info.ts";
 import { StatusError, type StatusCause } from "../../meta/status-error.ts";
 
-export interface Refusal {
+export interface ProxyRefusal {
   readonly rule: string;
   readonly reason: string;
   readonly peerId?: string | undefined;
@@ -10,7 +10,7 @@ export interface Refusal {
   readonly retryAfterSeconds: number | undefined;
 }
 
-export function serviceUnavailableBecause(refusal: Refusal, info: RequestInfo, selfId: string): StatusError {
+export function serviceUnavailableBecause(refusal: ProxyRefusal, info: RequestInfo, selfId: string): StatusError {
   const { rule, reason, peerId, retryAfterSeconds } = refusal;
   const causes: StatusCause[] = [
     { field: "server", message: selfId },

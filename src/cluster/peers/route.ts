@@ -5,6 +5,7 @@
  * Two promises: 404 means that nobody serves it, so `unknown` is concluded only when every live server has said what it
  * serves and none that left a short while ago served it; and a request makes at most one hop.
  */
+import { someOf } from "../../base/some-of.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import type { ServedSet } from "./served-set.ts";
 import type { CapabilityNeed, ClusterView, PeerView, ResourceQuestion } from "./view.ts";
@@ -287,9 +288,10 @@ function described({ group, version, resource, subresource }: ResourceQuestion):
 const NAMES_MAX = 3;
 
 function names(peers: readonly PeerView[]): string {
-  const shown = peers.slice(0, NAMES_MAX).map(({ id }) => id);
-  const hidden = peers.length - shown.length;
-  return hidden === 0 ? shown.join(", ") : `${shown.join(", ")} and ${hidden} more`;
+  return someOf(
+    peers.map(({ id }) => id),
+    NAMES_MAX,
+  );
 }
 
 function local(rule: RouteRule): LocalRoute {

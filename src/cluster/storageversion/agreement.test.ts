@@ -8,7 +8,7 @@ import {
   writability,
   type StoredVersions,
 } from "./agreement.ts";
-import type { Member } from "./members.ts";
+import type { AgreementMember } from "./members.ts";
 import {
   ALL_ENCODING_VERSIONS_EQUAL,
   type ServerStorageVersion,
@@ -385,7 +385,7 @@ const entries: fc.Arbitrary<ServerStorageVersion[]> = fc
   .shuffledSubarray(IDS)
   .chain((ids) => fc.tuple(...ids.map((id) => storedVersions.map((stored) => toEntry(id, stored)))));
 
-const live: fc.Arbitrary<ReadonlyMap<string, Member>> = fc
+const live: fc.Arbitrary<ReadonlyMap<string, AgreementMember>> = fc
   .uniqueArray(fc.record({ id: fc.constantFrom(...IDS), isPublished: fc.boolean() }), { selector: ({ id }) => id })
   .map((members) => new Map(members.map((member) => [member.id, member])));
 

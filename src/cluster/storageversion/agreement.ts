@@ -3,7 +3,7 @@
  * writes an object computes its status here, so that all servers come to the same.
  */
 import { jsonEquals } from "../../meta/json.ts";
-import type { Member } from "./members.ts";
+import type { AgreementMember } from "./members.ts";
 import {
   ALL_ENCODING_VERSIONS_EQUAL,
   type ServerStorageVersion,
@@ -12,7 +12,7 @@ import {
 } from "./objects.ts";
 
 export interface Settling {
-  readonly live: ReadonlyMap<string, Member>;
+  readonly live: ReadonlyMap<string, AgreementMember>;
   /** RFC 3339 with seconds. */
   readonly now: string;
   /** An entry to be inserted, or to take the place of the one its server has. */
@@ -48,7 +48,7 @@ export function commonVersion(entries: readonly ServerStorageVersion[]): string 
  */
 export function pendingServers(
   entries: readonly ServerStorageVersion[],
-  live: ReadonlyMap<string, Member>,
+  live: ReadonlyMap<string, AgreementMember>,
 ): readonly string[] {
   const registered = new Set(entries.map(({ apiServerID }) => apiServerID));
   const members = entries.flatMap(({ apiServerID }) => live.get(apiServerID) ?? []);

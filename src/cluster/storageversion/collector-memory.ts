@@ -1,6 +1,6 @@
 /** What the collector has seen in its term and when, by its own monotonic clock: how long something has been so. */
 import type { Clock } from "../../base/clock.ts";
-import type { Member } from "./members.ts";
+import type { AgreementMember } from "./members.ts";
 import type { StorageVersionObject } from "./objects.ts";
 
 export interface CollectorMemoryOptions {
@@ -33,7 +33,7 @@ export class CollectorMemory {
   }
 
   /** Live servers that have not published everything, and have not been known as such for long: milliseconds left. */
-  youngServers(live: ReadonlyMap<string, Member>): ReadonlyMap<string, number> {
+  youngServers(live: ReadonlyMap<string, AgreementMember>): ReadonlyMap<string, number> {
     const { clock, pendingGraceMs } = this.#options;
     const nowMs = clock.monotonic();
     for (const id of this.#silentSinceMs.keys())

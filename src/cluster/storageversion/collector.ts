@@ -7,6 +7,8 @@
  * before it: an entry without a living server is stale then. Every write names what was read, so a server that
  * publishes in between keeps its entry.
  */
+import { untilAborted } from "../controllers/runtime/until-aborted.ts";
+import { handlerSource, type KeySource } from "../controllers/runtime/controller.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Counter, Histogram, MetricsRegistry } from "../../base/metrics.ts";
@@ -18,7 +20,7 @@ import { isReason } from "../../meta/status-error.ts";
 import { timestampAt } from "../../meta/timestamp.ts";
 import { pendingServers, settle } from "./agreement.ts";
 import { CollectorMemory } from "./collector-memory.ts";
-import type { Member, Members } from "./members.ts";
+import type { AgreementMember, Members } from "./members.ts";
 import { STORAGE_VERSION_TYPE, type StorageVersionObject, type StorageVersionStatus } from "./objects.ts";
 
 export interface CollectorOptions {
@@ -33,17 +35,11 @@ export interface CollectorOptions {
   readonly pendingGraceMs?: number;
 }
 
-export interface CollectorSource {
-  /** Names objects that may need something, until the signal aborts. */
-  run(enqueue: (key: string) => void, signal: AbortSignal): Promise<void>;
-  readonly hasSynced: boolean;
-}
-
 export interface Collector {
   readonly name: "storage-version-garbage-collector";
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<{ requeueAfterMs?: number } | undefined>;
   /** To be called at the beginning of each term: what was seen in an earlier one does not count. */
-  sources(): readonly CollectorSource[];
+  sources(): readonly KeySource[];
 }
 
 const EMPTY_GRACE_MS = 10_000;
@@ -64,7 +60,7 @@ export function createCollector(options: CollectorOptions): Collector {
 }
 
 export interface CollectionContext {
-  readonly live: ReadonlyMap<string, Member>;
+  readonly live: ReadonlyMap<string, AgreementMember>;
   /** RFC 3339 with seconds. */
   readonly now: string;
   /** Servers whose silence does not count yet, with the milliseconds until it does. */
@@ -97,9 +93,9 @@ export function decideCollection(object: StorageVersionObject, context: Collecti
 }
 
 function withPatience(
-  live: ReadonlyMap<string, Member>,
+  live: ReadonlyMap<string, AgreementMember>,
   young: ReadonlyMap<string, number>,
-): ReadonlyMap<string, Member> {
+): ReadonlyMap<string, AgreementMember> {
   return new Map([...live].map(([id, member]) => [id, young.has(id) ? { ...member, isPublished: true } : member]));
 }
 
@@ -137,7 +133,7 @@ class StorageVersionCollector {
       .with();
   }
 
-  sources(): readonly CollectorSource[] {
+  sources(): readonly KeySource[] {
     const { client, log, members } = this.#options;
     const memory = this.#newMemory();
     this.#memory = memory;
@@ -228,34 +224,22 @@ class StorageVersionCollector {
   }
 }
 
-function objectSource(informer: Informer<StorageVersionObject>): CollectorSource {
-  let registration: { readonly hasSynced: boolean } | undefined;
-  return {
-    get hasSynced() {
-      return registration?.hasSynced ?? false;
-    },
-    run(enqueue, signal) {
-      const tell = (object: StorageVersionObject): void => enqueue(nameOf(object));
-      registration = informer.addHandler({ onAdd: tell, onUpdate: tell, onDelete: tell });
-      return informer.run(signal);
-    },
-  };
+function objectSource(informer: Informer<StorageVersionObject>): KeySource {
+  return handlerSource(informer, (enqueue) => {
+    const tell = (object: StorageVersionObject): void => enqueue(nameOf(object));
+    return { onAdd: tell, onUpdate: tell, onDelete: tell };
+  });
 }
 
-function memberSource(members: Members, onMembers: (enqueue: (key: string) => void) => void): CollectorSource {
+function memberSource(members: Members, onMembers: (enqueue: (key: string) => void) => void): KeySource {
   return {
     hasSynced: true,
     async run(enqueue, signal) {
       const stop = members.onChange(() => onMembers(enqueue));
-      await aborted(signal);
+      await untilAborted(signal);
       stop();
     },
   };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
 /** Without them a write would not notice that somebody else has written. */

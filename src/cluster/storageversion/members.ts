@@ -1,5 +1,5 @@
 /** Who takes part in the agreement on encodings, as the composition root tells. */
-export interface Member {
+export interface AgreementMember {
   readonly id: string;
   /** Servers of one component store the same resources. Default: the one that most are of. */
   readonly component?: string | undefined;
@@ -9,7 +9,7 @@ export interface Member {
 
 export interface Members {
   /** Every server whose identity lease lives, this one included; by ID. */
-  live(): ReadonlyMap<string, Member>;
+  live(): ReadonlyMap<string, AgreementMember>;
   /**
    * Resolves to true once `live` shows everything that had been written to the store when this was called. Whoever has
    * an entry wrote its lease before: after this, an entry whose server is not in `live` is stale. False: nobody can tell.

@@ -9,9 +9,9 @@ import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { timestampAt } from "../../meta/timestamp.ts";
 import { prefixEnd, StorageError, type KeyValue, type Kv } from "../../storage/kv.ts";
 import { settle } from "./agreement.ts";
-import type { Member } from "./members.ts";
 import { STORAGE_STATE_KEY } from "./migration/storage-state.ts";
 import { STORAGE_VERSION_TYPE, type StorageVersionStatus } from "./objects.ts";
+import type { AgreementMember } from "./members.ts";
 
 export interface OutsideAgreement {
   readonly kv: Kv;
@@ -59,7 +59,7 @@ function withoutAgreement({ clock, config }: OutsideAgreement, value: Buffer): B
   const { serverId } = config.peers;
   const status = (object["status"] ?? {}) as StorageVersionStatus;
   const others = (status.storageVersions ?? []).filter(({ apiServerID }) => apiServerID !== serverId);
-  const members = [...others.map(({ apiServerID }) => apiServerID), serverId].map((id): [string, Member] => [
+  const members = [...others.map(({ apiServerID }) => apiServerID), serverId].map((id): [string, AgreementMember] => [
     id,
     { id, isPublished: id !== serverId },
   ]);

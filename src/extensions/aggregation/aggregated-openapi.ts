@@ -12,8 +12,8 @@ import {
   INDEX_TARGET,
   V2_TARGET,
   withHash,
-  type Encoded,
-  type Found,
+  type EncodedOpenApi,
+  type FoundOpenApi,
   type OpenApiDocuments,
 } from "../../serving/discovery/openapi/documents.ts";
 import {
@@ -68,7 +68,7 @@ export function withAggregatedOpenApi(base: OpenApiDocuments, options: Aggregate
 interface V3 {
   /** By path; of those that have a document. */
   hashes(): Promise<ReadonlyMap<string, string>>;
-  find(known: KnownApiService, path: string, asked: string | undefined): Promise<Found>;
+  find(known: KnownApiService, path: string, asked: string | undefined): Promise<FoundOpenApi>;
 }
 
 function createV3(options: AggregatedOpenApiOptions): V3 {
@@ -76,7 +76,7 @@ function createV3(options: AggregatedOpenApiOptions): V3 {
   const ofPath = createRefreshed<string>(options.clock);
   const ask = createAsk(options);
 
-  const fetchDocument = async (apiService: RemoteApiService): Promise<Encoded | undefined> => {
+  const fetchDocument = async (apiService: RemoteApiService): Promise<EncodedOpenApi | undefined> => {
     const path = pathOf(apiService);
     return ask(apiService, `${INDEX_TARGET}/${path}`, (answer) => {
       const document = { bytes: answer.body, hash: checkV3Document(answer.body, answer.header("etag")) };
@@ -105,16 +105,16 @@ function createV3(options: AggregatedOpenApiOptions): V3 {
 interface Whole {
   /** What it was made of. */
   readonly key: string;
-  readonly json: Encoded;
-  protobuf(): Promise<Encoded>;
+  readonly json: EncodedOpenApi;
+  protobuf(): Promise<EncodedOpenApi>;
 }
 
 function createV2(base: OpenApiDocuments, options: AggregatedOpenApiOptions): () => Promise<Whole> {
-  const parts = createRefreshed<Encoded>(options.clock);
+  const parts = createRefreshed<EncodedOpenApi>(options.clock);
   const ask = createAsk(options);
   let last: Whole | undefined;
 
-  const fetchPart = (apiService: RemoteApiService): Promise<Encoded | undefined> =>
+  const fetchPart = (apiService: RemoteApiService): Promise<EncodedOpenApi | undefined> =>
     ask(apiService, V2_TARGET, ({ body }) => {
       const part = onlyPathsBelow(decodeV2Document(body), `/apis/${formatGroupVersion(apiService)}/`);
       // What cannot be encoded must not take the documents of everybody else with it.
@@ -132,11 +132,12 @@ function createV2(base: OpenApiDocuments, options: AggregatedOpenApiOptions): ()
   };
 }
 
-function merged(key: string, parts: readonly Encoded[]): Whole {
+function merged(key: string, parts: readonly EncodedOpenApi[]): Whole {
   const document = mergeV2(parts.map(({ bytes }) => decodeV2Document(bytes)));
   const json = withHash(Buffer.from(JSON.stringify(document)));
-  let protobuf: Encoded | undefined;
-  const encode = async (): Promise<Encoded> => (protobuf ??= withHash(encodeOpenApiV2(decodeV2Document(json.bytes))));
+  let protobuf: EncodedOpenApi | undefined;
+  const encode = async (): Promise<EncodedOpenApi> =>
+    (protobuf ??= withHash(encodeOpenApiV2(decodeV2Document(json.bytes))));
   return { key, json, protobuf: encode };
 }
 
@@ -186,7 +187,7 @@ function pathOf(apiService: RemoteApiService): string {
   return `apis/${formatGroupVersion(apiService)}`;
 }
 
-function withPaths(index: Encoded, hashes: ReadonlyMap<string, string>): Encoded {
+function withPaths(index: EncodedOpenApi, hashes: ReadonlyMap<string, string>): EncodedOpenApi {
   const document = JSON.parse(index.bytes.toString("utf8")) as JsonObject;
   const known = isJsonObject(document["paths"]) ? Object.entries(document["paths"]) : [];
   const added = Array.from(hashes, ([path, hash]) => [path, { serverRelativeURL: documentUrl(path, hash) }] as const);

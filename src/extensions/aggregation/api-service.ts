@@ -35,14 +35,14 @@ export interface RemoteApiService {
   readonly insecureSkipTlsVerify: boolean;
 }
 
-export interface Condition {
+export interface ApiServiceCondition {
   readonly type: "Available";
   readonly status: "True" | "False" | "Unknown";
   readonly reason: string;
   readonly message: string;
 }
 
-export const LOCAL_CONDITION: Condition = {
+export const LOCAL_CONDITION: ApiServiceCondition = {
   type: "Available",
   status: "True",
   reason: "Local",
@@ -82,7 +82,7 @@ export function isLocalApiService(object: ApiServiceObject): boolean {
 }
 
 /** The condition as it stands in the object. */
-export function availableCondition(object: ApiServiceObject): Condition | undefined {
+export function availableCondition(object: ApiServiceObject): ApiServiceCondition | undefined {
   const found = conditionsOf(object).find((condition) => stringAt(condition, "type") === "Available");
   if (found === undefined) return undefined;
   const status = stringAt(found, "status");
@@ -95,7 +95,11 @@ export function availableCondition(object: ApiServiceObject): Condition | undefi
 }
 
 /** The object's status with the condition in it; undefined when it says so already. */
-export function statusWith(object: ApiServiceObject, condition: Condition, time: string): JsonObject | undefined {
+export function statusWith(
+  object: ApiServiceObject,
+  condition: ApiServiceCondition,
+  time: string,
+): JsonObject | undefined {
   const before = availableCondition(object);
   const isSame =
     before?.status === condition.status && before.reason === condition.reason && before.message === condition.message;

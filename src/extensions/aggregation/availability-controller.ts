@@ -20,7 +20,7 @@ import {
   remoteApiService,
   statusWith,
   type ApiServiceObject,
-  type Condition,
+  type ApiServiceCondition,
 } from "./api-service.ts";
 import type { AskServer } from "./ask-server.ts";
 import { discoveryCheck, obstacle } from "./availability.ts";
@@ -47,7 +47,7 @@ export interface AvailabilityOptions {
 
 export interface Availability {
   /** What this server found; undefined until it has looked. */
-  condition(name: string): Condition | undefined;
+  condition(name: string): ApiServiceCondition | undefined;
   /** Something says that it may have changed. */
   recheck(name: string): void;
   /** Called with the name when an aggregated server became available, or is not any more. */
@@ -63,12 +63,12 @@ const WORKERS = 5;
 export function createAvailability(options: AvailabilityOptions): Availability {
   const { apiServices, clock, random, log } = options;
   const queue = new WorkQueue({ clock, random, retryMsMax: RETRY_MS_MAX });
-  const judged = new Map<string, Condition>();
+  const judged = new Map<string, ApiServiceCondition>();
   const handlers: ((name: string) => void)[] = [];
   const record = createRecorder(options.metrics);
   followChanges(options, (name) => queue.add(name));
 
-  const settle = (name: string, condition: Condition | undefined): void => {
+  const settle = (name: string, condition: ApiServiceCondition | undefined): void => {
     const before = judged.get(name);
     if (condition === undefined) judged.delete(name);
     else judged.set(name, condition);
@@ -100,7 +100,7 @@ async function judge(
   { directory, overrides, resolve, ask }: AvailabilityOptions,
   object: ApiServiceObject,
   signal: AbortSignal,
-): Promise<Condition | undefined> {
+): Promise<ApiServiceCondition | undefined> {
   if (isLocalApiService(object)) return LOCAL_CONDITION;
   const apiService = remoteApiService(object);
   if (apiService === undefined || !(await directory.ready(signal))) return undefined;
@@ -113,7 +113,7 @@ async function judge(
 async function write(
   { client, clock }: AvailabilityOptions,
   object: ApiServiceObject,
-  found: Condition,
+  found: ApiServiceCondition,
 ): Promise<void> {
   const status = statusWith(object, found, timestampAt(clock.now()));
   if (status === undefined) return;
@@ -141,7 +141,7 @@ function followChanges({ apiServices, directory }: AvailabilityOptions, look: (n
 
 function createRecorder(
   metrics: MetricsRegistry,
-): (name: string, before: Condition | undefined, now: Condition | undefined) => void {
+): (name: string, before: ApiServiceCondition | undefined, now: ApiServiceCondition | undefined) => void {
   const unavailable = metrics.gauge({
     name: "aggregator_unavailable_apiservice",
     help: "Gauge of APIServices which are marked as unavailable broken down by APIService name.",

@@ -3,7 +3,7 @@ import { messageOf } from "../../base/within.ts";
 import { UpstreamError } from "../../serving/http/upstream.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import { goQuote } from "../../meta/go-quote.ts";
-import type { Condition, RemoteApiService } from "./api-service.ts";
+import type { ApiServiceCondition, RemoteApiService } from "./api-service.ts";
 import type { AskServer } from "./ask-server.ts";
 import {
   hasReadyEndpoint,
@@ -24,7 +24,7 @@ export function obstacle(
   { service: reference }: RemoteApiService,
   state: ServiceState,
   overrides: ServiceOverrides,
-): Condition | undefined {
+): ApiServiceCondition | undefined {
   const { namespace, name, port } = reference;
   const described = `service/${name} in ${goQuote(namespace)}`;
   if (overrideOf(overrides, reference) !== undefined) return undefined;
@@ -48,7 +48,7 @@ export async function discoveryCheck(
     resolution,
     signal,
   }: { readonly ask: AskServer; readonly resolution: Resolution; readonly signal: AbortSignal },
-): Promise<Condition> {
+): Promise<ApiServiceCondition> {
   if (resolution.kind === "unresolved") return isFalse("FailedDiscoveryCheck", resolution.message);
   const target = `/apis/${formatGroupVersion(apiService)}`;
   const attempts = resolution.addresses.map(async (address) => {
@@ -74,6 +74,6 @@ export async function discoveryCheck(
   }
 }
 
-function isFalse(reason: string, message: string): Condition {
+function isFalse(reason: string, message: string): ApiServiceCondition {
   return { type: "Available", status: "False", reason, message };
 }

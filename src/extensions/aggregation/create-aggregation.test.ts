@@ -12,7 +12,7 @@ import { createClient } from "../../client/client.ts";
 import { createSystemRandom, createSystemClock } from "../../client/system.ts";
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import type { ApiResponse } from "../../serving/http/message.ts";
-import { createOutbound } from "../../serving/http/node/outbound/create-outbound.ts";
+import { createOutbound } from "../../serving/http/node/upstream/create-outbound.ts";
 import { createServingCertificate } from "../../serving/http/node/serving-certificate.ts";
 import { outcomeOf, TestSink } from "../../serving/http/node/upstream/testing.ts";
 import type { RequestOptions } from "../../serving/http/testing/requests.ts";

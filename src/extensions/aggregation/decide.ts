@@ -9,12 +9,12 @@ export interface KnownApiService {
 
 export type FindApiService = (group: string, version: string) => KnownApiService | undefined;
 
-export type Decision =
+export type AggregationDecision =
   | { readonly kind: "pass" }
   | { readonly kind: "proxy"; readonly apiService: RemoteApiService }
   | { readonly kind: "unavailable"; readonly apiService: RemoteApiService; readonly message: string };
 
-const PASS: Decision = { kind: "pass" };
+const PASS: AggregationDecision = { kind: "pass" };
 const UNAVAILABLE = "service unavailable";
 
 /** Everything at and below /apis/GROUP/VERSION. `wasAggregated`: it comes from somebody's aggregation layer already. */
@@ -22,7 +22,7 @@ export function decideAggregation(
   { apiPrefix, group, version }: Pick<RequestInfo, "apiPrefix" | "group" | "version">,
   find: FindApiService,
   wasAggregated: boolean,
-): Decision {
+): AggregationDecision {
   if (apiPrefix !== "apis" || version === "") return PASS;
   const known = find(group, version);
   if (known === undefined) return PASS;

@@ -1,6 +1,6 @@
 /** Local and aggregated groups together, in the order of their priorities. Pure. */
 import type { DiscoveryGroup, DiscoveryVersion } from "../../serving/discovery/groups.ts";
-import { compareNames, compareVersions } from "../../serving/discovery/order.ts";
+import { compareNames, compareApiVersions } from "../../serving/discovery/order.ts";
 import { API_SERVICES } from "./api-service.ts";
 
 export interface Priorities {
@@ -59,5 +59,7 @@ function groupPriority(name: string, versions: ReadonlyMap<string, Ranked>): num
 }
 
 function compareRanked(left: Ranked, right: Ranked): number {
-  return right.versionPriority - left.versionPriority || compareVersions(left.version.version, right.version.version);
+  return (
+    right.versionPriority - left.versionPriority || compareApiVersions(left.version.version, right.version.version)
+  );
 }

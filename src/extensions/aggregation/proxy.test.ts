@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { answerOf, jsonAnswer } from "../../serving/http/testing/upstream-answers.ts";
 import type { WithUser } from "../../access/auth/user.ts";
 import type { Clock } from "../../base/clock.ts";
 import { SILENT_LOG } from "../../base/log.ts";
@@ -11,15 +12,7 @@ import { World } from "../../tools/simulator/world.ts";
 import { decideAggregation } from "./decide.ts";
 import { aggregationProxy } from "./proxy.ts";
 import type { Resolution } from "../../access/webhooks/service-resolver.ts";
-import {
-  answerOf,
-  failing,
-  FakeOutbound,
-  jsonAnswer,
-  remote,
-  userRequest,
-  type Answering,
-} from "./testing/fake-outbound.ts";
+import { failing, FakeOutbound, remote, userRequest, type Answering } from "./testing/fake-outbound.ts";
 
 const URL = "/apis/metrics.example.com/v1/namespaces/x/pods/a%20b";
 const INFO = { apiPrefix: "apis", group: "metrics.example.com", version: "v1" };

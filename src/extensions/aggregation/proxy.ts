@@ -20,7 +20,7 @@ import type { ServiceReference } from "../../access/webhooks/service-resolver.ts
 import type { RemoteApiService } from "./api-service.ts";
 import { decideAggregation, type FindApiService } from "./decide.ts";
 import { isUpgrade } from "../../serving/http/forwarded.ts";
-import { answerHeaders, forwardedHeaders, GUARD_HEADER } from "./hop-headers.ts";
+import { GUARD_HEADER, aggregatedResponseHeaders, aggregatedRequestHeaders } from "./hop-headers.ts";
 import type { Resolution } from "../../access/webhooks/service-resolver.ts";
 
 export type ResolveService = (service: ServiceReference) => Resolution;
@@ -75,7 +75,7 @@ async function forward(
     throw serviceUnavailable("service unavailable", RETRY_AFTER_SECONDS);
   }
   const auditId = request.audit?.id ?? headerValue(request.headers, "audit-id") ?? randomUuid(options.random);
-  const headers = forwardedHeaders(request, auditId);
+  const headers = aggregatedRequestHeaders(request, auditId);
   const body = new PassingBody(request.body);
   const addresses = resolution.addresses.slice(0, ATTEMPTS_MAX);
   let failed: UpstreamError | undefined;
@@ -138,7 +138,7 @@ function discoveryDeadline(
 
 function judged(response: UpstreamResponse, request: WithUser): ApiResponse {
   const { status } = response;
-  const headers = answerHeaders(response);
+  const headers = aggregatedResponseHeaders(response);
   if (isUpgrade(request) && status !== 101 && status < 400) {
     discardAnswer(response);
     throw serviceUnavailable(`invalid upgrade response: status code ${status}`, RETRY_AFTER_SECONDS);

@@ -3,7 +3,7 @@ import type { Log } from "../../base/log.ts";
 import { messageOf } from "../../base/within.ts";
 import type { WorkQueue } from "../../base/work-queue.ts";
 
-export interface WorkOptions {
+export interface QueueWorkOptions {
   readonly queue: WorkQueue;
   readonly workers: number;
   /** When to look again, if nothing happens before; undefined: not by itself. What it throws is tried again. */
@@ -14,14 +14,14 @@ export interface WorkOptions {
 }
 
 /** Until the signal aborts. The queue is closed then. */
-export async function runWorkers(options: WorkOptions, signal: AbortSignal): Promise<void> {
+export async function runWorkers(options: QueueWorkOptions, signal: AbortSignal): Promise<void> {
   const { queue } = options;
   signal.addEventListener("abort", () => queue.close(), { once: true });
   if (signal.aborted) queue.close();
   await Promise.all(Array.from({ length: options.workers }, () => worker(options, signal)));
 }
 
-async function worker({ queue, work, log, task }: WorkOptions, signal: AbortSignal): Promise<void> {
+async function worker({ queue, work, log, task }: QueueWorkOptions, signal: AbortSignal): Promise<void> {
   for (let key = await queue.next(); key !== undefined; key = await queue.next()) {
     try {
       const next = await work(key, signal);

@@ -15,7 +15,13 @@ import { isReason } from "../../meta/status-error.ts";
 import { timestampAt } from "../../meta/timestamp.ts";
 import type { DefinitionTable } from "./definition-table.ts";
 import { parseDefinition, type Definition } from "./definition.ts";
-import { decidedStatus, takenNames, terminating, withConditions, type Condition } from "./status.ts";
+import {
+  decidedStatus,
+  takenNames,
+  terminating,
+  withDefinitionConditions,
+  type DefinitionCondition,
+} from "./status.ts";
 
 export const DEFINITION_TYPE: ResourceType = {
   group: "apiextensions.k8s.io",
@@ -177,7 +183,7 @@ export class DefinitionController {
   }
 
   /** What happened; "wait" while objects are there that somebody holds. */
-  async #deleteInstances(definition: Definition, signal: AbortSignal): Promise<Condition | "wait"> {
+  async #deleteInstances(definition: Definition, signal: AbortSignal): Promise<DefinitionCondition | "wait"> {
     const { group, acceptedNames, isEstablished } = definition;
     const { isBuiltInStorage, deleteInstances } = this.#options;
     if (isBuiltInStorage(group, acceptedNames.plural))
@@ -192,13 +198,17 @@ export class DefinitionController {
   }
 
   /** What it says already is not said again: every word comes back as a change to be looked at. */
-  async #tell(object: UnstructuredObject, condition: Condition, signal: AbortSignal): Promise<UnstructuredObject> {
+  async #tell(
+    object: UnstructuredObject,
+    condition: DefinitionCondition,
+    signal: AbortSignal,
+  ): Promise<UnstructuredObject> {
     const told = this.#with(object, condition);
     return jsonEquals(told, object) ? object : this.#write(told, signal);
   }
 
-  #with(object: UnstructuredObject, condition: Condition): UnstructuredObject {
-    const status = withConditions(objectAt(object, "status"), [condition], this.#now());
+  #with(object: UnstructuredObject, condition: DefinitionCondition): UnstructuredObject {
+    const status = withDefinitionConditions(objectAt(object, "status"), [condition], this.#now());
     return { ...object, status };
   }
 

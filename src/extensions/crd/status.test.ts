@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../meta/json.ts";
 import { parseDefinition } from "./definition.ts";
-import { decidedStatus, takenNames, terminating, withConditions } from "./status.ts";
+import { decidedStatus, takenNames, terminating, withDefinitionConditions } from "./status.ts";
 import { definitionObject, establishedDefinition } from "./testing/definition-object.ts";
 
 const NOW = "2026-01-01T00:00:00Z";
@@ -118,20 +118,20 @@ describe("a condition", () => {
   const held = terminating("True", "InstanceDeletionInProgress", "x");
 
   test("takes the place of the one of its type, and its time changes only with its status", () => {
-    const before = withConditions({ other: 1 }, [held], NOW);
+    const before = withDefinitionConditions({ other: 1 }, [held], NOW);
     const later = "2026-01-02T00:00:00Z";
-    const same = withConditions(before, [terminating("True", "Other", "y")], later);
+    const same = withDefinitionConditions(before, [terminating("True", "Other", "y")], later);
     expect(same).toEqual({
       other: 1,
       conditions: [{ type: "Terminating", status: "True", lastTransitionTime: NOW, reason: "Other", message: "y" }],
     });
-    const changed = withConditions(before, [terminating("False", "Done", "z")], later);
+    const changed = withDefinitionConditions(before, [terminating("False", "Done", "z")], later);
     expect(conditionsOf(changed)["Terminating"]).toMatchObject({ status: "False", lastTransitionTime: later });
   });
 
   test("stands with those of others, whatever these are", () => {
-    expect(withConditions({ conditions: "x" }, [held], NOW)["conditions"]).toHaveLength(1);
+    expect(withDefinitionConditions({ conditions: "x" }, [held], NOW)["conditions"]).toHaveLength(1);
     const own = { type: "Mine", status: "True" };
-    expect(conditionsOf(withConditions({ conditions: [own, 7] }, [held], NOW))).toMatchObject({ Mine: own });
+    expect(conditionsOf(withDefinitionConditions({ conditions: [own, 7] }, [held], NOW))).toMatchObject({ Mine: own });
   });
 });

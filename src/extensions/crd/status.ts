@@ -1,8 +1,9 @@
 /** What the status of a definition should say. Pure. */
+import { aggregateText } from "../../meta/aggregate-text.ts";
 import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { Definition, DefinitionNames } from "./definition.ts";
 
-export interface Condition {
+export interface DefinitionCondition {
   readonly type: string;
   readonly status: "True" | "False" | "Unknown";
   readonly reason: string;
@@ -32,26 +33,26 @@ export function decidedStatus(
 ): JsonObject | undefined {
   const status = objectAt(object, "status");
   const { acceptedNames, condition } = acceptNames(definition, taken);
-  const named = withConditions({ ...status, acceptedNames: shownNames(acceptedNames) }, [condition], now);
+  const named = withDefinitionConditions({ ...status, acceptedNames: shownNames(acceptedNames) }, [condition], now);
   const established = isAccepted(condition) || definition.isEstablished ? ESTABLISHED : NOT_ACCEPTED;
-  const decided = withConditions(named, [established, ...approvalConditions(object, definition.group)], now);
+  const decided = withDefinitionConditions(named, [established, ...approvalConditions(object, definition.group)], now);
   return jsonEquals(decided, status) ? undefined : decided;
 }
 
-const ESTABLISHED: Condition = {
+const ESTABLISHED: DefinitionCondition = {
   type: "Established",
   status: "True",
   reason: "InitialNamesAccepted",
   message: "the initial names have been accepted",
 };
-const NOT_ACCEPTED: Condition = {
+const NOT_ACCEPTED: DefinitionCondition = {
   type: "Established",
   status: "False",
   reason: "NotAccepted",
   message: "not all names are accepted",
 };
 
-function isAccepted({ status }: Condition): boolean {
+function isAccepted({ status }: DefinitionCondition): boolean {
   return status === "True";
 }
 
@@ -59,7 +60,7 @@ function isAccepted({ status }: Condition): boolean {
 function acceptNames(
   { names, acceptedNames }: Definition,
   taken: TakenNames,
-): { readonly acceptedNames: DefinitionNames; readonly condition: Condition } {
+): { readonly acceptedNames: DefinitionNames; readonly condition: DefinitionCondition } {
   const conflicts: { readonly reason: string; readonly message: string }[] = [];
   const accept = (key: "plural" | "singular" | "kind" | "listKind", reason: string): string => {
     const used = key === "plural" || key === "singular" ? taken.resources : taken.kinds;
@@ -72,8 +73,7 @@ function acceptNames(
   const refused = names.shortNames.filter(
     (name) => !acceptedNames.shortNames.includes(name) && taken.resources.has(name),
   );
-  if (refused.length > 0)
-    conflicts.push({ reason: "ShortNamesConflict", message: aggregated([...new Set(refused.map(inUse))]) });
+  if (refused.length > 0) conflicts.push({ reason: "ShortNamesConflict", message: aggregateText(refused.map(inUse)) });
   const kind = accept("kind", "KindConflict");
   const listKind = accept("listKind", "ListKindConflict");
   const shortNames = refused.length > 0 ? acceptedNames.shortNames : names.shortNames;
@@ -91,10 +91,6 @@ function inUse(name: string): string {
   return `${JSON.stringify(name)} is already in use`;
 }
 
-function aggregated(messages: readonly string[]): string {
-  return messages.length === 1 ? messages[0]! : `[${messages.join(", ")}]`;
-}
-
 function shownNames({ shortNames, categories, singular, listKind, ...names }: DefinitionNames): JsonObject {
   return {
     ...names,
@@ -109,7 +105,7 @@ const APPROVAL = "api-approved.kubernetes.io";
 const SEE = "see https://github.com/kubernetes/enhancements/pull/1111";
 
 /** Groups of the community need a word of the community. */
-function approvalConditions(object: JsonObject, group: string): Condition[] {
+function approvalConditions(object: JsonObject, group: string): DefinitionCondition[] {
   if (!/(^|\.)(k8s|kubernetes)\.io$/.test(group)) return [];
   const annotation = stringAt(objectAt(objectAt(object, "metadata"), "annotations"), APPROVAL);
   const type = "KubernetesAPIApprovalPolicyConformant";
@@ -128,12 +124,16 @@ function approvalConditions(object: JsonObject, group: string): Condition[] {
   return [{ type, status: "False", reason: "InvalidAnnotation", message }];
 }
 
-export function terminating(status: "True" | "False", reason: string, message: string): Condition {
+export function terminating(status: "True" | "False", reason: string, message: string): DefinitionCondition {
   return { type: "Terminating", status, reason, message };
 }
 
 /** Each in the place of the one of its type, or at the end. Times change only with the status. */
-export function withConditions(status: JsonObject, conditions: readonly Condition[], now: string): JsonObject {
+export function withDefinitionConditions(
+  status: JsonObject,
+  conditions: readonly DefinitionCondition[],
+  now: string,
+): JsonObject {
   const known = Array.isArray(status["conditions"]) ? status["conditions"].filter(isJsonObject) : [];
   const next = [...known];
   for (const condition of conditions) {

@@ -12,7 +12,7 @@ import type { Encoding } from "../../serving/registry/resource.ts";
 import type { Kv } from "../../storage/kv.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";
 import { Encodings, type StoredResourceVersions } from "../../cluster/storageversion/encodings.ts";
-import type { Member, Members } from "../../cluster/storageversion/members.ts";
+import type { AgreementMember, Members } from "../../cluster/storageversion/members.ts";
 import type { WriteGateState } from "../../cluster/storageversion/write-gate.ts";
 import { waitUntil, type BackgroundTask } from "../../base/background.ts";
 import type { MemberConfig } from "../../cluster/peers/peer-config.ts";
@@ -102,7 +102,7 @@ function createMembers(
   const { serverId: id } = config.peers;
   return {
     live() {
-      const others = [...leases.known(), ...leases.strangers()].map((lease): [string, Member] => [
+      const others = [...leases.known(), ...leases.strangers()].map((lease): [string, AgreementMember] => [
         lease.id,
         { id: lease.id, component: lease.component, isPublished: true },
       ]);

@@ -26,7 +26,7 @@ export interface CacheOptions {
   readonly metrics: MetricsRegistry;
 }
 
-export interface Encoded {
+export interface EncodedDiscovery {
   readonly bytes: Buffer;
   readonly etag: string;
 }
@@ -36,7 +36,7 @@ export interface Documents {
   readonly groups: readonly DiscoveryGroup[];
   group(name: string): DiscoveryGroup | undefined;
   /** Made and encoded once for each key. */
-  encoded(key: string, make: () => JsonObject): Encoded;
+  encoded(key: string, make: () => JsonObject): EncodedDiscovery;
 }
 
 export interface DiscoveryCache {
@@ -101,7 +101,7 @@ interface Made {
 
 function createDocuments(groups: readonly DiscoveryGroup[]): Documents {
   const byName = new Map(groups.map((group) => [group.name, group]));
-  const encoded = new Map<string, Encoded>();
+  const encoded = new Map<string, EncodedDiscovery>();
   return {
     groups,
     group: (name) => byName.get(name),
@@ -113,7 +113,7 @@ function createDocuments(groups: readonly DiscoveryGroup[]): Documents {
   };
 }
 
-function encode(document: JsonObject): Encoded {
+function encode(document: JsonObject): EncodedDiscovery {
   const bytes = Buffer.from(`${JSON.stringify(document)}\n`);
   const digest = createHash("sha512").update(bytes).digest("hex").toUpperCase();
   return { bytes, etag: `"${digest}"` };

@@ -13,7 +13,7 @@ import {
   TEXT_LENGTH_MAX,
   VERSIONS_PER_GROUP_MAX,
   WORDS_MAX,
-} from "./limits.ts";
+} from "./discovery-limits.ts";
 import { localGroups } from "./local.ts";
 
 const list = (items: unknown): unknown => ({

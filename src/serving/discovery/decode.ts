@@ -13,7 +13,7 @@ import type {
   DiscoverySubresource,
   DiscoveryVersion,
 } from "./groups.ts";
-import * as limits from "./limits.ts";
+import * as limits from "./discovery-limits.ts";
 import { relativeKind } from "./local.ts";
 import { compareNames, isAscending } from "./order.ts";
 import { areSameWords } from "./same.ts";

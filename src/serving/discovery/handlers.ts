@@ -9,7 +9,7 @@ import { jsonBytes, pageNotFound } from "../http/respond.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import { methodNotAllowed, notAcceptable, serviceUnavailable, unknownResource } from "../../meta/status-error.ts";
 import { toYaml } from "../../objects/yaml/yaml.ts";
-import { createDiscoveryCache, type CacheOptions, type Documents, type Encoded } from "./cache.ts";
+import { createDiscoveryCache, type CacheOptions, type Documents, type EncodedDiscovery } from "./cache.ts";
 import { aggregatedGroups, apiGroup, apiGroupList, apiVersions, resourceList } from "./document.ts";
 import { createAggregatedChooser, isNoneMatch, type AggregatedChoice } from "./negotiate.ts";
 import type { ReleaseGates } from "../../objects/release-gates.ts";
@@ -125,7 +125,7 @@ function plainDocument(
   documents: Documents,
   segments: readonly string[],
   serverAddress: () => string,
-): Encoded | "unknown-group" | "unknown-version" {
+): EncodedDiscovery | "unknown-group" | "unknown-version" {
   const [prefix, first, second] = segments;
   const key = segments.join("/");
   if (first === undefined) {
@@ -149,7 +149,7 @@ function plainDocument(
   return documents.encoded(key, () => resourceList(name, served));
 }
 
-function yamlDocument(document: Encoded): ApiResponse {
+function yamlDocument(document: EncodedDiscovery): ApiResponse {
   const text = toYaml(JSON.parse(document.bytes.toString("utf8")));
   return { status: 200, headers: { "content-type": "application/yaml" }, body: bytesBody(Buffer.from(text)) };
 }

@@ -10,7 +10,7 @@
  */
 import { compareGroups } from "../../objects/catalogue/group-order.ts";
 import type { DiscoveryGroup, DiscoveryResource, DiscoverySubresource, DiscoveryVersion } from "./groups.ts";
-import { compareNames, compareVersions, isAscending } from "./order.ts";
+import { compareNames, compareApiVersions, isAscending } from "./order.ts";
 import type { Candidate } from "./newest.ts";
 import { compareRanks, rankOf, type Rank } from "./rank.ts";
 import { areSameResources, areSameWords } from "./same.ts";
@@ -158,7 +158,7 @@ const RESOURCES: ItemRules<ResourceView> = {
 };
 
 const VERSIONS: ItemRules<VersionView> = {
-  compare: (left, right) => compareVersions(left.version, right.version),
+  compare: (left, right) => compareApiVersions(left.version, right.version),
   join: (left, right) => ({
     version: left.version,
     isCurrent: left.isCurrent || right.isCurrent,

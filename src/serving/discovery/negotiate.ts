@@ -1,7 +1,7 @@
 /** Which form of discovery a client asks for, and whether it has the answer already. */
 import { parseAccept, type MediaType } from "../http/negotiate.ts";
-import { ACCEPT_MEMO_LENGTH_MAX, ACCEPT_MEMO_MAX } from "./limits.ts";
 import type { ReleaseGates } from "../../objects/release-gates.ts";
+import { ACCEPT_MEMO_LENGTH_MAX, ACCEPT_MEMO_MAX } from "./discovery-limits.ts";
 
 export interface AggregatedChoice {
   readonly version: "v2" | "v2beta1";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { openCatalogue } from "../../objects/catalogue/catalogue.ts";
 import { RELEASES } from "../../objects/catalogue/release.ts";
 import { parseRuntimeConfig } from "../../objects/catalogue/runtime-config.ts";
-import { compareVersions } from "./order.ts";
+import { compareApiVersions } from "./order.ts";
 
 describe("the order of versions", () => {
   test.each([
@@ -12,12 +12,12 @@ describe("the order of versions", () => {
     [["foo10", "v1alpha1", "foo1", "v1"], "v1 v1alpha1 foo1 foo10"],
     [["v1gamma1", "v", "1", "v1beta", "v01", "v1"], "v01 v1 1 v v1beta v1gamma1"],
   ])("%j stands as %s", (versions, expected) => {
-    expect(versions.toSorted(compareVersions).join(" ")).toBe(expected);
-    expect(versions.toReversed().sort(compareVersions).join(" ")).toBe(expected);
+    expect(versions.toSorted(compareApiVersions).join(" ")).toBe(expected);
+    expect(versions.toReversed().sort(compareApiVersions).join(" ")).toBe(expected);
   });
 
   test.each(RELEASES)("is the one %s uses in every group", (release) => {
     const { groups } = openCatalogue({ release, runtimeConfig: parseRuntimeConfig(["api/all=true"]) });
-    for (const { versions } of groups) expect(versions.toSorted(compareVersions)).toEqual(versions);
+    for (const { versions } of groups) expect(versions.toSorted(compareApiVersions)).toEqual(versions);
   });
 });

@@ -3,7 +3,7 @@
 const KUBE_VERSION = /^v(\d{1,9})(?:(alpha|beta)(\d{1,9}))?$/;
 
 /** For sorting: v2, v1, v2beta1, v1beta1, v1alpha1; then what does not look like a version, by name. */
-export function compareVersions(left: string, right: string): number {
+export function compareApiVersions(left: string, right: string): number {
   if (left === right) return 0;
   const [leftParts, rightParts] = [KUBE_VERSION.exec(left), KUBE_VERSION.exec(right)];
   if (leftParts === null || rightParts === null) {

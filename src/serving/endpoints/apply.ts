@@ -11,10 +11,10 @@ import { settleUnknownFields } from "../../objects/unknown-fields.ts";
 import { parseYaml, YamlError } from "../../objects/yaml/yaml.ts";
 import { kindText, objectText, refuseUnappliable, type AppliedObject } from "../registry/apply.ts";
 import type { ServedResource } from "../registry/resource.ts";
-import { readBody } from "./decode-body.ts";
+import { readRequestBody } from "./decode-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { judgeOf, type JudgeFields } from "./field-loss.ts";
-import { invalidOptions, writeOptions, type FieldValidation, type WriteOptions } from "./options.ts";
+import { invalidOptions, writeOptions, type FieldValidation, type WriteParameters } from "./options.ts";
 import { unmarshalError } from "../../meta/go-fmt.ts";
 
 export const APPLY_PATCH_TYPE = "application/apply-patch+yaml";
@@ -32,7 +32,7 @@ export interface ApplyWish {
 export async function readApply(call: EndpointCall, kind: ServedResource): Promise<ApplyWish> {
   const { request } = call;
   const { dryRun, fieldValidation, manager } = applyOptions(request);
-  const bytes = await readBody(request);
+  const bytes = await readRequestBody(request);
   const judge = judgeOf(call, bytes);
   const zeros = goZeros(call.protobuf);
   let applied: AppliedObject | undefined;
@@ -53,7 +53,7 @@ function isForced({ query }: WithInfo): boolean {
 }
 
 /** Who applies must say who it is; no program's name stands in for that. */
-function applyOptions(request: WithInfo): WriteOptions {
+function applyOptions(request: WithInfo): WriteParameters {
   const isNamed = (request.query.get("fieldManager") ?? "") !== "";
   const required: FieldError = {
     field: "fieldManager",
@@ -70,7 +70,7 @@ export function refuseForce(request: WithInfo): void {
   withOptionErrors(request, [{ field: "force", reason: "FieldValueForbidden", message }]);
 }
 
-function withOptionErrors(request: WithInfo, errors: readonly FieldError[]): WriteOptions {
+function withOptionErrors(request: WithInfo, errors: readonly FieldError[]): WriteParameters {
   try {
     const options = writeOptions(request, "PatchOptions");
     if (errors.length === 0) return options;

@@ -34,7 +34,7 @@ import { otherKind } from "./body-kind.ts";
 import { customTypeOf } from "./custom-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { judgeOf, type JudgeFields } from "./field-loss.ts";
-import { BODY_BYTES_MAX } from "./limits.ts";
+import { BODY_BYTES_MAX } from "./endpoint-limits.ts";
 import type { FieldValidation } from "./options.ts";
 import { withUniqueOwners } from "./owner-references.ts";
 
@@ -49,7 +49,7 @@ export interface DecodedBody {
   readonly warnings: readonly string[];
 }
 
-export async function readBody(request: ApiRequest): Promise<Buffer> {
+export async function readRequestBody(request: ApiRequest): Promise<Buffer> {
   try {
     return await request.body.read(BODY_BYTES_MAX);
   } catch (thrown) {
@@ -89,7 +89,7 @@ export async function readObject(
   // DIFFERS: kubernetes lets the connection break.
   if (served.custom !== undefined && contentType(request) === PROTOBUF_MEDIA_TYPE)
     throw unsupportedMediaType(CUSTOM_BODIES);
-  const bytes = await readBody(request);
+  const bytes = await readRequestBody(request);
   const body = parseBody(call, bytes, (why) => unrecognized(`${why} (${summary(bytes)})`));
   // As Go reads it: null changes nothing in an empty object.
   const value = body.value ?? {};

@@ -5,22 +5,22 @@ import { objectAt, type JsonObject } from "../../meta/json.ts";
 import { badRequest, isReason, type FieldError } from "../../meta/status-error.ts";
 import type { Admission } from "../registry/admission.ts";
 import type { RegistryContext } from "../registry/context.ts";
-import { deleteObject, type DeleteOptions, type PropagationPolicy } from "../registry/delete.ts";
+import { deleteObject, type DeletionOptions, type PropagationPolicy } from "../registry/delete.ts";
 import { list } from "../registry/list.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";
-import { parseBody, readBody, warningHeaders } from "./decode-body.ts";
+import { parseBody, readRequestBody, warningHeaders } from "./decode-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { checkedDeleteOptions } from "./delete-options.ts";
 import {
   dryRunErrors,
-  integer,
+  integerParameter,
   invalidOptions,
   listOptionErrors,
   listOptions,
   revisionOf,
   selectorOptions,
-  type ListOptions,
+  type ListParameters,
 } from "./options.ts";
 import { chunksResponse, refusedResponse, writtenResponse } from "./render/respond.ts";
 
@@ -41,7 +41,7 @@ export async function deleteEndpoint(call: EndpointCall): Promise<ApiResponse> {
 }
 
 /** As kubernetes: its options are shown as they were understood, wherever they stood. */
-function deleteAdmission({ admit, served }: EndpointCall, options: DeleteOptions): Admission | undefined {
+function deleteAdmission({ admit, served }: EndpointCall, options: DeletionOptions): Admission | undefined {
   const { dryRun, preconditions = {}, ...said } = options;
   const shown = {
     ...{ kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1", ...said },
@@ -51,7 +51,7 @@ function deleteAdmission({ admit, served }: EndpointCall, options: DeleteOptions
   return admit?.({ kind: served, dryRun, options: shown });
 }
 
-function deletionWarnings({ meaning }: ServedResource, options: DeleteOptions): string[] {
+function deletionWarnings({ meaning }: ServedResource, options: DeletionOptions): string[] {
   const { orphaningWarning } = meaning;
   const isSaid = options.propagationPolicy !== undefined || options.orphanDependents !== undefined;
   return orphaningWarning === undefined || isSaid ? [] : [orphaningWarning];
@@ -82,7 +82,7 @@ export async function deleteCollectionEndpoint(call: EndpointCall): Promise<ApiR
 }
 
 /** DIFFERS: a resourceVersion is looked at, but what is deleted is what there is now. */
-function checkedListOptions(query: WithInfo["query"]): ListOptions {
+function checkedListOptions(query: WithInfo["query"]): ListParameters {
   const options = listOptions(query);
   const errors = listOptionErrors(options, "list");
   if (errors.length > 0) throw invalidOptions("ListOptions", errors);
@@ -97,7 +97,7 @@ const DELETIONS_AT_ONCE = 16;
 async function deleteListed(
   context: RegistryContext,
   served: ServedResource,
-  { entry, options, admission }: { entry: Entry; options: DeleteOptions; admission: Admission | undefined },
+  { entry, options, admission }: { entry: Entry; options: DeletionOptions; admission: Admission | undefined },
 ): Promise<void> {
   const path = entry.key.slice(served.stored.keyPrefix.length);
   const slash = path.lastIndexOf("/");
@@ -114,8 +114,8 @@ async function deleteListed(
   }
 }
 
-async function deleteOptions(call: EndpointCall): Promise<DeleteOptions> {
-  const bytes = await readBody(call.request);
+async function deleteOptions(call: EndpointCall): Promise<DeletionOptions> {
+  const bytes = await readRequestBody(call.request);
   // An empty body says nothing, whatever it claims to be.
   const body =
     bytes.length === 0
@@ -149,7 +149,7 @@ export function refuseContradictions(body: JsonObject, dryRun: readonly string[]
 }
 
 /** Members of a DeleteOptions that has been checked, wherever it stood. */
-export function toDeleteOptions(body: JsonObject, dryRun: boolean): DeleteOptions {
+export function toDeleteOptions(body: JsonObject, dryRun: boolean): DeletionOptions {
   const { gracePeriodSeconds, orphanDependents, propagationPolicy } = body;
   const { uid, resourceVersion } = objectAt(body, "preconditions");
   return {
@@ -170,7 +170,7 @@ function isPropagationPolicy(value: unknown): value is PropagationPolicy {
 
 function optionsFromQuery({ query }: WithInfo): JsonObject {
   const options: JsonObject = {};
-  const grace = integer(query.get("gracePeriodSeconds"));
+  const grace = integerParameter(query.get("gracePeriodSeconds"));
   if (grace !== undefined) options["gracePeriodSeconds"] = grace;
   const orphan = query.get("orphanDependents");
   if (orphan !== undefined) options["orphanDependents"] = orphan.toLowerCase() !== "false" && orphan !== "0";

@@ -2,7 +2,7 @@
 import type { WithInfo } from "../http/filters/request-info.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import type { ProtobufTables } from "../../objects/protobuf/decode.ts";
-import type { Requester } from "../registry/create.ts";
+import type { RequestUser } from "../registry/create.ts";
 import type { RegistryContext } from "../registry/context.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import type { Admission } from "../registry/admission.ts";
@@ -28,7 +28,7 @@ export interface ResourceEndpoint {
 
 /** A request that says who is asking. */
 export interface WithRequester extends WithInfo {
-  readonly user: Requester;
+  readonly user: RequestUser;
 }
 
 /** What a write tells those who may change or refuse it. */

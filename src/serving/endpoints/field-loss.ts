@@ -25,7 +25,7 @@ export type FieldLossVerdict =
   | { readonly kind: "handed-on"; readonly answer: (body: Buffer) => Promise<ApiResponse> };
 
 /** Throws what the request is refused with. */
-export type FieldLoss<Req> = (request: Req, named: NamedFields) => FieldLossVerdict;
+export type JudgeFieldLoss<Req> = (request: Req, named: NamedFields) => FieldLossVerdict;
 
 /** Ends what was begun here, before anything was written. */
 export class HandedOn extends Error {

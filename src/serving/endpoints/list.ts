@@ -9,7 +9,7 @@ import {
   listOptions,
   revisionOf,
   selectorOptions,
-  type ListOptions,
+  type ListParameters,
 } from "./options.ts";
 import { chunksResponse } from "./render/respond.ts";
 
@@ -25,7 +25,7 @@ export async function listEndpoint({ context, served, renderer, request }: Endpo
   return chunksResponse(200, renderer.list(listed));
 }
 
-function listState(options: ListOptions): ListRequest["state"] {
+function listState(options: ListParameters): ListRequest["state"] {
   const { continueToken, resourceVersion, resourceVersionMatch, limit } = options;
   const revision = revisionOf(resourceVersion, "BadRequest");
   if (continueToken !== "") {

@@ -11,12 +11,12 @@ import { parseIntError, parseUintError } from "../../meta/resource-version.ts";
 import { badRequest, invalid, StatusError, type FieldError } from "../../meta/status-error.ts";
 import { managerName } from "../../objects/managed-fields/manager.ts";
 import type { ServedResource } from "../registry/resource.ts";
-import { SELECTOR_CHARACTERS_MAX } from "./limits.ts";
+import { SELECTOR_CHARACTERS_MAX } from "./endpoint-limits.ts";
 
 export type OptionsKind = "CreateOptions" | "UpdateOptions" | "PatchOptions" | "DeleteOptions" | "ListOptions";
 export type FieldValidation = "Ignore" | "Warn" | "Strict";
 
-export interface WriteOptions {
+export interface WriteParameters {
   readonly dryRun: boolean;
   readonly fieldValidation: FieldValidation;
   /** Who the fields written belong to: `fieldManager`, or the program that sent the request. */
@@ -43,7 +43,7 @@ export interface SelectorOptions {
   readonly fields: readonly FieldRequirement[];
 }
 
-export function writeOptions({ query, headers }: WithInfo, kind: OptionsKind): WriteOptions {
+export function writeOptions({ query, headers }: WithInfo, kind: OptionsKind): WriteParameters {
   const errors = [
     ...firstErrors(fieldManagerErrors(query.get("fieldManager") ?? "", "fieldManager")),
     ...dryRunErrors(query.all("dryRun")),
@@ -118,7 +118,7 @@ function knownField(requirement: FieldRequirement, served: ServedResource): Fiel
   }
 }
 
-export interface ListOptions {
+export interface ListParameters {
   readonly limit: number;
   readonly continueToken: string;
   readonly resourceVersion: string;
@@ -128,22 +128,22 @@ export interface ListOptions {
   readonly sendInitialEvents: boolean | undefined;
 }
 
-export function listOptions(query: Query): ListOptions {
+export function listOptions(query: Query): ListParameters {
   const sendInitialEvents = query.get("sendInitialEvents");
   const timeout = query.get("timeoutSeconds");
   return {
-    limit: integer(query.get("limit")) ?? 0,
+    limit: integerParameter(query.get("limit")) ?? 0,
     continueToken: query.get("continue") ?? "",
     resourceVersion: query.get("resourceVersion") ?? "",
     resourceVersionMatch: query.get("resourceVersionMatch") ?? "",
-    timeoutSeconds: timeout === undefined ? undefined : integer(timeout),
+    timeoutSeconds: timeout === undefined ? undefined : integerParameter(timeout),
     allowWatchBookmarks: boolean(query.get("allowWatchBookmarks")) ?? false,
     sendInitialEvents: sendInitialEvents === undefined ? undefined : boolean(sendInitialEvents),
   };
 }
 
 /** Undefined when absent; anything else, also nothing at all, must be a number. */
-export function integer(text: string | undefined): number | undefined {
+export function integerParameter(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const malformed = parseIntError(text);
   if (malformed !== undefined) throw badRequest(malformed);
@@ -158,7 +158,7 @@ function boolean(text: string | undefined): boolean | undefined {
 const MATCHES: readonly string[] = ["Exact", "NotOlderThan", ""];
 
 /** Combinations of options that mean nothing, for a list or a watch. */
-export function listOptionErrors(options: ListOptions, verb: "list" | "watch"): FieldError[] {
+export function listOptionErrors(options: ListParameters, verb: "list" | "watch"): FieldError[] {
   const errors: FieldError[] = [];
   const { resourceVersionMatch: match, resourceVersion, continueToken, sendInitialEvents } = options;
   const forbid = (field: string, why: string): void =>

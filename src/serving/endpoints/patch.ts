@@ -5,10 +5,10 @@ import { goZeros } from "../../objects/go/go-zeros.ts";
 import { jsonLength } from "../../objects/patch/json-size.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { APPLY_PATCH_TYPE } from "./apply.ts";
-import { contentType, decodeAs, readBody, type DecodeContext } from "./decode-body.ts";
+import { contentType, decodeAs, readRequestBody, type DecodeContext } from "./decode-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { judgeOf } from "./field-loss.ts";
-import { BODY_BYTES_MAX } from "./limits.ts";
+import { BODY_BYTES_MAX } from "./endpoint-limits.ts";
 import { writeOptions } from "./options.ts";
 import { invalidPatch, READERS, type PatchBody } from "./patch-body.ts";
 import type { WriteWish } from "./write-wish.ts";
@@ -26,7 +26,7 @@ const CUSTOM_PATCH_TYPES: readonly string[] = [
 export async function readPatch(call: EndpointCall, kind: ServedResource): Promise<WriteWish> {
   const { request } = call;
   const readPatchBody = readerOf(contentType(request), call.served);
-  const bytes = await readBody(request);
+  const bytes = await readRequestBody(request);
   const { dryRun, fieldValidation: validation, manager } = writeOptions(request, "PatchOptions");
   const judge = judgeOf(call, bytes);
   const zeros = goZeros(call.protobuf);

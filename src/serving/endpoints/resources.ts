@@ -12,7 +12,7 @@ import { warningHeaders } from "./decode-body.ts";
 import { deleteCollectionEndpoint, deleteEndpoint } from "./delete.ts";
 import type { Admission } from "../registry/admission.ts";
 import type { AdmissionAbout, EndpointCall, ResourceEndpoint, WithRequester } from "./endpoint.ts";
-import { HandedOn, type FieldLoss } from "./field-loss.ts";
+import { HandedOn, type JudgeFieldLoss } from "./field-loss.ts";
 import { getEndpoint } from "./get.ts";
 import { listEndpoint } from "./list.ts";
 import { inMedia } from "./render/media.ts";
@@ -40,7 +40,7 @@ export interface ResourceDependencies<Req> extends WatchDependencies {
   /** Answers for what is answered, not stored; undefined for what it does not know. */
   readonly virtual?: ((request: Req, of: VirtualCall) => Promise<ApiResponse> | undefined) | undefined;
   /** Undefined where no other server could know more than this one. */
-  readonly fieldLoss?: FieldLoss<Req> | undefined;
+  readonly fieldLoss?: JudgeFieldLoss<Req> | undefined;
 }
 
 export interface RequestAdmission extends AdmissionAbout {

@@ -1,12 +1,12 @@
 import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
 import { apply } from "../registry/apply.ts";
-import type { Door } from "../registry/prepare.ts";
+import type { UpdateEndpoint } from "../registry/prepare.ts";
 import { update, type Updated } from "../registry/update.ts";
 import type { Admission } from "../registry/admission.ts";
 import type { AdmissionAbout, EndpointCall } from "./endpoint.ts";
 import { optionsObject } from "./options.ts";
-import { BODY_BYTES_MAX } from "./limits.ts";
+import { BODY_BYTES_MAX } from "./endpoint-limits.ts";
 import { refusedResponse, writtenResponse } from "./render/respond.ts";
 import { readWish, type WriteWish } from "./write-wish.ts";
 
@@ -53,6 +53,6 @@ export function updateAdmission(
   return admit?.({ kind, dryRun, options: optionsObject(request, "UpdateOptions") });
 }
 
-function doorOf({ info }: WithInfo): Door {
+function doorOf({ info }: WithInfo): UpdateEndpoint {
   return info.subresource === "status" ? "status" : info.subresource === "finalize" ? "finalize" : "main";
 }

@@ -5,7 +5,7 @@
  */
 import type { Cancel, Clock } from "../../base/clock.ts";
 import type { Counter } from "../../base/metrics.ts";
-import type { Frame, StreamSink } from "../http/message.ts";
+import type { StreamFrame, StreamSink } from "../http/message.ts";
 import { expired, StatusError } from "../../meta/status-error.ts";
 import { conversionOf, refuseUnreadable } from "../registry/representation.ts";
 import type { ServedResource } from "../registry/resource.ts";
@@ -14,7 +14,7 @@ import type { Entry, Memo } from "../../storage/watch-cache/entry.ts";
 import type { CacheEvent, Following } from "../../storage/watch-cache/history.ts";
 import type { Renderer } from "./render/renderer.ts";
 import type { WireFormat } from "./render/wire-format.ts";
-import { BOOKMARK_BEFORE_END_MS, BOOKMARK_INTERVAL_MS } from "./limits.ts";
+import { BOOKMARK_BEFORE_END_MS, BOOKMARK_INTERVAL_MS } from "./endpoint-limits.ts";
 
 export interface WatchStreamOptions {
   readonly clock: Clock;
@@ -163,20 +163,20 @@ export class WatchStream {
   }
 
   /** Encoded once for everybody who is told the same in the same form. */
-  #frame(event: SelectedEvent, memo: Memo): Frame {
+  #frame(event: SelectedEvent, memo: Memo): StreamFrame {
     const renderer = this.#renderer;
     this.#renderer = renderer.following ?? renderer;
     const key = `${event.type} ${event.entry.modRevision} ${renderer.key}`;
-    const known = memo.get(key) as Frame | undefined;
+    const known = memo.get(key) as StreamFrame | undefined;
     if (known !== undefined) return known;
     this.#options.encodings.inc();
-    const frame: Frame = { bytes: renderer.format.event(event.type, renderer.entry(event.entry).chunks) };
+    const frame: StreamFrame = { bytes: renderer.format.event(event.type, renderer.entry(event.entry).chunks) };
     // An object shown as it stands belongs to the object: only live events keep their encoding.
     if (memo !== event.entry.memo) memo.set(key, frame);
     return frame;
   }
 
-  #bookmark(revision: number, annotations = ""): Frame {
+  #bookmark(revision: number, annotations = ""): StreamFrame {
     const metadata = `{"resourceVersion":"${revision}","creationTimestamp":null${annotations}}`;
     return { bytes: this.#renderer.format.event("BOOKMARK", this.#renderer.bookmark(metadata)) };
   }
@@ -215,6 +215,6 @@ export class WatchStream {
 
 const INITIAL_EVENTS_END = `,"annotations":{"k8s.io/initial-events-end":"true"}`;
 
-export function errorFrame(error: StatusError, format: WireFormat): Frame {
+export function errorFrame(error: StatusError, format: WireFormat): StreamFrame {
   return { bytes: format.event("ERROR", format.status(error.toStatus())) };
 }

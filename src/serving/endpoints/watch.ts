@@ -1,22 +1,23 @@
 import { randomInteger } from "../../base/random.ts";
 import type { Counter } from "../../base/metrics.ts";
 import type { ApiResponse } from "../http/message.ts";
+import { UNCACHED } from "../http/respond.ts";
 import { badRequest, isReason } from "../../meta/status-error.ts";
 import type { ProtobufTables } from "../../objects/protobuf/decode.ts";
 import type { RegistryContext } from "../registry/context.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { toStatusError } from "../registry/storage-errors.ts";
-import { startWatch, type WatchRequest } from "../registry/watch.ts";
+import { startWatch, type ObjectWatchRequest } from "../registry/watch.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { freshnessOf } from "./get.ts";
-import { WATCH_TIMEOUT_MS_MIN } from "./limits.ts";
+import { WATCH_TIMEOUT_MS_MIN } from "./endpoint-limits.ts";
 import {
   invalidOptions,
   listOptionErrors,
   listOptions,
   revisionOf,
   selectorOptions,
-  type ListOptions,
+  type ListParameters,
 } from "./options.ts";
 import type { Renderer } from "./render/renderer.ts";
 import { errorFrame, WatchStream, type OpenWatches } from "./watch-stream.ts";
@@ -39,7 +40,7 @@ export async function watchEndpoint(dependencies: WatchDependencies, call: Endpo
   if (errors.length > 0) throw invalidOptions("ListOptions", errors);
   const { namespace, name } = request.info;
   const fields = fieldsOfName(name, selectors.fields);
-  const watchRequest: WatchRequest = { labels: selectors.labels, fields, namespace, start: watchStart(options) };
+  const watchRequest: ObjectWatchRequest = { labels: selectors.labels, fields, namespace, start: watchStart(options) };
   try {
     const start = await startWatch(context, served, watchRequest);
     const streamOptions = {
@@ -65,7 +66,7 @@ export async function watchEndpoint(dependencies: WatchDependencies, call: Endpo
   }
 }
 
-function watchStart(options: ListOptions): WatchRequest["start"] {
+function watchStart(options: ListParameters): ObjectWatchRequest["start"] {
   const revision = revisionOf(options.resourceVersion, "");
   const showsState = options.sendInitialEvents ?? (revision === undefined || revision === 0);
   if (showsState || revision === undefined || revision === 0)
@@ -73,7 +74,7 @@ function watchStart(options: ListOptions): WatchRequest["start"] {
   return { kind: "after", revision };
 }
 
-function timeoutMs(context: RegistryContext, options: ListOptions): number {
+function timeoutMs(context: RegistryContext, options: ListParameters): number {
   if (options.timeoutSeconds !== undefined && options.timeoutSeconds > 0) return options.timeoutSeconds * 1000;
   return WATCH_TIMEOUT_MS_MIN + randomInteger(context.random, WATCH_TIMEOUT_MS_MIN);
 }
@@ -83,7 +84,7 @@ type StreamBody = Extract<ApiResponse["body"], { kind: "stream" }>;
 function streamResponse({ format }: Renderer, open: StreamBody["open"]): ApiResponse {
   return {
     status: 200,
-    headers: { "content-type": format.streamContentType, "cache-control": "no-cache, private" },
+    headers: { "content-type": format.streamContentType, "cache-control": UNCACHED },
     body: { kind: "stream", open },
   };
 }

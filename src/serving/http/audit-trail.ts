@@ -1,5 +1,5 @@
 /** What an audit event is told by those who handle its request, and by which ID the request is known. */
-import type { Identity } from "./forwarded.ts";
+import type { ForwardedUser } from "./forwarded.ts";
 import type { JsonObject } from "../../meta/json.ts";
 
 export interface AuditTrail {
@@ -8,7 +8,7 @@ export interface AuditTrail {
   /** What was said first under a key stays. */
   annotate(key: string, value: string): void;
   /** Somebody acts as somebody else; the constraint is empty where it is not limited. */
-  impersonated(user: Identity, constraint: string): void;
+  impersonated(user: ForwardedUser, constraint: string): void;
   /**
    * The body, read, in the version it was sent in. `complete` puts in what it leaves out, where that is recorded. Without a
    * call the event has the body as it was sent.

@@ -1,11 +1,19 @@
 /** What every request has on its way to another server, and what of its answer goes back, whoever that server is. Pure. */
 import { StatusError } from "../../meta/status-error.ts";
 import { headerValue, type ApiRequest, type ResponseHeaders } from "./message.ts";
+import {
+  HOP_BY_HOP_HEADERS,
+  OWN_PREFIX,
+  REMOTE_EXTRA_PREFIX,
+  REMOTE_GROUP_HEADER,
+  REMOTE_UID_HEADER,
+  REMOTE_USER_HEADER,
+} from "./proxy-headers.ts";
 import type { UpstreamResponse } from "./upstream.ts";
 import { offeredProtocols, PROTOCOL_HEADER } from "./web-socket-protocols.ts";
 
 /** For whom a server speaks. */
-export interface Identity {
+export interface ForwardedUser {
   readonly name: string;
   readonly uid: string;
   readonly groups: readonly string[];
@@ -14,15 +22,7 @@ export interface Identity {
 
 /** Concerns one connection only, or is set anew for the hop. */
 const DROPPED: ReadonlySet<string> = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-connection",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
+  ...HOP_BY_HOP_HEADERS,
   "host",
   "content-length",
   "expect",
@@ -31,9 +31,12 @@ const DROPPED: ReadonlySet<string> = new Set([
   "x-forwarded-for",
 ]);
 
-export interface Hop {
-  readonly user: Identity;
-  /** Names, in lower case, that mean something only where this server says them. */
+/** Name the user, or mean something only to the servers of a cluster. `http2-settings` concerns one connection. */
+const DROPPED_PREFIXES: readonly string[] = ["x-remote-", OWN_PREFIX, "impersonate-", "http2-"];
+
+export interface ForwardedAs {
+  readonly user: ForwardedUser;
+  /** Further names, in lower case, that a client must not set. */
   readonly isReserved: (name: string) => boolean;
   /** What this server says besides: name, value, … */
   readonly own: readonly string[];
@@ -43,13 +46,13 @@ export interface Hop {
  * Hop-by-hop headers go first, those named by `Connection` included; then identity is set. In this order no client can
  * make a header of ours disappear, and none of its own passes for ours.
  */
-export function forwardedHeaders(request: ApiRequest, hop: Hop): string[] {
+export function forwardedHeaders(request: ApiRequest, hop: ForwardedAs): string[] {
   const named = connectionOptions(request);
   const headers: string[] = [];
   const all = request.rawHeaders ?? flatHeaders(request.headers);
   for (let index = 0; index + 1 < all.length; index += 2) {
     const name = all[index]!.toLowerCase();
-    if (DROPPED.has(name) || named.has(name) || hop.isReserved(name)) continue;
+    if (isDropped(name) || named.has(name) || hop.isReserved(name)) continue;
     const value = all[index + 1]!;
     headers.push(all[index]!, name === PROTOCOL_HEADER ? offeredProtocols(value).others.join(", ") : value);
   }
@@ -61,13 +64,17 @@ export function forwardedHeaders(request: ApiRequest, hop: Hop): string[] {
   return headers;
 }
 
+function isDropped(name: string): boolean {
+  return DROPPED.has(name) || DROPPED_PREFIXES.some((prefix) => name.startsWith(prefix));
+}
+
 /** By which another server knows for whom this one speaks. */
-export function identityHeaders(user: Identity): string[] {
-  const headers = ["X-Remote-User", headerText(user.name)];
-  if (user.uid !== "") headers.push("X-Remote-Uid", headerText(user.uid));
-  for (const group of user.groups) headers.push("X-Remote-Group", headerText(group));
+export function identityHeaders(user: ForwardedUser): string[] {
+  const headers = [REMOTE_USER_HEADER, headerText(user.name)];
+  if (user.uid !== "") headers.push(REMOTE_UID_HEADER, headerText(user.uid));
+  for (const group of user.groups) headers.push(REMOTE_GROUP_HEADER, headerText(group));
   for (const [key, values] of Object.entries(user.extra)) {
-    for (const value of values) headers.push(`X-Remote-Extra-${escapedKey(key)}`, headerText(value));
+    for (const value of values) headers.push(`${REMOTE_EXTRA_PREFIX}${escapedKey(key)}`, headerText(value));
   }
   return headers;
 }
@@ -117,19 +124,15 @@ function escapedKey(key: string): string {
   return escaped;
 }
 
-const ANSWER_DROPPED: ReadonlySet<string> = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-connection",
-  "transfer-encoding",
-  "trailer",
-  "x-kubernetes-ready",
-]);
+const ANSWER_DROPPED: ReadonlySet<string> = new Set([...HOP_BY_HOP_HEADERS, "x-kubernetes-ready"]);
+
+/** What a response that switches protocols must carry. */
+const SWITCHING: ReadonlySet<string> = new Set(["connection", "upgrade"]);
 
 /** What names this server to browsers of other sites. */
 const ANSWER_DROPPED_PREFIX = "access-control-allow-";
 
-export function answerHeaders(
+export function keptResponseHeaders(
   { status, headers }: UpstreamResponse,
   isReserved: (name: string) => boolean,
 ): ResponseHeaders {
@@ -137,8 +140,8 @@ export function answerHeaders(
   const kept = new Map<string, string | string[]>();
   for (let index = 0; index + 1 < headers.length; index += 2) {
     const name = headers[index]!.toLowerCase();
-    const isDropped = ANSWER_DROPPED.has(name) || name.startsWith(ANSWER_DROPPED_PREFIX) || isReserved(name);
-    if (isDropped && !(status === 101 && name === "connection")) continue;
+    const isLeftOut = ANSWER_DROPPED.has(name) || name.startsWith(ANSWER_DROPPED_PREFIX) || isReserved(name);
+    if (isLeftOut && !(status === 101 && SWITCHING.has(name))) continue;
     const before = kept.get(name);
     const value = headers[index + 1]!;
     kept.set(name, before === undefined ? value : [before, value].flat());

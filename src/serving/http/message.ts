@@ -81,7 +81,7 @@ export type ResponseBody =
 /** Where a streaming response writes. All calls after `end` or after the client has gone are harmless. */
 export interface StreamSink {
   /** Always accepts; false means the transport holds more than its mark and `onDrain` will be called. */
-  write(frame: Frame): boolean;
+  write(frame: StreamFrame): boolean;
   /** Bytes accepted by `write` that the client has not taken yet: how slow the reader is. */
   bufferedBytes(): number;
   onDrain(callback: () => void): void;
@@ -99,7 +99,7 @@ export interface StreamSink {
  * One piece of a stream that may go to many readers. The transport may keep its own framing of it
  * here (HTTP/1.1 chunk), so that framing, too, happens once however many readers there are.
  */
-export interface Frame {
+export interface StreamFrame {
   readonly bytes: Buffer;
   chunked?: Buffer;
 }

@@ -3,7 +3,7 @@
  * the latter. Only those count that came `through` here.
  */
 import { sleep, type Clock } from "../../base/clock.ts";
-import type { ApiResponse, Frame, StreamSink } from "./message.ts";
+import type { ApiResponse, StreamFrame, StreamSink } from "./message.ts";
 
 export type RequestKind =
   | "short"
@@ -151,7 +151,7 @@ class WatchSink implements StreamSink {
     else this.#shallEnd = true;
   }
 
-  write(frame: Frame): boolean {
+  write(frame: StreamFrame): boolean {
     const { bytes } = frame;
     const isTaken = this.#sink.write(frame);
     if (bytes.length > 0) this.#isBetweenEvents = bytes[bytes.length - 1] === NEWLINE;

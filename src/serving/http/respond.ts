@@ -2,6 +2,9 @@
 import type { Status, StatusError } from "../../meta/status-error.ts";
 import { bytesBody, type ApiResponse, type ResponseHeaders } from "./message.ts";
 
+/** The Cache-Control of every response that depends on the caller or on what is stored. */
+export const UNCACHED = "no-cache, private";
+
 export function jsonResponse(status: number, value: unknown, headers: ResponseHeaders = {}): ApiResponse {
   return jsonBytes(status, [Buffer.from(JSON.stringify(value))], headers);
 }
@@ -9,7 +12,7 @@ export function jsonResponse(status: number, value: unknown, headers: ResponseHe
 export function jsonBytes(status: number, chunks: readonly Buffer[], headers: ResponseHeaders = {}): ApiResponse {
   return {
     status,
-    headers: { "content-type": "application/json", "cache-control": "no-cache, private", ...headers },
+    headers: { "content-type": "application/json", "cache-control": UNCACHED, ...headers },
     body: { kind: "bytes", chunks },
   };
 }
@@ -19,7 +22,7 @@ export function textResponse(status: number, text: string, headers: ResponseHead
     status,
     headers: {
       "content-type": "text/plain; charset=utf-8",
-      "cache-control": "no-cache, private",
+      "cache-control": UNCACHED,
       "x-content-type-options": "nosniff",
       ...headers,
     },

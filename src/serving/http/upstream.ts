@@ -25,8 +25,17 @@ export interface UpstreamAddress {
   readonly port: number;
 }
 
-export interface UpstreamRequest {
+/** "host:port", with brackets where they are needed. */
+export function authorityOf({ host, port }: UpstreamAddress): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+export interface UpstreamRequest extends UpstreamMessage {
   readonly address: UpstreamAddress;
+}
+
+/** A request, whoever it goes to. */
+export interface UpstreamMessage {
   readonly method: string;
   /** Path and query exactly as they go on the wire. */
   readonly target: string;

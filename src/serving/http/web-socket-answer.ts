@@ -2,7 +2,14 @@
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../base/clock.ts";
 import { closedSink, discardAnswer } from "./closed-sink.ts";
-import { headerValue, NO_BODY, type ApiRequest, type ApiResponse, type Frame, type StreamSink } from "./message.ts";
+import {
+  headerValue,
+  NO_BODY,
+  type ApiRequest,
+  type ApiResponse,
+  type StreamFrame,
+  type StreamSink,
+} from "./message.ts";
 import { ClientFrameReader, frameHead, handshake, OPCODES } from "./web-socket.ts";
 
 type CloseClock = Pick<Clock, "after">;
@@ -47,7 +54,7 @@ class WebSocketSink implements StreamSink {
     socket.on("error", () => socket.destroy());
   }
 
-  write({ bytes }: Frame): boolean {
+  write({ bytes }: StreamFrame): boolean {
     return this.#send(this.#opcode, bytes);
   }
 

@@ -1,5 +1,5 @@
 /** The body of another server's answer, read whole and within bounds. */
-import type { Frame, ResponseBody, StreamSink } from "./message.ts";
+import type { StreamFrame, ResponseBody, StreamSink } from "./message.ts";
 import { UpstreamError } from "./upstream.ts";
 
 /** Rejects with an `UpstreamError` for what is longer, broken off, or no body. */
@@ -28,7 +28,7 @@ function collectingSink(bytesMax: number, done: (body: Buffer) => void, failed: 
     for (const callback of onClose) callback();
   };
   return {
-    write({ bytes }: Frame) {
+    write({ bytes }: StreamFrame) {
       length += bytes.length;
       if (length > bytesMax) finish(() => failed(tooLong(bytesMax)));
       else chunks.push(bytes);

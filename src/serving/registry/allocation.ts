@@ -6,14 +6,14 @@ import type { JsonObject } from "../../meta/json.ts";
 import { StorageError } from "../../storage/kv.ts";
 import type { ObjectStore } from "../../storage/object-store.ts";
 import type { RegistryContext } from "./context.ts";
-import type { Change } from "./guaranteed-update.ts";
+import type { ObjectChange } from "./guaranteed-update.ts";
 import type { ServedResource } from "./resource.ts";
 
 export interface Allocation {
   /** The object with everything it needs. Called again after a lost race, with what is there by then. */
   assign(object: JsonObject, existing?: JsonObject): Promise<JsonObject>;
   /** The same for a change that has been decided, which may be a removal. */
-  apply(change: Change, existing: JsonObject): Promise<Change>;
+  apply(change: ObjectChange, existing: JsonObject): Promise<ObjectChange>;
   /** Gives back what was assigned: it will not be stored after all. */
   revert(): Promise<void>;
 }

@@ -5,7 +5,7 @@
 import { objectAt, type JsonObject } from "../../meta/json.ts";
 import { notFound } from "../../meta/status-error.ts";
 import type { FieldPath } from "../../objects/managed-fields/path-element.ts";
-import { applyConflict, outcomeOf, type AppliedObject } from "./apply.ts";
+import { applyConflict, applyOutcome, type AppliedObject } from "./apply.ts";
 import type { Admission } from "./admission.ts";
 import type { RegistryContext, Written } from "./context.ts";
 import { guaranteedUpdate } from "./guaranteed-update.ts";
@@ -109,7 +109,7 @@ function namedBy(
 
 function scaled(served: ServedResource, existing: JsonObject, request: ApplyScaleRequest): JsonObject {
   const { sent, accept } = request.applied();
-  const outcome = outcomeOf(sent, {
+  const outcome = applyOutcome(sent, {
     ...asWorkload(served, sent),
     live: existing,
     schema: served.schema,

@@ -72,7 +72,7 @@ export interface ApplyTo {
 export function appliedTo(context: RegistryContext, served: ServedResource, to: ApplyTo): JsonObject {
   const live = isStored(to.existing) ? to.existing : undefined;
   refuseOtherUid(served, to.applied.sent, live);
-  const outcome = outcomeOf(to.applied.sent, {
+  const outcome = applyOutcome(to.applied.sent, {
     ...to.applied,
     // Only of Go's types null is the same as nothing.
     hasNull: to.applied.hasNull && served.custom === undefined,
@@ -135,7 +135,7 @@ function refuseOtherUid(served: ServedResource, sent: JsonObject, live: JsonObje
 }
 
 /** `applied` and a problem in Kubernetes' words. */
-export function outcomeOf(sent: JsonObject, what: Apply): ApplyOutcome {
+export function applyOutcome(sent: JsonObject, what: Apply): ApplyOutcome {
   try {
     return applyObject(what);
   } catch (thrown) {

@@ -19,12 +19,12 @@ import { prepareForCreate, withSentLists } from "./prepare.ts";
 import { conversionOf, encodeForStorage } from "./representation.ts";
 import { groupKind, objectKey, type ServedResource } from "./resource.ts";
 import { withAllocation, type Allocation } from "./allocation.ts";
-import { writeEncoded, type Place } from "./write-encoded.ts";
+import { writeEncoded, type WriteGuards } from "./write-encoded.ts";
 
 /** Collisions of generated names before the client is told to try again. */
 const GENERATED_NAME_ATTEMPTS = 8;
 
-export interface Requester {
+export interface RequestUser {
   readonly name: string;
   readonly uid: string;
   readonly groups: readonly string[];
@@ -40,7 +40,7 @@ export interface CreateRequest {
   /** Who comes to own its fields. */
   readonly manager: string;
   /** Who asks: what a certificate signing request says of its requester is never the client's to say. */
-  readonly requester?: Requester | undefined;
+  readonly requester?: RequestUser | undefined;
   readonly dryRun: boolean;
   /** The object says itself who owns what. */
   readonly isApplied?: boolean;
@@ -112,7 +112,7 @@ function withName(object: JsonObject, name: string): JsonObject {
 }
 
 /** What must stay as it is until the object is there: its namespace, and the definition of its kind. */
-async function placeOf(context: RegistryContext, served: ServedResource, at: CreationPlace): Promise<Place> {
+async function placeOf(context: RegistryContext, served: ServedResource, at: CreationPlace): Promise<WriteGuards> {
   const { custom, groupResource } = served;
   const { namespaced } = served.stored;
   const definition = await custom?.refuseCreation(at.name, "known");
@@ -133,7 +133,7 @@ async function placeOf(context: RegistryContext, served: ServedResource, at: Cre
 async function createNamed(
   context: RegistryContext,
   served: ServedResource,
-  request: CreateRequest & Wanted & { readonly place: Place },
+  request: CreateRequest & Wanted & { readonly place: WriteGuards },
   allocation: Allocation,
 ): Promise<Written | undefined> {
   const { managedFields } = request;
@@ -232,7 +232,7 @@ function withRequester(served: ServedResource, { object, requester }: CreateRequ
 }
 
 /** Fields only the server writes: what a client says in them is not even tracked as its wish. */
-function withoutSystemFields(object: JsonObject): JsonObject {
+export function withoutSystemFields(object: JsonObject): JsonObject {
   const {
     uid: _uid,
     creationTimestamp: _created,

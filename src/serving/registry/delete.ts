@@ -5,7 +5,7 @@ import type { Entry } from "../../storage/watch-cache/entry.ts";
 import type { Admission } from "./admission.ts";
 import { timestamp, type RegistryContext, type Written } from "./context.ts";
 import { kindContext } from "./defaults.ts";
-import { guaranteedUpdate, type Change } from "./guaranteed-update.ts";
+import { guaranteedUpdate, type ObjectChange } from "./guaranteed-update.ts";
 import { refuseWhileItHoldsObjects } from "./namespace-finalize.ts";
 import { refuseDeletionOfImmortal } from "./namespace-lifecycle.ts";
 import { objectKey, type ServedResource } from "./resource.ts";
@@ -13,7 +13,7 @@ import { withAllocation } from "./allocation.ts";
 
 export type PropagationPolicy = "Orphan" | "Background" | "Foreground";
 
-export interface DeleteOptions {
+export interface DeletionOptions {
   readonly gracePeriodSeconds?: number;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
   readonly orphanDependents?: boolean;
@@ -24,7 +24,7 @@ export interface DeleteOptions {
 export interface DeleteRequest {
   readonly namespace: string;
   readonly name: string;
-  readonly options: DeleteOptions;
+  readonly options: DeletionOptions;
   readonly admission?: Admission | undefined;
   /** One of a collection: as kubernetes, admission is not told its name. */
   readonly isOneOfMany?: boolean;
@@ -86,8 +86,8 @@ function admit(admission: Admission, { isOneOfMany, name }: DeleteRequest, exist
 function decideDeletion(
   context: RegistryContext,
   served: ServedResource,
-  to: { existing: JsonObject; options: DeleteOptions },
-): Change {
+  to: { existing: JsonObject; options: DeletionOptions },
+): ObjectChange {
   const { existing, options } = to;
   const { life } = served.stored.strategy;
   if (life === "namespace") return decideNamespaceDeletion(context, served, to);
@@ -108,8 +108,8 @@ function decideDeletion(
 function decideNamespaceDeletion(
   context: RegistryContext,
   served: ServedResource,
-  to: { existing: JsonObject; options: DeleteOptions },
-): Change {
+  to: { existing: JsonObject; options: DeletionOptions },
+): ObjectChange {
   const { existing: namespace, options } = to;
   const { finalizers: _old, ...metadata } = objectAt(namespace, "metadata");
   const before = stringsAt(objectAt(namespace, "metadata"), "finalizers");
@@ -127,7 +127,7 @@ function decideNamespaceDeletion(
   return isHeld ? { kind: "store", object } : { kind: "remove", object };
 }
 
-function finalizersAfter(served: ServedResource, existing: readonly string[], options: DeleteOptions): string[] {
+function finalizersAfter(served: ServedResource, existing: readonly string[], options: DeletionOptions): string[] {
   const { strategy } = served.stored;
   const others = existing.filter((finalizer) => finalizer !== ORPHAN && finalizer !== FOREGROUND);
   if (strategy.ignoresGarbageCollection) return others;
@@ -138,7 +138,7 @@ function finalizersAfter(served: ServedResource, existing: readonly string[], op
   return [...kept, ...added.filter((finalizer) => !kept.includes(finalizer))];
 }
 
-function dependentsPolicy(existing: readonly string[], options: DeleteOptions): PropagationPolicy | undefined {
+function dependentsPolicy(existing: readonly string[], options: DeletionOptions): PropagationPolicy | undefined {
   if (options.orphanDependents !== undefined) return options.orphanDependents ? "Orphan" : "Background";
   if (options.propagationPolicy !== undefined) return options.propagationPolicy;
   if (existing.includes(ORPHAN)) return "Orphan";
@@ -146,7 +146,7 @@ function dependentsPolicy(existing: readonly string[], options: DeleteOptions): 
 }
 
 /** A pod that no node has, or that has ended, needs no time to end; a later delete may only shorten the time. */
-function podGraceSeconds(pod: JsonObject, options: DeleteOptions): number {
+function podGraceSeconds(pod: JsonObject, options: DeletionOptions): number {
   const spec = objectAt(pod, "spec");
   const phase = stringAt(objectAt(pod, "status"), "phase");
   if (stringAt(spec, "nodeName") === "" || phase === "Succeeded" || phase === "Failed") return 0;

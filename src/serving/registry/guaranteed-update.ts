@@ -14,7 +14,7 @@ import { serviceUnavailable } from "../../meta/status-error.ts";
 import { writeEncoded } from "./write-encoded.ts";
 
 /** What to make of the current object (in the served version): a new one, or its removal after a last change. */
-export type Change =
+export type ObjectChange =
   | { readonly kind: "store"; readonly object: JsonObject; readonly warnings?: readonly string[] }
   | { readonly kind: "remove"; readonly object: JsonObject };
 
@@ -22,7 +22,7 @@ export interface UpdatePlan {
   readonly key: string;
   readonly dryRun: boolean;
   /** Decides on the current object; may throw a StatusError. Called again after a lost race. */
-  decide(existing: JsonObject, entry: Entry): Change | Promise<Change>;
+  decide(existing: JsonObject, entry: Entry): ObjectChange | Promise<ObjectChange>;
   /** What an absent object means: usually a thrown NotFound. */
   absent(): Promise<Written>;
 }
@@ -70,7 +70,7 @@ async function tryUpdate(
   const { plan, entry, isFresh } = attempt;
   if (entry === undefined) return isFresh ? { kind: "done", written: await plan.absent() } : { kind: "stale" };
   let existing: JsonObject;
-  let change: Change;
+  let change: ObjectChange;
   try {
     if (served.custom !== undefined) await conversionOf([entry], served);
     const object = objectIn(entry, served);

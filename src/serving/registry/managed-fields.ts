@@ -6,7 +6,7 @@ import type { AbsentFields } from "../../objects/managed-fields/absent-fields.ts
 import { trackCreate, trackUpdate } from "../../objects/managed-fields/manager.ts";
 import type { VersionedObject } from "../../objects/managed-fields/tracking.ts";
 import { timestamp, type RegistryContext } from "./context.ts";
-import type { Door } from "./prepare.ts";
+import type { UpdateEndpoint } from "./prepare.ts";
 import { resetFields } from "./reset-fields.ts";
 import type { ServedResource } from "./resource.ts";
 
@@ -15,7 +15,7 @@ export interface TrackedWrite {
   /** As the client wants it, before the server's own changes. */
   readonly next: JsonObject;
   readonly manager: string;
-  readonly door: Door;
+  readonly door: UpdateEndpoint;
 }
 
 /** The object with its managedFields brought up to date. */

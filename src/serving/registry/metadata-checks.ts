@@ -1,3 +1,4 @@
+import { ADMISSION_RESOURCES } from "./strategies.ts";
 /**
  * How often kinds look at metadata: what every update is held to, the rules of most kinds look at once more, each in its
  * own way, and clients see what is wrong as often. Keys are "group/resource" as requests name it.
@@ -69,12 +70,7 @@ const NOT_OF_STATUS: ReadonlySet<string> = new Set([
 /** Their finalizers may be called anything that is a qualified name, with or without a prefix. */
 const TAKE_ANY_FINALIZER: ReadonlySet<string> = new Set([
   "/events",
-  "admissionregistration.k8s.io/mutatingadmissionpolicies",
-  "admissionregistration.k8s.io/mutatingadmissionpolicybindings",
-  "admissionregistration.k8s.io/mutatingwebhookconfigurations",
-  "admissionregistration.k8s.io/validatingadmissionpolicies",
-  "admissionregistration.k8s.io/validatingadmissionpolicybindings",
-  "admissionregistration.k8s.io/validatingwebhookconfigurations",
+  ...ADMISSION_RESOURCES,
   "apiextensions.k8s.io/customresourcedefinitions",
   "apiregistration.k8s.io/apiservices",
   "coordination.k8s.io/leasecandidates",

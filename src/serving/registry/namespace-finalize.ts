@@ -15,9 +15,9 @@ import { StatusError } from "../../meta/status-error.ts";
 import type { ObjectStore } from "../../storage/object-store.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";
 import type { RegistryContext } from "./context.ts";
-import type { Change } from "./guaranteed-update.ts";
+import type { ObjectChange } from "./guaranteed-update.ts";
 import { isTerminating, NAMESPACES } from "./namespace-lifecycle.ts";
-import type { Door } from "./prepare.ts";
+import type { UpdateEndpoint } from "./prepare.ts";
 import { encodeForStorage } from "./representation.ts";
 import type { ServedResource } from "./resource.ts";
 import { writeEncoded } from "./write-encoded.ts";
@@ -38,7 +38,11 @@ const NAMED_MAX = 20;
 export async function refuseWhileItHoldsObjects(
   context: RegistryContext,
   { stored }: ServedResource,
-  { change, existing, door }: { readonly change: Change; readonly existing: JsonObject; readonly door: Door },
+  {
+    change,
+    existing,
+    door,
+  }: { readonly change: ObjectChange; readonly existing: JsonObject; readonly door: UpdateEndpoint },
 ): Promise<void> {
   if (stored.strategy.life !== "namespace" || context.namespaceContent === undefined) return;
   const isLetGo = change.kind === "remove" || (door === "finalize" && isFinalized(change.object, existing));

@@ -35,7 +35,7 @@ export function inNamespace(object: JsonObject, namespace: string): JsonObject {
   return { ...object, metadata: { ...metadata, namespace } };
 }
 
-export interface Wish {
+export interface WriteCandidate {
   readonly object: JsonObject;
   readonly existing: JsonObject;
   readonly entry: Entry;
@@ -44,7 +44,7 @@ export interface Wish {
 }
 
 /** A uid or a resourceVersion in the wish is a precondition; without them the wish is unconditional. */
-export function refuseOutdated(served: ServedResource, wish: Wish): void {
+export function refuseOutdated(served: ServedResource, wish: WriteCandidate): void {
   const metadata = objectAt(wish.object, "metadata");
   const existing = objectAt(wish.existing, "metadata");
   const name = stringAt(existing, "name");

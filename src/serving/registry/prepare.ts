@@ -5,8 +5,19 @@ import { timestamp, type RegistryContext } from "./context.ts";
 import type { ServedResource } from "./resource.ts";
 import { kindContext } from "./defaults.ts";
 
+/** Fields of the metadata that only the server writes: an update leaves them as they are. */
+export const SERVER_OWNED: readonly string[] = [
+  "uid",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "generation",
+  "resourceVersion",
+  "namespace",
+];
+
 /** Through which door an update came in: the main resource writes the desired state, /status the observed one. */
-export type Door = "main" | "status" | "finalize";
+export type UpdateEndpoint = "main" | "status" | "finalize";
 
 export function prepareForCreate(context: RegistryContext, served: ServedResource, object: JsonObject): JsonObject {
   const { strategy } = served.stored;
@@ -31,20 +42,12 @@ export function prepareForUpdate(
   context: RegistryContext,
   served: ServedResource,
   object: JsonObject,
-  { existing, door }: { existing: JsonObject; door: Door },
+  { existing, door }: { existing: JsonObject; door: UpdateEndpoint },
 ): JsonObject {
   const { strategy } = served.stored;
   const before = objectAt(existing, "metadata");
   const metadata: JsonObject = { ...objectAt(object, "metadata") };
-  for (const field of [
-    "uid",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "generation",
-    "resourceVersion",
-    "namespace",
-  ]) {
+  for (const field of SERVER_OWNED) {
     if (before[field] === undefined) delete metadata[field];
     else metadata[field] = before[field];
   }
@@ -78,7 +81,7 @@ export function withSentLists(prepared: JsonObject, sent: JsonObject): JsonObjec
 function throughDoor(
   object: JsonObject,
   existing: JsonObject,
-  through: { door: Door; hasStatus: boolean },
+  through: { door: UpdateEndpoint; hasStatus: boolean },
 ): JsonObject {
   if (through.door === "main") return through.hasStatus ? withMember(object, "status", existing["status"]) : object;
   if (through.door === "status")

@@ -1,5 +1,5 @@
 /** What a door cannot write: nobody comes to own it through that door. */
-import type { Door } from "./prepare.ts";
+import type { UpdateEndpoint } from "./prepare.ts";
 import type { ServedResource } from "./resource.ts";
 
 type FieldPaths = readonly (readonly string[])[];
@@ -15,7 +15,7 @@ const THROUGH_STATUS: ReadonlyMap<string, FieldPaths> = new Map([
   ["certificates.k8s.io/CertificateSigningRequest", [["spec"], ["status", "conditions"]]],
 ]);
 
-export function resetFields({ stored, groupVersion, kind, meaning }: ServedResource, door: Door): FieldPaths {
+export function resetFields({ stored, groupVersion, kind, meaning }: ServedResource, door: UpdateEndpoint): FieldPaths {
   if (door === "status" && meaning.keepsMetadataInStatus === true) return METADATA_AND_SPEC;
   if (door === "status") return THROUGH_STATUS.get(`${groupVersion.group}/${kind}`) ?? SPEC;
   if (door === "finalize") return STATUS;

@@ -4,16 +4,20 @@ import { canonicalIpSentences } from "../../objects/kinds/network/ip-checks.ts";
 import { dnsLabelErrors, dnsSubdomainErrors, pathSegmentErrors, type NameRule } from "../../meta/names.ts";
 import type { Strategy } from "./resource.ts";
 
-const TRACKS_GENERATION: ReadonlySet<string> = new Set([
-  "/pods",
-  "/podtemplates",
-  "/replicationcontrollers",
+export const ADMISSION_RESOURCES: readonly string[] = [
   "admissionregistration.k8s.io/mutatingadmissionpolicies",
   "admissionregistration.k8s.io/mutatingadmissionpolicybindings",
   "admissionregistration.k8s.io/mutatingwebhookconfigurations",
   "admissionregistration.k8s.io/validatingadmissionpolicies",
   "admissionregistration.k8s.io/validatingadmissionpolicybindings",
   "admissionregistration.k8s.io/validatingwebhookconfigurations",
+];
+
+const TRACKS_GENERATION: ReadonlySet<string> = new Set([
+  "/pods",
+  "/podtemplates",
+  "/replicationcontrollers",
+  ...ADMISSION_RESOURCES,
   "apiextensions.k8s.io/customresourcedefinitions",
   "apps/daemonsets",
   "apps/deployments",
@@ -49,12 +53,7 @@ const CREATES_ON_UPDATE: ReadonlySet<string> = new Set([
 ]);
 
 const NEEDS_RESOURCE_VERSION: ReadonlySet<string> = new Set([
-  "admissionregistration.k8s.io/mutatingadmissionpolicies",
-  "admissionregistration.k8s.io/mutatingadmissionpolicybindings",
-  "admissionregistration.k8s.io/mutatingwebhookconfigurations",
-  "admissionregistration.k8s.io/validatingadmissionpolicies",
-  "admissionregistration.k8s.io/validatingadmissionpolicybindings",
-  "admissionregistration.k8s.io/validatingwebhookconfigurations",
+  ...ADMISSION_RESOURCES,
   "apiextensions.k8s.io/customresourcedefinitions",
   "apiregistration.k8s.io/apiservices",
   "certificates.k8s.io/clustertrustbundles",

@@ -8,13 +8,13 @@ import {
   type MetadataChange,
   type MetadataRules,
 } from "./metadata-validation.ts";
-import type { Door } from "./prepare.ts";
+import type { UpdateEndpoint } from "./prepare.ts";
 import type { ServedResource } from "./resource.ts";
 
 export function* updateMetadataErrors(
   served: ServedResource,
   change: MetadataChange,
-  door: Door,
+  door: UpdateEndpoint,
 ): Generator<FieldError> {
   const { stored, groupResource, schema } = served;
   const generic = { nameRule: pathSegmentErrors, namespaced: stored.namespaced, takesAnyFinalizer: true };

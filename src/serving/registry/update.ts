@@ -4,13 +4,13 @@ import { objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.
 import { conflict, invalid, notFound, type FieldError } from "../../meta/status-error.ts";
 import type { Admission } from "./admission.ts";
 import type { RegistryContext, Written } from "./context.ts";
-import { create, type Requester } from "./create.ts";
-import { guaranteedUpdate, type Change } from "./guaranteed-update.ts";
+import { create, type RequestUser } from "./create.ts";
+import { guaranteedUpdate, type ObjectChange } from "./guaranteed-update.ts";
 import { kindContext, withDefaults } from "./defaults.ts";
 import { withManagedFields, withoutTimeChanges } from "./managed-fields.ts";
 import { refuseWhileItHoldsObjects } from "./namespace-finalize.ts";
 import { inNamespace, MODIFIED, refuseMisplaced, refuseOutdated } from "./preconditions.ts";
-import { prepareForUpdate, withSentLists, type Door } from "./prepare.ts";
+import { prepareForUpdate, withSentLists, type UpdateEndpoint } from "./prepare.ts";
 import { groupKind, objectKey, type ServedResource } from "./resource.ts";
 import { withAllocation } from "./allocation.ts";
 import { updateMetadataErrors } from "./update-metadata.ts";
@@ -18,7 +18,7 @@ import { updateMetadataErrors } from "./update-metadata.ts";
 export interface UpdateRequest {
   readonly namespace: string;
   readonly name: string;
-  readonly door: Door;
+  readonly door: UpdateEndpoint;
   readonly dryRun: boolean;
   /** Who comes to own what changes. */
   readonly manager: string;
@@ -28,7 +28,7 @@ export interface UpdateRequest {
   readonly verb: "update" | "patch";
   /** `next` says who owns what, and makes an object of nothing where there is none. */
   readonly isApply?: boolean;
-  readonly requester?: Requester | undefined;
+  readonly requester?: RequestUser | undefined;
   readonly admission?: Admission | undefined;
   /** Told what there is to warn about also where the object is refused after that. */
   readonly heard?: ((warnings: readonly string[]) => void) | undefined;
@@ -98,7 +98,7 @@ function mayCreate({ stored }: ServedResource, { verb, door }: UpdateRequest): b
 function withinDoor(
   { meaning }: ServedResource,
   object: JsonObject,
-  { existing, door }: { existing: JsonObject; door: Door },
+  { existing, door }: { existing: JsonObject; door: UpdateEndpoint },
 ): JsonObject {
   return door === "status" && meaning.keepsMetadataInStatus === true ? withMetadataLeftAlone(object, existing) : object;
 }
@@ -120,7 +120,7 @@ function decideChange(
   served: ServedResource,
   object: JsonObject,
   against: { existing: JsonObject; request: UpdateRequest },
-): Change {
+): ObjectChange {
   const { existing, request } = against;
   const prepared = prepareForUpdate(context, served, object, { existing, door: request.door });
   const metadata = objectAt(prepared, "metadata");
@@ -140,7 +140,7 @@ function kindErrors(
   context: RegistryContext,
   served: ServedResource,
   object: JsonObject,
-  { existing, door }: { existing: JsonObject; door: Door },
+  { existing, door }: { existing: JsonObject; door: UpdateEndpoint },
 ): Iterable<FieldError> {
   const { meaning } = served;
   const inKind = kindContext(context, served);

@@ -2,13 +2,13 @@
 import { expired } from "../../meta/status-error.ts";
 import type { Freshness } from "../../storage/object-store.ts";
 import { createTombstone, type Entry } from "../../storage/watch-cache/entry.ts";
-import type { CacheEvent, Follower, Following } from "../../storage/watch-cache/history.ts";
+import type { CacheEvent, HistoryFollower, Following } from "../../storage/watch-cache/history.ts";
 import type { RegistryContext } from "./context.ts";
 import { conversionOf } from "./representation.ts";
 import type { ServedResource } from "./resource.ts";
 import { select, type SelectionRequest } from "./selection.ts";
 
-export interface WatchRequest extends SelectionRequest {
+export interface ObjectWatchRequest extends SelectionRequest {
   readonly start:
     | { readonly kind: "after"; readonly revision: number }
     /** The state now, as fresh as said, then changes. */
@@ -28,7 +28,7 @@ export interface WatchStart {
   /** Changes after this revision follow. */
   readonly revision: number;
   /** Undefined when the changes since `revision` are no longer all known. */
-  follow(follower: Follower): Following | undefined;
+  follow(follower: HistoryFollower): Following | undefined;
   /** What the change means here; undefined when it does not concern this watch. */
   classify(event: CacheEvent): SelectedEvent | undefined;
   /** The newest revision known: everything before it has been shown to a follower that is current. */
@@ -38,7 +38,7 @@ export interface WatchStart {
 export async function startWatch(
   context: RegistryContext,
   served: ServedResource,
-  request: WatchRequest,
+  request: ObjectWatchRequest,
 ): Promise<WatchStart> {
   const { cache } = context.store;
   const selection = select(served, request);

@@ -4,7 +4,7 @@ import type { Guard } from "../../storage/kv.ts";
 import type { WriteResult } from "../../storage/object-store.ts";
 import { NAMESPACES } from "./namespace-lifecycle.ts";
 import type { ServedResource } from "./resource.ts";
-import { writeEncoded, type Place } from "./write-encoded.ts";
+import { writeEncoded, type WriteGuards } from "./write-encoded.ts";
 
 const ENCODING = "/encoding";
 const PLACE = "/place";
@@ -35,7 +35,7 @@ class Stage {
     },
   } as unknown as Pick<ServedResource, "stored">;
 
-  place(): Place {
+  place(): WriteGuards {
     return {
       guards: [{ key: PLACE, revision: this.known.place }],
       look: async () => {
@@ -46,7 +46,7 @@ class Stage {
     };
   }
 
-  write(place?: Place): Promise<WriteResult> {
+  write(place?: WriteGuards): Promise<WriteResult> {
     return writeEncoded(
       this.served,
       async ({ version }, guards = []) => {

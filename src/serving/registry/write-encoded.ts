@@ -5,7 +5,7 @@ import type { WriteResult } from "../../storage/object-store.ts";
 import type { ServedResource } from "./resource.ts";
 
 /** What a write depends on besides the version it is written in. */
-export interface Place {
+export interface WriteGuards {
   readonly guards: readonly Guard[];
   /** Decides anew by what the store has now: the guards that hold now, or the error that the write fails with. */
   look(): Promise<readonly Guard[]>;
@@ -18,7 +18,7 @@ const ATTEMPTS_MAX = 20;
 export async function writeEncoded(
   { stored }: Pick<ServedResource, "stored">,
   write: (version: GroupVersion, guards: readonly Guard[] | undefined) => Promise<WriteResult>,
-  place?: Place,
+  place?: WriteGuards,
 ): Promise<WriteResult> {
   let lost: Guard | undefined;
   let placeGuards = place?.guards ?? [];

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import type { Clock } from "../../base/clock.ts";
 import type { Change, Kv } from "../kv.ts";
 import { openEtcdKv } from "./kv.ts";
-import { MESSAGE_RECEIVE_BYTES_MAX, MESSAGE_SEND_BYTES_MAX } from "./limits.ts";
+import { MESSAGE_RECEIVE_BYTES_MAX, MESSAGE_SEND_BYTES_MAX } from "./etcd-limits.ts";
 import { METHOD } from "./messages.ts";
-import type { Answer } from "./testing/fake-server.ts";
+import type { FakeReply } from "./testing/fake-server.ts";
 import { rangeFrame, respond, respondWithStatus, startFakeServer } from "./testing/fake-server.ts";
 import { realClock } from "./testing/real-clock.ts";
 import { RecordingSink } from "./testing/recording-sink.ts";
@@ -20,7 +20,7 @@ async function open(endpoints: readonly string[], requestTimeoutMs = 3_000): Pro
 }
 
 /** Fails the first calls in the given way, then answers. */
-function failing(times: number, fail: Answer): Answer {
+function failing(times: number, fail: FakeReply): FakeReply {
   let failed = 0;
   return (stream, path) => {
     if (failed++ < times) fail(stream, path);
@@ -57,7 +57,7 @@ describe("endpoints", () => {
   test("that have no leader, all of them, are tried with growing pauses", async () => {
     const trailers = { "grpc-status": "14", "grpc-message": "etcdserver: no leader" };
     const { promise: enough, resolve: onEnough } = Promise.withResolvers<void>();
-    const answer: Answer = (stream) => {
+    const answer: FakeReply = (stream) => {
       if (left.calls.length + right.calls.length === 6) onEnough();
       respondWithStatus(stream, { trailers });
     };
@@ -86,7 +86,7 @@ describe("endpoints", () => {
 });
 
 describe("a connection lost under a request", () => {
-  const cut: Answer = (stream) => stream.session?.destroy();
+  const cut: FakeReply = (stream) => stream.session?.destroy();
 
   test("is no reason to send a commit again", async () => {
     await using server = await startFakeServer(failing(1, cut));
@@ -145,7 +145,7 @@ describe("a server", () => {
     expect(server.calls).toEqual([METHOD.txn]);
   });
 
-  test.each<[string, string, Answer]>([
+  test.each<[string, string, FakeReply]>([
     ["a page of another service", "unavailable", (stream) => stream.respond({ ":status": 503 }, { endStream: true })],
     ["no status", "unavailable", (stream) => respondWithStatus(stream, { trailers: { "x-other": "1" } })],
     ["no message", "unavailable", (stream) => respondWithStatus(stream, { trailers: { "grpc-status": "0" } })],

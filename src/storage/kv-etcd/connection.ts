@@ -13,6 +13,7 @@
  */
 import type { Cancel, Clock } from "../../base/clock.ts";
 import { StorageError } from "../kv.ts";
+import { closedError } from "../kv-errors.ts";
 import type { EtcdTls } from "./endpoints.ts";
 import { isMemberUseless, RpcFailure, toCommitError, toStorageError, unavailable } from "./errors.ts";
 import type { UnaryCall } from "./grpc.ts";
@@ -20,23 +21,23 @@ import { Channel } from "./grpc.ts";
 import { watchHeartbeat } from "./heartbeat.ts";
 import {
   ATTEMPTS_MAX,
-  BACKOFF_MS_MAX,
-  BACKOFF_MS_MIN,
+  ETCD_BACKOFF_MS_MAX,
+  ETCD_BACKOFF_MS_MIN,
   CONNECT_TIMEOUT_MS,
   MESSAGE_SEND_BYTES_MAX,
   REQUESTS_PENDING_BYTES_MAX,
   REQUESTS_PENDING_MAX,
   UNREACHABLE_WAIT_MS,
-} from "./limits.ts";
+} from "./etcd-limits.ts";
 
-export type Log = (message: string, detail: object) => void;
+export type EtcdLog = (message: string, detail: object) => void;
 
 export interface ConnectionOptions {
   readonly endpoints: readonly URL[];
   readonly tls: EtcdTls | undefined;
   readonly clock: Clock;
   readonly requestTimeoutMs: number;
-  readonly log: Log;
+  readonly log: EtcdLog;
 }
 
 export interface ConnectionObserver {
@@ -46,7 +47,7 @@ export interface ConnectionObserver {
   down(): void;
 }
 
-export interface Request extends UnaryCall {
+export interface EtcdRequest extends UnaryCall {
   /** Sending it twice does no more than sending it once. */
   readonly isIdempotent: boolean;
 }
@@ -63,14 +64,14 @@ interface Waiter {
   readonly cancelTimer: Cancel;
 }
 
-export class Connection {
+export class EtcdConnection {
   readonly #options: ConnectionOptions;
   readonly #observers: ConnectionObserver[] = [];
   readonly #waiters = new Set<Waiter>();
   #state: State;
   #endpointIndex = 0;
   #triedInRound = 0;
-  #backoffMs = BACKOFF_MS_MIN;
+  #backoffMs = ETCD_BACKOFF_MS_MIN;
   #readySinceMs = 0;
   #downSinceMs: number;
   #lastProblem = "not connected yet";
@@ -92,7 +93,7 @@ export class Connection {
   }
 
   /** Rejects with a `StorageError`. */
-  async request(request: Request): Promise<Buffer> {
+  async request(request: EtcdRequest): Promise<Buffer> {
     this.#admit(request);
     const { clock, requestTimeoutMs } = this.#options;
     const deadlineMs = clock.monotonic() + requestTimeoutMs;
@@ -135,7 +136,7 @@ export class Connection {
     for (const waiter of this.#takeWaiters()) waiter.reject(closedError());
   }
 
-  #admit({ frame }: Request): void {
+  #admit({ frame }: EtcdRequest): void {
     if (this.#state.kind === "closed") throw closedError();
     if (frame.length > MESSAGE_SEND_BYTES_MAX) {
       throw new StorageError("too-large", `a request of ${frame.length} bytes exceeds ${MESSAGE_SEND_BYTES_MAX}`);
@@ -243,10 +244,10 @@ export class Connection {
     this.#downSinceMs = this.#options.clock.monotonic();
     // A channel that did not last counts as one more failed attempt: members that answer but
     // have no leader are not to be tried in a circle without a pause.
-    if (this.#downSinceMs - this.#readySinceMs < BACKOFF_MS_MAX) this.#triedInRound++;
+    if (this.#downSinceMs - this.#readySinceMs < ETCD_BACKOFF_MS_MAX) this.#triedInRound++;
     else {
       this.#triedInRound = 0;
-      this.#backoffMs = BACKOFF_MS_MIN;
+      this.#backoffMs = ETCD_BACKOFF_MS_MIN;
     }
     this.#lastProblem = `${endpoint.host}: ${problem}`;
     this.#options.log("connection to etcd lost", { endpoint: endpoint.host, problem });
@@ -265,7 +266,7 @@ export class Connection {
     this.#isOutOfReach = true;
     if (this.#isDraining) this.#turnAway();
     this.#state = { kind: "waiting", stop: clock.after(this.#backoffMs, () => this.#connect()) };
-    this.#backoffMs = Math.min(this.#backoffMs * 2, BACKOFF_MS_MAX);
+    this.#backoffMs = Math.min(this.#backoffMs * 2, ETCD_BACKOFF_MS_MAX);
   }
 
   #stopTimers(): void {
@@ -273,13 +274,9 @@ export class Connection {
   }
 }
 
-function mayRepeat(request: Request, thrown: unknown): boolean {
+function mayRepeat(request: EtcdRequest, thrown: unknown): boolean {
   if (!(thrown instanceof RpcFailure)) return false;
   return thrown.kind === "unsent" || (request.isIdempotent && thrown.kind === "lost");
-}
-
-function closedError(): StorageError {
-  return unavailable("the store is closed");
 }
 
 function messageOf(thrown: unknown): string {

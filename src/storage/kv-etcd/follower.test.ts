@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { KvEvent } from "../kv.ts";
-import { Follower } from "./follower.ts";
+import { EtcdFollower } from "./follower.ts";
 import type { WatchAnswer } from "./watch-messages.ts";
 
 const NOTHING: WatchAnswer = {
@@ -18,9 +18,9 @@ function events(...revisions: number[]): KvEvent[] {
   return revisions.map((modRevision, index) => ({ kind: "delete", key: `/k/${index}`, modRevision }));
 }
 
-function following(fromRevision: number): { follower: Follower; seen: unknown[] } {
+function following(fromRevision: number): { follower: EtcdFollower; seen: unknown[] } {
   const seen: unknown[] = [];
-  const follower = new Follower(
+  const follower = new EtcdFollower(
     { prefix: "/k/", fromRevision },
     {
       events: (batch) => seen.push(batch.map((event) => event.modRevision)),

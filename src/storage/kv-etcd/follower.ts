@@ -10,7 +10,7 @@ import type { KvEvent, StorageError, WatchRequest, WatchSink } from "../kv.ts";
 import { prefixKeys } from "./range.ts";
 import type { WatchAnswer, WatchCreateMessage } from "./watch-messages.ts";
 
-export class Follower {
+export class EtcdFollower {
   /** The id on the current stream; 0 while there is none. */
   watchId = 0;
   isFollowing = false;

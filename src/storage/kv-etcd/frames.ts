@@ -2,14 +2,14 @@
  * gRPC's framing: each message is preceded by a byte that says whether it is compressed and by its
  * length in four bytes.
  */
-import { MESSAGE_RECEIVE_BYTES_MAX } from "./limits.ts";
-import { DecodeError, Writer } from "./wire.ts";
+import { MESSAGE_RECEIVE_BYTES_MAX } from "./etcd-limits.ts";
+import { DecodeError, EtcdWriter } from "./wire.ts";
 
 export const FRAME_HEADER_BYTES = 5;
 
 /** Encodes a message straight into its frame. */
-export function encodeFrame(sizeHint: number, write: (writer: Writer) => void): Buffer {
-  const writer = new Writer(sizeHint, FRAME_HEADER_BYTES);
+export function encodeFrame(sizeHint: number, write: (writer: EtcdWriter) => void): Buffer {
+  const writer = new EtcdWriter(sizeHint, FRAME_HEADER_BYTES);
   write(writer);
   const frame = writer.finish();
   frame[0] = 0;

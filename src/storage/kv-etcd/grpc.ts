@@ -12,7 +12,7 @@ import type { EtcdTls } from "./endpoints.ts";
 import { tlsOptions } from "./endpoints.ts";
 import { RpcFailure, STATUS } from "./errors.ts";
 import { FrameReader } from "./frames.ts";
-import { SESSION_MEMORY_MEGABYTES, SESSION_WINDOW_BYTES, STREAM_WINDOW_BYTES } from "./limits.ts";
+import { SESSION_MEMORY_MEGABYTES, SESSION_WINDOW_BYTES, STREAM_WINDOW_BYTES } from "./etcd-limits.ts";
 import { DecodeError } from "./wire.ts";
 
 export interface ChannelOptions {

@@ -8,7 +8,7 @@
  */
 import type { Cancel, Clock } from "../../base/clock.ts";
 import type { Channel } from "./grpc.ts";
-import { HEARTBEAT_INTERVAL_MS, HEARTBEAT_TIMEOUT_MS } from "./limits.ts";
+import { HEARTBEAT_INTERVAL_MS, HEARTBEAT_TIMEOUT_MS } from "./etcd-limits.ts";
 import { encodeEmpty, METHOD } from "./messages.ts";
 
 export function watchHeartbeat(channel: Channel, clock: Clock, onSilence: (problem: string) => void): Cancel {

@@ -7,17 +7,18 @@
  */
 import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
+import { AcceptedCalls } from "../accepted-calls.ts";
 import type { Change, CommitResult, Kv } from "../kv.ts";
 import { GUARDS_MAX, StorageError } from "../kv.ts";
-import { Connection } from "./connection.ts";
+import { EtcdConnection } from "./connection.ts";
 import { CurrentRevision } from "./current-revision.ts";
 import type { EtcdTls } from "./endpoints.ts";
 import { parseEndpoints } from "./endpoints.ts";
-import { isCompacted, toStorageError, unavailable } from "./errors.ts";
+import { isCompacted, toStorageError } from "./errors.ts";
 import { grantLease, keepLeaseAlive, requireLeaseId, revokeLease } from "./leases.ts";
-import { REQUEST_TIMEOUT_MS } from "./limits.ts";
+import { ETCD_REQUEST_TIMEOUT_MS } from "./etcd-limits.ts";
 import { decodeTxn, encodeCommit, encodeCompact, METHOD } from "./messages.ts";
-import { readCurrentRevision, readRange, withNewest } from "./range.ts";
+import { rangeOf, readCurrentRevision, withNewest } from "./range.ts";
 import { WatchHub } from "./watch.ts";
 
 export interface EtcdOptions {
@@ -33,12 +34,12 @@ export interface EtcdOptions {
 
 /** Resolves at once, whether etcd can be reached or not; rejects only when an endpoint is not well-formed. */
 export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
-  const { clock, log = () => {}, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options;
+  const { clock, log = () => {}, requestTimeoutMs = ETCD_REQUEST_TIMEOUT_MS } = options;
   const endpoints = parseEndpoints(options.endpoints);
-  const connection = new Connection({ endpoints, tls: options.tls, clock, requestTimeoutMs, log });
+  const connection = new EtcdConnection({ endpoints, tls: options.tls, clock, requestTimeoutMs, log });
   const watches = new WatchHub({ connection, clock, log });
   const currentRevision = new CurrentRevision(() => readCurrentRevision(connection));
-  const accepted = new AcceptedWork();
+  const accepted = new AcceptedCalls();
 
   const close = async (): Promise<void> => {
     watches.close();
@@ -47,7 +48,7 @@ export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
     connection.close();
   };
   return {
-    range: (request) => accepted.run(() => readRange(connection, request)),
+    range: (request) => accepted.run(() => rangeOf(connection, request)),
     commit: (change) => accepted.run(() => commit(connection, change)),
     watch: (request, sink) => watches.watch(request, sink),
     currentRevision: () => accepted.run(() => currentRevision.query()),
@@ -59,7 +60,7 @@ export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
   };
 }
 
-async function commit(connection: Connection, change: Change): Promise<CommitResult> {
+async function commit(connection: EtcdConnection, change: Change): Promise<CommitResult> {
   assert(change.key !== "", "a key is not empty");
   const { guards = [] } = change.kind === "put" ? change : {};
   assert(guards.length <= GUARDS_MAX, "a put has few guards");
@@ -81,30 +82,10 @@ async function commit(connection: Connection, change: Change): Promise<CommitRes
   }
 }
 
-async function compact(connection: Connection, revision: number): Promise<void> {
+async function compact(connection: EtcdConnection, revision: number): Promise<void> {
   try {
     await connection.request({ method: METHOD.compact, frame: encodeCompact(revision), isIdempotent: true });
   } catch (thrown) {
     if (!(thrown instanceof StorageError && isCompacted(thrown.cause))) throw await withNewest(connection, thrown);
-  }
-}
-
-/** Knows what has been accepted, so that closing can wait for it; each request has its own deadline. */
-class AcceptedWork {
-  readonly #running = new Set<Promise<unknown>>();
-  #isClosed = false;
-
-  run<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.#isClosed) return Promise.reject(unavailable("the store is closed"));
-    const running = work();
-    this.#running.add(running);
-    const forget = (): void => void this.#running.delete(running);
-    running.then(forget, forget);
-    return running;
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    while (this.#running.size > 0) await Promise.allSettled(this.#running);
   }
 }

@@ -1,13 +1,13 @@
 /** Leases. Their ids are 64-bit numbers and stay decimal text outside the wire format. */
 import type { LeaseId } from "../kv.ts";
 import { StorageError } from "../kv.ts";
-import type { Connection } from "./connection.ts";
+import type { EtcdConnection } from "./connection.ts";
 import { isLeaseNotFound, toStorageError } from "./errors.ts";
 import { decodeLease, encodeLeaseGrant, encodeLeaseReference, METHOD } from "./messages.ts";
 
 const LEASE_ID_MAX = 2n ** 63n - 1n;
 
-export async function grantLease(connection: Connection, ttlSeconds: number): Promise<LeaseId> {
+export async function grantLease(connection: EtcdConnection, ttlSeconds: number): Promise<LeaseId> {
   const frame = encodeLeaseGrant(Math.max(1, Math.ceil(ttlSeconds)));
   // Sent again after a loss it may leave a lease behind that nobody knows; that one expires.
   const { lease } = await requestLease(connection, METHOD.leaseGrant, frame);
@@ -15,13 +15,13 @@ export async function grantLease(connection: Connection, ttlSeconds: number): Pr
   return lease;
 }
 
-export async function keepLeaseAlive(connection: Connection, lease: LeaseId): Promise<void> {
+export async function keepLeaseAlive(connection: EtcdConnection, lease: LeaseId): Promise<void> {
   requireLeaseId(lease);
   const { ttlSeconds } = await requestLease(connection, METHOD.leaseKeepAlive, encodeLeaseReference(lease));
   if (ttlSeconds <= 0) throw leaseNotFound(lease);
 }
 
-export async function revokeLease(connection: Connection, lease: LeaseId): Promise<void> {
+export async function revokeLease(connection: EtcdConnection, lease: LeaseId): Promise<void> {
   if (!isLeaseId(lease)) return;
   const frame = encodeLeaseReference(lease);
   try {
@@ -37,7 +37,7 @@ export function requireLeaseId(lease: LeaseId): void {
 }
 
 async function requestLease(
-  connection: Connection,
+  connection: EtcdConnection,
   method: string,
   frame: Buffer,
 ): Promise<ReturnType<typeof decodeLease>> {

@@ -9,23 +9,23 @@ import {
   encodeRange,
   ownBytes,
 } from "./messages.ts";
-import { decodeWatch, encodeWatchCreate } from "./watch-messages.ts";
-import { DecodeError, Writer } from "./wire.ts";
+import { decodeWatchResponse, encodeWatchCreate } from "./watch-messages.ts";
+import { DecodeError, EtcdWriter } from "./wire.ts";
 
-function message(write: (writer: Writer) => void): Buffer {
-  const writer = new Writer(0);
+function message(write: (writer: EtcdWriter) => void): Buffer {
+  const writer = new EtcdWriter(0);
   write(writer);
   return writer.finish();
 }
 
-function writeHeader(writer: Writer, revision: number): void {
+function writeHeader(writer: EtcdWriter, revision: number): void {
   writer.message(1, (header) => {
     header.bigInt64(1, 2n ** 63n - 1n);
     header.int64(3, revision);
   });
 }
 
-function writeKeyValue(writer: Writer, { key, modRevision }: { key: string; modRevision: number }): void {
+function writeKeyValue(writer: EtcdWriter, { key, modRevision }: { key: string; modRevision: number }): void {
   writer.string(1, key);
   writer.int64(2, 5);
   writer.int64(3, modRevision);
@@ -144,12 +144,15 @@ describe("answers", () => {
       }),
     );
     const withoutRevision = message((writer) => writer.message(11, (event) => event.int64(1, 1)));
-    expect(() => decodeWatch(unknownType)).toThrow(DecodeError);
-    expect(() => decodeWatch(withoutRevision)).toThrow(DecodeError);
+    expect(() => decodeWatchResponse(unknownType)).toThrow(DecodeError);
+    expect(() => decodeWatchResponse(withoutRevision)).toThrow(DecodeError);
   });
 
   test("of a watch may carry a negative id", () => {
-    expect(decodeWatch(message((writer) => writer.bigInt64(2, -1n)))).toMatchObject({ watchId: -1, events: [] });
+    expect(decodeWatchResponse(message((writer) => writer.bigInt64(2, -1n)))).toMatchObject({
+      watchId: -1,
+      events: [],
+    });
   });
 });
 

@@ -4,8 +4,8 @@
  */
 import type { Change, Guard, KeyValue, LeaseId } from "../kv.ts";
 import { encodeFrame } from "./frames.ts";
-import type { Writer } from "./wire.ts";
-import { DecodeError, Reader } from "./wire.ts";
+import type { EtcdWriter } from "./wire.ts";
+import { DecodeError, EtcdReader } from "./wire.ts";
 
 export const METHOD = {
   range: "/etcdserverpb.KV/Range",
@@ -36,7 +36,7 @@ export interface RangeMessage {
 
 export interface RangeAnswer {
   readonly revision: number;
-  readonly items: readonly KeyValue[];
+  readonly items: KeyValue[];
   readonly hasMore: boolean;
   readonly count: number;
 }
@@ -61,7 +61,7 @@ export function encodeRange(request: RangeMessage): Buffer {
   return encodeFrame(size, (writer) => writeRange(writer, request));
 }
 
-function writeRange(writer: Writer, request: RangeMessage): void {
+function writeRange(writer: EtcdWriter, request: RangeMessage): void {
   writer.string(1, request.key);
   writer.string(2, request.rangeEnd ?? "");
   writer.int64(3, request.limit ?? 0);
@@ -91,13 +91,13 @@ export function encodeCommit(change: Change): Buffer {
 }
 
 /** To etcd a key that is absent has the mod_revision 0. */
-function writeCompare(compare: Writer, { key, revision }: Guard): void {
+function writeCompare(compare: EtcdWriter, { key, revision }: Guard): void {
   compare.int64(2, COMPARE_TARGET_MOD);
   compare.string(3, key);
   compare.int64(6, revision);
 }
 
-function writeChange(operation: Writer, change: Change): void {
+function writeChange(operation: EtcdWriter, change: Change): void {
   if (change.kind === "delete") {
     operation.message(3, (request) => request.string(1, change.key));
     return;
@@ -123,11 +123,11 @@ export function encodeLeaseReference(lease: LeaseId): Buffer {
 }
 
 export function decodeRange(message: Buffer): RangeAnswer {
-  const answer = readRange(new Reader(message));
+  const answer = readRange(new EtcdReader(message));
   return { ...answer, revision: requireRevision(answer.revision) };
 }
 
-function readRange(reader: Reader): RangeAnswer {
+function readRange(reader: EtcdReader): RangeAnswer {
   let revision = 0;
   let hasMore = false;
   let count = 0;
@@ -143,7 +143,7 @@ function readRange(reader: Reader): RangeAnswer {
 }
 
 export function decodeTxn(message: Buffer): TxnAnswer {
-  const reader = new Reader(message);
+  const reader = new EtcdReader(message);
   let revision = 0;
   let succeeded = false;
   let deleted = 0;
@@ -169,7 +169,7 @@ export function decodeTxn(message: Buffer): TxnAnswer {
   return { revision: requireRevision(revision), succeeded, current, guardRevisions, deleted };
 }
 
-function readDeleted(reader: Reader): number {
+function readDeleted(reader: EtcdReader): number {
   let deleted = 0;
   while (reader.next()) {
     if (reader.field === 2) deleted = reader.int64();
@@ -180,7 +180,7 @@ function readDeleted(reader: Reader): number {
 
 /** Answers of LeaseGrant and LeaseKeepAlive have the same first three fields. */
 export function decodeLease(message: Buffer): { lease: LeaseId; ttlSeconds: number } {
-  const reader = new Reader(message);
+  const reader = new EtcdReader(message);
   let lease = 0n;
   let ttlSeconds = 0;
   while (reader.next()) {
@@ -192,7 +192,7 @@ export function decodeLease(message: Buffer): { lease: LeaseId; ttlSeconds: numb
 }
 
 /** The store's revision out of a ResponseHeader. */
-export function readHeader(reader: Reader): number {
+export function readHeader(reader: EtcdReader): number {
   let revision = 0;
   while (reader.next()) {
     if (reader.field === 3) revision = reader.int64();
@@ -207,7 +207,7 @@ function requireRevision(revision: number): number {
   return revision;
 }
 
-export function readKeyValue(reader: Reader): KeyValue {
+export function readKeyValue(reader: EtcdReader): KeyValue {
   let key = "";
   let value = NO_BYTES;
   let createRevision = 0;

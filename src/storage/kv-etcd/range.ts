@@ -1,9 +1,10 @@
 /** Ranges, read page by page at one revision. */
 import type { KeyValue, RangeRequest, RangeResult } from "../kv.ts";
-import { prefixEnd, StorageError } from "../kv.ts";
-import type { Connection } from "./connection.ts";
+import { keyAfter, prefixEnd, StorageError } from "../kv.ts";
+import type { EtcdConnection } from "./connection.ts";
+import { readRange, type PageRequest, type RangePage } from "../read-range.ts";
 import { toStorageError } from "./errors.ts";
-import { RANGE_ATTEMPTS_MAX, RANGE_PAGE_BYTES, RANGE_PAGE_KEYS } from "./limits.ts";
+import { RANGE_PAGE_BYTES, RANGE_PAGE_KEYS } from "./etcd-limits.ts";
 import type { RangeAnswer, RangeMessage } from "./messages.ts";
 import { decodeRange, encodeRange, METHOD } from "./messages.ts";
 
@@ -14,59 +15,46 @@ const FIRST_KEY = "\0";
 /** A range that holds nothing, for the requests that etcd would understand differently or refuse. */
 const EMPTY_RANGE = { key: "!", rangeEnd: "!" } as const;
 
-export async function readRange(connection: Connection, request: RangeRequest): Promise<RangeResult> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await readPages(connection, request);
-    } catch (thrown) {
-      // Someone compacted the revision that our own first page had pinned: the caller asked for the newest.
-      const isOurs = request.revision === undefined && isCode(thrown, "revision-compacted");
-      if (!isOurs || attempt === RANGE_ATTEMPTS_MAX) throw await withNewest(connection, thrown);
+export async function rangeOf(connection: EtcdConnection, request: RangeRequest): Promise<RangeResult> {
+  let pageKeys = RANGE_PAGE_KEYS;
+  const readNext = async ({ start, revision, limit }: PageRequest): Promise<RangePage> => {
+    const keys = { ...toKeys({ ...request, start }), ...pinnedTo(revision) };
+    // A limit of 0 means no limit to etcd.
+    if (limit <= 0) {
+      const counted = await readPage(connection, { ...keys, countOnly: true });
+      return { items: [], revision: counted.revision, count: counted.count, nextStart: undefined };
     }
+    const page = await readPageOfAtMost(connection, keys, Math.min(pageKeys, limit));
+    const last = page.items.at(-1);
+    if (last !== undefined) pageKeys = keysPerPage(page.items);
+    return { ...page, nextStart: page.hasMore && last !== undefined ? keyAfter(last.key) : undefined };
+  };
+  try {
+    return await readRange(request, readNext);
+  } catch (thrown) {
+    throw await withNewest(connection, thrown);
   }
 }
 
 /** One linearizable read that touches no data. */
-export async function readCurrentRevision(connection: Connection): Promise<number> {
+export async function readCurrentRevision(connection: EtcdConnection): Promise<number> {
   const { revision } = await readPage(connection, { ...EMPTY_RANGE, countOnly: true });
   return revision;
 }
 
 /** etcd does not say which revision is the newest when it refuses one of the future. */
-export async function withNewest(connection: Connection, thrown: unknown): Promise<unknown> {
+export async function withNewest(connection: EtcdConnection, thrown: unknown): Promise<unknown> {
   if (!(thrown instanceof StorageError) || thrown.code !== "revision-future") return thrown;
   const revision = await readCurrentRevision(connection);
   return new StorageError("revision-future", thrown.message, { revision, cause: thrown.cause });
 }
 
-async function readPages(connection: Connection, request: RangeRequest): Promise<RangeResult> {
-  const keys = toKeys(request);
-  const wanted = request.limit ?? Number.POSITIVE_INFINITY;
-  // A limit of 0 means no limit to etcd.
-  if (request.countOnly || wanted <= 0) {
-    const { revision, count } = await readPage(connection, { ...keys, ...pinnedTo(request.revision), countOnly: true });
-    return { items: [], revision, count };
-  }
-  let pageKeys = RANGE_PAGE_KEYS;
-  const first = await readPageOfAtMost(
-    connection,
-    { ...keys, ...pinnedTo(request.revision) },
-    Math.min(pageKeys, wanted),
-  );
-  const items = [...first.items];
-  const pinned = pinnedTo(request.revision ?? first.revision);
-  let page = first;
-  while (page.hasMore && items.length < wanted && page.items.length > 0) {
-    pageKeys = keysPerPage(page.items);
-    const key = `${items.at(-1)!.key}\0`;
-    page = await readPageOfAtMost(connection, { ...keys, ...pinned, key }, Math.min(pageKeys, wanted - items.length));
-    for (const item of page.items) items.push(item);
-  }
-  return { items, revision: first.revision, count: first.count };
-}
-
 /** Asks for fewer keys when the values are so big that the answer is longer than we accept. */
-async function readPageOfAtMost(connection: Connection, message: RangeMessage, limit: number): Promise<RangeAnswer> {
+async function readPageOfAtMost(
+  connection: EtcdConnection,
+  message: RangeMessage,
+  limit: number,
+): Promise<RangeAnswer> {
   try {
     return await readPage(connection, { ...message, limit });
   } catch (thrown) {
@@ -75,7 +63,7 @@ async function readPageOfAtMost(connection: Connection, message: RangeMessage, l
   }
 }
 
-async function readPage(connection: Connection, message: RangeMessage): Promise<RangeAnswer> {
+async function readPage(connection: EtcdConnection, message: RangeMessage): Promise<RangeAnswer> {
   const answer = await connection.request({ method: METHOD.range, frame: encodeRange(message), isIdempotent: true });
   try {
     return decodeRange(answer);

@@ -2,7 +2,7 @@
 import type { KeyValue, KvEvent } from "../kv.ts";
 import { encodeFrame } from "./frames.ts";
 import { readHeader, readKeyValue } from "./messages.ts";
-import { DecodeError, Reader } from "./wire.ts";
+import { DecodeError, EtcdReader } from "./wire.ts";
 
 const EVENT_PUT = 0;
 const EVENT_DELETE = 1;
@@ -46,8 +46,8 @@ export function encodeWatchCancel(watchId: number): Buffer {
   return encodeFrame(0, (writer) => writer.message(2, (cancel) => cancel.int64(1, watchId)));
 }
 
-export function decodeWatch(message: Buffer): WatchAnswer {
-  const reader = new Reader(message);
+export function decodeWatchResponse(message: Buffer): WatchAnswer {
+  const reader = new EtcdReader(message);
   const events: KvEvent[] = [];
   const answer = { revision: 0, watchId: 0, compactRevision: 0, cancelReason: "" };
   const flags = { isCreated: false, isCanceled: false, isFragment: false };
@@ -65,7 +65,7 @@ export function decodeWatch(message: Buffer): WatchAnswer {
   return { ...answer, ...flags, events };
 }
 
-function readEvent(reader: Reader): KvEvent {
+function readEvent(reader: EtcdReader): KvEvent {
   let type = EVENT_PUT;
   let item: KeyValue | undefined;
   while (reader.next()) {

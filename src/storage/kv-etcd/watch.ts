@@ -7,32 +7,32 @@
 import type { Cancel, Clock } from "../../base/clock.ts";
 import type { Watching, WatchRequest, WatchSink } from "../kv.ts";
 import { StorageError } from "../kv.ts";
-import type { Connection, Log } from "./connection.ts";
-import { unavailable } from "./errors.ts";
-import { Follower } from "./follower.ts";
+import { closedError } from "../kv-errors.ts";
+import type { EtcdConnection, EtcdLog } from "./connection.ts";
+import { EtcdFollower } from "./follower.ts";
 import type { Channel, RpcStream } from "./grpc.ts";
-import { BACKOFF_MS_MAX, BACKOFF_MS_MIN, WATCH_CREATE_TIMEOUT_MS } from "./limits.ts";
+import { ETCD_BACKOFF_MS_MAX, ETCD_BACKOFF_MS_MIN, WATCH_CREATE_TIMEOUT_MS } from "./etcd-limits.ts";
 import { METHOD } from "./messages.ts";
 import type { WatchAnswer } from "./watch-messages.ts";
-import { decodeWatch, encodeWatchCancel, encodeWatchCreate } from "./watch-messages.ts";
+import { decodeWatchResponse, encodeWatchCancel, encodeWatchCreate } from "./watch-messages.ts";
 
 /** A member without a leader ends the stream instead of letting it go stale. */
 const STREAM_HEADERS = { hasleader: "true" } as const;
 
 export interface WatchHubOptions {
-  readonly connection: Connection;
+  readonly connection: EtcdConnection;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: EtcdLog;
 }
 
 export class WatchHub {
   readonly #options: WatchHubOptions;
-  readonly #followers = new Set<Follower>();
-  #byWatchId = new Map<number, Follower>();
+  readonly #followers = new Set<EtcdFollower>();
+  #byWatchId = new Map<number, EtcdFollower>();
   #channel: Channel | undefined;
   #stream: RpcStream | undefined;
   #lastWatchId = 0;
-  #backoffMs = BACKOFF_MS_MIN;
+  #backoffMs = ETCD_BACKOFF_MS_MIN;
   #cancelReopen: Cancel = () => {};
   #cancelCreateTimer: Cancel | undefined;
   #isClosed = false;
@@ -53,10 +53,10 @@ export class WatchHub {
   }
 
   watch(request: WatchRequest, sink: WatchSink): Watching {
-    const follower = new Follower(request, sink);
+    const follower = new EtcdFollower(request, sink);
     if (this.#isClosed) {
       // Not before the caller has its handle.
-      queueMicrotask(() => follower.end(unavailable("the store is closed")));
+      queueMicrotask(() => follower.end(closedError()));
       return { close: () => void (follower.isClosed = true) };
     }
     this.#followers.add(follower);
@@ -68,11 +68,11 @@ export class WatchHub {
   close(): void {
     this.#isClosed = true;
     this.#dropStream();
-    for (const follower of this.#followers) follower.end(unavailable("the store is closed"));
+    for (const follower of this.#followers) follower.end(closedError());
     this.#followers.clear();
   }
 
-  #close(follower: Follower): void {
+  #close(follower: EtcdFollower): void {
     follower.isClosed = true;
     if (!this.#followers.delete(follower)) return;
     if (follower.watchId === 0) return;
@@ -86,7 +86,7 @@ export class WatchHub {
     this.#cancelReopen();
     const channel = this.#channel;
     const stream: RpcStream = channel.stream(METHOD.watch, STREAM_HEADERS, {
-      message: (message) => this.#accept(decodeWatch(message)),
+      message: (message) => this.#accept(decodeWatchResponse(message)),
       ended: (failure) => {
         if (this.#stream === stream) this.#streamEnded(channel, failure);
       },
@@ -95,7 +95,7 @@ export class WatchHub {
     for (const follower of this.#followers) this.#create(follower);
   }
 
-  #create(follower: Follower): void {
+  #create(follower: EtcdFollower): void {
     const watchId = ++this.#lastWatchId;
     this.#byWatchId.set(watchId, follower);
     this.#stream?.send(encodeWatchCreate(follower.createMessage(watchId)));
@@ -119,15 +119,15 @@ export class WatchHub {
     follower.accept(answer);
   }
 
-  #created(follower: Follower): void {
-    this.#backoffMs = BACKOFF_MS_MIN;
+  #created(follower: EtcdFollower): void {
+    this.#backoffMs = ETCD_BACKOFF_MS_MIN;
     follower.created();
     for (const other of this.#byWatchId.values()) if (!other.isFollowing) return;
     this.#cancelCreateTimer?.();
     this.#cancelCreateTimer = undefined;
   }
 
-  #canceled(follower: Follower, answer: WatchAnswer): void {
+  #canceled(follower: EtcdFollower, answer: WatchAnswer): void {
     this.#byWatchId.delete(answer.watchId);
     if (answer.compactRevision > 0) {
       this.#followers.delete(follower);
@@ -139,7 +139,7 @@ export class WatchHub {
     follower.interrupt();
     // Only this watch is asked for again, so that the others do not suffer for it.
     const stream = this.#stream;
-    this.#options.clock.after(BACKOFF_MS_MAX, () => {
+    this.#options.clock.after(ETCD_BACKOFF_MS_MAX, () => {
       if (this.#stream === stream && this.#followers.has(follower) && follower.watchId === 0) this.#create(follower);
     });
   }
@@ -150,7 +150,7 @@ export class WatchHub {
     this.#options.connection.report(channel, failure);
     this.#interruptAll();
     this.#cancelReopen = this.#options.clock.after(this.#backoffMs, () => this.#openStream());
-    this.#backoffMs = Math.min(this.#backoffMs * 2, BACKOFF_MS_MAX);
+    this.#backoffMs = Math.min(this.#backoffMs * 2, ETCD_BACKOFF_MS_MAX);
   }
 
   #dropStream(): void {

@@ -1,22 +1,22 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { DecodeError, Reader, Writer } from "./wire.ts";
+import { DecodeError, EtcdReader, EtcdWriter } from "./wire.ts";
 
-function written(write: (writer: Writer) => void): Buffer {
-  const writer = new Writer(0);
+function written(write: (writer: EtcdWriter) => void): Buffer {
+  const writer = new EtcdWriter(0);
   write(writer);
   return writer.finish();
 }
 
-function firstField(bytes: Buffer | readonly number[]): Reader {
-  const reader = new Reader(Buffer.from(bytes));
+function firstField(bytes: Buffer | readonly number[]): EtcdReader {
+  const reader = new EtcdReader(Buffer.from(bytes));
   expect(reader.next()).toBe(true);
   return reader;
 }
 
 /** Reads everything as if nothing in it were known. */
 function skipAll(bytes: Buffer): void {
-  const reader = new Reader(bytes);
+  const reader = new EtcdReader(bytes);
   while (reader.next()) reader.skip();
 }
 
@@ -66,7 +66,7 @@ describe("what is written can be read", () => {
   test("unknown fields of all supported wire types are passed over", () => {
     const known = written((writer) => writer.int64(9, 42));
     const unknown = [0x08, 0xff, 0x01, 0x11, 1, 2, 3, 4, 5, 6, 7, 8, 0x1a, 2, 0, 0, 0x25, 1, 2, 3, 4];
-    const reader = new Reader(Buffer.concat([Buffer.from(unknown), known]));
+    const reader = new EtcdReader(Buffer.concat([Buffer.from(unknown), known]));
     while (reader.next() && reader.field !== 9) reader.skip();
     expect(reader.int64()).toBe(42);
   });

@@ -6,7 +6,7 @@ export class DecodeError extends Error {
 }
 
 /** Whatever does not fit is a `DecodeError`. */
-export class Reader extends WireReader {
+export class EtcdReader extends WireReader {
   readonly #buffer: Buffer;
 
   constructor(buffer: Buffer, start = 0, end = buffer.length) {
@@ -21,9 +21,9 @@ export class Reader extends WireReader {
     return value;
   }
 
-  message(): Reader {
+  message(): EtcdReader {
     const [start, end] = this.range();
-    return new Reader(this.#buffer, start, end);
+    return new EtcdReader(this.#buffer, start, end);
   }
 
   protected override error(problem: string): DecodeError {
@@ -32,7 +32,7 @@ export class Reader extends WireReader {
 }
 
 /** Fields with their type's zero value are left out, as protobuf's third syntax has it. */
-export class Writer {
+export class EtcdWriter {
   #buffer: Buffer;
   #position: number;
 
@@ -86,7 +86,7 @@ export class Writer {
   }
 
   /** Written also when empty: presence of a message means something. */
-  message(field: number, write: (writer: Writer) => void): void {
+  message(field: number, write: (writer: EtcdWriter) => void): void {
     this.#tag(field, LENGTH_DELIMITED);
     this.#reserve(1);
     const lengthAt = this.#position++;

@@ -6,7 +6,7 @@ import { createManualClock } from "../conformance/manual-clock.ts";
 import { createMemoryKv } from "../kv-memory/kv.ts";
 import type { Kv } from "../kv.ts";
 import { openChannelKv } from "./kv.ts";
-import { PAGE_KEYS, UNTAKEN_BATCHES_MAX } from "./limits.ts";
+import { PAGE_KEYS, UNTAKEN_BATCHES_MAX } from "./ipc-limits.ts";
 import type { KvChannel } from "./protocol.ts";
 import { serveKv } from "./serve-kv.ts";
 

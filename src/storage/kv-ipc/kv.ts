@@ -3,8 +3,10 @@
  * change before its commit is acknowledged, as it does over there. When the channel closes everything fails as
  * unavailable; it does not come back.
  */
-import { closedError } from "../kv-memory/errors.ts";
+import { AcceptedCalls } from "../accepted-calls.ts";
+import { closedError } from "../kv-errors.ts";
 import {
+  keyAfter,
   StorageError,
   type Change,
   type CommitResult,
@@ -18,14 +20,15 @@ import {
   type WatchSink,
   type Watching,
 } from "../kv.ts";
-import { PAGE_KEYS, RANGE_ATTEMPTS_MAX, TAKEN_BATCHES, TAKEN_BYTES } from "./limits.ts";
+import { readRange, type PageRequest, type RangePage } from "../read-range.ts";
+import { PAGE_KEYS, TAKEN_BATCHES, TAKEN_BYTES } from "./ipc-limits.ts";
 import {
   batchBytes,
-  type Call,
+  type StoreCall,
   type ClientMessage,
   type KvChannel,
   type ServerMessage,
-  type WireError,
+  type ChannelError,
 } from "./protocol.ts";
 
 export function openChannelKv(channel: KvChannel): Kv {
@@ -49,8 +52,7 @@ class ChannelKv implements Kv {
   readonly #channel: KvChannel;
   readonly #pending = new Map<number, Pending>();
   readonly #watches = new Map<number, ChannelWatch>();
-  /** Calls that were accepted and have not been answered; closing waits for them. */
-  readonly #calls = new Set<Promise<unknown>>();
+  readonly #calls = new AcceptedCalls();
   #nextId = 1;
   #closing: Promise<void> | undefined;
   #lost: StorageError | undefined;
@@ -61,11 +63,11 @@ class ChannelKv implements Kv {
   }
 
   range(request: RangeRequest): Promise<RangeResult> {
-    return this.#accept(() => this.#rangeWhole(request));
+    return this.#calls.run(() => readRange(request, (page) => this.#rangePage(request, page)));
   }
 
   commit(change: Change): Promise<CommitResult> {
-    return this.#accept(async () => {
+    return this.#calls.run(async () => {
       const result = (await this.#call({ kind: "commit", change })) as CommitResult;
       if (result.committed || result.current === undefined) return result;
       return { ...result, current: withBuffer(result.current) };
@@ -75,7 +77,7 @@ class ChannelKv implements Kv {
   watch(request: WatchRequest, sink: WatchSink): Watching {
     const watch: ChannelWatch = { id: this.#nextId++, sink, takenBatches: 0, takenBytes: 0 };
     this.#watches.set(watch.id, watch);
-    const ended = this.#lost ?? (this.#closing === undefined ? undefined : closedError());
+    const ended = this.#lost ?? (this.#calls.isClosed ? closedError() : undefined);
     if (ended !== undefined) queueMicrotask(() => this.#end(watch.id, ended));
     else this.#send({ kind: "watch", id: watch.id, request });
     return {
@@ -86,23 +88,23 @@ class ChannelKv implements Kv {
   }
 
   currentRevision(): Promise<number> {
-    return this.#accept(() => this.#call({ kind: "current-revision" })) as Promise<number>;
+    return this.#calls.run(() => this.#call({ kind: "current-revision" })) as Promise<number>;
   }
 
   compact(revision: number): Promise<void> {
-    return this.#accept(() => this.#call({ kind: "compact", revision })) as Promise<void>;
+    return this.#calls.run(() => this.#call({ kind: "compact", revision })) as Promise<void>;
   }
 
   leaseGrant(ttlSeconds: number): Promise<LeaseId> {
-    return this.#accept(() => this.#call({ kind: "lease-grant", ttlSeconds })) as Promise<LeaseId>;
+    return this.#calls.run(() => this.#call({ kind: "lease-grant", ttlSeconds })) as Promise<LeaseId>;
   }
 
   leaseKeepAlive(lease: LeaseId): Promise<void> {
-    return this.#accept(() => this.#call({ kind: "lease-keep-alive", lease })) as Promise<void>;
+    return this.#calls.run(() => this.#call({ kind: "lease-keep-alive", lease })) as Promise<void>;
   }
 
   leaseRevoke(lease: LeaseId): Promise<void> {
-    return this.#accept(() => this.#call({ kind: "lease-revoke", lease })) as Promise<void>;
+    return this.#calls.run(() => this.#call({ kind: "lease-revoke", lease })) as Promise<void>;
   }
 
   close(): Promise<void> {
@@ -111,23 +113,14 @@ class ChannelKv implements Kv {
   }
 
   async #close(): Promise<void> {
-    await Promise.allSettled(this.#calls);
+    await this.#calls.close();
     for (const { id } of [...this.#watches.values()]) {
       this.#send({ kind: "unwatch", id });
       this.#end(id, closedError());
     }
   }
 
-  #accept<T>(call: () => Promise<T>): Promise<T> {
-    if (this.#closing !== undefined) return Promise.reject(closedError());
-    const promise = call();
-    this.#calls.add(promise);
-    const forget = (): void => void this.#calls.delete(promise);
-    promise.then(forget, forget);
-    return promise;
-  }
-
-  #call(call: Call): Promise<unknown> {
+  #call(call: StoreCall): Promise<unknown> {
     if (this.#lost !== undefined) return Promise.reject(this.#lost);
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
@@ -140,40 +133,19 @@ class ChannelKv implements Kv {
     if (this.#lost === undefined) this.#channel.send(message);
   }
 
-  async #rangeWhole(request: RangeRequest): Promise<RangeResult> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.#rangeOnce(request);
-      } catch (thrown) {
-        const wasOvertaken =
-          thrown instanceof StorageError && thrown.code === "revision-compacted" && request.revision === undefined;
-        if (!wasOvertaken || attempt === RANGE_ATTEMPTS_MAX) throw thrown;
-      }
-    }
-  }
-
-  async #rangeOnce(request: RangeRequest): Promise<RangeResult> {
-    const limit = request.limit ?? Number.POSITIVE_INFINITY;
-    const page = async (more: Partial<RangeRequest>): Promise<RangeResult> =>
-      (await this.#call({ kind: "range", request: { ...request, ...more } })) as RangeResult;
-    if (request.end === undefined || request.countOnly === true || limit <= PAGE_KEYS) {
-      const whole = await page({});
-      return { ...whole, items: whole.items.map(withBuffer) };
-    }
-    const first = await page({ limit: PAGE_KEYS });
-    const items = first.items.map(withBuffer);
-    const wanted = Math.min(limit, first.count);
-    while (items.length < wanted) {
-      const next = await page({
-        // The key followed by a zero byte is the next possible key.
-        start: `${items.at(-1)!.key}\0`,
-        revision: request.revision ?? first.revision,
-        limit: Math.min(PAGE_KEYS, wanted - items.length),
-      });
-      if (next.items.length === 0) break;
-      for (const item of next.items) items.push(withBuffer(item));
-    }
-    return { items, count: first.count, revision: first.revision };
+  async #rangePage(request: RangeRequest, { start, revision, limit }: PageRequest): Promise<RangePage> {
+    const page = {
+      ...request,
+      start,
+      limit: Math.min(PAGE_KEYS, limit),
+      ...(revision === undefined ? {} : { revision }),
+    };
+    const result = (await this.#call({ kind: "range", request: page })) as RangeResult;
+    const items = result.items.map(withBuffer);
+    const last = items.at(-1);
+    // The count is of the keys from this page's start on.
+    const hasMore = last !== undefined && result.count > items.length;
+    return { ...result, items, nextStart: hasMore ? keyAfter(last.key) : undefined };
   }
 
   #take(message: ServerMessage): void {
@@ -246,7 +218,7 @@ class ChannelKv implements Kv {
   }
 }
 
-function fromWire({ code, message, revision }: WireError): StorageError {
+function fromWire({ code, message, revision }: ChannelError): StorageError {
   return new StorageError(code, message, revision === undefined ? {} : { revision });
 }
 

@@ -8,7 +8,7 @@ export interface KvChannel {
   receive(handlers: { readonly message: (message: unknown) => void; readonly closed: () => void }): void;
 }
 
-export type Call =
+export type StoreCall =
   | { readonly kind: "range"; readonly request: RangeRequest }
   | { readonly kind: "commit"; readonly change: Change }
   | { readonly kind: "current-revision" }
@@ -18,7 +18,7 @@ export type Call =
   | { readonly kind: "lease-revoke"; readonly lease: LeaseId };
 
 export type ClientMessage =
-  | { readonly kind: "call"; readonly id: number; readonly call: Call }
+  | { readonly kind: "call"; readonly id: number; readonly call: StoreCall }
   | { readonly kind: "watch"; readonly id: number; readonly request: WatchRequest }
   | { readonly kind: "unwatch"; readonly id: number }
   /** So much of what was sent for a watch has been delivered. */
@@ -26,13 +26,13 @@ export type ClientMessage =
 
 export type ServerMessage =
   | { readonly kind: "result"; readonly id: number; readonly result: unknown }
-  | { readonly kind: "error"; readonly id: number; readonly error: WireError }
+  | { readonly kind: "error"; readonly id: number; readonly error: ChannelError }
   | { readonly kind: "events"; readonly id: number; readonly batch: readonly KvEvent[] }
   | { readonly kind: "progress"; readonly id: number; readonly revision: number }
   | { readonly kind: "interrupted"; readonly id: number; readonly isInterrupted: boolean }
-  | { readonly kind: "closed"; readonly id: number; readonly error: WireError };
+  | { readonly kind: "closed"; readonly id: number; readonly error: ChannelError };
 
-export interface WireError {
+export interface ChannelError {
   readonly code: StorageErrorCode;
   readonly message: string;
   readonly revision: number | undefined;

@@ -11,14 +11,14 @@ import {
   type KvEvent,
   type Watching,
 } from "../kv.ts";
-import { PENDING_CALLS_MAX, UNTAKEN_BATCHES_MAX, UNTAKEN_BYTES_MAX, WATCHES_MAX } from "./limits.ts";
+import { PENDING_CALLS_MAX, UNTAKEN_BATCHES_MAX, UNTAKEN_BYTES_MAX, WATCHES_MAX } from "./ipc-limits.ts";
 import {
   batchBytes,
-  type Call,
+  type StoreCall,
   type ClientMessage,
   type KvChannel,
   type ServerMessage,
-  type WireError,
+  type ChannelError,
 } from "./protocol.ts";
 
 /** The store stays open when the channel closes. */
@@ -76,7 +76,7 @@ class Client {
     if (this.#isOpen) this.#channel.send(message);
   }
 
-  async #answer(id: number, call: Call): Promise<void> {
+  async #answer(id: number, call: StoreCall): Promise<void> {
     if (this.#pending >= PENDING_CALLS_MAX) {
       const error = new StorageError("overloaded", `${this.#pending} calls are waiting for the store.`);
       this.#send({ kind: "error", id, error: toWire(error) });
@@ -92,7 +92,7 @@ class Client {
     }
   }
 
-  #perform(call: Call): Promise<unknown> {
+  #perform(call: StoreCall): Promise<unknown> {
     const kv = this.#kv;
     switch (call.kind) {
       case "range":
@@ -179,7 +179,7 @@ function isGuard(received: unknown): boolean {
   return typeof key === "string" && key !== "" && Number.isSafeInteger(revision);
 }
 
-function toWire(thrown: unknown): WireError {
+function toWire(thrown: unknown): ChannelError {
   if (thrown instanceof StorageError) return { code: thrown.code, message: thrown.message, revision: thrown.revision };
   return {
     code: "unavailable",

@@ -15,7 +15,7 @@ import type {
   WatchSink,
   Watching,
 } from "../kv.ts";
-import { closedError } from "./errors.ts";
+import { closedError } from "../kv-errors.ts";
 import { StoreState } from "./store.ts";
 import { Watcher } from "./watcher.ts";
 

@@ -7,13 +7,12 @@
  */
 import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
-import { GUARDS_MAX, StorageError } from "../kv.ts";
+import { GUARDS_MAX } from "../kv.ts";
 import type { Change, CommitResult, Guard, KeyValue, KvEvent, LeaseId, RangeRequest, RangeResult } from "../kv.ts";
-import { compactedError, futureError, leaseError } from "./errors.ts";
+import { compactedError, futureError, leaseError, tooLargeError, VALUE_BYTES_MAX } from "../kv-errors.ts";
 import { LeaseTimers } from "./lease-timers.ts";
-import { VALUE_BYTES_MAX } from "./limits.ts";
 import { SortedKeys } from "./sorted-keys.ts";
-import type { Log, Watcher } from "./watcher.ts";
+import type { ChangeLog, Watcher } from "./watcher.ts";
 
 /** `value` is undefined where the key was deleted. */
 interface Version {
@@ -23,7 +22,7 @@ interface Version {
   readonly lease: LeaseId | undefined;
 }
 
-export class StoreState implements Log {
+export class StoreState implements ChangeLog {
   readonly #keys = new SortedKeys();
   readonly #versions = new Map<string, Version[]>();
   readonly #watchers = new Set<Watcher>();
@@ -70,12 +69,8 @@ export class StoreState implements Log {
   }
 
   commit(change: Change): CommitResult {
-    if (change.kind === "put" && change.value.length > VALUE_BYTES_MAX) {
-      throw new StorageError(
-        "too-large",
-        `The value of ${change.key} has ${change.value.length} bytes; at most ${VALUE_BYTES_MAX} can be stored.`,
-      );
-    }
+    if (change.kind === "put" && change.value.length > VALUE_BYTES_MAX)
+      throw tooLargeError(change.key, change.value.length);
     const current = this.#liveAt(change.key, this.#revision);
     const isExpected = (current?.modRevision ?? 0) === change.expectedRevision;
     const lostGuard = change.kind === "put" ? this.#lostAmong(change.guards) : undefined;

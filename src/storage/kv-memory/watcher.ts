@@ -4,9 +4,9 @@
  */
 import { StorageError } from "../kv.ts";
 import type { KvEvent, WatchRequest, WatchSink } from "../kv.ts";
-import { compactedError } from "./errors.ts";
+import { compactedError } from "../kv-errors.ts";
 
-export interface Log {
+export interface ChangeLog {
   readonly revision: number;
   readonly compactRevision: number;
   /** All changes from a revision on; the revision is not below `compactRevision`. */
@@ -14,7 +14,7 @@ export interface Log {
 }
 
 export class Watcher {
-  readonly #log: Log;
+  readonly #log: ChangeLog;
   readonly #prefix: string;
   readonly #sink: WatchSink;
   readonly #onEnd: (watcher: Watcher) => void;
@@ -23,7 +23,7 @@ export class Watcher {
   #isDelivering = false;
   #hasDelivered = false;
 
-  constructor(options: { log: Log; request: WatchRequest; sink: WatchSink; onEnd: (watcher: Watcher) => void }) {
+  constructor(options: { log: ChangeLog; request: WatchRequest; sink: WatchSink; onEnd: (watcher: Watcher) => void }) {
     this.#log = options.log;
     this.#prefix = options.request.prefix;
     this.#nextRevision = options.request.fromRevision;

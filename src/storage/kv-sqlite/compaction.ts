@@ -6,7 +6,7 @@
  * deletion. All changes at or above C stay, so a watch may begin at C and the revision counter survives.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { COMPACTION_STEP_REVISIONS } from "./limits.ts";
+import { COMPACTION_STEP_REVISIONS } from "./sqlite-limits.ts";
 
 export class Compactor {
   readonly #db: DatabaseSync;

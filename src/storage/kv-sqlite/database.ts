@@ -144,7 +144,7 @@ function isBusy(thrown: unknown): boolean {
 }
 
 /** What SQLite or the file system reports, in the port's language. */
-export function toStorageError(thrown: unknown, directory: string): StorageError {
+export function sqliteStorageError(thrown: unknown, directory: string): StorageError {
   if (thrown instanceof StorageError) return thrown;
   const code = resultCode(thrown);
   const reason = thrown instanceof Error ? thrown.message : String(thrown);

@@ -8,9 +8,10 @@ import { Recorder, bytes, create, describeEvent, expectStorageError, put, remove
 import { kvSuite } from "../conformance/kv-suite.ts";
 import { createManualClock } from "../conformance/manual-clock.ts";
 import type { Kv } from "../kv.ts";
+import { VALUE_BYTES_MAX } from "../kv-errors.ts";
 import { openSqliteKv } from "./kv.ts";
 import type { SqliteKvOptions } from "./kv.ts";
-import { COMPACTION_STEP_REVISIONS, QUEUED_BYTES_MAX, QUEUED_WRITES_MAX, VALUE_BYTES_MAX } from "./limits.ts";
+import { COMPACTION_STEP_REVISIONS, QUEUED_BYTES_MAX, QUEUED_WRITES_MAX } from "./sqlite-limits.ts";
 import { createRealClock } from "./testing/real-clock.ts";
 
 /** Opens, and dies at the first request. */

@@ -6,13 +6,13 @@
  */
 import { assert } from "../../base/assert.ts";
 import type { Cancel, Clock } from "../../base/clock.ts";
-import { closedError, leaseError } from "../kv-memory/errors.ts";
+import { AcceptedCalls } from "../accepted-calls.ts";
+import { closedError, leaseError, tooLargeError, VALUE_BYTES_MAX } from "../kv-errors.ts";
 import { LeaseTimers } from "../kv-memory/lease-timers.ts";
-import { GUARDS_MAX, StorageError } from "../kv.ts";
+import { GUARDS_MAX, keyAfter, StorageError } from "../kv.ts";
 import type {
   Change,
   CommitResult,
-  KeyValue,
   Kv,
   KvEvent,
   LeaseId,
@@ -22,12 +22,13 @@ import type {
   WatchSink,
   Watching,
 } from "../kv.ts";
-import { LEASE_RETRY_MS, PENDING_READS_MAX, RANGE_ATTEMPTS_MAX, VALUE_BYTES_MAX } from "./limits.ts";
-import type { RangePage, Request } from "./protocol.ts";
+import { LEASE_RETRY_MS, PENDING_READS_MAX } from "./sqlite-limits.ts";
+import { readRange, type PageRequest, type RangePage } from "../read-range.ts";
+import type { WorkerRequest } from "./protocol.ts";
 import { toKeyValue, unpackItems } from "./unpack.ts";
 import { Watches } from "./watches.ts";
 import { WorkerLink } from "./worker-link.ts";
-import type { Outcome } from "./worker-link.ts";
+import type { WorkerOutcome } from "./worker-link.ts";
 import { WriteQueue } from "./write-queue.ts";
 import type { AppliedWrite } from "./write-queue.ts";
 
@@ -64,8 +65,7 @@ class SqliteKv implements Kv {
   readonly #leaseTimers: LeaseTimers;
   /** Leases that have ended while their keys could not be deleted. */
   readonly #leaseRetries = new Map<LeaseId, Cancel>();
-  /** Calls that were accepted and have not been answered; closing waits for them. */
-  readonly #calls = new Set<Promise<unknown>>();
+  readonly #calls = new AcceptedCalls();
   #closing: Promise<void> | undefined;
 
   constructor(options: { link: WorkerLink; clock: Clock; revision: number }) {
@@ -83,11 +83,11 @@ class SqliteKv implements Kv {
   }
 
   range(request: RangeRequest): Promise<RangeResult> {
-    return this.#accept(() => this.#rangeWhole(request));
+    return this.#calls.run(() => readRange(request, (page) => this.#rangePage(request, page)));
   }
 
   commit(change: Change): Promise<CommitResult> {
-    return this.#accept(() => this.#commit(change));
+    return this.#calls.run(() => this.#commit(change));
   }
 
   watch(request: WatchRequest, sink: WatchSink): Watching {
@@ -95,33 +95,33 @@ class SqliteKv implements Kv {
   }
 
   currentRevision(): Promise<number> {
-    return this.#accept(async () => this.#watches.revision);
+    return this.#calls.run(async () => this.#watches.revision);
   }
 
   compact(revision: number): Promise<void> {
-    return this.#accept(async () => {
+    return this.#calls.run(async () => {
       await this.#ask({ kind: "compact", revision });
     });
   }
 
   leaseGrant(ttlSeconds: number): Promise<LeaseId> {
-    return this.#accept(async () => {
+    return this.#calls.run(async () => {
       assert(ttlSeconds > 0, "a lease lasts longer than no time");
       const result = await this.#writes.add({ kind: "grant", ttlSeconds });
       assert(result.kind === "granted", "the worker answers a grant with a lease");
-      if (this.#closing === undefined) this.startLease(result.lease, ttlSeconds);
+      if (!this.#calls.isClosed) this.startLease(result.lease, ttlSeconds);
       return result.lease;
     });
   }
 
   leaseKeepAlive(lease: LeaseId): Promise<void> {
-    return this.#accept(async () => {
+    return this.#calls.run(async () => {
       if (!this.#leaseTimers.keepAlive(lease)) throw leaseError(lease);
     });
   }
 
   leaseRevoke(lease: LeaseId): Promise<void> {
-    return this.#accept(async () => {
+    return this.#calls.run(async () => {
       if (!this.#leaseTimers.stop(lease)) return;
       try {
         await this.#writes.add({ kind: "revoke", lease });
@@ -143,20 +143,11 @@ class SqliteKv implements Kv {
 
   async #close(): Promise<void> {
     this.#stopTimers();
-    await Promise.allSettled(this.#calls);
+    await this.#calls.close();
     this.#watches.endAll(closedError());
     // Whatever fails here costs nothing that was acknowledged: the next start reads the write-ahead log.
     await this.#request({ kind: "close" }).catch(() => undefined);
     await this.#link.terminate();
-  }
-
-  #accept<T>(call: () => Promise<T>): Promise<T> {
-    if (this.#closing !== undefined) return Promise.reject(closedError());
-    const promise = call();
-    this.#calls.add(promise);
-    const forget = (): void => void this.#calls.delete(promise);
-    promise.then(forget, forget);
-    return promise;
   }
 
   async #commit(change: Change): Promise<CommitResult> {
@@ -179,12 +170,7 @@ class SqliteKv implements Kv {
     const { key, expectedRevision } = change;
     if (change.kind === "delete") return this.#writes.add({ kind: "delete", key, expectedRevision });
     const { length } = change.value;
-    if (length > VALUE_BYTES_MAX) {
-      throw new StorageError(
-        "too-large",
-        `The value of ${key} has ${length} bytes; at most ${VALUE_BYTES_MAX} can be stored.`,
-      );
-    }
+    if (length > VALUE_BYTES_MAX) throw tooLargeError(key, length);
     const guards = change.guards?.map((guard) => ({ key: guard.key, revision: guard.revision }));
     assert(guards === undefined || guards.length <= GUARDS_MAX, "a put has few guards");
     return this.#writes.add(
@@ -193,74 +179,43 @@ class SqliteKv implements Kv {
     );
   }
 
-  async #rangeWhole(request: RangeRequest): Promise<RangeResult> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.#rangeOnce(request);
-      } catch (thrown) {
-        const wasOvertaken =
-          thrown instanceof StorageError && thrown.code === "revision-compacted" && request.revision === undefined;
-        if (!wasOvertaken || attempt === RANGE_ATTEMPTS_MAX) throw thrown;
-      }
-    }
-  }
-
-  async #rangeOnce(request: RangeRequest): Promise<RangeResult> {
-    const limit = request.countOnly === true ? 0 : (request.limit ?? Number.MAX_SAFE_INTEGER);
-    // The key followed by a zero byte is the next possible key.
-    const end = request.end ?? `${request.start}\0`;
-    const isCounted = limit !== Number.MAX_SAFE_INTEGER;
-    const first = await this.#rangePage({
+  async #rangePage(request: RangeRequest, { start, revision, limit, isFirst }: PageRequest): Promise<RangePage> {
+    const isLimited = limit !== Number.POSITIVE_INFINITY;
+    // Counting costs as much as reading, so a range that is read to its end is counted by reading it.
+    const isCounted = isFirst && isLimited;
+    const outcome = await this.#ask({
       kind: "range",
-      start: request.start,
-      end,
-      revision: request.revision,
-      limit,
+      start,
+      end: request.end ?? keyAfter(request.start),
+      revision,
+      limit: isLimited ? limit : Number.MAX_SAFE_INTEGER,
       isCounted,
     });
-    const items: KeyValue[] = unpackItems(first.rows);
-    let { nextStart } = first;
-    while (nextStart !== undefined && items.length < limit) {
-      const page = await this.#rangePage({
-        kind: "range",
-        start: nextStart,
-        end,
-        revision: first.readRevision,
-        limit: limit - items.length,
-        isCounted: false,
-      });
-      for (const item of unpackItems(page.rows)) items.push(item);
-      ({ nextStart } = page);
-    }
-    return { items, revision: first.revision, count: isCounted ? first.count : items.length };
-  }
-
-  async #rangePage(request: Request & { kind: "range" }): Promise<RangePage> {
-    const outcome = await this.#ask(request);
     assert(outcome.kind === "range", "the worker answers a range with a page");
-    return outcome;
+    const { rows, count, nextStart } = outcome;
+    return { items: unpackItems(rows), revision: outcome.revision, count: isCounted ? count : undefined, nextStart };
   }
 
-  async #ask(request: Request): Promise<Exclude<Outcome, StorageError>> {
+  async #ask(request: WorkerRequest): Promise<Exclude<WorkerOutcome, StorageError>> {
     if (this.#link.pendingCount >= PENDING_READS_MAX) {
       throw new StorageError("overloaded", `${this.#link.pendingCount} reads are waiting for the database.`);
     }
     return this.#request(request);
   }
 
-  #request(request: Request): Promise<Exclude<Outcome, StorageError>> {
+  #request(request: WorkerRequest): Promise<Exclude<WorkerOutcome, StorageError>> {
     return new Promise((resolve, reject) => {
       this.#link.send(request, (outcome) => (outcome instanceof StorageError ? reject(outcome) : resolve(outcome)));
     });
   }
 
   #expireLease(lease: LeaseId): void {
-    this.#accept(() => this.#writes.add({ kind: "revoke", lease })).catch(() => this.#expireLater(lease));
+    this.#calls.run(() => this.#writes.add({ kind: "revoke", lease })).catch(() => this.#expireLater(lease));
   }
 
   /** The lease has ended for everyone; only its keys wait until the disk takes writes again. */
   #expireLater(lease: LeaseId): void {
-    if (this.#closing !== undefined || this.#link.hasFailed) return;
+    if (this.#calls.isClosed || this.#link.hasFailed) return;
     const cancel = this.#clock.after(LEASE_RETRY_MS, () => {
       this.#leaseRetries.delete(lease);
       this.#expireLease(lease);

@@ -61,7 +61,7 @@ export interface HistoryPageRequest {
   readonly fromRevision: number;
 }
 
-export type Request =
+export type WorkerRequest =
   | { readonly kind: "write"; readonly writes: readonly WireWrite[]; readonly values: ArrayBuffer }
   | RangePageRequest
   | HistoryPageRequest
@@ -77,11 +77,10 @@ export interface PackedRows {
   readonly values: ArrayBuffer;
 }
 
-export interface RangePage {
+export interface PackedRangePage {
   readonly kind: "range";
   readonly rows: PackedRows;
-  /** The revision the page was read at, and the store's newest one. */
-  readonly readRevision: number;
+  /** The store's newest one. */
   readonly revision: number;
   readonly count: number;
   /** Where the next page starts; absent after the last one. */
@@ -96,19 +95,19 @@ export interface HistoryPage {
   readonly isLast: boolean;
 }
 
-export interface WireError {
+export interface WorkerError {
   readonly kind: "error";
   readonly code: StorageErrorCode;
   readonly message: string;
   readonly revision: number | undefined;
 }
 
-export type Reply =
+export type WorkerReply =
   | { readonly kind: "write"; readonly results: readonly WireWriteResult[]; readonly revision: number }
-  | RangePage
+  | PackedRangePage
   | HistoryPage
   | { readonly kind: "done" }
-  | WireError;
+  | WorkerError;
 
 export type OpenReply =
   | {
@@ -116,4 +115,4 @@ export type OpenReply =
       readonly revision: number;
       readonly leases: readonly { lease: LeaseId; ttlSeconds: number }[];
     }
-  | WireError;
+  | WorkerError;

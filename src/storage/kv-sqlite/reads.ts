@@ -1,7 +1,7 @@
 /** Pages of ranges and of history. Runs in the worker; every page is bounded, so commits wait for at most one. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { HISTORY_REVISIONS_MAX, PAGE_BYTES_MAX, PAGE_KEYS_MAX, PAGE_ROWS_SCANNED_MAX } from "./limits.ts";
-import type { HistoryPage, HistoryPageRequest, PackedRows, RangePage, RangePageRequest } from "./protocol.ts";
+import { HISTORY_REVISIONS_MAX, PAGE_BYTES_MAX, PAGE_KEYS_MAX, PAGE_ROWS_SCANNED_MAX } from "./sqlite-limits.ts";
+import type { HistoryPage, HistoryPageRequest, PackedRows, PackedRangePage, RangePageRequest } from "./protocol.ts";
 import { prepareArrays } from "./writes.ts";
 
 /** rev, create_rev, prev_rev, deleted, value */
@@ -12,7 +12,7 @@ interface ReadPoint {
   readonly newestRevision: number;
 }
 
-export class Reader {
+export class RowReader {
   readonly #scan: StatementSync;
   readonly #logRow: StatementSync;
   readonly #count: StatementSync;
@@ -35,7 +35,7 @@ export class Reader {
     );
   }
 
-  rangePage(request: RangePageRequest, point: ReadPoint): RangePage {
+  rangePage(request: RangePageRequest, point: ReadPoint): PackedRangePage {
     const pack = new Packer();
     const keysMax = Math.min(request.limit, PAGE_KEYS_MAX);
     let nextStart: string | undefined;
@@ -55,7 +55,6 @@ export class Reader {
     return {
       kind: "range",
       rows: pack.finish(),
-      readRevision: point.revision,
       revision: point.newestRevision,
       count: request.isCounted ? this.#countAt(request, point.revision) : 0,
       nextStart,

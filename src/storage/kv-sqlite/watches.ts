@@ -6,7 +6,7 @@
 import { StorageError, prefixEnd } from "../kv.ts";
 import type { KvEvent, WatchRequest, WatchSink, Watching } from "../kv.ts";
 import { unpackEvents } from "./unpack.ts";
-import type { Outcome, WorkerLink } from "./worker-link.ts";
+import type { WorkerOutcome, WorkerLink } from "./worker-link.ts";
 
 /** `isLive` is false while history is being read. */
 interface Watch {
@@ -82,7 +82,7 @@ export class Watches {
     );
   }
 
-  #takeHistory(watch: Watch, outcome: Outcome): void {
+  #takeHistory(watch: Watch, outcome: WorkerOutcome): void {
     if (!watch.isOpen) return;
     if (outcome instanceof StorageError) return this.#end(watch, outcome);
     if (outcome.kind !== "history") return;

@@ -5,16 +5,16 @@
  */
 import { Worker } from "node:worker_threads";
 import { StorageError } from "../kv.ts";
-import type { OpenReply, Reply, Request, WireError, WorkerOptions } from "./protocol.ts";
+import type { OpenReply, WorkerReply, WorkerRequest, WorkerError, WorkerOptions } from "./protocol.ts";
 
-export type Outcome = Exclude<Reply, WireError> | StorageError;
-type Opened = Exclude<OpenReply, WireError>;
+export type WorkerOutcome = Exclude<WorkerReply, WorkerError> | StorageError;
+type Opened = Exclude<OpenReply, WorkerError>;
 
 export class WorkerLink {
   readonly #worker: Worker;
   readonly #exited: Promise<void>;
   /** Handlers of requests without a reply, oldest first. */
-  readonly #pending: ((outcome: Outcome) => void)[] = [];
+  readonly #pending: ((outcome: WorkerOutcome) => void)[] = [];
   #onOpened: ((outcome: Opened | StorageError) => void) | undefined;
   #failure: StorageError | undefined;
   #onFailure: (error: StorageError) => void = () => {};
@@ -24,7 +24,7 @@ export class WorkerLink {
     this.#worker = new Worker(url, { workerData: options, execArgv: [], name: "evenkeel-kv-sqlite" });
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#exited = promise;
-    this.#worker.on("message", (reply: OpenReply | Reply) => this.#receive(reply));
+    this.#worker.on("message", (reply: OpenReply | WorkerReply) => this.#receive(reply));
     this.#worker.on("error", (thrown) => this.#fail(thrown));
     this.#worker.on("exit", () => {
       this.#fail(undefined);
@@ -55,7 +55,7 @@ export class WorkerLink {
     return this.#pending.length;
   }
 
-  send(request: Request, onOutcome: (outcome: Outcome) => void, transfer: ArrayBuffer[] = []): void {
+  send(request: WorkerRequest, onOutcome: (outcome: WorkerOutcome) => void, transfer: ArrayBuffer[] = []): void {
     if (this.#failure !== undefined) {
       const failure = this.#failure;
       queueMicrotask(() => onOutcome(failure));
@@ -72,7 +72,7 @@ export class WorkerLink {
     await this.#exited;
   }
 
-  #receive(reply: OpenReply | Reply): void {
+  #receive(reply: OpenReply | WorkerReply): void {
     if (this.#onOpened !== undefined) {
       const onOpened = this.#onOpened;
       this.#onOpened = undefined;
@@ -82,7 +82,7 @@ export class WorkerLink {
     }
     const onOutcome = this.#pending.shift();
     if (this.#pending.length === 0) this.#worker.unref();
-    onOutcome?.(reply.kind === "error" ? toError(reply) : (reply as Exclude<Reply, WireError>));
+    onOutcome?.(reply.kind === "error" ? toError(reply) : (reply as Exclude<WorkerReply, WorkerError>));
   }
 
   #fail(cause: unknown): void {
@@ -95,6 +95,6 @@ export class WorkerLink {
   }
 }
 
-function toError(error: WireError): StorageError {
+function toError(error: WorkerError): StorageError {
   return new StorageError(error.code, error.message, error.revision === undefined ? {} : { revision: error.revision });
 }

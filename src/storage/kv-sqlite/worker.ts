@@ -2,32 +2,32 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { assert } from "../../base/assert.ts";
-import { compactedError, futureError } from "../kv-memory/errors.ts";
+import { compactedError, futureError } from "../kv-errors.ts";
 import { Compactor } from "./compaction.ts";
-import { closeDatabase, openDatabase, toStorageError } from "./database.ts";
+import { closeDatabase, openDatabase, sqliteStorageError } from "./database.ts";
 import type { Database } from "./database.ts";
 import type {
   OpenReply,
   RangePageRequest,
-  Reply,
-  Request,
-  WireError,
+  WorkerReply,
+  WorkerRequest,
+  WorkerError,
   WireWriteResult,
   WorkerOptions,
 } from "./protocol.ts";
-import { Reader } from "./reads.ts";
-import { Writer } from "./writes.ts";
+import { RowReader } from "./reads.ts";
+import { RowWriter } from "./writes.ts";
 
 class Engine {
   readonly #database: Database;
-  readonly #writer: Writer;
-  readonly #reader: Reader;
+  readonly #writer: RowWriter;
+  readonly #reader: RowReader;
   readonly #compactor: Compactor;
 
   constructor(database: Database) {
     this.#database = database;
-    this.#writer = new Writer(database.db);
-    this.#reader = new Reader(database.db);
+    this.#writer = new RowWriter(database.db);
+    this.#reader = new RowReader(database.db);
     this.#compactor = new Compactor(database.db);
   }
 
@@ -40,7 +40,7 @@ class Engine {
     };
   }
 
-  handle(request: Request): Reply {
+  handle(request: WorkerRequest): WorkerReply {
     switch (request.kind) {
       case "write":
         return {
@@ -92,7 +92,7 @@ class Engine {
   }
 }
 
-function transferable(reply: Reply): ArrayBuffer[] {
+function transferable(reply: WorkerReply): ArrayBuffer[] {
   if (reply.kind === "range" || reply.kind === "history") return [reply.rows.values];
   if (reply.kind === "write") return reply.results.flatMap(currentBuffer);
   return [];
@@ -102,8 +102,8 @@ function currentBuffer(result: WireWriteResult): ArrayBuffer[] {
   return result.kind === "conflict" && result.current !== undefined ? [result.current.value.buffer as ArrayBuffer] : [];
 }
 
-function toWireError(thrown: unknown, directory: string): WireError {
-  const { code, message, revision } = toStorageError(thrown, directory);
+function toWireError(thrown: unknown, directory: string): WorkerError {
+  const { code, message, revision } = sqliteStorageError(thrown, directory);
   return { kind: "error", code, message, revision };
 }
 
@@ -117,8 +117,8 @@ function run(port: MessagePort, options: WorkerOptions): void {
     return;
   }
   engine.compactSoon();
-  port.on("message", (request: Request) => {
-    let reply: Reply;
+  port.on("message", (request: WorkerRequest) => {
+    let reply: WorkerReply;
     try {
       reply = engine.handle(request);
     } catch (thrown) {

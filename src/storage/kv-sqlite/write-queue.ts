@@ -3,9 +3,9 @@
  * the next batch, one transaction and one fsync for all of it. A batch either happened or failed as a whole.
  */
 import { StorageError } from "../kv.ts";
-import { BATCH_BYTES_MAX, BATCH_WRITES_MAX, QUEUED_BYTES_MAX, QUEUED_WRITES_MAX } from "./limits.ts";
+import { BATCH_BYTES_MAX, BATCH_WRITES_MAX, QUEUED_BYTES_MAX, QUEUED_WRITES_MAX } from "./sqlite-limits.ts";
 import type { WireWrite, WireWriteResult } from "./protocol.ts";
-import type { Outcome, WorkerLink } from "./worker-link.ts";
+import type { WorkerOutcome, WorkerLink } from "./worker-link.ts";
 
 export interface QueuedWrite {
   /** `offset` of a put is set when its batch is packed. */
@@ -64,7 +64,7 @@ export class WriteQueue {
     this.#isBusy = true;
     const writes = batch.map(({ wire }) => wire);
     const isSent = !this.#link.hasFailed;
-    const settle = (outcome: Outcome): void =>
+    const settle = (outcome: WorkerOutcome): void =>
       this.#settle(batch, isSent && this.#link.hasFailed ? undecided(outcome) : outcome);
     this.#link.send({ kind: "write", writes, values }, settle, [values]);
   }
@@ -84,7 +84,7 @@ export class WriteQueue {
     return this.#queue.splice(0, length);
   }
 
-  #settle(batch: readonly QueuedWrite[], outcome: Outcome): void {
+  #settle(batch: readonly QueuedWrite[], outcome: WorkerOutcome): void {
     this.#isBusy = false;
     if (outcome instanceof StorageError || outcome.kind !== "write") {
       const error =
@@ -119,7 +119,7 @@ function pack(batch: readonly QueuedWrite[]): ArrayBuffer {
 }
 
 /** The thread has ended before it answered, or just after. */
-function undecided(outcome: Outcome): Outcome {
+function undecided(outcome: WorkerOutcome): WorkerOutcome {
   return outcome instanceof StorageError
     ? new StorageError("undecided", outcome.message, { cause: outcome.cause })
     : outcome;

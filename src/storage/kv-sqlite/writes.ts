@@ -12,7 +12,7 @@ interface Current {
 
 const NOTHING: Current = { revision: 0, liveRevision: 0, createRevision: 0 };
 
-export class Writer {
+export class RowWriter {
   readonly #db: DatabaseSync;
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;

@@ -5,8 +5,8 @@ import { createMemoryStore } from "../kv-memory/kv.ts";
 import { StorageError, type Kv } from "../kv.ts";
 import { holdKv, type HeldKv } from "../testing/held-kv.ts";
 import { WatchCache, type CacheState } from "./cache.ts";
-import type { CacheEvent, Follower } from "./history.ts";
-import { CATCH_UP_MS, HISTORY_EVENTS_MAX } from "./limits.ts";
+import type { CacheEvent, HistoryFollower } from "./history.ts";
+import { CATCH_UP_MS, HISTORY_EVENTS_MAX } from "./cache-limits.ts";
 
 interface Fixture {
   readonly clock: ManualClock;
@@ -55,7 +55,7 @@ function settled(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));
 }
 
-class Recorder implements Follower {
+class Recorder implements HistoryFollower {
   readonly events: string[] = [];
   isTaking = true;
   fellBehindCount = 0;
@@ -252,7 +252,7 @@ describe("following", () => {
 });
 
 describe("when the store has compacted what the watch missed", () => {
-  async function openCompacted(follower: Follower): Promise<Fixture> {
+  async function openCompacted(follower: HistoryFollower): Promise<Fixture> {
     const clock = createManualClock();
     const store = createMemoryStore({ clock });
     const writer = store.open();

@@ -9,8 +9,8 @@ import { sleep, type Clock } from "../../base/clock.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import { prefixEnd, StorageError, type Kv, type KvEvent, type Watching } from "../kv.ts";
 import { createEntry, createTombstone, type DecodeForeign, type Entry, type StoredValue } from "./entry.ts";
-import { History, type CacheEvent, type Follower, type Following } from "./history.ts";
-import { CATCH_UP_MS } from "./limits.ts";
+import { History, type CacheEvent, type HistoryFollower, type Following } from "./history.ts";
+import { CATCH_UP_MS } from "./cache-limits.ts";
 import { SortedEntries } from "./sorted-entries.ts";
 
 export type CacheState = "loading" | "following" | "interrupted";
@@ -113,7 +113,7 @@ export class WatchCache {
   }
 
   /** Follows changes after a revision; undefined when they are no longer all here. */
-  follow(prefix: string, afterRevision: number, follower: Follower): Following | undefined {
+  follow(prefix: string, afterRevision: number, follower: HistoryFollower): Following | undefined {
     return this.#partition(this.#partitionOf(prefix)).history.follow(prefix, afterRevision, follower);
   }
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { createManualClock, type ManualClock } from "../conformance/manual-clock.ts";
 import { createEntry } from "./entry.ts";
-import { History, type CacheEvent, type Follower } from "./history.ts";
-import { HISTORY_AGE_MS, HISTORY_BYTES_MAX, HISTORY_EVENTS_MAX, HISTORY_EVENTS_MIN } from "./limits.ts";
+import { History, type CacheEvent, type HistoryFollower } from "./history.ts";
+import { HISTORY_AGE_MS, HISTORY_BYTES_MAX, HISTORY_EVENTS_MAX, HISTORY_EVENTS_MIN } from "./cache-limits.ts";
 
 function eventOf(revision: number, key = "/registry/pods/a/x", bytes = 0): CacheEvent {
   const value = Buffer.from(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"${"x".repeat(bytes)}"}}`);
@@ -15,7 +15,7 @@ function eventOf(revision: number, key = "/registry/pods/a/x", bytes = 0): Cache
   };
 }
 
-class Recorder implements Follower {
+class Recorder implements HistoryFollower {
   readonly revisions: number[] = [];
   isTaking = true;
   fellBehindCount = 0;

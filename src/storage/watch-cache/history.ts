@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Entry, Memo } from "./entry.ts";
-import { HISTORY_AGE_MS, HISTORY_BYTES_MAX, HISTORY_EVENTS_MAX, HISTORY_EVENTS_MIN } from "./limits.ts";
+import { HISTORY_AGE_MS, HISTORY_BYTES_MAX, HISTORY_EVENTS_MAX, HISTORY_EVENTS_MIN } from "./cache-limits.ts";
 
 export interface CacheEvent {
   readonly kind: "put" | "delete";
@@ -17,7 +17,7 @@ export interface CacheEvent {
   readonly memo: Memo;
 }
 
-export interface Follower {
+export interface HistoryFollower {
   /** Returns false when it can take no more for now; it then calls `Following.resume` later. */
   deliver(event: CacheEvent): boolean;
   /** The history no longer holds what this follower has not seen. */
@@ -35,7 +35,7 @@ export interface Following {
 const ENCODINGS_KEPT = 256;
 
 interface Cursor {
-  readonly follower: Follower;
+  readonly follower: HistoryFollower;
   readonly prefix: string;
   /** Changes up to here are not for this follower, which may have asked for the future. */
   readonly afterRevision: number;
@@ -80,7 +80,7 @@ export class History {
   }
 
   /** Follows changes after the revision; undefined when the history does not reach back that far. */
-  follow(prefix: string, afterRevision: number, follower: Follower): Following | undefined {
+  follow(prefix: string, afterRevision: number, follower: HistoryFollower): Following | undefined {
     if (afterRevision < this.#baseRevision) return undefined;
     const cursor: Cursor = {
       follower,

@@ -2,7 +2,11 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Command } from "commander";
-import { createAuthority, issue, type KeyedCertificate } from "../../serving/http/node/certificate-authority.ts";
+import {
+  createAuthority,
+  issueCertificate,
+  type KeyedCertificate,
+} from "../../serving/http/node/certificate-authority.ts";
 import { keptServiceAccountKey } from "./credential-flags.ts";
 import { CLUSTER_NAMES, ensureDirectory } from "./data-directory.ts";
 import { CommandFailure } from "./failure.ts";
@@ -41,7 +45,7 @@ function certs({ out, hosts, name }: CertsFlags): void {
     const ca = kept(directory, "ca", () => createAuthority({ commonName: "evenkeel-ca", nowMs }));
     kept(directory, name, () => {
       const names = [...new Set([...CLUSTER_NAMES, ...hosts])];
-      const leaf = issue({ ca, commonName: "kube-apiserver", hosts: names, usage: "serverAuth", nowMs });
+      const leaf = issueCertificate({ ca, commonName: "kube-apiserver", hosts: names, usage: "serverAuth", nowMs });
       // With the authority behind it, so that a kubeconfig made from this file alone can be used.
       return { ...leaf, certPem: leaf.certPem + ca.certPem };
     });
@@ -49,7 +53,7 @@ function certs({ out, hosts, name }: CertsFlags): void {
       createAuthority({ commonName: "evenkeel-front-proxy-ca", nowMs }),
     );
     kept(directory, FRONT_PROXY_NAME, () =>
-      issue({ ca: frontProxyCa, commonName: FRONT_PROXY_NAME, usage: "clientAuth", nowMs }),
+      issueCertificate({ ca: frontProxyCa, commonName: FRONT_PROXY_NAME, usage: "clientAuth", nowMs }),
     );
     const isThere = existsSync(join(directory, "sa.key"));
     process.stdout.write(`${isThere ? "kept" : "made"}  ${keptServiceAccountKey(directory).file}\n`);

@@ -1,5 +1,6 @@
 /** `evenkeel status`: the servers of a cluster, as one of them sees it. */
 import { Command } from "commander";
+import { someOf } from "../../base/some-of.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import { askServer, printable, withServerFlags, type ServerFlags } from "./ask-server.ts";
 import { alignColumns } from "./columns.ts";
@@ -77,11 +78,8 @@ const SHOWN_MAX = 3;
 /** "resource.k8s.io/v1 (4), batch/v1 (1) and 2 more": each with how many of its resources. */
 function summary(groupVersions: readonly JsonObject[]): string {
   if (groupVersions.length === 0) return "nothing";
-  const shown = groupVersions
-    .slice(0, SHOWN_MAX)
-    .map((one) => `${text(one, "groupVersion")} (${stringsAt(one, "resources").length})`);
-  const hidden = groupVersions.length - shown.length;
-  return hidden === 0 ? shown.join(", ") : `${shown.join(", ")} and ${hidden} more`;
+  const names = groupVersions.map((one) => `${text(one, "groupVersion")} (${stringsAt(one, "resources").length})`);
+  return someOf(names, SHOWN_MAX);
 }
 
 function notes(answer: JsonObject): string[] {

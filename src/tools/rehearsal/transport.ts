@@ -7,6 +7,7 @@ import {
   type ClientResponse,
   type Transport,
 } from "../../client/transport.ts";
+import { SERVED_BY_HEADER } from "../../cluster/peers/hop.ts";
 import { Query } from "../../serving/http/query.ts";
 import { parseRequestInfo } from "../../serving/http/request-info.ts";
 import type { Answered } from "./judge.ts";
@@ -24,8 +25,6 @@ export interface TransportOptions {
 }
 
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
-/** Who really answered, when it was not who was asked. */
-const SERVED_BY = "x-evenkeel-served-by";
 
 export function createRehearsalTransport(options: TransportOptions): Transport {
   return { send: (request) => send(request, options) };
@@ -56,7 +55,7 @@ async function send(request: ClientRequest, options: TransportOptions): Promise<
     const isStream = about.info.verb === "watch" && status === 200;
     const bytes = isStream ? new Uint8Array() : await readBody(response.body, ANSWER_BYTES_MAX);
     const text = new TextDecoder().decode(bytes);
-    const servedBy = headers[SERVED_BY];
+    const servedBy = headers[SERVED_BY_HEADER];
     options.onAnswer({ ...about, status, text, servedBy, atMs: stage.clock.monotonic() });
     return isStream ? response : { status, headers, body: whole(bytes) };
   } catch (thrown) {

@@ -1,4 +1,5 @@
 /** One request of a client to one server, with time moving as far as it must. */
+import { SERVED_BY_HEADER } from "../../cluster/peers/hop.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 import type { SimulatedServer } from "./server.ts";
 
@@ -18,7 +19,7 @@ export async function ask(
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Told> {
   const asking = server.request({ method: "GET", target, headers }).then(async (response): Promise<Told> => {
-    const servedBy = response.headers["x-evenkeel-served-by"];
+    const servedBy = response.headers[SERVED_BY_HEADER];
     return { status: response.status, text: await response.text(), servedBy: servedBy?.toString() };
   });
   return cluster.world.run(asking, PATIENCE_MS);

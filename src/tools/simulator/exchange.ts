@@ -14,7 +14,7 @@ import {
   type RequestBody,
   type ResponseHeaders,
 } from "../../serving/http/message.ts";
-import { UPSTREAM_LIMITS } from "../../serving/http/node/upstream/limits.ts";
+import { UPSTREAM_LIMITS } from "../../serving/http/node/upstream/upstream-limits.ts";
 import { EMPTY_BODY } from "../../serving/http/request-body.ts";
 import {
   UpstreamError,

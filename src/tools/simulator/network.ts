@@ -2,6 +2,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/random.ts";
 import {
+  authorityOf,
   UpstreamError,
   type Upstream,
   type UpstreamAddress,
@@ -131,8 +132,4 @@ export function headerOf(headers: readonly string[], wanted: string): string | u
     if (headers[index]!.toLowerCase() === wanted) return headers[index + 1];
   }
   return undefined;
-}
-
-export function authorityOf({ host, port }: UpstreamAddress): string {
-  return `${host}:${port}`;
 }

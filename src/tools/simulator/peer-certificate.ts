@@ -1,6 +1,6 @@
 /** The certificate by which servers of a simulated cluster know each other: a real one, so that the real chain checks it. */
 import { X509Certificate } from "node:crypto";
-import { createAuthority, issue } from "../../serving/http/node/certificate-authority.ts";
+import { createAuthority, issueCertificate } from "../../serving/http/node/certificate-authority.ts";
 import type { ConnectionInfo } from "../../serving/http/message.ts";
 
 export interface PeerCertificate {
@@ -14,6 +14,6 @@ export interface PeerCertificate {
 export function createPeerCertificate(nowMs: number): PeerCertificate {
   const from = nowMs - 24 * 3_600_000;
   const ca = createAuthority({ commonName: "simulated-front-proxy-ca", nowMs: from });
-  const { certPem } = issue({ ca, commonName: "front-proxy-client", usage: "clientAuth", nowMs: from });
+  const { certPem } = issueCertificate({ ca, commonName: "front-proxy-client", usage: "clientAuth", nowMs: from });
   return { authority: ca.certPem, chain: [new X509Certificate(certPem)] };
 }

@@ -2,7 +2,7 @@
  * A stream on its way from the server that writes it to the server that reads it, frame by frame, in order. The writer's
  * end is a sink as any transport's; the reader's end is that of the real connections.
  */
-import type { Frame, ResponseBody, StreamSink } from "../../serving/http/message.ts";
+import type { StreamFrame, ResponseBody, StreamSink } from "../../serving/http/message.ts";
 import { AnswerStream } from "../../serving/http/node/upstream/answer-stream.ts";
 
 export interface RelayPath {
@@ -74,7 +74,7 @@ export class Relay {
     this.#reader.break();
   }
 
-  #write(frame: Frame): boolean {
+  #write(frame: StreamFrame): boolean {
     if (this.#isWritten) return false;
     this.#bytesUnderWay += frame.bytes.length;
     this.#path.forth(() =>

@@ -1,8 +1,8 @@
 /** The values of the variables for one write. */
 import type { Attributes, ServedVersion } from "../admission.ts";
 import {
-  type Answer,
-  type Ask,
+  type AuthorizerAnswer,
+  type AskAuthorizer,
   AuthorizerValue,
   requestResourceCheck,
 } from "../../../objects/cel/library/authorization.ts";
@@ -13,7 +13,7 @@ import { objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
 import { jsonValue } from "./json-values.ts";
 
 /** The write in the version that was asked for by whoever evaluates, if that is not the requested one. */
-export interface VersionedWrite {
+export interface ConvertedWrite {
   readonly version: ServedVersion;
   readonly object: JsonObject | undefined;
   readonly existing: JsonObject | undefined;
@@ -25,7 +25,7 @@ export interface ActivationPorts {
   /** Of the written object; undefined for what has none, and in conditions. */
   readonly namespaceObject?: JsonObject | undefined;
   readonly params?: JsonObject | undefined;
-  readonly versioned?: VersionedWrite | undefined;
+  readonly versioned?: ConvertedWrite | undefined;
 }
 
 /** By the name of the variable. */
@@ -47,7 +47,7 @@ function userInfo({ name, uid, groups, extra }: User): JsonObject {
   return info;
 }
 
-function requestObject(attributes: Attributes, versioned: VersionedWrite | undefined): JsonObject {
+function requestObject(attributes: Attributes, versioned: ConvertedWrite | undefined): JsonObject {
   const { groupVersion, resource, subresource, kind, dryRun } = attributes;
   const requestResource = { ...groupVersion, resource };
   const { version } = versioned ?? {};
@@ -105,8 +105,8 @@ function serviceAccountUser(namespace: string, name: string): User {
 }
 
 /** DIFFERS: an authorizer is not told of selectors. */
-function askOf(authorizer: Authorizer, user: User): Ask {
-  return (question, as): Answer => {
+function askOf(authorizer: Authorizer, user: User): AskAuthorizer {
+  return (question, as): AuthorizerAnswer => {
     const who = as === undefined ? user : serviceAccountUser(as.namespace, as.name);
     const nothing = { group: "", version: "", namespace: "", resource: "", subresource: "", name: "", path: "" };
     const { verb } = question;

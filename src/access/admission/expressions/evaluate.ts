@@ -25,12 +25,12 @@ export interface Budget {
   remaining: number;
 }
 
-export type Evaluated = { readonly value: Exclude<Value, EvalError> } | { readonly error: string };
+export type ExpressionResult = { readonly value: Exclude<Value, EvalError> } | { readonly error: string };
 
 /** What expressions are evaluated with. */
-export interface Evaluator {
+export interface ExpressionEvaluator {
   /** Throws OutOfBudget. */
-  evaluate(expression: CompiledExpression, budget: Budget): Evaluated;
+  evaluate(expression: CompiledExpression, budget: Budget): ExpressionResult;
 }
 
 function spend(budget: Budget, cost: number): void {
@@ -101,7 +101,7 @@ class LazyVariables extends MapValue {
 export function createEvaluator(
   activation: Activation,
   variables?: ReadonlyMap<string, CompiledExpression>,
-): Evaluator {
+): ExpressionEvaluator {
   const values = new Map<string, Value>(activation);
   const run: Run = ({ program, names }) =>
     program?.evaluate(

@@ -1,4 +1,5 @@
 /** Conditions under which a webhook or policy is asked at all. */
+import { aggregateText } from "../../../meta/aggregate-text.ts";
 import type { Attributes } from "../admission.ts";
 import { celEnvironment } from "../../../objects/cel/environment.ts";
 import { BOOL } from "../../../objects/cel/types/type.ts";
@@ -7,9 +8,8 @@ import {
   type CompiledExpression,
 } from "../../../objects/kinds/access/expressions/compile-expression.ts";
 import { stringAt, type JsonObject } from "../../../meta/json.ts";
-import { aggregate } from "../plugins/refuse.ts";
 import { conditionActivation, type ActivationPorts } from "./activation.ts";
-import { CONDITIONS_COST_MAX, createEvaluator, type Evaluator, OutOfBudget } from "./evaluate.ts";
+import { CONDITIONS_COST_MAX, createEvaluator, OutOfBudget, type ExpressionEvaluator } from "./evaluate.ts";
 import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
 export type ConditionsOutcome =
@@ -31,7 +31,10 @@ const MATCH: ConditionsOutcome = { kind: "match" };
 const WEBHOOK_VARIABLES = { hasParams: false, hasAuthorizer: true, composited: undefined } as const;
 
 /** One that is false outweighs whatever is wrong with others. */
-export function evaluateConditions(conditions: readonly CompiledCondition[], evaluator: Evaluator): ConditionsOutcome {
+export function evaluateConditions(
+  conditions: readonly CompiledCondition[],
+  evaluator: ExpressionEvaluator,
+): ConditionsOutcome {
   const budget = { remaining: CONDITIONS_COST_MAX };
   const errors: string[] = [];
   let failed: string | undefined;
@@ -46,7 +49,7 @@ export function evaluateConditions(conditions: readonly CompiledCondition[], eva
     throw error;
   }
   if (failed !== undefined) return { kind: "mismatch", name: failed };
-  return errors.length === 0 ? MATCH : { kind: "error", message: aggregate(errors) };
+  return errors.length === 0 ? MATCH : { kind: "error", message: aggregateText(errors) };
 }
 
 /** The conditions of a webhook. `gates`: of the release, whose functions can be used. */

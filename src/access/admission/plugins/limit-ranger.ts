@@ -1,4 +1,5 @@
 /** LimitRanges of a namespace: what containers get that ask for nothing, and what nobody may ask for. */
+import { aggregateText } from "../../../meta/aggregate-text.ts";
 import { objectsAt } from "../../../objects/kinds/checks.ts";
 import type { GroupResource } from "../../../meta/group-version.ts";
 import { objectAt, setMember, stringAt, type JsonObject } from "../../../meta/json.ts";
@@ -7,9 +8,9 @@ import { requestEntityTooLarge } from "../../../meta/status-error.ts";
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
 import { CREATE_AND_UPDATE, handlesOnly } from "./about.ts";
 import { amountsAt } from "../../../meta/amounts.ts";
-import { limitErrors, requestErrors, type LimitItem } from "./limit-rules.ts";
+import { limitErrors, type LimitItem, requestLimitErrors } from "./limit-rules.ts";
 import { specifiedAmounts } from "./pod-amounts.ts";
-import { aggregate, refused } from "./refuse.ts";
+import { refused } from "./refuse.ts";
 
 const LIMIT_RANGES: GroupResource = { group: "", resource: "limitranges" };
 const ANNOTATION = "kubernetes.io/limit-ranger";
@@ -36,7 +37,7 @@ export function limitRanger(reader: ObjectReader): AdmissionPlugin {
       for (const range of rangesFor(reader, attributes)) {
         const errors = resource === "pods" ? podErrors(object, range) : claimErrors(object, range);
         const told = [...errors.take(ERRORS_TOLD_MAX)];
-        if (told.length > 0) throw refused(attributes, aggregate(told));
+        if (told.length > 0) throw refused(attributes, aggregateText(told));
       }
     },
   };
@@ -149,5 +150,5 @@ function* podErrors(pod: JsonObject, range: JsonObject): Generator<string> {
 
 function* claimErrors(claim: JsonObject, range: JsonObject): Generator<string> {
   const requests = amountsAt(objectAt(objectAt(claim, "spec"), "resources"), "requests");
-  for (const item of itemsOf(range, "PersistentVolumeClaim")) yield* requestErrors(limitItem(item), requests);
+  for (const item of itemsOf(range, "PersistentVolumeClaim")) yield* requestLimitErrors(limitItem(item), requests);
 }

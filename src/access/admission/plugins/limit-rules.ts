@@ -1,5 +1,5 @@
 /** Whether amounts keep to the limits of a namespace, and what is said when they do not. */
-import { ZERO, type Amount, type Amounts } from "../../../meta/amounts.ts";
+import { type Amount, type Amounts, ZERO_AMOUNT } from "../../../meta/amounts.ts";
 import { millisOf, unitsOf } from "../../../meta/quantity.ts";
 
 /** Up to here amounts can be told in thousandths. */
@@ -36,7 +36,7 @@ export function* limitErrors(item: LimitItem, asked: AskedAmounts): Generator<st
 }
 
 /** Of what has requests only, as claims of storage. */
-export function* requestErrors(item: LimitItem, requests: Amounts): Generator<string> {
+export function* requestLimitErrors(item: LimitItem, requests: Amounts): Generator<string> {
   const asked = { requests, limits: new Map<string, Amount>() };
   yield* broken(item.limitType, item.min, asked, minimum);
   yield* broken(item.limitType, item.max, asked, maximumRequest);
@@ -93,8 +93,8 @@ function ratio(observed: Observed): string | undefined {
 
 /** In thousandths where all of them can be told so. */
 function comparable({
-  request = ZERO,
-  limit = ZERO,
+  request = ZERO_AMOUNT,
+  limit = ZERO_AMOUNT,
   enforced,
 }: Observed): Record<"request" | "limit" | "enforced", bigint> {
   const isFine = [request, limit, enforced].every((one) => unitsOf(one.nanos) <= UNITS_IN_MILLIS_MAX);

@@ -6,7 +6,7 @@ import {
   type ResourceSide,
 } from "../../../objects/kinds/pods/resource-lists.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
-import { amountsAt, NOTHING, plus, raiseTo, type Amount, type Amounts } from "../../../meta/amounts.ts";
+import { amountsAt, NO_AMOUNTS, plus, raiseTo, type Amount, type Amounts } from "../../../meta/amounts.ts";
 
 /** By what its specification says alone. */
 export function specifiedAmounts(pod: JsonObject, side: ResourceSide): Map<string, Amount> {
@@ -53,7 +53,7 @@ function effective(
   status: JsonObject,
   { side, isInfeasible }: { readonly side: ResourceSide; readonly isInfeasible: boolean },
 ): Amounts {
-  const highest = new Map(isInfeasible ? NOTHING : specified);
+  const highest = new Map(isInfeasible ? NO_AMOUNTS : specified);
   raiseTo(highest, amountsAt(objectAt(status, "resources"), side));
   if (side === "requests") raiseTo(highest, amountsAt(status, "allocatedResources"));
   return highest;

@@ -20,12 +20,6 @@ export function bareFailure(message: string): StatusError {
   return new StatusError("", message);
 }
 
-/** As kubernetes joins several sentences: each is said once. */
-export function aggregate(sentences: readonly string[]): string {
-  const distinct = [...new Set(sentences)];
-  return distinct.length === 1 ? distinct[0]! : `[${distinct.join(", ")}]`;
-}
-
 /** DIFFERS: kubernetes tells all of them, however many there are. */
 const TOLD_MAX = 100;
 

@@ -1,4 +1,5 @@
 /** Plugins of few words, which are off unless somebody asks for them. */
+import { aggregateText } from "../../../meta/aggregate-text.ts";
 import { objectsAt } from "../../../objects/kinds/checks.ts";
 import { unsupportedValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
@@ -6,7 +7,7 @@ import { qualifiedNameErrors } from "../../../meta/names.ts";
 import { forbidden } from "../../../meta/status-error.ts";
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
 import { CREATE_AND_UPDATE, handlesOnly } from "./about.ts";
-import { aggregate, bareFailure, refused } from "./refuse.ts";
+import { bareFailure, refused } from "./refuse.ts";
 
 const HOSTNAME = "kubernetes.io/hostname";
 
@@ -68,7 +69,7 @@ export function alwaysPullImages(): AdmissionPlugin {
       if (attributes.object === undefined || !hasNewImages(attributes)) return;
       const errors = [...unpulled(attributes.object).take(ERRORS_TOLD_MAX)];
       // As kubernetes: what several sentences are joined to is no longer a refusal, but a bare failure.
-      if (errors.length > 0) throw bareFailure(aggregate(errors.map((why) => refused(attributes, why).message)));
+      if (errors.length > 0) throw bareFailure(aggregateText(errors.map((why) => refused(attributes, why).message)));
     },
   };
 }

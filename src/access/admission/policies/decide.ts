@@ -8,7 +8,13 @@ import {
   conditionActivation,
   withoutAuthorizer,
 } from "../expressions/activation.ts";
-import { type Budget, createEvaluator, type Evaluated, OutOfBudget, POLICY_COST_MAX } from "../expressions/evaluate.ts";
+import {
+  type Budget,
+  createEvaluator,
+  type ExpressionResult,
+  OutOfBudget,
+  POLICY_COST_MAX,
+} from "../expressions/evaluate.ts";
 import { evaluateConditions } from "../expressions/match-conditions.ts";
 import type { CompiledAnnotation, CompiledPolicy, CompiledValidation, DenyReason } from "./compiled-policy.ts";
 
@@ -42,7 +48,7 @@ function withinBudget<T>(evaluate: () => T): T | OutOfBudget {
   }
 }
 
-export function decide(policy: CompiledPolicy, attributes: Attributes, ports: ActivationPorts): PolicyOutcome {
+export function decidePolicy(policy: CompiledPolicy, attributes: Attributes, ports: ActivationPorts): PolicyOutcome {
   const failed = (message: string): PolicyOutcome => ({ decisions: [failure(policy, message)], annotations: [] });
   if (policy.conditions.length > 0) {
     const conditions = createEvaluator(conditionActivation(attributes, ports), policy.variables);
@@ -77,7 +83,7 @@ function evaluatedMessages(
   { validations, variables }: CompiledPolicy,
   activation: Activation,
   budget: Budget,
-): readonly (Evaluated | undefined)[] {
+): readonly (ExpressionResult | undefined)[] {
   if (validations.every(({ messageExpression }) => messageExpression === undefined)) return [];
   const evaluator = createEvaluator(withoutAuthorizer(activation), variables);
   return validations.map(({ messageExpression }) =>
@@ -86,7 +92,7 @@ function evaluatedMessages(
 }
 
 /** Empty, long and broken messages are passed over. */
-function messageOf({ message, expression }: CompiledValidation, evaluated: Evaluated | undefined): string {
+function messageOf({ message, expression }: CompiledValidation, evaluated: ExpressionResult | undefined): string {
   const value = evaluated !== undefined && "value" in evaluated ? evaluated.value : "";
   const text = typeof value === "string" ? value.trim() : "";
   const isUsable = !text.includes("\n") && Buffer.byteLength(text) <= MESSAGE_BYTES_MAX;

@@ -4,8 +4,8 @@ import type { Attributes } from "../admission.ts";
 import { refused } from "../plugins/refuse.ts";
 import type { DenyReason } from "./compiled-policy.ts";
 import type { PolicyDecision, PolicyOutcome } from "./decide.ts";
-import type { Binding, Policy } from "./policy-table.ts";
 import { goJson } from "../../../meta/go-json.ts";
+import type { PolicyBinding, AdmissionPolicy } from "./policy-table.ts";
 
 const VALIDATION_FAILURE = "validation.policy.admission.k8s.io/validation_failure";
 const ANNOTATION_BYTES_MAX = 10 * 1024;
@@ -20,12 +20,12 @@ function cut(value: string): string {
   return bytes.length <= ANNOTATION_BYTES_MAX ? value : bytes.subarray(0, ANNOTATION_BYTES_MAX).toString();
 }
 
-function deniedBy(policy: Policy<unknown>, binding: Binding | undefined, message: string): string {
+function deniedBy(policy: AdmissionPolicy<unknown>, binding: PolicyBinding | undefined, message: string): string {
   const by = binding === undefined ? "" : ` with binding '${binding.name}'`;
   return `ValidatingAdmissionPolicy '${policy.name}'${by} denied request: ${message}`;
 }
 
-export class Findings {
+export class PolicyFindings {
   readonly #attributes: Attributes;
   #denial: Denial | undefined;
   readonly #annotations = new Set<string>();
@@ -40,7 +40,7 @@ export class Findings {
   }
 
   /** The policy, or its binding, cannot be used. */
-  configurationError(policy: Policy<unknown>, binding: Binding | undefined, why: string): void {
+  configurationError(policy: AdmissionPolicy<unknown>, binding: PolicyBinding | undefined, why: string): void {
     if (policy.isIgnoring) return;
     const what = binding === undefined ? "policy" : "binding";
     this.#deny(deniedBy(policy, binding, `failed to configure ${what}: ${why}`));
@@ -48,8 +48,8 @@ export class Findings {
 
   /** `values`: what annotations of the policy are to say, by key; several bindings can add to one. */
   outcome(
-    policy: Policy<unknown>,
-    binding: Binding,
+    policy: AdmissionPolicy<unknown>,
+    binding: PolicyBinding,
     { decisions, annotations }: PolicyOutcome,
     values: AnnotationValues,
   ): void {
@@ -61,7 +61,12 @@ export class Findings {
     }
   }
 
-  #decision(policy: Policy<unknown>, binding: Binding, decision: NonNullable<PolicyDecision>, index: number): void {
+  #decision(
+    policy: AdmissionPolicy<unknown>,
+    binding: PolicyBinding,
+    decision: NonNullable<PolicyDecision>,
+    index: number,
+  ): void {
     const { message, reason } = decision;
     for (const action of binding.actions) {
       if (action === "Deny") this.#deny(deniedBy(policy, binding, message), reason);
@@ -76,7 +81,7 @@ export class Findings {
     }
   }
 
-  annotate(policy: Policy<unknown>, values: AnnotationValues): void {
+  annotate(policy: AdmissionPolicy<unknown>, values: AnnotationValues): void {
     for (const [key, value] of values.joined()) this.#annotateOnce(`${policy.name}/${key}`, value);
   }
 

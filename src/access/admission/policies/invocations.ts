@@ -6,7 +6,7 @@ import type { Attributes, ServedVersion } from "../admission.ts";
 import { matchCriteria } from "../matching/criteria.ts";
 import { readNamespace } from "../matching/selectors.ts";
 import { collectParams, ParamError, type ParamKinds, type ParamObjects, paramKindText } from "./params.ts";
-import type { Binding, BoundPolicy, Policy } from "./policy-table.ts";
+import type { PolicyBinding, BoundPolicy, AdmissionPolicy } from "./policy-table.ts";
 
 export interface InvocationPorts {
   /** Namespaces. */
@@ -15,8 +15,8 @@ export interface InvocationPorts {
 }
 
 export interface Invocation<Compiled> {
-  readonly policy: Policy<Compiled>;
-  readonly binding: Binding;
+  readonly policy: AdmissionPolicy<Compiled>;
+  readonly binding: PolicyBinding;
   /** In which the policy wants to see the object. */
   readonly version: ServedVersion;
   /** Evaluated with each of them; with none where one is undefined. */
@@ -24,7 +24,11 @@ export interface Invocation<Compiled> {
 }
 
 /** The policy, or where there is one its binding, cannot be used. */
-export type OnConfigurationError = (policy: Policy<unknown>, binding: Binding | undefined, why: string) => void;
+export type OnConfigurationError = (
+  policy: AdmissionPolicy<unknown>,
+  binding: PolicyBinding | undefined,
+  why: string,
+) => void;
 
 /** Why a policy or a binding cannot be used. */
 export function configurationFailure(thrown: unknown): string {
@@ -61,7 +65,7 @@ export async function invocationsOf<Compiled>(
 }
 
 async function matchedVersion(
-  policy: Policy<unknown>,
+  policy: AdmissionPolicy<unknown>,
   attributes: Attributes,
   { objects }: InvocationPorts,
   onError: OnConfigurationError,
@@ -81,7 +85,7 @@ async function matchedVersion(
 
 /** Undefined where the binding does not apply. */
 async function paramsOf(
-  { criteria, object }: Binding,
+  { criteria, object }: PolicyBinding,
   attributes: Attributes,
   { objects, params }: Pick<InvocationPorts, "objects"> & { readonly params: ParamObjects | undefined },
 ): Promise<readonly (JsonObject | undefined)[] | undefined> {
@@ -90,7 +94,7 @@ async function paramsOf(
 }
 
 /** Of the written object; a Namespace is in none. Throws a StatusError where there is no such namespace. */
-export async function namespaceOf(
+export async function namespaceObjectOf(
   { namespace, kind }: Attributes,
   { objects }: InvocationPorts,
 ): Promise<JsonObject | undefined> {

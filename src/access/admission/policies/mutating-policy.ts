@@ -10,10 +10,10 @@ import type { MutatedAttributes } from "../webhooks/mutating.ts";
 import { Reinvocation } from "../webhooks/reinvocation.ts";
 import { ChangingWrite, type VersionedWrite } from "../webhooks/versioned-write.ts";
 import type { CompiledMutations } from "./compiled-mutations.ts";
-import { type Invocation, type InvocationPorts, invocationsOf, namespaceOf } from "./invocations.ts";
+import { type Invocation, type InvocationPorts, invocationsOf, namespaceObjectOf } from "./invocations.ts";
 import { mutate, type MutatePorts } from "./mutate.ts";
 import { MutationError } from "./mutation-error.ts";
-import { policyDenial, type PolicyError } from "./policy-denied.ts";
+import { policyDenial, type PolicyFailure } from "./policy-denied.ts";
 import type { BoundPolicy, PolicyTables } from "./policy-table.ts";
 
 export interface MutatingPolicyPorts extends InvocationPorts, MutatePorts {
@@ -53,7 +53,7 @@ class MutationRequest {
   readonly #ports: MutatingPolicyPorts;
   readonly #reinvocation: Reinvocation;
   readonly #write: ChangingWrite;
-  readonly #errors: PolicyError[] = [];
+  readonly #errors: PolicyFailure[] = [];
 
   constructor(attributes: MutatedAttributes, ports: MutatingPolicyPorts) {
     this.#attributes = attributes;
@@ -79,7 +79,7 @@ class MutationRequest {
     return result;
   }
 
-  #error(error: PolicyError): void {
+  #error(error: PolicyFailure): void {
     if (!error.policy.isIgnoring) this.#errors.push(error);
   }
 
@@ -87,7 +87,7 @@ class MutationRequest {
     const state = this.#reinvocation.of(NAME);
     const { isSecond } = this.#reinvocation;
     if (isSecond) state.resume(this.#attributes.object);
-    const namespaceObject = await namespaceOf(this.#attributes, this.#ports);
+    const namespaceObject = await namespaceObjectOf(this.#attributes, this.#ports);
     for (const single of all) {
       const key = keyOf(single);
       const before = await this.#write.inVersion(single.invocation.version);

@@ -2,11 +2,11 @@
 import { StatusError, type Reason } from "../../../meta/status-error.ts";
 import type { Attributes } from "../admission.ts";
 import { refused } from "../plugins/refuse.ts";
-import type { Binding, Policy } from "./policy-table.ts";
+import type { PolicyBinding, AdmissionPolicy } from "./policy-table.ts";
 
-export interface PolicyError {
-  readonly policy: Policy<unknown>;
-  readonly binding: Binding | undefined;
+export interface PolicyFailure {
+  readonly policy: AdmissionPolicy<unknown>;
+  readonly binding: PolicyBinding | undefined;
   readonly message: string;
   readonly reason: Extract<Reason, "Forbidden" | "Invalid">;
 }
@@ -18,13 +18,13 @@ class PolicyDenied extends StatusError {
   }
 }
 
-function sentence({ policy, binding, message }: PolicyError): string {
+function sentence({ policy, binding, message }: PolicyFailure): string {
   if (binding === undefined) return `policy ${JSON.stringify(policy.name)} denied request: ${message}`;
   return `policy '${policy.name}' with binding '${binding.name}' denied request: ${message}`;
 }
 
 /** Undefined where there is nothing against it. */
-export function policyDenial(attributes: Attributes, errors: readonly PolicyError[]): StatusError | undefined {
+export function policyDenial(attributes: Attributes, errors: readonly PolicyFailure[]): StatusError | undefined {
   const [first] = errors;
   if (first === undefined) return undefined;
   const causes = errors.map((error) => ({ message: sentence(error) }));

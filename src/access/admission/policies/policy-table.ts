@@ -6,7 +6,7 @@ import { type Criteria, readMatchResources } from "../matching/criteria.ts";
 import { type ParamKind, paramKindOf } from "./params.ts";
 
 /** `Compiled`: what its expressions are made into. */
-export interface Policy<Compiled> {
+export interface AdmissionPolicy<Compiled> {
   readonly name: string;
   /** Undefined for what nobody could write today: it says to which writes it applies. */
   readonly criteria: Criteria | undefined;
@@ -16,7 +16,7 @@ export interface Policy<Compiled> {
   readonly compiled: () => Compiled;
 }
 
-export interface Binding {
+export interface PolicyBinding {
   readonly name: string;
   readonly policyName: string;
   /** Undefined: whatever the policy applies to. */
@@ -26,8 +26,8 @@ export interface Binding {
 }
 
 export interface BoundPolicy<Compiled> {
-  readonly policy: Policy<Compiled>;
-  readonly bindings: readonly Binding[];
+  readonly policy: AdmissionPolicy<Compiled>;
+  readonly bindings: readonly PolicyBinding[];
 }
 
 export interface PolicyTables<Compiled> {
@@ -94,7 +94,10 @@ function criteriaAt(spec: JsonObject, key: string): Criteria | undefined {
   return isJsonObject(match) ? readMatchResources(match) : undefined;
 }
 
-function readPolicy<Compiled>(policy: JsonObject, compile: (policy: JsonObject) => Compiled): Policy<Compiled> {
+function readPolicy<Compiled>(
+  policy: JsonObject,
+  compile: (policy: JsonObject) => Compiled,
+): AdmissionPolicy<Compiled> {
   const spec = objectAt(policy, "spec");
   let compiled: { readonly policy: Compiled } | undefined;
   return {
@@ -106,7 +109,7 @@ function readPolicy<Compiled>(policy: JsonObject, compile: (policy: JsonObject) 
   };
 }
 
-function readBinding(binding: JsonObject): Binding {
+function readBinding(binding: JsonObject): PolicyBinding {
   const spec = objectAt(binding, "spec");
   return {
     name: nameOf(binding),
@@ -118,10 +121,10 @@ function readBinding(binding: JsonObject): Binding {
 }
 
 function boundPolicies<Compiled>(
-  policies: readonly Policy<Compiled>[],
-  bindings: readonly Binding[],
+  policies: readonly AdmissionPolicy<Compiled>[],
+  bindings: readonly PolicyBinding[],
 ): BoundPolicy<Compiled>[] {
-  const byPolicy = new Map<string, Binding[]>();
+  const byPolicy = new Map<string, PolicyBinding[]>();
   for (const binding of bindings) {
     const known = byPolicy.get(binding.policyName);
     if (known === undefined) byPolicy.set(binding.policyName, [binding]);
@@ -134,7 +137,7 @@ function boundPolicies<Compiled>(
 }
 
 /** The same objects can be seen in another group under the same name, so that groups are not looked at. */
-function mayApply({ criteria }: Policy<unknown>, operation: Operation, resource: string): boolean {
+function mayApply({ criteria }: AdmissionPolicy<unknown>, operation: Operation, resource: string): boolean {
   if (criteria?.rules === undefined) return true;
   return criteria.rules.some(
     ({ operations, resources }) =>

@@ -2,17 +2,17 @@
 import type { Authorizer } from "../../auth/authorize.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { AdmissionPlugin, Attributes, ServedVersion } from "../admission.ts";
-import type { VersionedWrite } from "../expressions/activation.ts";
+import type { ConvertedWrite } from "../expressions/activation.ts";
 import { isExemptFromPolicies } from "../matching/exemptions.ts";
 import type { CompiledPolicy } from "./compiled-policy.ts";
-import { decide } from "./decide.ts";
-import { AnnotationValues, Findings } from "./findings.ts";
+import { decidePolicy } from "./decide.ts";
+import { AnnotationValues, PolicyFindings } from "./findings.ts";
 import {
   configurationFailure,
   type Invocation,
   type InvocationPorts,
   invocationsOf,
-  namespaceOf,
+  namespaceObjectOf,
 } from "./invocations.ts";
 import type { BoundPolicy, PolicyTables } from "./policy-table.ts";
 
@@ -45,14 +45,14 @@ function isSameVersion(left: ServedVersion, right: Pick<Attributes, "kind">): bo
 }
 
 class PolicyRequest {
-  readonly findings: Findings;
+  readonly findings: PolicyFindings;
   readonly #attributes: Attributes;
   readonly #ports: ValidatingPolicyPorts;
   #namespace: Promise<JsonObject | undefined> | undefined;
-  readonly #versions = new Map<string, Promise<VersionedWrite>>();
+  readonly #versions = new Map<string, Promise<ConvertedWrite>>();
 
   constructor(attributes: Attributes, ports: ValidatingPolicyPorts) {
-    this.findings = new Findings(attributes);
+    this.findings = new PolicyFindings(attributes);
     this.#attributes = attributes;
     this.#ports = ports;
   }
@@ -68,18 +68,18 @@ class PolicyRequest {
 
   async #invoke(invocation: Invocation<CompiledPolicy>, values: AnnotationValues): Promise<void> {
     const { policy, binding, params } = invocation;
-    this.#namespace ??= namespaceOf(this.#attributes, this.#ports);
+    this.#namespace ??= namespaceObjectOf(this.#attributes, this.#ports);
     const namespaceObject = await this.#namespace;
     const versioned = params.length === 0 ? undefined : await this.#versioned(invocation);
     if (versioned === undefined) return;
     const { authorizer } = this.#ports;
     for (const param of params) {
       const ports = { authorizer, namespaceObject, versioned, params: param };
-      this.findings.outcome(policy, binding, decide(policy.compiled(), this.#attributes, ports), values);
+      this.findings.outcome(policy, binding, decidePolicy(policy.compiled(), this.#attributes, ports), values);
     }
   }
 
-  async #versioned({ version, policy, binding }: Invocation<CompiledPolicy>): Promise<VersionedWrite | undefined> {
+  async #versioned({ version, policy, binding }: Invocation<CompiledPolicy>): Promise<ConvertedWrite | undefined> {
     const { groupVersion, resource } = version;
     const key = `${groupVersion.group}/${groupVersion.version}/${resource}`;
     let write = this.#versions.get(key);
@@ -96,7 +96,7 @@ class PolicyRequest {
     }
   }
 
-  async #converted(version: ServedVersion): Promise<VersionedWrite> {
+  async #converted(version: ServedVersion): Promise<ConvertedWrite> {
     const { object, existing, versions } = this.#attributes;
     const inVersion = async (one: JsonObject | undefined): Promise<JsonObject | undefined> =>
       one === undefined || isSameVersion(version, this.#attributes) ? one : versions.convert(one, version);

@@ -5,7 +5,7 @@ import { messageOf } from "../../../base/within.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../meta/names.ts";
 import { readResponse, type AdmissionResponse } from "./response.ts";
-import { reviewText } from "./review.ts";
+import { admissionReviewText } from "./review.ts";
 import type { VersionedWrite } from "./versioned-write.ts";
 import { denial, dryRunUnsupported, WebhookCallError } from "./webhook-errors.ts";
 import type { Webhook } from "./webhook.ts";
@@ -61,7 +61,7 @@ async function responseOf(
       "could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)",
     );
   const uid = randomUuid(random);
-  const body = reviewText({ version, uid, attributes, seen: write.version, ...write.texts() });
+  const body = admissionReviewText({ version, uid, attributes, seen: write.version, ...write.texts() });
   const { timeoutMs, clientConfig } = webhook;
   const { signal } = attributes;
   let review: JsonObject;

@@ -12,7 +12,7 @@ import {
   denied,
   FakeWebhooks,
   withPatch,
-  type Answer,
+  type WebhookReply,
 } from "./testing/fake-webhooks.ts";
 
 const OBJECT: JsonObject = { apiVersion: "v1", kind: "Pod", metadata: { name: "p", namespace: "ns" }, spec: {} };
@@ -28,7 +28,7 @@ interface Tried {
 
 interface Trial {
   readonly configurations: readonly JsonObject[];
-  readonly answer: Answer;
+  readonly answer: WebhookReply;
   readonly about?: Partial<MutatedAttributes>;
   readonly parts?: Partial<MutatingParts>;
 }
@@ -96,7 +96,7 @@ describe("what cannot be done", () => {
   const internal = "500 Internal error occurred:";
   const failing = `${internal} failed calling webhook "a":`;
 
-  test.each<[string, Answer, string]>([
+  test.each<[string, WebhookReply, string]>([
     ["a denial", (review) => denied(review, { message: "no" }), '400 admission webhook "a" denied the request: no'],
     [
       "a patch without type",
@@ -136,7 +136,7 @@ describe("what cannot be done", () => {
     const decode = (): never => {
       throw badRequest('Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal number');
     };
-    const answer: Answer = (review) => withPatch(review, [label("a")]);
+    const answer: WebhookReply = (review) => withPatch(review, [label("a")]);
     const { refused } = await mutate({ configurations: ONE, answer, parts: { decode } });
     expect(refused).toBe(`${internal} json: cannot unmarshal number`);
   });
@@ -237,7 +237,7 @@ describe("reinvocation", () => {
   /** As whoever asks the plugins does it; between the rounds, other plugins may change the object. */
   async function rounds(
     given: readonly JsonObject[],
-    answer: Answer,
+    answer: WebhookReply,
     between: (object: JsonObject) => JsonObject = (object) => object,
   ): Promise<string[]> {
     const webhooks = new FakeWebhooks(answer);
@@ -258,7 +258,7 @@ describe("reinvocation", () => {
 
   const again = (name: string): JsonObject => ({ name, reinvocationPolicy: "IfNeeded" });
   const by =
-    (patcher: string): Answer =>
+    (patcher: string): WebhookReply =>
     (review, name) =>
       name === patcher ? withPatch(review, [label(name)]) : allowed(review);
 

@@ -11,7 +11,7 @@ import { heedFailurePolicy } from "./failure-policy.ts";
 import { knownWebhooks, mayHaveWebhooks, type KnownParts } from "./known-webhooks.ts";
 import { withReadableManagedFields } from "./managed-fields.ts";
 import type { WebhookMetricsOf } from "./metrics.ts";
-import { patchAnnotation, patched, PatchProblem, readPatch } from "./patch.ts";
+import { patchAnnotation, patched, PatchProblem, readWebhookPatch } from "./patch.ts";
 import { Reinvocation } from "./reinvocation.ts";
 import type { AdmissionResponse } from "./response.ts";
 import { ChangingWrite, type VersionedWrite } from "./versioned-write.ts";
@@ -156,7 +156,7 @@ const NOT_HANDLED = /^\S+ in version "[^"]*" cannot be handled as a \S+: /;
 function operationsOf({ name }: Webhook, { patch }: AdmissionResponse): readonly unknown[] {
   if (patch.length === 0) return [];
   try {
-    return readPatch(patch);
+    return readWebhookPatch(patch);
   } catch (thrown) {
     throw new WebhookCallError(name, `received undecodable patch in webhook response: ${messageOf(thrown)}`, thrown);
   }

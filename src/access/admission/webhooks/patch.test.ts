@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { messageOf } from "../../../base/within.ts";
-import { patchAnnotation, patched, readPatch } from "./patch.ts";
+import { patchAnnotation, patched, readWebhookPatch } from "./patch.ts";
 
 const DOCUMENT = { kind: "K", data: { a: "1" }, list: [{}] };
 
@@ -109,7 +109,7 @@ test.each<[string, string | undefined]>([
   ['["a"]', "json: cannot unmarshal string into Go value of type jsonpatch.Operation"],
   [`[${"{},".repeat(10_000)}{}]`, "The allowed maximum operations in a JSON patch is 10000, got 10001"],
 ])("the patch %.20s", (text, expected) => {
-  expect(problem(() => readPatch(Buffer.from(text)))).toBe(expected);
+  expect(problem(() => readWebhookPatch(Buffer.from(text)))).toBe(expected);
 });
 
 test("the audit event shows patches as Go writes them", () => {

@@ -13,7 +13,7 @@ export class PatchProblem extends Error {
 }
 
 /** Throws a PatchProblem. */
-export function readPatch(bytes: Buffer): readonly unknown[] {
+export function readWebhookPatch(bytes: Buffer): readonly unknown[] {
   const value = parse(bytes);
   if (value === null) return [];
   if (!isList(value)) throw unfit(value, "Patch");

@@ -5,7 +5,7 @@ import type { ReviewVersion } from "./webhook.ts";
 
 export const REVIEW_GROUP = "admission.k8s.io";
 
-export interface ReviewQuestion {
+export interface AdmissionReviewRequest {
   readonly version: ReviewVersion;
   readonly uid: string;
   readonly attributes: Attributes;
@@ -16,7 +16,14 @@ export interface ReviewQuestion {
   readonly existing: string;
 }
 
-export function reviewText({ version, uid, attributes, seen, object, existing }: ReviewQuestion): string {
+export function admissionReviewText({
+  version,
+  uid,
+  attributes,
+  seen,
+  object,
+  existing,
+}: AdmissionReviewRequest): string {
   const { groupVersion, resource, subresource, kind, name, namespace, operation, user, dryRun, options } = attributes;
   const head = [
     member("uid", uid),

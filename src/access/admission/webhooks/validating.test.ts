@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../meta/json.ts";
 import { StatusError } from "../../../meta/status-error.ts";
 import type { Attributes } from "../admission.ts";
 import { attributes, pod, refusal } from "../plugins/testing/attributes.ts";
-import { allowed, base64, configuration, denied, FakeWebhooks, type Answer } from "./testing/fake-webhooks.ts";
+import { allowed, base64, configuration, denied, FakeWebhooks, type WebhookReply } from "./testing/fake-webhooks.ts";
 import { validatingAdmissionWebhook } from "./validating.ts";
 
 interface Tried {
@@ -13,7 +13,11 @@ interface Tried {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-async function validate(given: readonly JsonObject[], answer: Answer, about: Partial<Attributes> = {}): Promise<Tried> {
+async function validate(
+  given: readonly JsonObject[],
+  answer: WebhookReply,
+  about: Partial<Attributes> = {},
+): Promise<Tried> {
   const webhooks = new FakeWebhooks(answer);
   webhooks.tables.validating.reset([configuration("config", ...given)]);
   const warnings: string[] = [];
@@ -128,7 +132,7 @@ test("warnings and audit annotations of webhooks are told, unless nobody could h
 describe("a webhook that cannot be used", () => {
   const failing = 'Internal error occurred: failed calling webhook "a":';
 
-  test.each<[string, Answer, string]>([
+  test.each<[string, WebhookReply, string]>([
     ["it is not there", () => Promise.reject(new Error("gone")), "failed to call webhook: gone"],
     ["no response", () => ({}), "received invalid webhook response: webhook response was absent"],
     [
@@ -183,7 +187,7 @@ describe("a webhook that cannot be used", () => {
 
   test("nobody waits for it longer than for the request", async () => {
     const client = new AbortController();
-    const hangs: Answer = () => {
+    const hangs: WebhookReply = () => {
       client.abort();
       return new Promise(() => undefined);
     };

@@ -2,13 +2,11 @@
 import type { Attributes, ServedVersion } from "../admission.ts";
 import { messageOf } from "../../../base/within.ts";
 import { jsonEquals, type JsonObject } from "../../../meta/json.ts";
+import type { ConvertedWrite } from "../expressions/activation.ts";
 import { requestedVersion } from "../matching/rules.ts";
 import { internalError } from "./webhook-errors.ts";
 
-export interface VersionedWrite {
-  readonly version: ServedVersion;
-  readonly object: JsonObject | undefined;
-  readonly existing: JsonObject | undefined;
+export interface VersionedWrite extends ConvertedWrite {
   /** JSON texts; "null" for none. */
   readonly texts: () => { readonly object: string; readonly existing: string };
 }

@@ -1,10 +1,11 @@
 /** Everything that is said of a user must be allowed to be said: name, uid, each group and each extra value. */
+import { aggregateText } from "../../../meta/aggregate-text.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
 import { dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { StatusError } from "../../../meta/status-error.ts";
 import type { AccessAttributes } from "../authorize.ts";
 import { ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, type User } from "../user.ts";
-import { nodeOf, NODES_GROUP, serviceAccountGroups, serviceAccountOf } from "./usernames.ts";
+import { nodeOfUsername, NODES_GROUP, serviceAccountGroups, serviceAccountOf } from "./usernames.ts";
 
 type UserField = "username" | "uid" | "groups" | "extra";
 
@@ -20,9 +21,9 @@ export interface FieldRules {
 }
 
 /** Undefined when it is allowed; with a problem, the refusal for that reason. */
-export type Check = (asked: AccessAttributes, problem?: string) => StatusError | undefined;
+export type PermissionCheck = (asked: AccessAttributes, problem?: string) => StatusError | undefined;
 
-export function fieldsRefusal(wanted: User, rules: FieldRules, check: Check): StatusError | undefined {
+export function fieldsRefusal(wanted: User, rules: FieldRules, check: PermissionCheck): StatusError | undefined {
   for (const field of rules.order) {
     const refused = FIELD_CHECKS[field](wanted, rules, check);
     if (refused !== undefined) return refused;
@@ -30,7 +31,7 @@ export function fieldsRefusal(wanted: User, rules: FieldRules, check: Check): St
   return undefined;
 }
 
-type FieldCheck = (wanted: User, rules: FieldRules, check: Check) => StatusError | undefined;
+type FieldCheck = (wanted: User, rules: FieldRules, check: PermissionCheck) => StatusError | undefined;
 
 const FIELD_CHECKS: Readonly<Record<UserField, FieldCheck>> = {
   username: usernameRefusal,
@@ -55,12 +56,12 @@ function subject(verb: string, group: string, resource: string, name: string): A
   };
 }
 
-function usernameRefusal({ name }: User, rules: FieldRules, check: Check): StatusError | undefined {
+function usernameRefusal({ name }: User, rules: FieldRules, check: PermissionCheck): StatusError | undefined {
   const { verb, subjectsGroup, isConstrained, isForAnyNode } = rules;
   const account = serviceAccountOf(name);
   if (account !== undefined)
     return check({ ...subject(verb, subjectsGroup, "serviceaccounts", account.name), namespace: account.namespace });
-  const node = isConstrained ? nodeOf(name) : undefined;
+  const node = isConstrained ? nodeOfUsername(name) : undefined;
   if (node === undefined) return check(subject(verb, subjectsGroup, "users", name));
   return check(subject(verb, subjectsGroup, "nodes", isForAnyNode === true ? "*" : node));
 }
@@ -68,7 +69,7 @@ function usernameRefusal({ name }: User, rules: FieldRules, check: Check): Statu
 /** From so many on it is tried first whether all may be said. */
 const MANY = 4;
 
-function groupsRefusal({ groups }: User, rules: FieldRules, check: Check): StatusError | undefined {
+function groupsRefusal({ groups }: User, rules: FieldRules, check: PermissionCheck): StatusError | undefined {
   const { verb, subjectsGroup, isConstrained } = rules;
   const group = (name: string): AccessAttributes => subject(verb, subjectsGroup, "groups", name);
   if (isConstrained) {
@@ -86,7 +87,11 @@ function groupsRefusal({ groups }: User, rules: FieldRules, check: Check): Statu
 
 const SYSTEM_MASTERS = "system:masters";
 
-function extraRefusal({ extra }: User, { verb, isConstrained }: FieldRules, check: Check): StatusError | undefined {
+function extraRefusal(
+  { extra }: User,
+  { verb, isConstrained }: FieldRules,
+  check: PermissionCheck,
+): StatusError | undefined {
   const entries = Object.entries(extra);
   const none = subject(verb, AUTHENTICATION, "userextras", "");
   if (isConstrained && entries.length > 0) {
@@ -110,10 +115,7 @@ function extraProblem(entries: readonly (readonly [string, readonly string[]])[]
     const errors = domainPrefixedPathErrors(key).map(
       ([value, why]) => `extra.key: Invalid value: ${goQuote(value)}: ${why}`,
     );
-    if (errors.length > 0) {
-      const text = errors.length === 1 ? errors[0]! : `[${errors.join(", ")}]`;
-      return `impersonating an invalid key in extra is not allowed: ${text}`;
-    }
+    if (errors.length > 0) return `impersonating an invalid key in extra is not allowed: ${aggregateText(errors)}`;
     if (key !== key.toLowerCase()) return `impersonating a non-lowercase key in extra is not allowed: ${goQuote(key)}`;
     if (values.includes("")) return "impersonating the empty string value in extra is not allowed";
   }
@@ -146,5 +148,5 @@ function impliedGroups({ name, groups }: User, isConstrained: boolean): readonly
   if (groups.length > 0) return groups;
   const account = serviceAccountOf(name);
   if (account !== undefined) return serviceAccountGroups(account.namespace);
-  return isConstrained && nodeOf(name) !== undefined ? [NODES_GROUP] : groups;
+  return isConstrained && nodeOfUsername(name) !== undefined ? [NODES_GROUP] : groups;
 }

@@ -3,7 +3,7 @@ import type { StatusError } from "../../../meta/status-error.ts";
 import { refusal, type AccessAttributes, type Authorizer } from "../authorize.ts";
 import type { User } from "../user.ts";
 import { actualUser, fieldsRefusal, type FieldRules } from "./field-checks.ts";
-import { nodeOf, serviceAccountOf } from "./usernames.ts";
+import { nodeOfUsername, serviceAccountOf } from "./usernames.ts";
 
 /** What is asked, and by whom. */
 export interface Attempt {
@@ -27,11 +27,11 @@ const ORDER = ["username", "uid", "groups", "extra"] as const;
 /** Since 1.36, in the order in which they are tried. */
 export const MODES: readonly Mode[] = [
   associatedNode(),
-  constrained("arbitrary-node", ({ wanted }) => isOnlyNamed(wanted) && nodeOf(wanted.name) !== undefined),
+  constrained("arbitrary-node", ({ wanted }) => isOnlyNamed(wanted) && nodeOfUsername(wanted.name) !== undefined),
   constrained("serviceaccount", ({ wanted }) => isOnlyNamed(wanted) && serviceAccountOf(wanted.name) !== undefined),
   constrained(
     "user-info",
-    ({ wanted }) => nodeOf(wanted.name) === undefined && serviceAccountOf(wanted.name) === undefined,
+    ({ wanted }) => nodeOfUsername(wanted.name) === undefined && serviceAccountOf(wanted.name) === undefined,
   ),
   unconstrained(ORDER),
 ];
@@ -87,7 +87,7 @@ function associatedNode(): Mode {
 }
 
 function isOnOwnNode({ wanted, requester }: Attempt): boolean {
-  const node = nodeOf(wanted.name);
+  const node = nodeOfUsername(wanted.name);
   if (!isOnlyNamed(wanted) || node === undefined || serviceAccountOf(requester.name) === undefined) return false;
   const names = Object.hasOwn(requester.extra, NODE_NAME_KEY) ? requester.extra[NODE_NAME_KEY]! : [];
   return names.length === 1 && names[0] === node;

@@ -22,7 +22,7 @@ export function serviceAccountGroups(namespace: string): string[] {
 
 export const NODES_GROUP = "system:nodes";
 
-export function nodeOf(username: string): string | undefined {
+export function nodeOfUsername(username: string): string | undefined {
   if (!username.startsWith(NODE_PREFIX)) return undefined;
   const name = username.slice(NODE_PREFIX.length);
   return dnsSubdomainErrors(name).length === 0 ? name : undefined;

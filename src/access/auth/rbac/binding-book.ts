@@ -1,16 +1,16 @@
 /** Bindings by whom they are about: what a user is granted is found without looking at anybody else's. */
 import type { JsonObject } from "../../../meta/json.ts";
 import type { ObjectTable } from "../../../meta/object-table.ts";
-import type { Decision } from "../authorize.ts";
+import type { AuthorizationDecision } from "../authorize.ts";
 import type { User } from "../user.ts";
-import { groupOf, readBinding, userOf, type Binding, type Subject } from "./bindings.ts";
+import { groupOf, readBinding, userOf, type RbacBinding, type Subject } from "./bindings.ts";
 import type { RoleBook, RoleEntry } from "./role-book.ts";
 
 export interface BoundRole {
-  readonly binding: Binding;
+  readonly binding: RbacBinding;
   readonly role: RoleEntry;
   /** What everybody is told whom it allows something; undefined while nobody was, or when it depends on who asks. */
-  decision: Decision | undefined;
+  decision: AuthorizationDecision | undefined;
 }
 
 /** By namespace; everywhere is "". */
@@ -80,7 +80,7 @@ export class BindingBook {
     return undefined;
   }
 
-  #add(binding: Binding): BoundRole {
+  #add(binding: RbacBinding): BoundRole {
     const role = this.#roles.take(binding.roleRef, binding.namespace);
     const bound: BoundRole = { binding, role, decision: undefined };
     for (const subject of binding.subjects) {

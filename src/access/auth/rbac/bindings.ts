@@ -15,7 +15,7 @@ export interface RoleRef {
   readonly name: string;
 }
 
-export interface Binding {
+export interface RbacBinding {
   readonly name: string;
   /** Empty for one that holds everywhere. */
   readonly namespace: string;
@@ -23,7 +23,7 @@ export interface Binding {
   readonly subjects: readonly Subject[];
 }
 
-export function readBinding(object: JsonObject, isNamespaced: boolean): Binding {
+export function readBinding(object: JsonObject, isNamespaced: boolean): RbacBinding {
   const metadata = objectAt(object, "metadata");
   const namespace = isNamespaced ? stringAt(metadata, "namespace") : "";
   const { subjects } = object;
@@ -63,7 +63,7 @@ export function groupOf({ kind, name }: Subject): string | undefined {
 }
 
 /** Such as `RoleBinding "name/namespace" of Role "reader" to User "jane"`; for whom it is: the first that fits. */
-export function describeBinding({ name, namespace, roleRef, subjects }: Binding, user: User): string {
+export function describeBinding({ name, namespace, roleRef, subjects }: RbacBinding, user: User): string {
   const subject = subjects.find((each) => isAbout(each, user));
   const binding =
     namespace === "" ? `ClusterRoleBinding ${goQuote(name)}` : `RoleBinding ${goQuote(`${name}/${namespace}`)}`;

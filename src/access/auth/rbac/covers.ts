@@ -1,6 +1,6 @@
 /** Which permissions of some rules are not among those of others. */
 import { ALL, type PolicyRule } from "./policy-rule.ts";
-import { compileRules, hasTerm, type RuleMatcher, type RuleTerms } from "./rule-matcher.ts";
+import { compilePolicyRules, hasTerm, type RuleMatcher, type RuleTerms } from "./rule-matcher.ts";
 
 export interface Coverage {
   /** What is missing, each with one verb and one resource or path. */
@@ -20,7 +20,7 @@ const MISSING_MAX = 10_000;
 const MISSING_CHARACTERS_MAX = 1_000_000;
 
 export function uncovered(owned: readonly PolicyRule[], wanted: readonly PolicyRule[]): Coverage {
-  const matcher = compileRules(owned);
+  const matcher = compilePolicyRules(owned);
   const ownsAll = { resources: ownsEveryResource(owned), paths: ownsEveryPath(owned) };
   const missing: PolicyRule[] = [];
   let work = 0;

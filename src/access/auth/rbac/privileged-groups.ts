@@ -1,10 +1,10 @@
 /** Members of some groups are asked nothing. */
 import type { Authorization } from "../authorization.ts";
-import type { Decision } from "../authorize.ts";
+import type { AuthorizationDecision } from "../authorize.ts";
 
 export const SYSTEM_MASTERS = "system:masters";
 
-const ALLOWED: Decision = { allowed: true, reason: "" };
+const ALLOWED: AuthorizationDecision = { allowed: true, reason: "" };
 
 /** What the rules say of them is listed all the same: nothing more, as kubernetes. */
 export function withPrivilegedGroups(

@@ -1,7 +1,8 @@
 /** Role-based access control: who may do what, as roles and bindings in the store say. */
+import { aggregateText } from "../../../meta/aggregate-text.ts";
 import type { ObjectTable } from "../../../meta/object-table.ts";
 import type { Authorization, RulesOf } from "../authorization.ts";
-import type { AccessAttributes, Decision } from "../authorize.ts";
+import type { AccessAttributes, AuthorizationDecision } from "../authorize.ts";
 import type { User } from "../user.ts";
 import { BindingBook, type BoundRole } from "./binding-book.ts";
 import { describeBinding, type RoleRef } from "./bindings.ts";
@@ -31,7 +32,7 @@ export interface ResolvedRules {
   readonly unresolved: readonly RoleRef[];
 }
 
-const DENIED: Decision = { allowed: false, reason: "" };
+const DENIED: AuthorizationDecision = { allowed: false, reason: "" };
 
 /** DIFFERS: kubernetes names them all. */
 const UNRESOLVED_TOLD_MAX = 100;
@@ -80,10 +81,10 @@ function createAuthorizer(bindings: BindingBook): Authorization["authorize"] {
 }
 
 /** Few ask for the reason. */
-function allowedBy(bound: BoundRole, user: User): Decision {
+function allowedBy(bound: BoundRole, user: User): AuthorizationDecision {
   if (bound.decision !== undefined) return bound.decision;
   const { binding } = bound;
-  const decision: Decision = {
+  const decision: AuthorizationDecision = {
     allowed: true,
     get reason() {
       return `RBAC: allowed by ${describeBinding(binding, user)}`;
@@ -94,7 +95,7 @@ function allowedBy(bound: BoundRole, user: User): Decision {
   return decision;
 }
 
-function deniedDespite(bindings: BindingBook, user: User, { namespace }: AccessAttributes): Decision {
+function deniedDespite(bindings: BindingBook, user: User, { namespace }: AccessAttributes): AuthorizationDecision {
   return {
     allowed: false,
     get reason() {
@@ -114,12 +115,6 @@ function resolveRules(bound: readonly BoundRole[]): ResolvedRules {
     rules: told.flatMap(({ rules }) => rules ?? []),
     unresolved: unresolved.slice(0, UNRESOLVED_TOLD_MAX),
   };
-}
-
-/** Several errors as one: each sentence once. */
-export function aggregateText(texts: readonly string[]): string {
-  const distinct = [...new Set(texts)];
-  return distinct.length === 1 ? distinct[0]! : `[${distinct.join(", ")}]`;
 }
 
 function rulesOf({ rules, unresolved }: ResolvedRules): RulesOf {

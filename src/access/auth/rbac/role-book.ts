@@ -4,7 +4,7 @@ import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectTable } from "../../../meta/object-table.ts";
 import type { RoleRef } from "./bindings.ts";
 import { policyRules, RBAC_GROUP, type PolicyRule } from "./policy-rule.ts";
-import { compileRules, type RuleMatcher } from "./rule-matcher.ts";
+import { compilePolicyRules, type RuleMatcher } from "./rule-matcher.ts";
 
 /** The place of one role; whoever refers to it sees it come, change and go. */
 export class RoleEntry {
@@ -32,7 +32,7 @@ export class RoleEntry {
 
   get matcher(): RuleMatcher | undefined {
     if (this.#rules === undefined) return undefined;
-    return (this.#matcher ??= compileRules(this.#rules));
+    return (this.#matcher ??= compilePolicyRules(this.#rules));
   }
 }
 

@@ -1,4 +1,5 @@
 /** Nobody grants what they do not hold: the check of writes of roles and bindings. */
+import { aggregateText } from "../../../meta/aggregate-text.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
 import { formatGroupResource, type GroupResource } from "../../../meta/group-version.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
@@ -9,7 +10,7 @@ import { readRoleRef, type RoleRef } from "./bindings.ts";
 import { compacted, uncovered } from "./covers.ts";
 import { ALL, compactText, policyRules, quotedList, RBAC_GROUP, type PolicyRule } from "./policy-rule.ts";
 import { SYSTEM_MASTERS } from "./privileged-groups.ts";
-import { aggregateText, type RuleResolver } from "./rbac.ts";
+import type { RuleResolver } from "./rbac.ts";
 import { isSameButForOwnership } from "./ownership.ts";
 
 export interface RoleWrite {

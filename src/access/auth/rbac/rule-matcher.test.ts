@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { policyRules } from "./policy-rule.ts";
-import { combinedResource, compileRules } from "./rule-matcher.ts";
+import { combinedResource, compilePolicyRules } from "./rule-matcher.ts";
 import { asked, clusterRole, paths, rule } from "./testing/objects.ts";
 
 test.each([
@@ -27,7 +27,7 @@ test.each([
   ["get core pods", "get pods a", true],
   ["get core pods", "get /pods", false],
 ])("the rule %j for %j: %j", (text, wanted, isAllowed) => {
-  const matcher = compileRules(policyRules(clusterRole("r", rule(text))));
+  const matcher = compilePolicyRules(policyRules(clusterRole("r", rule(text))));
   expect(matcher.allows(asked(wanted), combinedResource(asked(wanted)))).toBe(isAllowed);
 });
 
@@ -43,13 +43,13 @@ test.each([
   ["get", "/*/x", "get /a/x", false],
   ["get", "*", "get pods", false],
 ])("%j of the path %j for %j: %j", (verbs, path, wanted, isAllowed) => {
-  const matcher = compileRules(policyRules(clusterRole("r", paths(verbs, path))));
+  const matcher = compilePolicyRules(policyRules(clusterRole("r", paths(verbs, path))));
   expect(matcher.allows(asked(wanted), combinedResource(asked(wanted)))).toBe(isAllowed);
 });
 
 test("what is no rule grants nothing", () => {
   const odd = { rules: [null, 7, "x", {}, { verbs: "*", apiGroups: 1, resources: {} }, { verbs: [1, null] }] };
-  const matcher = compileRules(policyRules(odd));
+  const matcher = compilePolicyRules(policyRules(odd));
   expect(matcher.allows(asked("get pods"), "pods")).toBe(false);
   expect(policyRules({ rules: "*" })).toEqual([]);
 });

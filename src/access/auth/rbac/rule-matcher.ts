@@ -35,7 +35,7 @@ export function combinedResource({ resource, subresource }: AccessAttributes): s
   return subresource === "" ? resource : `${resource}/${subresource}`;
 }
 
-export function compileRules(rules: readonly PolicyRule[]): RuleMatcher {
+export function compilePolicyRules(rules: readonly PolicyRule[]): RuleMatcher {
   const index = indexRules(rules);
   return {
     pathPrefixCount: index.byPathPrefix.size,

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type { Log } from "../../../base/log.ts";
 import { certificateAuthorities, type CertificateAuthorities } from "./authorities.ts";
 import { fixedValue, followFiles, reloadingFiles, type Reloading, type ReloadingFiles } from "./reloading.ts";
-import { servingCertificate, type ServingCertificate } from "./serving-tls.ts";
+import { servingCertificate, type ServingKeyPair } from "./serving-tls.ts";
 import type { BaseEnv } from "../../../base/env.ts";
 
 export interface CredentialFileNames {
@@ -18,7 +18,7 @@ export interface CredentialFileNames {
 export interface CredentialFiles {
   readonly authorities: Reloading<CertificateAuthorities>;
   /** Undefined where no files were named. */
-  readonly certificate: Reloading<ServingCertificate> | undefined;
+  readonly certificate: Reloading<ServingKeyPair> | undefined;
   follow(clock: BaseEnv["clock"], signal: AbortSignal): Promise<void>;
 }
 

@@ -5,18 +5,18 @@ import type { ListenTls } from "../../../serving/http/node/listener.ts";
 import type { CertificateAuthorities } from "./authorities.ts";
 import type { Reloading } from "./reloading.ts";
 
-export interface ServingCertificate {
+export interface ServingKeyPair {
   readonly cert: string;
   readonly key: string;
 }
 
 export interface ServingTls {
-  readonly certificate: Reloading<ServingCertificate>;
+  readonly certificate: Reloading<ServingKeyPair>;
   readonly authorities: Reloading<CertificateAuthorities>;
 }
 
 /** Files are replaced one by one: throws for a certificate that does not go with the key yet. */
-export function servingCertificate([cert = "", key = ""]: readonly string[]): ServingCertificate {
+export function servingCertificate([cert = "", key = ""]: readonly string[]): ServingKeyPair {
   createSecureContext({ cert, key });
   return { cert, key };
 }

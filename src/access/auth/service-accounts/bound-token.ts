@@ -3,10 +3,18 @@ import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { notFound } from "../../../meta/status-error.ts";
 import { accountUser } from "./account-user.ts";
 import { LEEWAY_MS, validityProblem, type BoundClaims, type ObjectClaim, type PublicClaims } from "./claims.ts";
-import { NODES, PODS, SECRETS, SERVICE_ACCOUNTS, type Credential, type ObjectPlace, type Use } from "./credential.ts";
+import {
+  NODES,
+  PODS,
+  SECRETS,
+  SERVICE_ACCOUNTS,
+  type Credential,
+  type CredentialPlace,
+  type Use,
+} from "./credential.ts";
 
 /** An object that must be there for as long as the token is to hold. */
-interface BoundObject extends ObjectPlace {
+interface BoundObject extends CredentialPlace {
   readonly uid: string;
   readonly absent: string;
   readonly deleted: string;
@@ -50,7 +58,7 @@ function boundObjects({ namespace, serviceAccount, secret, pod, node }: BoundCla
   ];
 }
 
-function boundTo(kind: string, place: ObjectPlace & ObjectClaim): BoundObject {
+function boundTo(kind: string, place: CredentialPlace & ObjectClaim): BoundObject {
   return {
     ...place,
     absent: INVALIDATED,

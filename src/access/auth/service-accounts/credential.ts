@@ -3,7 +3,7 @@ import type { GroupResource } from "../../../meta/group-version.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { User } from "../user.ts";
 
-export interface ObjectPlace {
+export interface CredentialPlace {
   readonly resource: GroupResource;
   readonly namespace: string;
   readonly name: string;
@@ -17,7 +17,7 @@ export interface Use {
 
 export interface Credential {
   readonly user: User;
-  readonly places: readonly ObjectPlace[];
+  readonly places: readonly CredentialPlace[];
   /** Why the token is worth nothing whatever the objects say; undefined when they decide. */
   problemNow(nowMs: number): string | undefined;
   /** Why the objects say that it is worth nothing; undefined when it is good. */

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../meta/json.ts";
 import { signCompactJws } from "./jws.ts";
 import { parseSigningKey } from "./keys.ts";
 import { ACCOUNT, authenticator, ecPem, ISSUER, issued, KEY, NOW, object, put, world } from "./testing/token-world.ts";
-import type { TokenWish } from "./token-issuer.ts";
+import type { TokenRequestSpec } from "../../../serving/endpoints/subresources/token-request/token-request-spec.ts";
 
 const HOUR_MS = 3_600_000;
 const POD = { name: "web", uid: "pod-uid" };
@@ -26,7 +26,7 @@ describe("whose a token is", () => {
     });
   });
 
-  test.each<readonly [wish: Partial<TokenWish>, extra: JsonObject]>([
+  test.each<readonly [wish: Partial<TokenRequestSpec>, extra: JsonObject]>([
     [{ pod: POD }, { "pod-name": ["web"], "pod-uid": ["pod-uid"] }],
     [
       { pod: POD, node: { name: "gone", uid: "" } },
@@ -125,7 +125,7 @@ describe("when a token holds", () => {
 });
 
 describe("what a token is bound to", () => {
-  test.each<readonly [what: string, place: string, wish: Partial<TokenWish>, replaced: string]>([
+  test.each<readonly [what: string, place: string, wish: Partial<TokenRequestSpec>, replaced: string]>([
     ["account", "serviceaccounts/ns/robot", {}, "service account UID (new) does not match claim (account-uid)"],
     ["pod", "pods/ns/web", { pod: POD }, "pod UID (new) does not match service account pod ref claim (pod-uid)"],
     [
@@ -176,7 +176,7 @@ describe("what a token is bound to", () => {
 describe("that a token is genuine", () => {
   const many = Array.from({ length: 17 }, (_, index) => `audience-${index}`);
 
-  test.each<readonly [what: string, wish: Partial<TokenWish>, verifications: number]>([
+  test.each<readonly [what: string, wish: Partial<TokenRequestSpec>, verifications: number]>([
     ["is found out once", {}, 1],
     ["is found out again where it has many audiences", { audiences: ["api", ...many] }, 2],
     ["is found out again where it is long", { audiences: ["api", "x".repeat(4096)] }, 2],

@@ -3,6 +3,7 @@
  * and whether the account and the objects it is bound to are still there, is asked on every use.
  */
 import { hash } from "node:crypto";
+import { aggregateText } from "../../../meta/aggregate-text.ts";
 import type { Clock } from "../../../base/clock.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
 import type { JsonObject } from "../../../meta/json.ts";
@@ -191,14 +192,14 @@ async function firstOwner(
   credentials: readonly Credential[],
   answerOf: (credential: Credential) => TokenAnswer | Promise<TokenAnswer>,
 ): Promise<TokenAnswer> {
-  const errors = new Set<string>();
+  const errors: string[] = [];
   for (const credential of credentials) {
     const answer = await answerOf(credential);
     if (answer === "unknown") continue;
     if (!("error" in answer)) return answer;
-    errors.add(answer.error);
+    errors.push(answer.error);
   }
-  return { error: errors.size === 1 ? [...errors].join("") : `[${[...errors].join(", ")}]` };
+  return { error: aggregateText(errors) };
 }
 
 /** A list as Go writes it with %q; DIFFERS: its end is left out where nobody would read it. */

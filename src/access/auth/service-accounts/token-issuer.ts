@@ -1,33 +1,10 @@
 /** Makes tokens for service accounts. */
 import { randomUuid, type Random } from "../../../base/random.ts";
 import { accountUsername, credentialId } from "./account-user.ts";
-import { claimsPayload, type ObjectClaim } from "./claims.ts";
+import { claimsPayload } from "./claims.ts";
+import type { IssueToken } from "../../../serving/endpoints/subresources/token-request/token-request-spec.ts";
 import { signCompactJws } from "./jws.ts";
 import type { SigningKey } from "./keys.ts";
-
-export interface TokenWish {
-  readonly namespace: string;
-  readonly serviceAccount: ObjectClaim;
-  readonly pod?: ObjectClaim | undefined;
-  readonly secret?: ObjectClaim | undefined;
-  /** What the token is bound to, or where its pod runs. */
-  readonly node?: ObjectClaim | undefined;
-  readonly audiences: readonly string[];
-  readonly expirationSeconds: number;
-  /** When its use is to be noted; undefined for never. */
-  readonly warnAfterSeconds?: number | undefined;
-  /** Releases before 1.30 give tokens no id. */
-  readonly hasId: boolean;
-  readonly nowMs: number;
-}
-
-export interface IssuedToken {
-  readonly token: string;
-  /** As it stands in the extra of whoever uses it; empty for one without an id. */
-  readonly credentialId: string;
-}
-
-export type TokenIssuer = (wish: TokenWish) => IssuedToken;
 
 export interface TokenIssuerOptions {
   /** The first one of `--service-account-issuer`. */
@@ -36,7 +13,7 @@ export interface TokenIssuerOptions {
   readonly random: Random;
 }
 
-export function createTokenIssuer({ issuer, key, random }: TokenIssuerOptions): TokenIssuer {
+export function createTokenIssuer({ issuer, key, random }: TokenIssuerOptions): IssueToken {
   return (wish) => {
     const { namespace, serviceAccount, pod, secret, node, warnAfterSeconds } = wish;
     const now = Math.floor(wish.nowMs / 1000);

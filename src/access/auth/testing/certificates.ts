@@ -4,7 +4,7 @@ import {
   bitString,
   boolean,
   explicit,
-  integer,
+  derInteger,
   objectIdentifier,
   octetString,
   sequence,
@@ -64,8 +64,8 @@ export function certificateDer(options: CertificateOptions): Buffer {
   const algorithm = sequence(objectIdentifier(OID.ecdsaWithSha256));
   const publicKey = keys.publicKey.export({ type: "spki", format: "der" });
   const content = sequence(
-    explicit(0, integer(Buffer.of(2))),
-    integer(createHash("sha256").update(publicKey).digest().subarray(0, 8)),
+    explicit(0, derInteger(Buffer.of(2))),
+    derInteger(createHash("sha256").update(publicKey).digest().subarray(0, 8)),
     algorithm,
     issuer.subject,
     sequence(time(options.notBefore ?? NOW - DAY_MS), time(options.notAfter ?? NOW + DAY_MS)),
@@ -104,7 +104,7 @@ function attribute([type, value]: Attribute): Buffer {
 function extensions({ usages, ca }: CertificateOptions): Buffer[] {
   const list: Buffer[] = [];
   if (ca !== undefined) {
-    const limit = ca.pathLength === undefined ? [] : [integer(Buffer.of(ca.pathLength))];
+    const limit = ca.pathLength === undefined ? [] : [derInteger(Buffer.of(ca.pathLength))];
     list.push(extension(OID.basicConstraints, sequence(boolean(true), ...limit)));
   }
   if (usages !== undefined)

@@ -2,7 +2,7 @@
 import type { Counter } from "../../../base/metrics.ts";
 import type { GraphNode, GraphResource, OwnerGraph } from "./graph.ts";
 import type { InvalidOwnerReports } from "./invalid-owner-reports.ts";
-import type { LiveObjects, ObjectPlace } from "./live-objects.ts";
+import type { LiveObjects, LiveObjectPlace } from "./live-objects.ts";
 import type { OwnerLookup } from "./owner-lookup.ts";
 
 export interface AttemptContext {
@@ -21,7 +21,7 @@ export interface AttemptContext {
 
 export type SeenNode = GraphNode & { readonly resource: NonNullable<GraphNode["resource"]> };
 
-export function placeOf({ resource, namespace, name }: SeenNode): ObjectPlace {
+export function placeOf({ resource, namespace, name }: SeenNode): LiveObjectPlace {
   return { resource, namespace, name };
 }
 

@@ -2,10 +2,10 @@
 import type { JsonObject } from "../../../meta/json.ts";
 import { isSeen, placeOf, type AttemptContext, type SeenNode } from "./attempt-context.ts";
 import { ownersInCircle } from "./circles.ts";
-import { decide, type Decision } from "./decide.ts";
+import { decideGarbage, type CollectorDecision } from "./decide.ts";
 import { blockingDependents, type GraphNode, type OwnerGraph } from "./graph.ts";
-import { DEPENDENTS_UNKNOWN_MS } from "./limits.ts";
-import type { Found, LiveObjects, ListChange, ObjectPlace } from "./live-objects.ts";
+import { DEPENDENTS_UNKNOWN_MS } from "./collector-limits.ts";
+import type { FoundLiveObject, LiveObjects, ListChange, LiveObjectPlace } from "./live-objects.ts";
 import { orphanDependents } from "./orphan.ts";
 import { FOREGROUND, ORPHAN, type LiveObject } from "./seen-object.ts";
 import { verifyOwner } from "./verify-owner.ts";
@@ -13,7 +13,7 @@ import { wait, type Wait } from "./wait.ts";
 
 interface Attempt {
   readonly node: SeenNode;
-  readonly place: ObjectPlace;
+  readonly place: LiveObjectPlace;
   readonly live: LiveObject;
   readonly signal: AbortSignal;
 }
@@ -61,7 +61,7 @@ async function attemptLive(context: AttemptContext, of: Attempt): Promise<Wait |
   }
 }
 
-async function decideFor(context: AttemptContext, { node, live, signal }: Attempt): Promise<Decision> {
+async function decideFor(context: AttemptContext, { node, live, signal }: Attempt): Promise<CollectorDecision> {
   const states = [];
   for (const owner of live.owners) {
     const state = await context.owners.find({ ...owner, dependentNamespace: live.namespace }, signal);
@@ -70,7 +70,7 @@ async function decideFor(context: AttemptContext, { node, live, signal }: Attemp
     if (state.kind === "wait" || state.kind === "impossible") break;
   }
   const dependents = [...node.dependents];
-  return decide({
+  return decideGarbage({
     owners: states,
     finalizers: live.finalizers,
     hasDependents: dependents.length > 0 ? true : context.unseen(live.namespace) === undefined ? false : undefined,
@@ -78,7 +78,7 @@ async function decideFor(context: AttemptContext, { node, live, signal }: Attemp
   });
 }
 
-async function carryOut(context: AttemptContext, of: Attempt, decision: Decision): Promise<Wait | undefined> {
+async function carryOut(context: AttemptContext, of: Attempt, decision: CollectorDecision): Promise<Wait | undefined> {
   const { objects, graph, deleted } = context;
   const { place, live, signal } = of;
   switch (decision.kind) {
@@ -157,7 +157,7 @@ function changed(
 
 function afterPatch(
   graph: OwnerGraph,
-  answer: Found | { readonly kind: "absent" } | Wait,
+  answer: FoundLiveObject | { readonly kind: "absent" } | Wait,
   uid: string,
 ): Wait | undefined {
   if (answer.kind === "wait") return answer;

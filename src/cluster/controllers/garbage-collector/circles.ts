@@ -1,5 +1,5 @@
 import { blockingDependents, type GraphNode } from "./graph.ts";
-import { CIRCLE_NODES_MAX } from "./limits.ts";
+import { CIRCLE_NODES_MAX } from "./collector-limits.ts";
 
 /**
  * The owners that wait for an object in the foreground which, through whatever is between, waits for them: none of them

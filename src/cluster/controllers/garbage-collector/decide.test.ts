@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { decide, type Circumstances } from "./decide.ts";
+import { decideGarbage, type Circumstances } from "./decide.ts";
 import type { OwnerState } from "./owner-lookup.ts";
 import { wait } from "./wait.ts";
 
@@ -16,35 +16,35 @@ function circumstances(states: readonly OwnerState[], more: Partial<Circumstance
 
 describe("an object", () => {
   test("without owners is nobody's business", () => {
-    expect(decide(circumstances([]))).toEqual({ kind: "keep" });
+    expect(decideGarbage(circumstances([]))).toEqual({ kind: "keep" });
   });
 
   test("whose owners live stays as it is, also when one of them is on its way otherwise", () => {
-    expect(decide(circumstances([LIVING, LIVING]))).toEqual({ kind: "keep" });
-    expect(decide(circumstances([{ kind: "present", deletion: "plain" }]))).toEqual({ kind: "keep" });
-    expect(decide(circumstances([{ kind: "present", deletion: "orphan" }]))).toEqual({ kind: "keep" });
+    expect(decideGarbage(circumstances([LIVING, LIVING]))).toEqual({ kind: "keep" });
+    expect(decideGarbage(circumstances([{ kind: "present", deletion: "plain" }]))).toEqual({ kind: "keep" });
+    expect(decideGarbage(circumstances([{ kind: "present", deletion: "orphan" }]))).toEqual({ kind: "keep" });
   });
 
   test("with an owner that lives forgets those that are gone or wait for it to go", () => {
-    expect(decide(circumstances([ABSENT, LIVING, IN_FOREGROUND]))).toEqual({
+    expect(decideGarbage(circumstances([ABSENT, LIVING, IN_FOREGROUND]))).toEqual({
       kind: "disown",
       uids: new Set(["a", "c"]),
     });
   });
 
   test("is left alone while one owner cannot be asked about, whatever became of the others", () => {
-    expect(decide(circumstances([ABSENT, WAIT, ABSENT]))).toEqual(WAIT);
-    expect(decide(circumstances([LIVING, WAIT]))).toEqual(WAIT);
+    expect(decideGarbage(circumstances([ABSENT, WAIT, ABSENT]))).toEqual(WAIT);
+    expect(decideGarbage(circumstances([LIVING, WAIT]))).toEqual(WAIT);
   });
 
   test("with an owner that cannot be meant is left alone for good", () => {
-    expect(decide(circumstances([ABSENT, { kind: "impossible" }]))).toEqual({ kind: "keep" });
+    expect(decideGarbage(circumstances([ABSENT, { kind: "impossible" }]))).toEqual({ kind: "keep" });
   });
 });
 
 describe("an object whose owners are all gone", () => {
   const decided = (states: readonly OwnerState[], more: Partial<Circumstances> = {}): unknown =>
-    decide(circumstances(states, more));
+    decideGarbage(circumstances(states, more));
 
   test("goes as its own finalizers say", () => {
     expect(decided([ABSENT])).toEqual({ kind: "delete", policy: "Background", unblocks: false });

@@ -4,7 +4,7 @@ import { FOREGROUND, ORPHAN, type SeenOwner } from "./seen-object.ts";
 import type { OwnerState } from "./owner-lookup.ts";
 import type { Wait } from "./wait.ts";
 
-export type Decision =
+export type CollectorDecision =
   | { readonly kind: "keep" }
   | Wait
   /** It has owners that live; these it is better off without. */
@@ -24,9 +24,9 @@ export interface Circumstances {
   readonly hasDependentInForeground: boolean;
 }
 
-const KEEP: Decision = { kind: "keep" };
+const KEEP: CollectorDecision = { kind: "keep" };
 
-export function decide(circumstances: Circumstances): Decision {
+export function decideGarbage(circumstances: Circumstances): CollectorDecision {
   const { owners, finalizers, hasDependents, hasDependentInForeground } = circumstances;
   if (owners.length === 0) return KEEP;
   let awaited: Wait | undefined;

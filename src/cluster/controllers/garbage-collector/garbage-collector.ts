@@ -11,13 +11,13 @@ import type { MetricsRegistry } from "../../../base/metrics.ts";
 import type { Random } from "../../../base/random.ts";
 import type { Client } from "../../../client/client.ts";
 import type { ClusterResources } from "../cluster-resources.ts";
-import type { ReconcileResult, Source } from "../runtime/controller.ts";
+import type { ReconcileResult, KeySource } from "../runtime/controller.ts";
 import { attempt } from "./attempt.ts";
 import type { AttemptContext } from "./attempt-context.ts";
 import { OwnerGraph, type GraphSize } from "./graph.ts";
 import { Holds } from "./holds.ts";
 import { InvalidOwnerReports } from "./invalid-owner-reports.ts";
-import { COMPLAINTS_MAX, WORKERS } from "./limits.ts";
+import { COMPLAINTS_MAX, WORKERS } from "./collector-limits.ts";
 import { LiveObjects } from "./live-objects.ts";
 import { createGarbageCollectorMetrics, type GarbageCollectorMetrics } from "./metrics.ts";
 import { LruSet } from "./lru-set.ts";
@@ -44,7 +44,7 @@ export interface GarbageCollector {
   /** Keys are uids. */
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<ReconcileResult | undefined>;
   /** To be called at the beginning of each term: what was seen in an earlier one does not count. */
-  sources(): readonly Source[];
+  sources(): readonly KeySource[];
   graphSize(): GraphSize;
 }
 
@@ -68,7 +68,7 @@ export function createGarbageCollector(options: GarbageCollectorOptions): Garbag
   };
 }
 
-function sourceOf(term: Term, onEnd: () => void): Source {
+function sourceOf(term: Term, onEnd: () => void): KeySource {
   return {
     get hasSynced() {
       return term.hasSynced;

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { ownersInCircle } from "./circles.ts";
 import { blockingDependents, OwnerGraph, type GraphResource } from "./graph.ts";
-import type { Deletion, SeenObject } from "./seen-object.ts";
+import type { DeletionMode, SeenObject } from "./seen-object.ts";
 
 const CONFIG_MAPS: GraphResource = { group: "", resource: "configmaps", kind: "ConfigMap", namespaced: true };
 const SETS: GraphResource = { group: "apps", resource: "replicasets", kind: "ReplicaSet", namespaced: true };
 
 interface Options {
   readonly namespace?: string;
-  readonly deletion?: Deletion;
+  readonly deletion?: DeletionMode;
   readonly blocks?: boolean;
 }
 

@@ -9,8 +9,8 @@
  * A node without a resource was not seen itself: nobody knows yet whether it exists (`isKnownAbsent` says that somebody
  * has looked). It lasts as long as somebody calls it an owner.
  */
-import { SHARED_TEXTS_MAX } from "./limits.ts";
-import type { Deletion, SeenObject, SeenOwner } from "./seen-object.ts";
+import { SHARED_TEXTS_MAX } from "./collector-limits.ts";
+import type { DeletionMode, SeenObject, SeenOwner } from "./seen-object.ts";
 
 /** One resource, the same object for all of its nodes. */
 export interface GraphResource {
@@ -34,7 +34,7 @@ export interface GraphNode {
   readonly resource: GraphResource | undefined;
   readonly namespace: string;
   readonly name: string;
-  readonly deletion: Deletion;
+  readonly deletion: DeletionMode;
   readonly owners: readonly Ownership[];
   readonly dependents: ReadonlySet<GraphNode>;
   readonly isKnownAbsent: boolean;
@@ -52,7 +52,7 @@ class Node implements GraphNode {
   resource: GraphResource | undefined = undefined;
   namespace = "";
   name = "";
-  deletion: Deletion = "none";
+  deletion: DeletionMode = "none";
   owners: readonly Edge[] = NO_OWNERS;
   dependents: ReadonlySet<Node> = NOBODY;
   isKnownAbsent = false;

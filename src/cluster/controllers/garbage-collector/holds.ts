@@ -1,7 +1,7 @@
 /** Resources and kinds that could not be asked lately: nobody asks again before their time, however much waits for them. */
 import type { Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
-import { COMPLAINTS_MAX } from "./limits.ts";
+import { COMPLAINTS_MAX } from "./collector-limits.ts";
 import { wait, type Wait } from "./wait.ts";
 
 export interface HoldSubject {

@@ -8,7 +8,7 @@ import type { ResourceType, UnstructuredObject } from "../../../client/objects.t
 import { formatGroupVersion } from "../../../meta/group-version.ts";
 import { timestampAt } from "../../../meta/timestamp.ts";
 import { isOfForeignNamespace, type GraphNode, type Ownership } from "./graph.ts";
-import { CLUSTER_EVENTS_NAMESPACE, REPORT_REFILL_MS, REPORTED_MAX, REPORTS_BURST } from "./limits.ts";
+import { CLUSTER_EVENTS_NAMESPACE, REPORT_REFILL_MS, REPORTED_MAX, REPORTS_BURST } from "./collector-limits.ts";
 import { LruSet } from "./lru-set.ts";
 import type { ServedResources } from "./served-resources.ts";
 

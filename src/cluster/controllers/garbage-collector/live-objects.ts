@@ -10,7 +10,13 @@ import { formatGroupResource, type GroupResource } from "../../../meta/group-ver
 import type { JsonObject } from "../../../meta/json.ts";
 import { isReason, StatusError } from "../../../meta/status-error.ts";
 import type { Holds } from "./holds.ts";
-import { CONFLICT_RETRY_MS, REFUSED_MS, REQUEST_MS, UNAVAILABLE_MS_MAX, UNAVAILABLE_MS_MIN } from "./limits.ts";
+import {
+  CONFLICT_RETRY_MS,
+  REFUSED_MS,
+  REQUEST_MS,
+  UNAVAILABLE_MS_MAX,
+  UNAVAILABLE_MS_MIN,
+} from "./collector-limits.ts";
 import { toLiveObject, type LiveObject } from "./seen-object.ts";
 import type { ServedResources } from "./served-resources.ts";
 import { wait, type Wait } from "./wait.ts";
@@ -20,7 +26,7 @@ export const METADATA_ACCEPT =
   "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1," +
   "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 
-export interface ObjectPlace {
+export interface LiveObjectPlace {
   readonly resource: GroupResource;
   readonly namespace: string;
   readonly name: string;
@@ -31,7 +37,7 @@ export type ListChange =
   | { readonly name: "ownerReferences"; readonly list: readonly JsonObject[] }
   | { readonly name: "finalizers"; readonly list: readonly string[] };
 
-export type Found = { readonly kind: "found"; readonly object: LiveObject };
+export type FoundLiveObject = { readonly kind: "found"; readonly object: LiveObject };
 export type Absent = { readonly kind: "absent" };
 export type Done = { readonly kind: "done" };
 
@@ -53,7 +59,7 @@ export class LiveObjects {
     this.#options = options;
   }
 
-  async get(place: ObjectPlace, signal: AbortSignal): Promise<Found | Absent | Wait> {
+  async get(place: LiveObjectPlace, signal: AbortSignal): Promise<FoundLiveObject | Absent | Wait> {
     return this.#ask(place, async (type) => {
       const object = toLiveObject(await this.#options.metadata.resource(type).get(keyOf(type, place), asking(signal)));
       return object === undefined
@@ -77,7 +83,7 @@ export class LiveObjects {
   }
 
   async delete(
-    place: ObjectPlace,
+    place: LiveObjectPlace,
     options: Required<Pick<DeleteOptions, "preconditions" | "propagationPolicy" | "signal">>,
   ): Promise<Done | Absent | Wait> {
     return this.#ask(place, async (type) => {
@@ -88,10 +94,10 @@ export class LiveObjects {
 
   /** Replaces a list of the metadata, if the object is still the one that was read. */
   async patch(
-    place: ObjectPlace,
+    place: LiveObjectPlace,
     change: ListChange & { readonly of: LiveObject },
     signal: AbortSignal,
-  ): Promise<Found | Absent | Wait> {
+  ): Promise<FoundLiveObject | Absent | Wait> {
     const { uid, resourceVersion } = change.of;
     // An empty list would be kept as one.
     const { name, list } = change;
@@ -104,7 +110,7 @@ export class LiveObjects {
     });
   }
 
-  async #ask<T>(place: ObjectPlace, request: (type: ResourceType) => Promise<T>): Promise<T | Absent | Wait> {
+  async #ask<T>(place: LiveObjectPlace, request: (type: ResourceType) => Promise<T>): Promise<T | Absent | Wait> {
     const { served, holds } = this.#options;
     const { group, resource } = place.resource;
     const subject = { group, resource };
@@ -131,14 +137,14 @@ export class LiveObjects {
 }
 
 /** Whether a server that serves the resource says that it has no such object. */
-export function isAbsence(thrown: unknown, { resource, name }: ObjectPlace): boolean {
+export function isAbsence(thrown: unknown, { resource, name }: LiveObjectPlace): boolean {
   if (!isReason(thrown, "NotFound")) return false;
   const { details = {} } = thrown;
   return details.name === name && details.kind === resource.resource && (details.group ?? "") === resource.group;
 }
 
 /** Nothing can be concluded from what was said. What is no answer at all is thrown on. */
-function waitAfter(thrown: unknown, { resource, name }: ObjectPlace): Wait {
+function waitAfter(thrown: unknown, { resource, name }: LiveObjectPlace): Wait {
   const because = messageOf(thrown);
   if (thrown instanceof TransportError) {
     if (thrown.failure === "aborted") throw thrown;
@@ -172,6 +178,6 @@ function asking(signal: AbortSignal): { readonly signal: AbortSignal; readonly t
   return { signal, timeoutMs: REQUEST_MS };
 }
 
-function keyOf({ namespaced }: ResourceType, { namespace, name }: ObjectPlace): ObjectKey {
+function keyOf({ namespaced }: ResourceType, { namespace, name }: LiveObjectPlace): ObjectKey {
   return namespaced ? { name, namespace } : { name };
 }

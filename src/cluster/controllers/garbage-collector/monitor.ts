@@ -21,7 +21,7 @@ import type { ResourceClient } from "../../../client/resource-client.ts";
 import { formatGroupResource } from "../../../meta/group-version.ts";
 import { serviceUnavailable } from "../../../meta/status-error.ts";
 import type { GraphResource, OwnerGraph } from "./graph.ts";
-import { RESTART_MS_MIN, WATCH_WORKS_MS } from "./limits.ts";
+import { RESTART_MS_MIN, WATCH_WORKS_MS } from "./collector-limits.ts";
 import { toSeenObject } from "./seen-object.ts";
 import type { ServedResources } from "./served-resources.ts";
 

@@ -9,7 +9,7 @@ import type { Client } from "../../../client/client.ts";
 import { formatGroupResource, type GroupResource } from "../../../meta/group-version.ts";
 import type { ClusterResource, ClusterResources, Doubt } from "../cluster-resources.ts";
 import type { GraphResource, OwnerGraph } from "./graph.ts";
-import { COMPARE_MS, COMPARE_MS_MIN } from "./limits.ts";
+import { COMPARE_MS, COMPARE_MS_MIN } from "./collector-limits.ts";
 import { Monitor } from "./monitor.ts";
 import { isDoubtAbout, type ServedResources } from "./served-resources.ts";
 

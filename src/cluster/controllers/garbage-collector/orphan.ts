@@ -1,7 +1,7 @@
 import type { KubernetesObject } from "../../../client/objects.ts";
 import { isSeen, placeOf, type AttemptContext, type SeenNode } from "./attempt-context.ts";
 import { isOfForeignNamespace, type GraphNode } from "./graph.ts";
-import { CONFLICT_RETRY_MS, ORPHANS_AT_ONCE } from "./limits.ts";
+import { CONFLICT_RETRY_MS, ORPHANS_AT_ONCE } from "./collector-limits.ts";
 import { toSeenObject } from "./seen-object.ts";
 import { wait, type Wait } from "./wait.ts";
 

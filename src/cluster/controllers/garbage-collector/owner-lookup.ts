@@ -2,10 +2,10 @@
 import type { ClusterResource, ClusterResources } from "../cluster-resources.ts";
 import type { OwnerGraph } from "./graph.ts";
 import type { Holds } from "./holds.ts";
-import { ABSENT_OWNERS_MAX, UNAVAILABLE_MS_MAX, UNKNOWN_KIND_MS } from "./limits.ts";
+import { ABSENT_OWNERS_MAX, UNAVAILABLE_MS_MAX, UNKNOWN_KIND_MS } from "./collector-limits.ts";
 import type { LiveObjects } from "./live-objects.ts";
 import { LruSet } from "./lru-set.ts";
-import type { Deletion, SeenOwner } from "./seen-object.ts";
+import type { DeletionMode, SeenOwner } from "./seen-object.ts";
 import { isDoubtAbout, type ServedResources } from "./served-resources.ts";
 import { wait, type Wait } from "./wait.ts";
 
@@ -13,7 +13,7 @@ import { wait, type Wait } from "./wait.ts";
 export type OwnerPlace = Omit<SeenOwner, "blocks"> & { readonly dependentNamespace: string };
 
 export type OwnerState =
-  | { readonly kind: "present"; readonly deletion: Deletion }
+  | { readonly kind: "present"; readonly deletion: DeletionMode }
   | { readonly kind: "absent" }
   /** No object can be meant by this. */
   | { readonly kind: "impossible" }

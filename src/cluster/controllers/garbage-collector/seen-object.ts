@@ -11,7 +11,7 @@ export const FOREGROUND = "foregroundDeletion";
  *   foreground  it goes when the dependents that block it are gone
  *   plain       it goes when whoever else holds it has let go
  */
-export type Deletion = "none" | "orphan" | "foreground" | "plain";
+export type DeletionMode = "none" | "orphan" | "foreground" | "plain";
 
 /** A reference as it was written: also one that names nothing there is. */
 export interface SeenOwner {
@@ -27,7 +27,7 @@ export interface SeenObject {
   readonly namespace: string;
   readonly name: string;
   readonly owners: readonly SeenOwner[];
-  readonly deletion: Deletion;
+  readonly deletion: DeletionMode;
 }
 
 /** An object as it is now, for whoever is about to change it. */
@@ -81,7 +81,7 @@ function toSeenOwner(reference: JsonObject): SeenOwner {
   };
 }
 
-function deletionOf(metadata: JsonObject): Deletion {
+function deletionOf(metadata: JsonObject): DeletionMode {
   if (stringAt(metadata, "deletionTimestamp") === "") return "none";
   const finalizers = stringsAt(metadata, "finalizers");
   if (finalizers.includes(ORPHAN)) return "orphan";

@@ -1,6 +1,6 @@
 import type { AttemptContext } from "./attempt-context.ts";
 import type { GraphNode } from "./graph.ts";
-import { UNSEEN_OWNER_MS } from "./limits.ts";
+import { UNSEEN_OWNER_MS } from "./collector-limits.ts";
 import type { OwnerState } from "./owner-lookup.ts";
 import { wait, type Wait } from "./wait.ts";
 

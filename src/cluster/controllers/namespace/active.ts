@@ -2,10 +2,10 @@
 import type { KubernetesObject } from "../../../client/objects.ts";
 import { StatusError } from "../../../meta/status-error.ts";
 import { isAbsent } from "./answers.ts";
-import { isTerminating, type NamespaceObject } from "./objects.ts";
+import { isNamespaceTerminating, type NamespaceObject } from "./objects.ts";
 
 export function isActive(namespace: NamespaceObject | undefined): boolean {
-  return namespace !== undefined && !isTerminating(namespace) && namespace.status?.phase === "Active";
+  return namespace !== undefined && !isNamespaceTerminating(namespace) && namespace.status?.phase === "Active";
 }
 
 export function namespaceOf({ metadata }: KubernetesObject): string[] {

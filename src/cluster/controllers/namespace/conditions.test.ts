@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { withConditions, type Findings } from "./conditions.ts";
+import { withNamespaceConditions, type NamespaceFindings } from "./conditions.ts";
 import type { Content } from "./delete-content.ts";
 import type { NamespaceCondition } from "./objects.ts";
 
 const EARLIER = "2030-01-01T00:00:00Z";
 const NOW = "2030-01-01T00:01:00Z";
 const EMPTY: Content = { remaining: [], finalizers: new Map(), estimateSeconds: 0, failures: [] };
-const FINE: Findings = { isViewCurrent: true, doubts: [], content: EMPTY, purged: undefined };
+const FINE: NamespaceFindings = { isViewCurrent: true, doubts: [], content: EMPTY, purged: undefined };
 
 function messageIn(conditions: readonly NamespaceCondition[], type: string): string {
   const { status, reason, message } = conditions.find((condition) => condition.type === type)!;
@@ -15,7 +15,7 @@ function messageIn(conditions: readonly NamespaceCondition[], type: string): str
 
 describe("when all is well", () => {
   test("the conditions are Kubernetes', in its order and in its words", () => {
-    expect(withConditions([], FINE, NOW)).toEqual([
+    expect(withNamespaceConditions([], FINE, NOW)).toEqual([
       {
         type: "NamespaceDeletionDiscoveryFailure",
         status: "False",
@@ -56,13 +56,13 @@ describe("when all is well", () => {
 
   test("nothing is new when the same is said again, and conditions of others stay", () => {
     const foreign = { type: "example.com/Other", status: "True" };
-    const before = withConditions([foreign], FINE, EARLIER);
+    const before = withNamespaceConditions([foreign], FINE, EARLIER);
     expect(before[0]).toBe(foreign);
-    expect(withConditions(before, FINE, NOW)).toBe(before);
+    expect(withNamespaceConditions(before, FINE, NOW)).toBe(before);
   });
 
   test("a purge is told", () => {
-    const conditions = withConditions([], { ...FINE, purged: "2030-01-01T00:00:00Z by admin: 2 things" }, NOW);
+    const conditions = withNamespaceConditions([], { ...FINE, purged: "2030-01-01T00:00:00Z by admin: 2 things" }, NOW);
     expect(messageIn(conditions, "NamespaceContentRemaining")).toBe(
       "False ContentRemoved: All content successfully removed; purged at 2030-01-01T00:00:00Z by admin: 2 things",
     );
@@ -82,7 +82,7 @@ describe("when something remains", () => {
     estimateSeconds: 15,
     failures: ["secrets: no", "configmaps: no"],
   };
-  const conditions = withConditions([], { ...FINE, content }, NOW);
+  const conditions = withNamespaceConditions([], { ...FINE, content }, NOW);
 
   test.each([
     [
@@ -103,9 +103,9 @@ describe("when something remains", () => {
 
   test("the time of transition is when the status changed, not when the words did", () => {
     const fewer = { ...content, remaining: content.remaining.slice(1) };
-    const later = withConditions(conditions, { ...FINE, content: fewer }, "2030-01-01T00:02:00Z");
+    const later = withNamespaceConditions(conditions, { ...FINE, content: fewer }, "2030-01-01T00:02:00Z");
     expect(later.find(({ type }) => type === "NamespaceContentRemaining")).toMatchObject({ lastTransitionTime: NOW });
-    const done = withConditions(later, FINE, "2030-01-01T00:03:00Z");
+    const done = withNamespaceConditions(later, FINE, "2030-01-01T00:03:00Z");
     expect(done.find(({ type }) => type === "NamespaceContentRemaining")).toMatchObject({
       status: "False",
       lastTransitionTime: "2030-01-01T00:03:00Z",
@@ -115,7 +115,7 @@ describe("when something remains", () => {
   test("a long story is cut", () => {
     const failures = Array.from({ length: 50 }, (_, at) => `resource-${at}: no`);
     const said = messageIn(
-      withConditions([], { ...FINE, content: { ...EMPTY, failures } }, NOW),
+      withNamespaceConditions([], { ...FINE, content: { ...EMPTY, failures } }, NOW),
       "NamespaceDeletionContentFailure",
     );
     expect(said).toContain("50 remaining");
@@ -130,14 +130,14 @@ describe("when something is in doubt", () => {
       { group: "batch", resource: "jobs", namespaced: true, server: "b", because: "left at noon" },
       { group: undefined, resource: undefined, namespaced: undefined, server: "c", because: "has not said anything" },
     ];
-    expect(messageIn(withConditions([], { ...FINE, doubts }, NOW), "NamespaceDeletionDiscoveryFailure")).toBe(
+    expect(messageIn(withNamespaceConditions([], { ...FINE, doubts }, NOW), "NamespaceDeletionDiscoveryFailure")).toBe(
       "True DiscoveryFailed: Discovery failed for some groups, 3 failing: unable to retrieve the complete list of server APIs: any group: c has not said anything, jobs.batch, resourceclaims.resource.k8s.io: b left at noon",
     );
   });
 
   test("so is a view that is not current", () => {
     const said = messageIn(
-      withConditions([], { ...FINE, isViewCurrent: false }, NOW),
+      withNamespaceConditions([], { ...FINE, isViewCurrent: false }, NOW),
       "NamespaceDeletionDiscoveryFailure",
     );
     expect(said).toContain("1 failing");

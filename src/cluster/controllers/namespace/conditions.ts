@@ -1,10 +1,11 @@
 /** What a namespace that is being deleted says about it, in Kubernetes' words. */
+import { someOf } from "../../../base/some-of.ts";
 import { formatGroupResource } from "../../../meta/group-version.ts";
 import type { Doubt } from "../cluster-resources.ts";
 import type { Content } from "./delete-content.ts";
 import type { NamespaceCondition } from "./objects.ts";
 
-export interface Findings {
+export interface NamespaceFindings {
   /** False: which servers there are cannot be known at present. */
   readonly isViewCurrent: boolean;
   /** About resources that may be namespaced. */
@@ -36,9 +37,9 @@ type ConditionType = keyof typeof ALL_IS_WELL;
 const LISTED_MAX = 20;
 
 /** The same array when nothing is new. */
-export function withConditions(
+export function withNamespaceConditions(
   conditions: readonly NamespaceCondition[],
-  findings: Findings,
+  findings: NamespaceFindings,
   now: string,
 ): readonly NamespaceCondition[] {
   const wrong = whatIsWrong(findings);
@@ -65,7 +66,7 @@ function withCondition(
   return conditions.map((condition) => (condition === before ? changed : condition));
 }
 
-function whatIsWrong(findings: Findings): Partial<Record<ConditionType, Said | undefined>> {
+function whatIsWrong(findings: NamespaceFindings): Partial<Record<ConditionType, Said | undefined>> {
   const { remaining, finalizers, failures } = findings.content;
   const kept = remaining.map(({ group, resource, count }) => `${resource}.${group} has ${count} resource instances`);
   const holding = [...finalizers].map(([finalizer, count]) => `${finalizer} in ${count} resource instances`);
@@ -89,13 +90,11 @@ function whatIsWrong(findings: Findings): Partial<Record<ConditionType, Said | u
 /** Sorted, so that what has not changed is not written again. */
 function sayAll(items: readonly string[], say: (text: string, count: number) => Said): Said | undefined {
   if (items.length === 0) return undefined;
-  const shown = items.toSorted().slice(0, LISTED_MAX);
-  const hidden = items.length - shown.length;
-  return say(shown.join(", ") + (hidden === 0 ? "" : ` and ${hidden} more`), items.length);
+  return say(someOf(items.toSorted(), LISTED_MAX), items.length);
 }
 
 /** Which groups, which resources of them, which server is to blame and why. */
-function discoveryFailure({ isViewCurrent, doubts }: Findings): Said | undefined {
+function discoveryFailure({ isViewCurrent, doubts }: NamespaceFindings): Said | undefined {
   const unseen = isViewCurrent ? [] : ["any group: which servers there are cannot be known at present"];
   const told = [...unseen, ...Map.groupBy(doubts, blame).entries().map(tellDoubts)];
   const groups = new Set(doubts.map(({ group }) => group));
@@ -112,8 +111,7 @@ function blame({ server, because }: Doubt): string {
 
 function tellDoubts([why, doubts]: readonly [string, readonly Doubt[]]): string {
   const names = [...new Set(doubts.map(doubtful))].sort();
-  const shown = names.slice(0, LISTED_MAX).join(", ");
-  return `${shown}${names.length > LISTED_MAX ? ` and ${names.length - LISTED_MAX} more` : ""}: ${why}`;
+  return `${someOf(names, LISTED_MAX)}: ${why}`;
 }
 
 function doubtful({ group, resource }: Doubt): string {
@@ -122,6 +120,6 @@ function doubtful({ group, resource }: Doubt): string {
   return group === "" ? "the core group" : group;
 }
 
-function removed(message: string, { purged }: Findings): string {
+function removed(message: string, { purged }: NamespaceFindings): string {
   return purged === undefined ? message : `${message}; purged at ${purged}`;
 }

@@ -5,7 +5,7 @@
 import type { Clock } from "../../../base/clock.ts";
 import type { Random } from "../../../base/random.ts";
 
-export interface Deletion {
+export interface NamespaceDeletion {
   readonly uid: string;
   readonly seenAtMs: number;
   /** Looks in a row that found the same obstacle. */
@@ -20,7 +20,7 @@ const WAIT_MS_MAX = 30_000;
 export class DeletionMemory {
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #deletions = new Map<string, Deletion>();
+  readonly #deletions = new Map<string, NamespaceDeletion>();
 
   constructor(options: { readonly clock: Clock; readonly random: Random }) {
     this.#clock = options.clock;
@@ -32,10 +32,10 @@ export class DeletionMemory {
   }
 
   /** A namespace of the same name may be another one. */
-  of(name: string, uid: string): Deletion {
+  of(name: string, uid: string): NamespaceDeletion {
     const known = this.#deletions.get(name);
     if (known?.uid === uid) return known;
-    const deletion: Deletion = { uid, seenAtMs: this.#clock.monotonic(), waits: 0, obstacle: "" };
+    const deletion: NamespaceDeletion = { uid, seenAtMs: this.#clock.monotonic(), waits: 0, obstacle: "" };
     this.#deletions.set(name, deletion);
     return deletion;
   }
@@ -48,12 +48,12 @@ export class DeletionMemory {
     this.#deletions.clear();
   }
 
-  ageMs({ seenAtMs }: Deletion): number {
+  ageMs({ seenAtMs }: NamespaceDeletion): number {
     return this.#clock.monotonic() - seenAtMs;
   }
 
   /** Grows while the same stands in the way. */
-  waitMs(deletion: Deletion, obstacle: string): number {
+  waitMs(deletion: NamespaceDeletion, obstacle: string): number {
     deletion.waits = deletion.obstacle === obstacle ? deletion.waits + 1 : 0;
     deletion.obstacle = obstacle;
     const waitMs = Math.min(WAIT_MS_MIN * 2 ** Math.min(deletion.waits, 10), WAIT_MS_MAX);

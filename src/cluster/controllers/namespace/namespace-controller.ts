@@ -18,15 +18,15 @@ import { formatGroupResource } from "../../../meta/group-version.ts";
 import { isReason } from "../../../meta/status-error.ts";
 import { timestampAt } from "../../../meta/timestamp.ts";
 import type { ClusterResources } from "../cluster-resources.ts";
-import type { ReconcileResult, Source } from "../runtime/controller.ts";
+import type { ReconcileResult, KeySource } from "../runtime/controller.ts";
 import { isAbsent } from "./answers.ts";
-import { withConditions, type Findings } from "./conditions.ts";
+import { withNamespaceConditions, type NamespaceFindings } from "./conditions.ts";
 import { deleteContent, type Content, type RemainingResource } from "./delete-content.ts";
-import { DeletionMemory, type Deletion } from "./deletion-memory.ts";
+import { DeletionMemory, type NamespaceDeletion } from "./deletion-memory.ts";
 import { heldObjects } from "./held.ts";
 import { fingerprint, namespaceSource, resourcesSource } from "./namespace-source.ts";
 import {
-  isTerminating,
+  isNamespaceTerminating,
   NAMESPACE_FINALIZER,
   NAMESPACE_TYPE,
   PURGED_ANNOTATION,
@@ -55,7 +55,7 @@ export interface NamespaceController {
   readonly name: "namespace-controller";
   readonly workers: number;
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<ReconcileResult | undefined>;
-  sources(): readonly Source[];
+  sources(): readonly KeySource[];
 }
 
 const WORKERS = 4;
@@ -79,8 +79,8 @@ export function createNamespaceController(options: NamespaceControllerOptions): 
 /** One look at one namespace. */
 interface Look {
   readonly namespace: NamespaceObject;
-  readonly deletion: Deletion;
-  readonly findings: Findings;
+  readonly deletion: NamespaceDeletion;
+  readonly findings: NamespaceFindings;
   /** What was served and in doubt was the same before and after. */
   readonly isSteady: boolean;
   readonly signal: AbortSignal;
@@ -121,7 +121,7 @@ class NamespaceDeleter {
     );
   }
 
-  sources(): readonly Source[] {
+  sources(): readonly KeySource[] {
     const { client, resources, log } = this.#options;
     this.#memory.forgetAll();
     const informer = client.informer<NamespaceObject>(NAMESPACE_TYPE, {
@@ -134,7 +134,7 @@ class NamespaceDeleter {
   async reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     try {
       const namespace = await this.#namespaces.get({ name }, { signal });
-      if (isTerminating(namespace)) return await this.#delete(namespace, signal);
+      if (isNamespaceTerminating(namespace)) return await this.#delete(namespace, signal);
     } catch (thrown) {
       if (isReason(thrown, "Conflict")) return { requeueAfterMs: CONFLICT_RETRY_MS };
       if (!isAbsent(thrown)) throw thrown;
@@ -187,7 +187,7 @@ class NamespaceDeleter {
   /** Conditions that say something else than those of the namespace. */
   #news({ namespace, findings }: Look): readonly NamespaceCondition[] | undefined {
     const before = namespace.status?.conditions ?? [];
-    const conditions = withConditions(before, findings, timestampAt(this.#options.clock.now()));
+    const conditions = withNamespaceConditions(before, findings, timestampAt(this.#options.clock.now()));
     return conditions === before ? undefined : conditions;
   }
 

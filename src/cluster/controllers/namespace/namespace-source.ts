@@ -2,11 +2,11 @@
 import type { Informer } from "../../../client/informer.ts";
 import { jsonEquals, type JsonObject } from "../../../meta/json.ts";
 import type { ClusterResources } from "../cluster-resources.ts";
-import { signalSource, type Source } from "../runtime/controller.ts";
-import { isTerminating, nameOf, type NamespaceObject } from "./objects.ts";
+import { signalSource, type KeySource } from "../runtime/controller.ts";
+import { isNamespaceTerminating, nameOf, type NamespaceObject } from "./objects.ts";
 
 /** Runs the informer. Its own reports about a deletion are no news to whoever deletes. */
-export function namespaceSource(informer: Informer<NamespaceObject>): Source {
+export function namespaceSource(informer: Informer<NamespaceObject>): KeySource {
   let hasSynced = (): boolean => false;
   return {
     get hasSynced() {
@@ -16,10 +16,10 @@ export function namespaceSource(informer: Informer<NamespaceObject>): Source {
       const tell = (namespace: NamespaceObject): void => enqueue(nameOf(namespace));
       const registration = informer.addHandler({
         onAdd(namespace) {
-          if (isTerminating(namespace)) tell(namespace);
+          if (isNamespaceTerminating(namespace)) tell(namespace);
         },
         onUpdate(namespace, before) {
-          if (isTerminating(namespace) && isNews(namespace, before)) tell(namespace);
+          if (isNamespaceTerminating(namespace) && isNews(namespace, before)) tell(namespace);
         },
         onDelete: tell,
       });
@@ -39,18 +39,18 @@ function withoutReport({ status, metadata, ...rest }: NamespaceObject): JsonObje
 }
 
 /** All namespaces being deleted, whenever what is served or what is in doubt becomes something else. */
-export function resourcesSource(resources: ClusterResources, informer: Informer<NamespaceObject>): Source {
+export function resourcesSource(resources: ClusterResources, informer: Informer<NamespaceObject>): KeySource {
   return signalSource(
     (listener) => {
       let known = "";
       return resources.onChange(() => {
-        if (!informer.list().some(isTerminating)) return;
+        if (!informer.list().some(isNamespaceTerminating)) return;
         const now = fingerprint(resources);
         if (now !== known) listener();
         known = now;
       });
     },
-    () => informer.list().filter(isTerminating).map(nameOf),
+    () => informer.list().filter(isNamespaceTerminating).map(nameOf),
   );
 }
 

@@ -22,7 +22,7 @@ export interface NamespaceObject extends KubernetesObject {
   readonly status?: { readonly phase?: string; readonly conditions?: readonly NamespaceCondition[] };
 }
 
-export function isTerminating({ metadata }: NamespaceObject): boolean {
+export function isNamespaceTerminating({ metadata }: NamespaceObject): boolean {
   return metadata?.deletionTimestamp !== undefined;
 }
 

@@ -3,12 +3,12 @@ import { sleep } from "../../../base/clock.ts";
 import { SILENT_LOG, type Log, type LogFields } from "../../../base/log.ts";
 import { World } from "../../../tools/simulator/world.ts";
 import { ControllerRun, type ReconcileOutcome } from "./controller-run.ts";
-import type { Reconcile, ReconcileResult, Source } from "./controller.ts";
+import type { Reconcile, ReconcileResult, KeySource } from "./controller.ts";
 import { HandSource } from "./testing/hand-source.ts";
 
 interface Options {
   readonly reconcile: Reconcile;
-  readonly sources?: readonly Source[];
+  readonly sources?: readonly KeySource[];
   readonly workers?: number;
   readonly mayWork?: () => boolean;
 }

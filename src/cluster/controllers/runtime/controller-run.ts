@@ -5,7 +5,7 @@ import type { Log } from "../../../base/log.ts";
 import type { Random } from "../../../base/random.ts";
 import { messageOf } from "../../../base/within.ts";
 import { WorkQueue, type WorkQueueHooks } from "../../../base/work-queue.ts";
-import type { ControllerSpec, Source } from "./controller.ts";
+import type { ControllerSpec, KeySource } from "./controller.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 export type ReconcileOutcome = "success" | "requeue" | "error";
@@ -80,12 +80,12 @@ export class ControllerRun {
     }
   }
 
-  async #follow(source: Source, signal: AbortSignal): Promise<void> {
+  async #follow(source: KeySource, signal: AbortSignal): Promise<void> {
     await source.run((key) => this.#queue.add(key), signal);
     if (!signal.aborted) throw new Error("a source of keys has ended");
   }
 
-  async #work(sources: readonly Source[], signal: AbortSignal): Promise<void> {
+  async #work(sources: readonly KeySource[], signal: AbortSignal): Promise<void> {
     while (!sources.every((source) => source.hasSynced))
       if (!(await sleep(this.#options.clock, SYNC_POLL_MS, signal))) return;
     this.#hasSynced = true;

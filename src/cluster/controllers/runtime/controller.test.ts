@@ -13,14 +13,14 @@ import {
   CONFIG_MAPS,
 } from "../../../client/testing/scripted-transport.ts";
 import { World } from "../../../tools/simulator/world.ts";
-import { informerSource, signalSource, type Source } from "./controller.ts";
+import { informerSource, signalSource, type KeySource } from "./controller.ts";
 
 class Running {
   readonly keys: string[] = [];
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
 
-  constructor(source: Source) {
+  constructor(source: KeySource) {
     this.#running = source.run((key) => void this.keys.push(key), this.#stop.signal);
   }
 
@@ -42,7 +42,7 @@ describe("a source made of an informer", () => {
   function setUp(toKeys?: (object: KubernetesObject) => Iterable<string>): {
     world: World;
     stream: ScriptedStream;
-    source: Source;
+    source: KeySource;
   } {
     const world = new World({ seed: 1 });
     const stream = new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)));

@@ -2,6 +2,7 @@
  * What a controller is made of. It makes the world what it should be, key by key: it is told which keys to look at,
  * never what happened to them, so that a missed, doubled or late notice does no harm.
  */
+import type { InformerHandler } from "../../../client/handler-queue.ts";
 import type { Informer } from "../../../client/informer.ts";
 import { keyText, type KubernetesObject } from "../../../client/objects.ts";
 import { untilAborted } from "./until-aborted.ts";
@@ -15,7 +16,7 @@ export interface ReconcileResult {
 export type Reconcile = (key: string, signal: AbortSignal) => Promise<ReconcileResult | undefined | void>;
 
 /** Where keys come from. It is made for one term of leadership and runs once. */
-export interface Source {
+export interface KeySource {
   /** Runs until aborted. */
   run(enqueue: (key: string) => void, signal: AbortSignal): Promise<void>;
   /** Whether every key there was at the start has been told. */
@@ -28,38 +29,47 @@ export interface ControllerSpec {
   readonly workers?: number;
   readonly reconcile: Reconcile;
   /** New ones for each term of leadership. Nothing is reconciled before all of them have synced. */
-  sources(): readonly Source[];
+  sources(): readonly KeySource[];
+}
+
+/** Runs the informer, so nobody else may; its cache is there for whoever reconciles. */
+export function handlerSource<T extends KubernetesObject>(
+  informer: Informer<T>,
+  handlerOf: (enqueue: (key: string) => void) => InformerHandler<T>,
+): KeySource {
+  let registration: { readonly hasSynced: boolean } | undefined;
+  return {
+    get hasSynced() {
+      return registration?.hasSynced ?? false;
+    },
+    run(enqueue, signal) {
+      registration = informer.addHandler(handlerOf(enqueue));
+      return informer.run(signal);
+    },
+  };
 }
 
 /**
- * Runs the informer, so nobody else may; its cache is there for whoever reconciles. An update counts for the object as
+ * An update counts for the object as
  * it was too: what the object no longer points to has changed as well. Keys are by default "namespace/name".
  */
 export function informerSource<T extends KubernetesObject>(
   informer: Informer<T>,
   toKeys: (object: T) => Iterable<string> = ownKey,
-): Source {
-  let hasSynced = (): boolean => false;
-  return {
-    get hasSynced() {
-      return hasSynced();
-    },
-    async run(enqueue, signal) {
-      const tell = (object: T): void => {
-        for (const key of toKeys(object)) enqueue(key);
-      };
-      const registration = informer.addHandler({
-        onAdd: tell,
-        onUpdate: (object, before) => {
-          tell(before);
-          tell(object);
-        },
-        onDelete: tell,
-      });
-      hasSynced = () => registration.hasSynced;
-      await informer.run(signal);
-    },
-  };
+): KeySource {
+  return handlerSource(informer, (enqueue) => {
+    const tell = (object: T): void => {
+      for (const key of toKeys(object)) enqueue(key);
+    };
+    return {
+      onAdd: tell,
+      onUpdate: (object, before) => {
+        tell(before);
+        tell(object);
+      },
+      onDelete: tell,
+    };
+  });
 }
 
 function ownKey({ metadata = {} }: KubernetesObject): string[] {
@@ -67,7 +77,7 @@ function ownKey({ metadata = {} }: KubernetesObject): string[] {
 }
 
 /** For what changes outside the API: all of the keys at the start, and again whenever the listener is called. */
-export function signalSource(subscribe: (listener: () => void) => () => void, keys: () => Iterable<string>): Source {
+export function signalSource(subscribe: (listener: () => void) => () => void, keys: () => Iterable<string>): KeySource {
   let hasSynced = false;
   return {
     get hasSynced() {

@@ -3,7 +3,7 @@ import type { Clock } from "../../../base/clock.ts";
 import { encodeEnvelope } from "../../../objects/protobuf/testing/encode.ts";
 import { createMemoryKv } from "../../../storage/kv-memory/kv.ts";
 import type { Kv } from "../../../storage/kv.ts";
-import type { Progress, WalkOptions } from "../walk-store.ts";
+import type { WalkProgress, WalkOptions } from "../walk-store.ts";
 
 const STILL: Clock = { now: () => 0, monotonic: () => 0, after: () => () => {} };
 
@@ -24,8 +24,8 @@ export function protobuf(apiVersion: string, kind = "Thing"): Buffer {
   return encodeEnvelope({ apiVersion, kind, raw: Buffer.from([0x0a, 0x00]) });
 }
 
-export function walking(kv: Pick<Kv, "range">): WalkOptions & { readonly progress: Progress[] } {
-  const progress: Progress[] = [];
+export function walking(kv: Pick<Kv, "range">): WalkOptions & { readonly progress: WalkProgress[] } {
+  const progress: WalkProgress[] = [];
   return {
     kv,
     storageRoot: "/registry/",

@@ -1,4 +1,5 @@
 /** The present agreement on a resource, by asking and by watching. */
+import { handlerSource, type KeySource } from "../../controllers/runtime/controller.ts";
 import type { Log } from "../../../base/log.ts";
 import { messageOf } from "../../../base/within.ts";
 import type { Client } from "../../../client/client.ts";
@@ -6,19 +7,13 @@ import type { Informer } from "../../../client/informer.ts";
 import { isReason } from "../../../meta/status-error.ts";
 import { STORAGE_VERSION_TYPE, type StorageVersionObject } from "../objects.ts";
 import { agreedVersion, type AgreedVersion } from "./agreed-version.ts";
-import { HEARTBEAT_MS, REQUEST_TIMEOUT_MS } from "./limits.ts";
+import { HEARTBEAT_MS, REQUEST_TIMEOUT_MS } from "./migration-limits.ts";
 
 export type Agreement =
   | { readonly kind: "agreed"; readonly agreed: AgreedVersion }
   | { readonly kind: "open"; readonly object: StorageVersionObject }
   /** Nobody stores the resource under an agreement, or nobody serves StorageVersions. */
   | { readonly kind: "absent" };
-
-/** What a controller is told of: keys to look at, until the signal aborts. */
-export interface ControllerSource {
-  run(enqueue: (key: string) => void, signal: AbortSignal): Promise<void>;
-  readonly hasSynced: boolean;
-}
 
 export async function readAgreement(client: Client, name: string, signal: AbortSignal): Promise<Agreement> {
   try {
@@ -77,26 +72,19 @@ export class AgreementWatch {
   source(
     informer: Informer<StorageVersionObject>,
     onChange: (name: string, enqueue: (key: string) => void) => void,
-  ): ControllerSource {
-    let registration: { readonly hasSynced: boolean } | undefined;
-    return {
-      get hasSynced() {
-        return registration?.hasSynced ?? false;
-      },
-      run: (enqueue, signal) => {
-        const tell = (object: StorageVersionObject): void => {
-          this.#observe(object);
-          onChange(object.metadata?.name ?? "", enqueue);
-        };
-        const onDelete = (object: StorageVersionObject): void => {
-          const name = object.metadata?.name ?? "";
-          this.#running.get(name)?.lost.abort();
-          onChange(name, enqueue);
-        };
-        registration = informer.addHandler({ onAdd: tell, onUpdate: tell, onDelete });
-        return informer.run(signal);
-      },
-    };
+  ): KeySource {
+    return handlerSource(informer, (enqueue) => {
+      const tell = (object: StorageVersionObject): void => {
+        this.#observe(object);
+        onChange(object.metadata?.name ?? "", enqueue);
+      };
+      const onDelete = (object: StorageVersionObject): void => {
+        const name = object.metadata?.name ?? "";
+        this.#running.get(name)?.lost.abort();
+        onChange(name, enqueue);
+      };
+      return { onAdd: tell, onUpdate: tell, onDelete };
+    });
   }
 
   #observe(object: StorageVersionObject): void {

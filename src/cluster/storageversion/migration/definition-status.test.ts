@@ -9,7 +9,7 @@ import {
   type BegunDefinition,
   type DefinitionPlace,
 } from "./definition-status.ts";
-import { DEFINITION_SETTLED_MS } from "./limits.ts";
+import { DEFINITION_SETTLED_MS } from "./migration-limits.ts";
 import { FakeCluster, storageVersion, type Json } from "./testing/fake-cluster.ts";
 
 const RESOURCE = "customresourcedefinitions";

@@ -15,7 +15,7 @@ import { timestampAt } from "../../../meta/timestamp.ts";
 import { storageVersionResource } from "../objects.ts";
 import { isSameAgreement, type AgreedVersion } from "./agreed-version.ts";
 import { readAgreement } from "./agreement-watch.ts";
-import { DEFINITION_SETTLED_MS, REQUEST_TIMEOUT_MS, STATE_RACES_MAX } from "./limits.ts";
+import { DEFINITION_SETTLED_MS, REQUEST_TIMEOUT_MS, STATE_RACES_MAX } from "./migration-limits.ts";
 
 const DEFINITIONS: ResourceType = {
   group: "apiextensions.k8s.io",

@@ -2,7 +2,7 @@
 import type { Client } from "../../../client/client.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { TransportError } from "../../../client/transport.ts";
-import { REQUEST_TIMEOUT_MS } from "./limits.ts";
+import { REQUEST_TIMEOUT_MS } from "./migration-limits.ts";
 import type { ServedType } from "./object-pages.ts";
 
 export interface DiscoveredResource {

@@ -20,10 +20,10 @@ import {
   CONCURRENCY,
   FRESH_STARTS_MAX,
   OBJECTS_PER_SECOND,
-  PAGE_ITEMS,
+  MIGRATION_PAGE_ITEMS,
   PAUSE_MS_MAX,
   PAUSE_MS_MIN,
-} from "./limits.ts";
+} from "./migration-limits.ts";
 import {
   listPage,
   objectText,
@@ -63,7 +63,7 @@ export function createEngine(options: {
     random,
     rate: new RateLimit(clock, { perSecond: objectsPerSecond, burstMs: BURST_MS }),
     concurrency: options.concurrency ?? CONCURRENCY,
-    pageItems: options.pageItems ?? PAGE_ITEMS,
+    pageItems: options.pageItems ?? MIGRATION_PAGE_ITEMS,
   };
 }
 

@@ -44,18 +44,18 @@ export function migratedName(object: StorageVersionMigration): string {
   return storageVersionName(group, resource);
 }
 
-export function isTrue({ status }: StorageVersionMigration, type: MigrationConditionType): boolean {
+export function isConditionMet({ status }: StorageVersionMigration, type: MigrationConditionType): boolean {
   return status?.conditions?.some((condition) => condition.type === type && condition.status === "True") ?? false;
 }
 
 export function isTerminal(object: StorageVersionMigration): boolean {
-  return isTrue(object, "Succeeded") || isTrue(object, "Failed");
+  return isConditionMet(object, "Succeeded") || isConditionMet(object, "Failed");
 }
 
 /** Of the migrations of one resource, the one whose turn it is: what runs goes on, then the oldest. */
 export function nextMigration(objects: readonly StorageVersionMigration[]): StorageVersionMigration | undefined {
   const open = objects.filter((object) => !isTerminal(object));
-  const begun = open.filter((object) => isTrue(object, "Running"));
+  const begun = open.filter((object) => isConditionMet(object, "Running"));
   const order = (object: StorageVersionMigration): string =>
     `${object.metadata?.creationTimestamp ?? ""} ${object.metadata?.name ?? ""}`;
   return (begun.length > 0 ? begun : open).sort((left, right) => (order(left) < order(right) ? -1 : 1))[0];
@@ -69,7 +69,7 @@ export interface Said {
 }
 
 /** `now` is RFC 3339 with seconds. */
-export function withConditions(
+export function withMigrationConditions(
   object: StorageVersionMigration,
   said: readonly Said[],
   now: string,

@@ -8,7 +8,7 @@ import { messageOf } from "../../../base/within.ts";
 import { timestampAt } from "../../../meta/timestamp.ts";
 import type { AgreedVersion } from "./agreed-version.ts";
 import { isNewer, readAgreement, type Agreement, type AgreementWatch } from "./agreement-watch.ts";
-import { PASSES_MAX, PROGRESS_INTERVAL_MS, RESTLESS_PAUSE_MS } from "./limits.ts";
+import { PASSES_MAX, PROGRESS_INTERVAL_MS, RESTLESS_PAUSE_MS } from "./migration-limits.ts";
 import type { MigrationMetrics } from "./metrics.ts";
 import { migrateResource, pausedBy, type Engine, type PassOutcome } from "./migrate-resource.ts";
 import type { ServedType } from "./object-pages.ts";

@@ -5,6 +5,7 @@
  * DIFFERS: the definition of a custom resource is told that everything has moved. In kubernetes that happens only to who
  * asks for a migration.
  */
+import type { KeySource } from "../../controllers/runtime/controller.ts";
 import { sleep, type Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
 import { Wakeable } from "../../../base/wakeable.ts";
@@ -15,10 +16,10 @@ import type { Client } from "../../../client/client.ts";
 import type { Informer } from "../../../client/informer.ts";
 import { storageVersionResource, type StorageVersionObject } from "../objects.ts";
 import { encodingVersions, isSameAgreement, type AgreedVersion } from "./agreed-version.ts";
-import { AgreementWatch, readAgreement, type Agreement, type ControllerSource } from "./agreement-watch.ts";
+import { AgreementWatch, readAgreement, type Agreement } from "./agreement-watch.ts";
 import { findDefinition, shrinkStoredVersions, type FoundDefinition } from "./definition-status.ts";
 import { discoverResource, isEvents } from "./discover-resource.ts";
-import { FAILED_RETRY_MS_MAX, FAILED_RETRY_MS_MIN, FORGET_MS, HEARTBEAT_MS } from "./limits.ts";
+import { FAILED_RETRY_MS_MAX, FAILED_RETRY_MS_MIN, FORGET_MS, HEARTBEAT_MS } from "./migration-limits.ts";
 import type { MigrationMetrics } from "./metrics.ts";
 import type { Engine } from "./migrate-resource.ts";
 import { runMigration, verifiedState, type MigrationOutcome } from "./migration-run.ts";
@@ -48,7 +49,7 @@ export interface Migrator {
   /** The key is the name of a StorageVersion object. */
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<Requeue | undefined>;
   /** To be called at the beginning of each term: an informer runs once. */
-  sources(): readonly ControllerSource[];
+  sources(): readonly KeySource[];
 }
 
 const WORKERS = 2;
@@ -88,7 +89,7 @@ class AutomaticMigrator {
     this.#definitions = new SeenDefinitions(options.clock);
   }
 
-  sources(): readonly ControllerSource[] {
+  sources(): readonly KeySource[] {
     this.#failed.clear();
     const informer = this.#watch.informer();
     const objects = this.#watch.source(informer, (name, enqueue) => enqueue(name));
@@ -208,7 +209,7 @@ class AutomaticMigrator {
     return this.#showDone(name);
   }
 
-  #markSource(): ControllerSource {
+  #markSource(): KeySource {
     const { clock } = this.#options;
     return {
       hasSynced: true,
@@ -264,7 +265,7 @@ class AutomaticMigrator {
     this.#options.metrics.progress.with(name).set(1);
   }
 
-  #heartbeat(informer: Informer<StorageVersionObject>): ControllerSource {
+  #heartbeat(informer: Informer<StorageVersionObject>): KeySource {
     const { clock, log, states } = this.#options;
     const beat = (name: string, state: StorageState): StorageState | undefined => {
       const nowMs = clock.now();

@@ -1,10 +1,11 @@
 /** Objects as far as a migration must know them, page by page: their metadata, not what is in them. */
+import { parseObject } from "../../../client/resource-client.ts";
 import type { Client } from "../../../client/client.ts";
 import { keyText, type ResourceType } from "../../../client/objects.ts";
 import { queryText, resourcePath } from "../../../client/paths.ts";
 import { TransportError } from "../../../client/transport.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
-import { REQUEST_TIMEOUT_MS } from "./limits.ts";
+import { isJsonObject, objectAt, stringAt } from "../../../meta/json.ts";
+import { REQUEST_TIMEOUT_MS } from "./migration-limits.ts";
 
 export interface ServedType {
   readonly group: string;
@@ -74,7 +75,7 @@ export function objectText(object: ListedObject): string {
 }
 
 function toPage(text: string): ObjectPage {
-  const list = parse(text);
+  const list = parseObject(text);
   const items = list["items"] ?? [];
   if (!Array.isArray(items)) throw new TransportError("malformed", "the answer is not a list");
   const metadata = objectAt(list, "metadata");
@@ -97,15 +98,4 @@ function toObject(item: unknown): ListedObject {
     uid: stringAt(metadata, "uid"),
     resourceVersion: stringAt(metadata, "resourceVersion"),
   };
-}
-
-function parse(text: string): JsonObject {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch (thrown) {
-    throw new TransportError("malformed", "the answer is not JSON", { cause: thrown });
-  }
-  if (!isJsonObject(parsed)) throw new TransportError("malformed", "the answer is not an object");
-  return parsed;
 }

@@ -3,7 +3,7 @@ import { sleep, type Clock } from "../../../base/clock.ts";
 import type { Random } from "../../../base/random.ts";
 import { TransportError } from "../../../client/transport.ts";
 import { HTTP_CODE, StatusError } from "../../../meta/status-error.ts";
-import { PATIENCE_MS, RETRY_MS_MAX, RETRY_MS_MIN } from "./limits.ts";
+import { PATIENCE_MS, RETRY_MS_MAX, RETRY_MS_MIN } from "./migration-limits.ts";
 
 export type Attempted<T> =
   | { readonly kind: "answered"; readonly value: T }

@@ -1,6 +1,6 @@
 /** How far a migration is. */
 import type { Clock } from "../../../base/clock.ts";
-import { FAILURE_CHARACTERS_MAX, FAILURES_LISTED_MAX } from "./limits.ts";
+import { FAILURE_CHARACTERS_MAX, FAILURES_LISTED_MAX } from "./migration-limits.ts";
 
 export interface ObjectFailure {
   /** namespace/name */

@@ -2,7 +2,7 @@
 import type { Clock } from "../../../base/clock.ts";
 import { jsonEquals } from "../../../meta/json.ts";
 import type { SeenDefinition } from "./definition-status.ts";
-import { DEFINITION_SETTLED_MS } from "./limits.ts";
+import { DEFINITION_SETTLED_MS } from "./migration-limits.ts";
 
 export class SeenDefinitions {
   readonly #clock: Clock;

@@ -5,7 +5,7 @@ import {
   STATE_TEXT_CHARACTERS_MAX,
   STATE_TOKEN_CHARACTERS_MAX,
   STATE_VERSIONS_MAX,
-} from "./limits.ts";
+} from "./migration-limits.ts";
 import type { ObjectFailure, Position } from "./progress.ts";
 
 /** As the external tool: what stands for every version one does not know of. */

@@ -10,7 +10,7 @@ import type { KubernetesObject, ObjectKey, ResourceType } from "../../../client/
 import type { ResourceClient } from "../../../client/resource-client.ts";
 import { jsonEquals } from "../../../meta/json.ts";
 import { isReason } from "../../../meta/status-error.ts";
-import { STATE_RACES_MAX, STATE_RETRY_MS, STATE_TIMEOUT_MS } from "./limits.ts";
+import { STATE_RACES_MAX, STATE_RETRY_MS, STATE_TIMEOUT_MS } from "./migration-limits.ts";
 import { parseStorageState, UNKNOWN_STATE, type StorageState } from "./state-value.ts";
 
 export const STORAGE_STATE_KEY = {

@@ -7,6 +7,7 @@
  * version. Here a migration waits for the agreement, and fails when it is lost. It also lists the objects itself instead
  * of waiting for the cache of the garbage collector.
  */
+import { handlerSource, type KeySource } from "../../controllers/runtime/controller.ts";
 import type { Informer } from "../../../client/informer.ts";
 import type { ResourceClient } from "../../../client/resource-client.ts";
 import { messageOf } from "../../../base/within.ts";
@@ -14,7 +15,7 @@ import { timestampAt } from "../../../meta/timestamp.ts";
 import { jsonEquals } from "../../../meta/json.ts";
 import { isReason } from "../../../meta/status-error.ts";
 import { disagreement, type AgreedVersion } from "./agreed-version.ts";
-import { AgreementWatch, readAgreement, type ControllerSource } from "./agreement-watch.ts";
+import { AgreementWatch, readAgreement } from "./agreement-watch.ts";
 import {
   beginInDefinition,
   failInDefinition,
@@ -23,12 +24,12 @@ import {
   type BegunDefinition,
 } from "./definition-status.ts";
 import { discoverResource, isEvents, type DiscoveredResource } from "./discover-resource.ts";
-import { DISCOVERY_GRACE_MS, HEARTBEAT_MS, REQUEST_TIMEOUT_MS, STATE_RACES_MAX } from "./limits.ts";
+import { DISCOVERY_GRACE_MS, HEARTBEAT_MS, REQUEST_TIMEOUT_MS, STATE_RACES_MAX } from "./migration-limits.ts";
 import {
   failed,
   failureMessage,
   isTerminal,
-  isTrue,
+  isConditionMet,
   migratedName,
   migratedResource,
   migrationType,
@@ -38,7 +39,7 @@ import {
   RUNNING,
   running,
   SUCCEEDED,
-  withConditions,
+  withMigrationConditions,
   type Said,
   type StorageVersionMigration,
 } from "./migration-objects.ts";
@@ -59,7 +60,7 @@ export interface SvmController {
   /** The key is the name of a StorageVersionMigration. */
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<Requeue | undefined>;
   /** To be called at the beginning of each term: an informer runs once. */
-  sources(): readonly ControllerSource[];
+  sources(): readonly KeySource[];
 }
 
 /** As kubernetes. */
@@ -111,7 +112,7 @@ class MigrationController {
     this.#watch = new AgreementWatch(options);
   }
 
-  sources(): readonly ControllerSource[] {
+  sources(): readonly KeySource[] {
     const { client, log, servesStorageVersions } = this.#options;
     const informer = client.informer<StorageVersionMigration>(migrationType(this.#version), {
       resyncMs: HEARTBEAT_MS,
@@ -163,7 +164,7 @@ class MigrationController {
     const { items } = await this.#objects.listAll({ signal, timeoutMs: REQUEST_TIMEOUT_MS });
     const next = nextMigration(items.filter((item) => migratedName(item) === resourceName));
     if (next?.metadata?.uid !== turn.uid) return false;
-    if (!isTrue(object, "Running")) await this.#say(turn, [RUNNING]);
+    if (!isConditionMet(object, "Running")) await this.#say(turn, [RUNNING]);
     return true;
   }
 
@@ -287,13 +288,13 @@ class MigrationController {
 
   /** Somebody else ended it, or we did and were stopped. */
   async #cleanUp(object: StorageVersionMigration): Promise<undefined> {
-    if (!isTrue(object, "Running")) return;
-    const next = withConditions(object, [NO_LONGER_RUNNING], this.#now());
+    if (!isConditionMet(object, "Running")) return;
+    const next = withMigrationConditions(object, [NO_LONGER_RUNNING], this.#now());
     await this.#objects.replaceStatus(next, { timeoutMs: REQUEST_TIMEOUT_MS });
   }
 
   async #say(turn: Turn, said: readonly Said[]): Promise<void> {
-    await this.#change(turn, (object) => withConditions(object, said, this.#now()));
+    await this.#change(turn, (object) => withMigrationConditions(object, said, this.#now()));
   }
 
   #now(): string {
@@ -333,29 +334,22 @@ class MigrationController {
   #migrationSource(
     informer: Informer<StorageVersionMigration>,
     wake: (resourceName: string, enqueue: (key: string) => void) => void,
-  ): ControllerSource {
-    let registration: { readonly hasSynced: boolean } | undefined;
-    return {
-      get hasSynced() {
-        return registration?.hasSynced ?? false;
-      },
-      run: (enqueue, signal) => {
-        const tell = (object: StorageVersionMigration): void => {
-          enqueue(object.metadata?.name ?? "");
-          if (isTerminal(object)) wake(migratedName(object), enqueue);
-        };
-        // Most changes are what the controller itself says, and it would wake itself for ever.
-        const onUpdate = (object: StorageVersionMigration, before: StorageVersionMigration): void => {
-          if (object === before || isTerminal(object)) tell(object);
-        };
-        const onDelete = (object: StorageVersionMigration): void => {
-          this.#deletions.get(object.metadata?.uid ?? "")?.abort(DELETED);
-          wake(migratedName(object), enqueue);
-        };
-        registration = informer.addHandler({ onAdd: tell, onUpdate, onDelete });
-        return informer.run(signal);
-      },
-    };
+  ): KeySource {
+    return handlerSource(informer, (enqueue) => {
+      const tell = (object: StorageVersionMigration): void => {
+        enqueue(object.metadata?.name ?? "");
+        if (isTerminal(object)) wake(migratedName(object), enqueue);
+      };
+      // Most changes are what the controller itself says, and it would wake itself for ever.
+      const onUpdate = (object: StorageVersionMigration, before: StorageVersionMigration): void => {
+        if (object === before || isTerminal(object)) tell(object);
+      };
+      const onDelete = (object: StorageVersionMigration): void => {
+        this.#deletions.get(object.metadata?.uid ?? "")?.abort(DELETED);
+        wake(migratedName(object), enqueue);
+      };
+      return { onAdd: tell, onUpdate, onDelete };
+    });
   }
 }
 

@@ -1,5 +1,5 @@
 /** Entries, members and conditions, in few words. */
-import type { Member } from "../members.ts";
+import type { AgreementMember } from "../members.ts";
 import {
   ALL_ENCODING_VERSIONS_EQUAL,
   type ServerStorageVersion,
@@ -68,7 +68,7 @@ export function statusOf(
 }
 
 /** Living servers that have published everything, and ("-" before the ID) some that have not. */
-export function liveServers(...ids: readonly string[]): ReadonlyMap<string, Member> {
+export function liveServers(...ids: readonly string[]): ReadonlyMap<string, AgreementMember> {
   const members = ids.map((text) => ({ id: text.replace(/^-/, ""), isPublished: !text.startsWith("-") }));
   return new Map(members.map((member) => [member.id, member]));
 }

@@ -1,8 +1,8 @@
 /** Members in the hands of a test. */
-import type { Member, Members } from "../members.ts";
+import type { AgreementMember, Members } from "../members.ts";
 
 export class FakeMembers implements Members {
-  readonly #members = new Map<string, Member>();
+  readonly #members = new Map<string, AgreementMember>();
   readonly #listeners = new Set<() => void>();
   /** What `catchUp` comes to; an error is thrown. */
   view: "caught up" | "unknown" | Error = "caught up";
@@ -30,7 +30,7 @@ export class FakeMembers implements Members {
     this.#tell();
   }
 
-  live(): ReadonlyMap<string, Member> {
+  live(): ReadonlyMap<string, AgreementMember> {
     return new Map(this.#members);
   }
 

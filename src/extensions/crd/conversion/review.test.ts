@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { readReview, reviewText, reviewVersionOf, type ReviewVersion } from "./review.ts";
+import type { ReviewVersion } from "../../../access/admission/webhooks/webhook.ts";
+import { readReview, conversionReviewText, reviewVersionOf } from "./review.ts";
 
 test.each<[versions: string[], chosen: string | undefined]>([
   [["v1", "v1beta1"], "v1"],
@@ -14,7 +15,7 @@ test.each<[versions: string[], chosen: string | undefined]>([
 
 test("a question holds the objects in their order and says what they are to become", () => {
   const objects = ['{"a":1}', '{"b":2}'];
-  const text = reviewText({ version: "v1beta1", uid: "u", desiredApiVersion: "example.com/v2", objects });
+  const text = conversionReviewText({ version: "v1beta1", uid: "u", desiredApiVersion: "example.com/v2", objects });
   expect(JSON.parse(text)).toEqual({
     kind: "ConversionReview",
     apiVersion: "apiextensions.k8s.io/v1beta1",

@@ -1,11 +1,10 @@
 /** ConversionReviews: what a webhook is asked, and which objects its answer holds. Pure. */
+import type { ReviewVersion } from "../../../access/admission/webhooks/webhook.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { jsonKind } from "../../../meta/go-fmt.ts";
 
-export type ReviewVersion = "v1" | "v1beta1";
-
-export interface ReviewQuestion {
+export interface ConversionReviewRequest {
   readonly version: ReviewVersion;
   readonly uid: string;
   readonly desiredApiVersion: string;
@@ -21,7 +20,7 @@ export function reviewVersionOf(conversionReviewVersions: readonly string[]): Re
 }
 
 /** A JSON text. */
-export function reviewText({ version, uid, desiredApiVersion, objects }: ReviewQuestion): string {
+export function conversionReviewText({ version, uid, desiredApiVersion, objects }: ConversionReviewRequest): string {
   const head = `{"kind":"ConversionReview","apiVersion":"${GROUP}/${version}"`;
   const asked = `"uid":${JSON.stringify(uid)},"desiredAPIVersion":${JSON.stringify(desiredApiVersion)}`;
   const response = `{"uid":"","convertedObjects":null,"result":{"metadata":{}}}`;
@@ -35,7 +34,7 @@ export type ReviewAnswer =
 /** What the webhook sent, as far as it is an answer to the question. */
 export function readReview(
   review: JsonObject,
-  { version, uid }: Pick<ReviewQuestion, "version" | "uid">,
+  { version, uid }: Pick<ConversionReviewRequest, "version" | "uid">,
 ): ReviewAnswer {
   const foreign = foreignReview(review, version);
   if (foreign !== undefined) return failed(foreign);

@@ -11,7 +11,7 @@ import { StatusError } from "../../../meta/status-error.ts";
 import type { Definition } from "../definition.ts";
 import { inBatches } from "./batches.ts";
 import { acceptConverted } from "./converted-object.ts";
-import { readReview, reviewText, reviewVersionOf } from "./review.ts";
+import { readReview, conversionReviewText, reviewVersionOf } from "./review.ts";
 import { Slots } from "./slots.ts";
 import { readAnswer } from "../../../access/webhooks/webhook-answer.ts";
 import type { CallWebhook } from "../../../access/webhooks/webhook-client.ts";
@@ -128,7 +128,7 @@ class WebhookConverter {
     const uid = randomUuid(this.#parts.random);
     const objects = batch.map(({ text }) => text);
     const about = subject(batch[0]!.original);
-    const text = reviewText({ version, uid, desiredApiVersion: formatGroupVersion(to), objects });
+    const text = conversionReviewText({ version, uid, desiredApiVersion: formatGroupVersion(to), objects });
     const review = await this.#call(conversion.clientConfig, text, about);
     const answer = readReview(review, { version, uid });
     if (answer.kind === "failed") throw failure(`${about} failed: ${answer.why}`);

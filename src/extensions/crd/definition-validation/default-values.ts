@@ -1,5 +1,6 @@
 /** Defaults of a schema are values it would take itself. */
 import { forbiddenField, invalidGoValue } from "../../../meta/field-errors.ts";
+import { aggregateText } from "../../../meta/aggregate-text.ts";
 import { cloneJson, jsonEquals, objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import type { StructSchema } from "../../../objects/schema.ts";
@@ -7,7 +8,7 @@ import { compileEmbedded } from "../structural-schema/embedded.ts";
 import { embeddedErrors, type EmbeddedRules } from "../structural-schema/metadata.ts";
 import { pruneUnknown } from "../structural-schema/prune.ts";
 import { compileRules } from "../structural-schema/rules/compile.ts";
-import { ruleErrors } from "../structural-schema/rules/evaluate.ts";
+import { schemaRuleErrors } from "../structural-schema/rules/evaluate.ts";
 import type { StructuralSchema } from "../structural-schema/schema.ts";
 import { valueErrors } from "../structural-schema/validate/value-errors.ts";
 import { labelsErrors } from "../../../objects/kinds/checks.ts";
@@ -100,7 +101,7 @@ function* ruleErrorsOf(
   existing: unknown,
 ): Generator<FieldError> {
   const rules = compileRules(schema, isResource);
-  if (rules !== undefined) yield* ruleErrors({ rules, object: schema.default, existing, path: field });
+  if (rules !== undefined) yield* schemaRuleErrors({ rules, object: schema.default, existing, path: field });
 }
 
 const ANY_METADATA: StructSchema = { name: "ObjectMeta", fields: new Map(), mapType: undefined, preserveUnknown: true };
@@ -130,8 +131,9 @@ function metaErrors(schema: StructuralSchema, { metaPath = [] }: Place, field: s
   const errors = embeddedErrors({}, (_value, _path, found) => found(resource, ""), EMBEDDED);
   if (errors.length === 0) return [];
   const sentences = errors.map((error) => `${error.field}: ${error.message}`);
-  const told = sentences.length === 1 ? sentences[0]! : `[${sentences.join(", ")}]`;
-  return [invalidGoValue(field, shownJson(schema.default), `must result in valid metadata: ${told}`)];
+  return [
+    invalidGoValue(field, shownJson(schema.default), `must result in valid metadata: ${aggregateText(sentences)}`),
+  ];
 }
 
 function isUnpruned(schema: StructuralSchema, isResourceRoot: boolean): boolean {

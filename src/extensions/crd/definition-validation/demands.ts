@@ -7,7 +7,7 @@ import { hasKnownReviewVersion, hasValidBundle, type ConversionDemands } from ".
 import { hasUnprunedDefaults } from "./default-values.ts";
 import { internalSpec, openApiSchema, schemasOf, type InternalSpec } from "./internal-spec.ts";
 import { hasNonAtomicSetItems, listItemErrors } from "./list-rules.ts";
-import { eachSchema, hasDefault, isTooDeep, someSchema, typeOf, VALIDATIONS, PRESERVES } from "./schema-node.ts";
+import { eachSchema, hasDefault, isTooDeep, someSchema, schemaType, VALIDATIONS, PRESERVES } from "./schema-node.ts";
 import { isKnownType } from "./schema-rules.ts";
 import { structuralErrors } from "./structural-rules.ts";
 import { unreadableReason } from "./unsupported-members.ts";
@@ -51,7 +51,7 @@ export function updateDemands(definition: JsonObject, existing: JsonObject, gate
   return {
     schemas: {
       structural: !schemas.some((schema) => isNonStructural(schema, gates)),
-      knownTypes: !schemas.some((schema) => someSchema(schema, (one) => !isKnownType(typeOf(one)))),
+      knownTypes: !schemas.some((schema) => someSchema(schema, (one) => !isKnownType(schemaType(one)))),
       prunedDefaults: !schemas.some((schema) => isUnpruned(schema, gates)),
       atomicSets: !schemas.some((schema) => someSchema(schema, hasNonAtomicSetItems)),
       presentMapKeys: !schemas.some((schema) => someSchema(schema, hasListItemErrors)),

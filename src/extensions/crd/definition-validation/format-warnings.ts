@@ -4,7 +4,7 @@ import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { knownFormat } from "../structural-schema/validate/formats.ts";
 import type { KindContext } from "../../../objects/kinds/kind.ts";
 import { internalSpec, schemasOf } from "./internal-spec.ts";
-import { eachSchema, typeOf } from "./schema-node.ts";
+import { eachSchema, schemaType } from "./schema-node.ts";
 import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
 const WARNINGS_MAX = 100;
@@ -30,7 +30,7 @@ function* unknownFormats(definition: JsonObject, gates: ReleaseGates): Generator
   for (const root of schemasOf(internalSpec(objectAt(definition, "spec"))))
     for (const schema of eachSchema(root)) {
       const format = stringAt(schema, "format");
-      if (format !== "" && !isKnownFormat(format, typeOf(schema), gates)) yield format;
+      if (format !== "" && !isKnownFormat(format, schemaType(schema), gates)) yield format;
     }
 }
 

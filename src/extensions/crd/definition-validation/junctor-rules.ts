@@ -6,7 +6,7 @@ import type { FieldError } from "../../../meta/status-error.ts";
 import { objectsAt } from "../../../objects/kinds/checks.ts";
 import { addErrors, isFull, type ErrorList } from "./error-list.ts";
 import { isMemberSet, SCHEMA_MEMBERS, type SchemaMember } from "./schema-members.ts";
-import { EMBEDDED, INT_OR_STRING, itemsOf, PRESERVES, propertyOf, schemaEntries, typeOf } from "./schema-node.ts";
+import { EMBEDDED, INT_OR_STRING, itemsOf, PRESERVES, propertyOf, schemaEntries, schemaType } from "./schema-node.ts";
 
 interface Place {
   readonly field: string;
@@ -36,7 +36,7 @@ export function isIntOrString(schema: JsonObject): boolean {
 }
 
 function isOnlyType(schema: JsonObject | undefined, type: string): boolean {
-  if (schema === undefined || typeOf(schema) !== type) return false;
+  if (schema === undefined || schemaType(schema) !== type) return false;
   return !SCHEMA_MEMBERS.some((member) => member[1] !== "type" && isMemberSet(schema, member));
 }
 

@@ -17,7 +17,7 @@ import {
   MAP_TYPE,
   optionalString,
   propertyOf,
-  typeOf,
+  schemaType,
 } from "./schema-node.ts";
 import { shownItems } from "./shown.ts";
 
@@ -33,7 +33,7 @@ export function* topologyErrors(schema: JsonObject, field: string, checksSets: b
     if (!MAP_TYPES.includes(mapType)) yield unsupportedValue(`${field}.${MAP_TYPE}`, mapType, MAP_TYPES);
   }
   if (listType !== undefined) {
-    if (typeOf(schema) !== "array") yield* typeErrors(schema, field, { expected: "array", extension: LIST_TYPE });
+    if (schemaType(schema) !== "array") yield* typeErrors(schema, field, { expected: "array", extension: LIST_TYPE });
     else if (checksSets) yield* setErrors(schema, field);
     if (!LIST_TYPES.includes(listType)) yield unsupportedValue(`${field}.${LIST_TYPE}`, listType, LIST_TYPES);
   }
@@ -46,7 +46,7 @@ interface Expectation {
 }
 
 function* typeErrors(schema: JsonObject, field: string, { expected, extension }: Expectation): Generator<FieldError> {
-  const type = typeOf(schema);
+  const type = schemaType(schema);
   const sentence = `must be ${expected} if ${extension} is specified`;
   if (type === "") yield required(`${field}.type`, sentence);
   else if (type !== expected) yield invalidValue(`${field}.type`, type, sentence);
@@ -59,15 +59,15 @@ function* setErrors(schema: JsonObject, field: string): Generator<FieldError> {
   if (items === undefined || !hasNonAtomicSetItems(schema)) return;
   const listType = optionalString(items, LIST_TYPE);
   // As kubernetes: also where the type of the map is wrong, the type of the list is shown.
-  const key = typeOf(items) === "array" ? LIST_TYPE : MAP_TYPE;
+  const key = schemaType(items) === "array" ? LIST_TYPE : MAP_TYPE;
   yield invalidGoValue(`${field}.items.${key}`, listType ?? null, IN_SET);
 }
 
 export function hasNonAtomicSetItems(schema: JsonObject): boolean {
   const items = itemsOf(schema);
   if (items === undefined || schema[LIST_TYPE] !== "set") return false;
-  if (typeOf(items) === "array") return (optionalString(items, LIST_TYPE) ?? "atomic") !== "atomic";
-  return typeOf(items) === "object" && items[MAP_TYPE] !== "atomic";
+  if (schemaType(items) === "array") return (optionalString(items, LIST_TYPE) ?? "atomic") !== "atomic";
+  return schemaType(items) === "object" && items[MAP_TYPE] !== "atomic";
 }
 
 function* listMapErrors(schema: JsonObject, field: string): Generator<FieldError> {
@@ -84,8 +84,13 @@ function* listMapErrors(schema: JsonObject, field: string): Generator<FieldError
   if (!hasItems(schema)) yield required(`${field}.items`, `must have a schema if ${LIST_TYPE} is map`);
   else if (items === undefined)
     yield invalidGoValue(`${field}.items`, shownItems(schema), `must only have a single schema if ${LIST_TYPE} is map`);
-  else if (typeOf(items) === "object") yield* mapKeyErrors(items, keys, field);
-  else yield invalidValue(`${field}.items.type`, typeOf(items), `must be object if parent array's ${LIST_TYPE} is map`);
+  else if (schemaType(items) === "object") yield* mapKeyErrors(items, keys, field);
+  else
+    yield invalidValue(
+      `${field}.items.type`,
+      schemaType(items),
+      `must be object if parent array's ${LIST_TYPE} is map`,
+    );
 }
 
 function* mapKeyErrors(items: JsonObject, keys: readonly string[], field: string): Generator<FieldError> {
@@ -94,11 +99,11 @@ function* mapKeyErrors(items: JsonObject, keys: readonly string[], field: string
   for (const key of keys) {
     const property = propertyOf(items, key);
     if (property === undefined) yield invalidGoValue(at, keys, "entries must all be names of item properties");
-    else if (typeOf(property) === "array" || typeOf(property) === "object")
+    else if (schemaType(property) === "array" || schemaType(property) === "object")
       // As kubernetes: the type of the items is shown.
       yield invalidValue(
         `${field}.items.properties[${key}].type`,
-        typeOf(items),
+        schemaType(items),
         `must be a scalar type if parent array's ${LIST_TYPE} is map`,
       );
     if (seen.has(key)) yield invalidGoValue(at, keys, "must not contain duplicate entries");

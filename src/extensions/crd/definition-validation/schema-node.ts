@@ -50,7 +50,7 @@ export function hasDefault(schema: JsonObject): boolean {
   return schema["default"] !== undefined && schema["default"] !== null;
 }
 
-export function typeOf(schema: JsonObject): string {
+export function schemaType(schema: JsonObject): string {
   return stringAt(schema, "type");
 }
 

@@ -6,7 +6,7 @@ import { objectsAt } from "../../../objects/kinds/checks.ts";
 import { addErrors, errorList, isFull, type ErrorList } from "./error-list.ts";
 import { listItemErrors, topologyErrors } from "./list-rules.ts";
 import { ruleTextErrors } from "./rule-text.ts";
-import { EMBEDDED, hasDefault, itemsOf, PRESERVES, schemaEntries, typeOf } from "./schema-node.ts";
+import { EMBEDDED, hasDefault, itemsOf, PRESERVES, schemaEntries, schemaType } from "./schema-node.ts";
 import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
 const TYPES: readonly string[] = ["array", "boolean", "integer", "number", "object", "string"];
@@ -109,7 +109,7 @@ const UNSUPPORTED: readonly string[] = [
 
 function* memberErrors(schema: JsonObject, place: Place, demands: SchemaDemands): Generator<FieldError> {
   const { field, noDefaults, isInsideMeta } = place;
-  const type = typeOf(schema);
+  const type = schemaType(schema);
   if (demands.knownTypes && !isKnownType(type)) yield unsupportedValue(`${field}.type`, type, TYPES);
   if (hasDefault(schema) && noDefaults !== undefined)
     yield forbiddenField(`${field}.default`, `must not be set ${noDefaults}`);

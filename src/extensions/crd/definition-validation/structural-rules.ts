@@ -15,7 +15,7 @@ import {
   PRESERVES,
   propertyOf,
   schemaEntries,
-  typeOf,
+  schemaType,
 } from "./schema-node.ts";
 import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
@@ -44,7 +44,7 @@ function addInvariantErrors(schema: JsonObject, place: Place, told: ErrorList): 
   const { field, level, gates } = place;
   const items = itemsOf(schema);
   if (items !== undefined) addInvariantErrors(items, { field: `${field}.items`, level: "array items", gates }, told);
-  else if (typeOf(schema) === "array") addErrors(told, [required(`${field}.items`, "must be specified")]);
+  else if (schemaType(schema) === "array") addErrors(told, [required(`${field}.items`, "must be specified")]);
   for (const [name, property] of schemaEntries(schema, "properties"))
     addInvariantErrors(property, { field: `${field}.properties[${name}]`, level: "object fields", gates }, told);
   const { additionalProperties } = schema;
@@ -73,7 +73,7 @@ function* extensionErrors(schema: JsonObject, field: string): Generator<FieldErr
 }
 
 function* typeErrors(schema: JsonObject, { field, level }: Place): Generator<FieldError> {
-  const type = typeOf(schema);
+  const type = schemaType(schema);
   const at = `${field}.type`;
   if (schema[EMBEDDED] === true && type !== "object") {
     const sentence = `must be object if ${EMBEDDED} is true`;
@@ -93,8 +93,8 @@ function* resourceErrors(schema: JsonObject, { field, level, gates }: Place): Ge
   ] as const;
   for (const [name, type] of expected) {
     const property = propertyOf(schema, name);
-    if (!isResource || property === undefined || typeOf(property) === type) continue;
-    yield invalidValue(`${field}.properties[${name}].type`, typeOf(property), `must be ${type}`);
+    if (!isResource || property === undefined || schemaType(property) === type) continue;
+    yield invalidValue(`${field}.properties[${name}].type`, schemaType(property), `must be ${type}`);
   }
   const metadata = propertyOf(schema, "metadata");
   if (level === "root" && metadata !== undefined && !isPlainMetadata(metadata, gates))

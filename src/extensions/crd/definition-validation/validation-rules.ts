@@ -7,7 +7,7 @@ import { ruleDefinitionErrors } from "../structural-schema/rules/definition.ts";
 import { defaultErrors } from "./default-values.ts";
 import { patternSize } from "./pattern-size.ts";
 import { isMemberSet, SCHEMA_MEMBERS } from "./schema-members.ts";
-import { eachSchema, isTooDeep, typeOf, VALIDATIONS } from "./schema-node.ts";
+import { eachSchema, isTooDeep, schemaType, VALIDATIONS } from "./schema-node.ts";
 import { schemaErrors, type SchemaDemands } from "./schema-rules.ts";
 import { shownSchema } from "./shown.ts";
 import { structuralErrors } from "./structural-rules.ts";
@@ -122,8 +122,8 @@ function* besideStatusErrors(schema: JsonObject, field: string): Generator<Field
   for (const member of SCHEMA_MEMBERS) {
     if (!isMemberSet(schema, member)) continue;
     const [goName] = member;
-    if (goName === "Type" && typeOf(schema) !== "object") {
-      yield invalidValue(`${field}.type`, typeOf(schema), `only "object" is allowed as the type ${where}`);
+    if (goName === "Type" && schemaType(schema) !== "object") {
+      yield invalidValue(`${field}.type`, schemaType(schema), `only "object" is allowed as the type ${where}`);
       return;
     }
     if (BESIDE_STATUS.includes(goName)) continue;

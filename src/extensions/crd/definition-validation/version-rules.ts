@@ -5,7 +5,7 @@ import type { FieldError } from "../../../meta/status-error.ts";
 import { objectsAt } from "../../../objects/kinds/checks.ts";
 import { followFieldPath } from "./field-path.ts";
 import { openApiSchema } from "./internal-spec.ts";
-import { isTooDeep, typeOf } from "./schema-node.ts";
+import { isTooDeep, schemaType } from "./schema-node.ts";
 import { unreadableReason } from "./unsupported-members.ts";
 
 const WARNING_BYTES_MAX = 256;
@@ -143,7 +143,7 @@ function* selectableErrors(
     return;
   }
   if (found.root === "metadata") yield invalidValue(field, jsonPath, "must not point to fields in metadata");
-  if (found.schema === undefined || !SELECTABLE_TYPES.includes(typeOf(found.schema)))
+  if (found.schema === undefined || !SELECTABLE_TYPES.includes(schemaType(found.schema)))
     yield invalidValue(
       field,
       jsonPath,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { openCatalogue } from "../../../objects/catalogue/catalogue.ts";
-import { createLocalDocuments, type LocalDocuments } from "../../../serving/discovery/openapi/local.ts";
+import { createLocalDocuments, type LocalOpenApi } from "../../../serving/discovery/openapi/local.ts";
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import { parseDefinition, type Definition } from "../definition.ts";
 import { createCustomOpenApi } from "./custom-open-api.ts";
@@ -34,21 +34,21 @@ function definition(written: Written = {}): Definition {
   });
 }
 
-function documentsOf(definitions: readonly Definition[]): LocalDocuments & { set(next: readonly Definition[]): void } {
+function documentsOf(definitions: readonly Definition[]): LocalOpenApi & { set(next: readonly Definition[]): void } {
   const table = { generation: 1, definitions: () => definitions };
   const local = createLocalDocuments(catalogue, createCustomOpenApi(table));
   const set = (next: readonly Definition[]): void => {
     table.generation++;
     table.definitions = () => next;
   };
-  return Object.assign(Object.create(local) as LocalDocuments, { set });
+  return Object.assign(Object.create(local) as LocalOpenApi, { set });
 }
 
 function parsed(bytes: Buffer | undefined): JsonObject {
   return JSON.parse(bytes?.toString() ?? "{}") as JsonObject;
 }
 
-function schemasOf(documents: LocalDocuments, path = V1): JsonObject {
+function schemasOf(documents: LocalOpenApi, path = V1): JsonObject {
   return objectAt(objectAt(parsed(documents.document(path)?.bytes), "components"), "schemas");
 }
 

@@ -79,7 +79,7 @@ function valueSchema(raw: JsonObject): JsonObject {
 
 const INT_OR_STRING: readonly JsonObject[] = [{ type: "integer" }, { type: "string" }];
 
-export function isIntOrString(raw: JsonObject): boolean {
+export function isMarkedIntOrString(raw: JsonObject): boolean {
   return raw["x-kubernetes-int-or-string"] === true;
 }
 

@@ -5,7 +5,7 @@
 import { LIST_META, modelPointer, OBJECT_META } from "../../../serving/discovery/openapi/custom.ts";
 import type { Dialect } from "../../../serving/discovery/openapi/schemas.ts";
 import { isJsonObject, objectAt, setMember, stringsAt, type JsonObject } from "../../../meta/json.ts";
-import { isIntOrString, nestedSchema, sharedMembers, withIntOrString } from "./members.ts";
+import { isMarkedIntOrString, nestedSchema, sharedMembers, withIntOrString } from "./members.ts";
 
 const PRESERVE_UNKNOWN = "x-kubernetes-preserve-unknown-fields";
 const EMBEDDED_RESOURCE = "x-kubernetes-embedded-resource";
@@ -77,7 +77,7 @@ function fullSchema(raw: JsonObject): JsonObject {
   if (properties !== undefined) schema["properties"] = properties;
   Object.assign(schema, mapValues(raw, "v3"));
   const junctors = nestedSchema(raw, ["allOf", "anyOf", "oneOf", "not"]);
-  return { ...schema, ...(isIntOrString(raw) ? withIntOrString(junctors) : junctors) };
+  return { ...schema, ...(isMarkedIntOrString(raw) ? withIntOrString(junctors) : junctors) };
 }
 
 /** No junctors, no defaults; where null or anything is allowed neither type nor content. */

@@ -1,6 +1,6 @@
 /** Groups of the catalogue with the resources that definitions add to them. */
 import type { CatalogueGroup, CatalogueResource } from "../../../objects/catalogue/catalogue.ts";
-import { compareNames, compareVersions } from "../../../serving/discovery/order.ts";
+import { compareNames, compareApiVersions } from "../../../serving/discovery/order.ts";
 
 /** As kubernetes registers every definition. */
 export const CUSTOM_PRIORITY = { groupPriorityMinimum: 1000, versionPriority: 100 } as const;
@@ -65,7 +65,7 @@ function toGroup(
     ...[...own].filter((version) => builtIn?.versions.includes(version) !== true),
   ];
   // Of built-in groups the release knows the order better than a comparison of names.
-  const ordered = builtIn === undefined ? versions.sort(compareVersions) : versions;
+  const ordered = builtIn === undefined ? versions.sort(compareApiVersions) : versions;
   return {
     name,
     versions: ordered,

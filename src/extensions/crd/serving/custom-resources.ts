@@ -9,7 +9,6 @@ import { toCatalogueResource } from "./catalogue-resource.ts";
 import { createCustomGroups } from "./custom-groups.ts";
 import { DefinitionTable, type KnownDefinition } from "../definition-table.ts";
 import { parseDefinition, type Definition, type DefinitionVersion } from "../definition.ts";
-import { compareVersions } from "../../../serving/discovery/order.ts";
 import type { ResourceEndpoint } from "../../../serving/endpoints/endpoint.ts";
 import { formatGroupVersion, type GroupVersion } from "../../../meta/group-version.ts";
 import { jsonEquals, type JsonObject } from "../../../meta/json.ts";
@@ -27,6 +26,7 @@ import type { Entry } from "../../../storage/watch-cache/entry.ts";
 import type { StoredResourceVersions } from "../../../cluster/storageversion/encodings.ts";
 import { storageVersionName } from "../../../cluster/storageversion/objects.ts";
 import type { BackgroundTask } from "../../../base/background.ts";
+import { compareApiVersions } from "../../../serving/discovery/order.ts";
 import { deleteInstances } from "./custom-instances.ts";
 import { customEndpoint, servedVersion, type CustomEndpointParts } from "./custom-endpoint.ts";
 import { followPrefix } from "../../../storage/watch-cache/follow-prefix.ts";
@@ -310,7 +310,7 @@ export function storedVersionsOf(definition: Definition): StoredResourceVersions
     aliases: [{ group, resource }],
     preferred: formatGroupVersion({ group, version: storageVersion }),
     decodable: groupVersions(versions),
-    fallbacks: groupVersions(versions.toSorted((left, right) => compareVersions(left.name, right.name))),
+    fallbacks: groupVersions(versions.toSorted((left, right) => compareApiVersions(left.name, right.name))),
     served: groupVersions(versions.filter(({ isServed }) => isServed)),
     isNeededToPublish: false,
     definition: { name, uid },

@@ -1,6 +1,6 @@
 /** What users of a deprecated version are told. */
-import { compareVersions } from "../../../serving/discovery/order.ts";
 import type { Definition, DefinitionVersion } from "../definition.ts";
+import { compareApiVersions } from "../../../serving/discovery/order.ts";
 
 /** Undefined: it is not deprecated. */
 export function deprecationWarning(definition: Definition, version: DefinitionVersion): string | undefined {
@@ -8,9 +8,11 @@ export function deprecationWarning(definition: Definition, version: DefinitionVe
   if (version.deprecationWarning !== undefined) return version.deprecationWarning;
   const { group, names, versions } = definition;
   const [better] = versions
-    .filter(({ isServed, isDeprecated, name }) => isServed && !isDeprecated && compareVersions(name, version.name) < 0)
+    .filter(
+      ({ isServed, isDeprecated, name }) => isServed && !isDeprecated && compareApiVersions(name, version.name) < 0,
+    )
     .map(({ name }) => name)
-    .sort(compareVersions);
+    .sort(compareApiVersions);
   const instead = better === undefined ? "" : `; use ${group}/${better} ${names.kind}`;
   return `${group}/${version.name} ${names.kind} is deprecated${instead}`;
 }

@@ -9,7 +9,7 @@ import type { MetadataErrors, MetadataType } from "./metadata.ts";
 import { parseStructural } from "./parse.ts";
 import { pruneUnknown } from "./prune.ts";
 import { compileRules } from "./rules/compile.ts";
-import { ruleErrors } from "./rules/evaluate.ts";
+import { schemaRuleErrors } from "./rules/evaluate.ts";
 import type { StructuralSchema } from "./schema.ts";
 import { toStructSchema } from "./struct-schema.ts";
 import { compileListTypes } from "./validate/list-types.ts";
@@ -180,7 +180,7 @@ class CompiledSchema implements CustomSchema {
       yield { field: NO_FIELD, reason: "FieldValueInvalid", message: `Invalid value: null: ${NOT_CHECKED}` };
     else {
       const isRatcheting = existing !== undefined && this.#parts.gates.isOn("CRDValidationRatcheting");
-      yield* ruleErrors({ rules, object, existing, path: "", isRatcheting });
+      yield* schemaRuleErrors({ rules, object, existing, path: "", isRatcheting });
     }
   }
 }

@@ -15,7 +15,7 @@ export interface PathQuestion {
   readonly verb: string;
 }
 
-export interface ResourceQuestion {
+export interface ResourceAccess {
   readonly kind: "resource";
   readonly group: string;
   readonly resource: string;
@@ -28,7 +28,7 @@ export interface ResourceQuestion {
   readonly verb: string;
 }
 
-export interface Answer {
+export interface AuthorizerAnswer {
   readonly isAllowed: boolean;
   readonly reason: string;
   /** Empty when nothing went wrong. */
@@ -36,7 +36,10 @@ export interface Answer {
 }
 
 /** Undefined asks for who makes the request. */
-export type Ask = (question: PathQuestion | ResourceQuestion, as: ServiceAccountName | undefined) => Answer;
+export type AskAuthorizer = (
+  question: PathQuestion | ResourceAccess,
+  as: ServiceAccountName | undefined,
+) => AuthorizerAnswer;
 
 abstract class Receiver extends OpaqueValue {
   equals(): EvalError {
@@ -50,10 +53,10 @@ abstract class Receiver extends OpaqueValue {
 
 export class AuthorizerValue extends Receiver {
   readonly typeName = "kubernetes.authorization.Authorizer";
-  readonly ask: Ask;
+  readonly ask: AskAuthorizer;
   readonly as: ServiceAccountName | undefined;
 
-  constructor(ask: Ask, as?: ServiceAccountName) {
+  constructor(ask: AskAuthorizer, as?: ServiceAccountName) {
     super();
     this.ask = ask;
     this.as = as;
@@ -84,7 +87,7 @@ class GroupCheck extends Receiver {
   }
 }
 
-type Resource = Omit<ResourceQuestion, "kind" | "verb">;
+type Resource = Omit<ResourceAccess, "kind" | "verb">;
 
 class ResourceCheck extends Receiver {
   readonly typeName = "kubernetes.authorization.ResourceCheck";
@@ -100,9 +103,9 @@ class ResourceCheck extends Receiver {
 
 class DecisionValue extends Receiver {
   readonly typeName = "kubernetes.authorization.Decision";
-  readonly answer: Answer;
+  readonly answer: AuthorizerAnswer;
 
-  constructor(answer: Answer) {
+  constructor(answer: AuthorizerAnswer) {
     super();
     this.answer = answer;
   }

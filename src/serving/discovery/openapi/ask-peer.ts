@@ -3,7 +3,7 @@ import type { Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
 import { messageOf, within } from "../../../base/within.ts";
 import { INDEX_TARGET } from "./documents.ts";
-import { PEER_ANSWER_MS, PEER_ASK_AGAIN_MS, PEER_DOCUMENT_BYTES_MAX, PEER_INDEX_BYTES_MAX } from "./limits.ts";
+import { PEER_ANSWER_MS, PEER_ASK_AGAIN_MS, PEER_DOCUMENT_BYTES_MAX, PEER_INDEX_BYTES_MAX } from "./openapi-limits.ts";
 import type { OpenApiPeer, OpenApiPeerAnswer, OpenApiPeers } from "./peers.ts";
 
 export interface AskOptions {
@@ -16,13 +16,13 @@ export interface AskOptions {
  * What `read` makes of the answer. Undefined, and a line in the log, when there is no answer or none that can be used;
  * never rejects.
  */
-export type AskPeer = <T>(
+export type AskOpenApiPeer = <T>(
   peer: OpenApiPeer,
   target: string,
   read: (answer: OpenApiPeerAnswer) => T,
 ) => Promise<T | undefined>;
 
-export function createAskPeer({ peers, clock, log }: AskOptions): AskPeer {
+export function createAskOpenApiPeer({ peers, clock, log }: AskOptions): AskOpenApiPeer {
   return async ({ serverId }, target, read) => {
     try {
       return read(await answerInTime(serverId, target));

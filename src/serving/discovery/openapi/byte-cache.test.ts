@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { createByteCache } from "./byte-cache.ts";
-import type { Encoded } from "./documents.ts";
+import type { EncodedOpenApi } from "./documents.ts";
 
 const KB = 1_024;
-const documentOf = (bytes: number): Encoded => ({ bytes: Buffer.alloc(bytes), hash: "" });
+const documentOf = (bytes: number): EncodedOpenApi => ({ bytes: Buffer.alloc(bytes), hash: "" });
 
 describe("a cache of documents", () => {
   test("never holds more than its bytes, and lets go first of what was not used for longest", () => {

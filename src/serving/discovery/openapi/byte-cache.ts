@@ -1,10 +1,10 @@
 /** Documents by key, within a number of bytes: whatever was not used for longest goes first. */
-import type { Encoded } from "./documents.ts";
+import type { EncodedOpenApi } from "./documents.ts";
 
 export interface ByteCache {
-  get(key: string): Encoded | undefined;
+  get(key: string): EncodedOpenApi | undefined;
   /** Does nothing with a document that would not fit even alone. */
-  set(key: string, document: Encoded): void;
+  set(key: string, document: EncodedOpenApi): void;
   /** Forgets all others. */
   retain(isWanted: (key: string) => boolean): void;
   readonly bytes: number;
@@ -15,7 +15,7 @@ const ENTRY_BYTES = 1_024;
 
 export function createByteCache(bytesMax: number): ByteCache {
   // Maps keep the order of insertion; use re-inserts.
-  const entries = new Map<string, Encoded>();
+  const entries = new Map<string, EncodedOpenApi>();
   let bytes = 0;
   const remove = (key: string): void => {
     const known = entries.get(key);
@@ -23,7 +23,7 @@ export function createByteCache(bytesMax: number): ByteCache {
     entries.delete(key);
     bytes -= sizeOf(known);
   };
-  const add = (key: string, document: Encoded): void => {
+  const add = (key: string, document: EncodedOpenApi): void => {
     entries.set(key, document);
     bytes += sizeOf(document);
   };
@@ -53,6 +53,6 @@ export function createByteCache(bytesMax: number): ByteCache {
   };
 }
 
-function sizeOf({ bytes }: Encoded): number {
+function sizeOf({ bytes }: EncodedOpenApi): number {
   return bytes.length + ENTRY_BYTES;
 }

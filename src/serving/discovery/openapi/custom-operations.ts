@@ -6,14 +6,14 @@ import {
   describePaths,
   LIST,
   NAME,
-  NAMESPACE,
+  NAMESPACE_PARAMETER,
   pascal,
   PRETTY,
   query,
   tagOf,
   VERBS,
-  type Operation,
-  type Verb,
+  type OpenApiOperation,
+  type OpenApiVerb,
 } from "./operations.ts";
 import type { Model, PublishedModel, SchemaCollector } from "./schemas.ts";
 
@@ -25,7 +25,7 @@ const PATCH_TYPES: readonly string[] = [
 ];
 
 /** Where they differ from those of the catalogue. */
-const CUSTOM_VERBS: Readonly<Record<string, Verb>> = {
+const CUSTOM_VERBS: Readonly<Record<string, OpenApiVerb>> = {
   ...VERBS,
   get: { method: "get", action: "get", parameters: [query("resourceVersion")] },
   deletecollection: { method: "delete", action: "deletecollection", parameters: LIST },
@@ -49,7 +49,7 @@ export function withCustomPaths(
   document: {
     readonly catalogue: Catalogue;
     readonly schemas: SchemaCollector;
-    readonly describe: (operation: Operation) => JsonObject;
+    readonly describe: (operation: OpenApiOperation) => JsonObject;
   },
 ): JsonObject {
   const { catalogue, schemas, describe } = document;
@@ -74,7 +74,7 @@ interface Models {
   readonly deleteOptions: Model | undefined;
 }
 
-function customOperations(schemas: Catalogue["schemas"], resource: CustomResource): Operation[] {
+function customOperations(schemas: Catalogue["schemas"], resource: CustomResource): OpenApiOperation[] {
   const { group, version, namespaced } = resource;
   const models: Models = {
     own: published(resource, resource.kind, (dialect) => resource.schema(dialect)),
@@ -86,9 +86,9 @@ function customOperations(schemas: Catalogue["schemas"], resource: CustomResourc
   const everywhere = `/apis/${group}/${version}/${resource.resource}`;
   const collection = namespaced ? `/apis/${group}/${version}/namespaces/{namespace}/${resource.resource}` : everywhere;
   const object = `${collection}/{name}`;
-  const make = (verb: string, path: string, subresource = ""): Operation =>
+  const make = (verb: string, path: string, subresource = ""): OpenApiOperation =>
     operation(resource, models, { verb, path, subresource });
-  const sub = (name: string): Operation[] =>
+  const sub = (name: string): OpenApiOperation[] =>
     ["get", "update", "patch"].map((verb) => make(verb, `${object}/${name}`, name));
   return [
     ...(namespaced ? [make("list", everywhere)] : []),
@@ -107,7 +107,7 @@ function operation(
   resource: CustomResource,
   models: Models,
   { verb, path, subresource }: { readonly verb: string; readonly path: string; readonly subresource: string },
-): Operation {
+): OpenApiOperation {
   const { group, version, kind } = resource;
   const { method, action, parameters } = CUSTOM_VERBS[verb]!;
   const own = subresource === "scale" ? models.scale : models.own;
@@ -121,7 +121,7 @@ function operation(
     kind: { group, version, kind },
     parameters: [
       ...(path.includes("{name}") ? [NAME] : []),
-      ...(path.includes("{namespace}") ? [NAMESPACE] : []),
+      ...(path.includes("{namespace}") ? [NAMESPACE_PARAMETER] : []),
       PRETTY,
       ...parameters,
     ],

@@ -4,13 +4,13 @@ import { createHash } from "node:crypto";
 export const INDEX_TARGET = "/openapi/v3";
 export const V2_TARGET = "/openapi/v2";
 
-export interface Encoded {
+export interface EncodedOpenApi {
   readonly bytes: Buffer;
   readonly hash: string;
 }
 
-export type Found =
-  | { readonly kind: "document"; readonly document: Encoded }
+export type FoundOpenApi =
+  | { readonly kind: "document"; readonly document: EncodedOpenApi }
   /** There is a document, but not under the hash asked for. */
   | { readonly kind: "moved"; readonly hash: string }
   /** Somebody has it, or may have it, who does not answer now. */
@@ -19,18 +19,18 @@ export type Found =
 
 export interface OpenApiDocuments {
   /** Of all OpenAPI 3 documents. */
-  index(): Promise<Encoded>;
+  index(): Promise<EncodedOpenApi>;
   /**
    * The OpenAPI 3 document of "api/v1" or "apis/GROUP/VERSION", if possible the one with this hash. One with another
    * hash is given when that is all that can be had now.
    */
-  find(path: string, hash: string | undefined): Promise<Found>;
-  v2(): Promise<Encoded>;
-  v2Protobuf(): Promise<Encoded>;
+  find(path: string, hash: string | undefined): Promise<FoundOpenApi>;
+  v2(): Promise<EncodedOpenApi>;
+  v2Protobuf(): Promise<EncodedOpenApi>;
 }
 
 /** In the order given. */
-export function encodeIndex(hashes: Iterable<readonly [path: string, hash: string]>): Encoded {
+export function encodeIndex(hashes: Iterable<readonly [path: string, hash: string]>): EncodedOpenApi {
   const paths = Array.from(hashes, ([path, hash]) => [path, { serverRelativeURL: documentUrl(path, hash) }] as const);
   return withHash(Buffer.from(JSON.stringify({ paths: Object.fromEntries(paths) })));
 }
@@ -39,7 +39,7 @@ export function documentUrl(path: string, hash: string): string {
   return `${INDEX_TARGET}/${path}?hash=${hash}`;
 }
 
-export function withHash(bytes: Buffer): Encoded {
+export function withHash(bytes: Buffer): EncodedOpenApi {
   return { bytes, hash: digest(bytes) };
 }
 

@@ -8,10 +8,10 @@ import type { Catalogue } from "../../../objects/catalogue/catalogue.ts";
 import type { WithInfo } from "../../http/filters/request-info.ts";
 import { bytesBody, headerValue, NO_BODY, type ApiResponse, type ResponseHeaders } from "../../http/message.ts";
 import { parseAccept } from "../../http/negotiate.ts";
-import { jsonBytes, pageNotFound } from "../../http/respond.ts";
+import { jsonBytes, pageNotFound, UNCACHED } from "../../http/respond.ts";
 import { notAcceptable, serviceUnavailable } from "../../../meta/status-error.ts";
 import type { CustomOpenApi } from "./custom.ts";
-import { documentUrl, type Encoded, type OpenApiDocuments } from "./documents.ts";
+import { documentUrl, type EncodedOpenApi, type OpenApiDocuments } from "./documents.ts";
 import { createLocalDocuments } from "./local.ts";
 import { createMergedDocuments } from "./merged.ts";
 import { createNewestDocuments } from "./newest.ts";
@@ -19,7 +19,6 @@ import type { OpenApiPeers } from "./peers.ts";
 
 const V2_PROTOBUF_ACCEPT = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 const V2_PROTOBUF_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
-const UNCACHED = "no-cache, private";
 const INDEX_TYPE = "text/plain; charset=utf-8";
 const YEAR_SECONDS = 365 * 24 * 3600;
 const RETRY_AFTER_SECONDS = 1;
@@ -94,7 +93,7 @@ async function v2Response(request: WithInfo, documents: OpenApiDocuments): Promi
   throw notAcceptable(["application/json", V2_PROTOBUF_ACCEPT]);
 }
 
-function cacheable(request: WithInfo, document: Encoded, headers: ResponseHeaders): ApiResponse {
+function cacheable(request: WithInfo, document: EncodedOpenApi, headers: ResponseHeaders): ApiResponse {
   const etag = `"${document.hash}"`;
   const all: ResponseHeaders = { etag, vary: "Accept", "cache-control": UNCACHED, ...headers };
   if (headerValue(request.headers, "if-none-match") === etag) return { status: 304, headers: all, body: NO_BODY };

@@ -3,7 +3,7 @@ import type { Catalogue, CatalogueGroup } from "../../../objects/catalogue/catal
 import { apiResourceList } from "../document.ts";
 import { compareNames } from "../order.ts";
 import type { CustomGroupVersion, CustomOpenApi } from "./custom.ts";
-import { digest, encodeIndex, withHash, type Encoded, type OpenApiDocuments } from "./documents.ts";
+import { digest, encodeIndex, withHash, type EncodedOpenApi, type OpenApiDocuments } from "./documents.ts";
 import { createIndex, type OpenApiIndex } from "./peer-answers.ts";
 import { openApiV2Document } from "./v2.ts";
 import { encodeOpenApiV2 } from "./v2-protobuf.ts";
@@ -12,12 +12,12 @@ import { openApiV3Document } from "./v3.ts";
 /** Part of every hash: raised when documents come to look different for the same catalogue. */
 const FORMAT = 1;
 
-export interface LocalDocuments extends OpenApiDocuments {
+export interface LocalOpenApi extends OpenApiDocuments {
   /** Of the OpenAPI 3 documents, by path. As of now: what is custom can change. */
   readonly hashes: ReadonlyMap<string, string>;
   /** The same hashes as other servers see them. */
   hashIndex(): OpenApiIndex;
-  document(path: string): Encoded | undefined;
+  document(path: string): EncodedOpenApi | undefined;
 }
 
 interface DocumentSource {
@@ -34,12 +34,12 @@ interface Snapshot {
   readonly hashes: ReadonlyMap<string, string>;
   readonly index: OpenApiIndex;
   /** By path. */
-  readonly documents: Map<string, Encoded>;
+  readonly documents: Map<string, EncodedOpenApi>;
   /** The index and the OpenAPI 2 documents. */
-  readonly whole: Map<string, Encoded>;
+  readonly whole: Map<string, EncodedOpenApi>;
 }
 
-export function createLocalDocuments(catalogue: Catalogue, custom?: CustomOpenApi): LocalDocuments {
+export function createLocalDocuments(catalogue: Catalogue, custom?: CustomOpenApi): LocalOpenApi {
   let last: Snapshot | undefined;
   const current = (): Snapshot => {
     const generation = custom?.generation() ?? 0;
@@ -47,7 +47,7 @@ export function createLocalDocuments(catalogue: Catalogue, custom?: CustomOpenAp
       last = takeSnapshot(catalogue, custom?.groupVersions() ?? [], { generation, last });
     return last;
   };
-  const document = (path: string): Encoded | undefined => {
+  const document = (path: string): EncodedOpenApi | undefined => {
     const { sources, hashes, documents } = current();
     const [source, hash] = [sources.get(path), hashes.get(path)];
     if (source === undefined || hash === undefined) return undefined;
@@ -83,7 +83,7 @@ export function createLocalDocuments(catalogue: Catalogue, custom?: CustomOpenAp
   };
 }
 
-function once(made: Map<string, Encoded>, key: string, make: () => Encoded): Encoded {
+function once(made: Map<string, EncodedOpenApi>, key: string, make: () => EncodedOpenApi): EncodedOpenApi {
   let known = made.get(key);
   if (known === undefined) made.set(key, (known = make()));
   return known;

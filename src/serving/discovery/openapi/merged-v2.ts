@@ -1,27 +1,27 @@
 /** The OpenAPI 2 document of the whole cluster: made once for each set of documents that it can be made of. */
-import { withHash, type Encoded } from "./documents.ts";
-import type { LocalDocuments } from "./local.ts";
+import { withHash, type EncodedOpenApi } from "./documents.ts";
+import type { LocalOpenApi } from "./local.ts";
 import { decodeV2Document } from "./peer-answers.ts";
 import type { PeerV2Documents } from "./peer-documents.ts";
 import type { PeerSource } from "./peer-indexes.ts";
-import { keyOf, type RankedSources, type Source } from "./sources.ts";
+import { keyOf, type RankedSources, type SharedDocuments } from "./sources.ts";
 import { mergeV2 } from "./v2-merge.ts";
 import { encodeOpenApiV2 } from "./v2-protobuf.ts";
 
 export interface MergedV2 {
-  json(): Promise<Encoded>;
-  protobuf(): Promise<Encoded>;
+  json(): Promise<EncodedOpenApi>;
+  protobuf(): Promise<EncodedOpenApi>;
 }
 
 interface Whole {
   /** What it was made of. */
   readonly key: string;
-  readonly json: Encoded;
-  protobuf: Encoded | undefined;
+  readonly json: EncodedOpenApi;
+  protobuf: EncodedOpenApi | undefined;
 }
 
 export function createMergedV2(options: {
-  readonly local: LocalDocuments;
+  readonly local: LocalOpenApi;
   readonly peerDocuments: PeerV2Documents;
   readonly sources: RankedSources;
 }): MergedV2 {
@@ -56,6 +56,6 @@ export function createMergedV2(options: {
   };
 }
 
-function toPeerSources({ isLocal, index, peers }: Source): PeerSource[] {
+function toPeerSources({ isLocal, index, peers }: SharedDocuments): PeerSource[] {
   return isLocal ? [] : peers.map((peer) => ({ peer, index }));
 }

@@ -3,8 +3,8 @@ import { SILENT_LOG } from "../../../base/log.ts";
 import { infoRequest } from "../../http/testing/requests.ts";
 import { isReason } from "../../../meta/status-error.ts";
 import { openApiHandler } from "./handlers.ts";
-import { PEER_ANSWER_MS, PEER_ASK_AGAIN_MS, PEER_DOCUMENT_BYTES_MAX } from "./limits.ts";
-import { createCluster, saying, type Answer, type Cluster } from "./testing/cluster.ts";
+import { PEER_ANSWER_MS, PEER_ASK_AGAIN_MS, PEER_DOCUMENT_BYTES_MAX } from "./openapi-limits.ts";
+import { createCluster, saying, type OpenApiReply, type Cluster } from "./testing/cluster.ts";
 
 /** Served up to 1.31, since 1.34, and by all. */
 const OLD = "apis/flowcontrol.apiserver.k8s.io/v1beta3";
@@ -39,7 +39,7 @@ async function v2(cluster: Cluster, id: string): Promise<Document> {
 }
 
 /** What the handler threw. */
-async function refusal(answer: Promise<Answer>): Promise<unknown> {
+async function refusal(answer: Promise<OpenApiReply>): Promise<unknown> {
   return answer.then(
     ({ status }) => status,
     (error: unknown) => error,

@@ -3,9 +3,9 @@
  * of one server.
  */
 import { formatGroupVersion } from "../../../meta/group-version.ts";
-import { createAskPeer, type AskOptions } from "./ask-peer.ts";
-import { encodeIndex, type Encoded, type Found, type OpenApiDocuments } from "./documents.ts";
-import type { LocalDocuments } from "./local.ts";
+import { createAskOpenApiPeer, type AskOptions } from "./ask-peer.ts";
+import { encodeIndex, type EncodedOpenApi, type FoundOpenApi, type OpenApiDocuments } from "./documents.ts";
+import type { LocalOpenApi } from "./local.ts";
 import { createMergedV2 } from "./merged-v2.ts";
 import { parseGroupVersionPath } from "./peer-answers.ts";
 import { createPeerV2Documents, createPeerV3Documents, type PeerV3Documents } from "./peer-documents.ts";
@@ -16,16 +16,16 @@ import { keyOf, mergeHashes, toSources, type RankedSources } from "./sources.ts"
 
 export interface MergedOptions extends AskOptions {
   readonly self: Ranked;
-  readonly local: LocalDocuments;
+  readonly local: LocalOpenApi;
 }
 
 export function createMergedDocuments(options: MergedOptions): OpenApiDocuments {
   const { peers, clock, self, local } = options;
-  const ask = createAskPeer(options);
+  const ask = createAskOpenApiPeer(options);
   const indexes = createPeerIndexes({ peers, clock, ask });
   const sources: RankedSources = async () => toSources(self, local.hashIndex(), await indexes.sources());
   const v2 = createMergedV2({ local, sources, peerDocuments: createPeerV2Documents({ indexes, clock, ask }) });
-  let last: { readonly key: string; readonly encoded: Encoded } | undefined;
+  let last: { readonly key: string; readonly encoded: EncodedOpenApi } | undefined;
   return {
     async index() {
       const ranked = await sources();
@@ -42,12 +42,12 @@ export function createMergedDocuments(options: MergedOptions): OpenApiDocuments 
 
 function createFinder(parts: {
   readonly peers: OpenApiPeers;
-  readonly local: LocalDocuments;
+  readonly local: LocalOpenApi;
   readonly sources: RankedSources;
   readonly peerDocuments: PeerV3Documents;
 }): OpenApiDocuments["find"] {
   const { peers, local, peerDocuments } = parts;
-  const atHand = (path: string, hash: string): Encoded | undefined =>
+  const atHand = (path: string, hash: string): EncodedOpenApi | undefined =>
     local.hashes.get(path) === hash ? local.document(path) : peerDocuments.known(path, hash);
 
   return async (path, asked) => {
@@ -62,7 +62,7 @@ function createFinder(parts: {
     if (asked !== undefined && !hashes.has(asked)) return { kind: "moved", hash: decided };
     for (const hash of new Set([asked ?? decided, ...hashes])) {
       const owners = holders.filter(({ index }) => index.hashes.get(path) === hash);
-      const fetchIt = (): Promise<Encoded | undefined> =>
+      const fetchIt = (): Promise<EncodedOpenApi | undefined> =>
         peerDocuments.fetch(
           path,
           owners.flatMap((owner) => owner.peers),
@@ -75,7 +75,7 @@ function createFinder(parts: {
 }
 
 /** No index shows it, but somebody may have it whose index is not known. */
-async function findUnlisted(path: string, peers: OpenApiPeers, documents: PeerV3Documents): Promise<Found> {
+async function findUnlisted(path: string, peers: OpenApiPeers, documents: PeerV3Documents): Promise<FoundOpenApi> {
   const groupVersion = parseGroupVersionPath(path);
   if (groupVersion === undefined) return { kind: "unknown" };
   const { group, version } = groupVersion;
@@ -90,7 +90,7 @@ async function findUnlisted(path: string, peers: OpenApiPeers, documents: PeerV3
   return { kind: "unavailable", message: "it is not known yet what every server of this cluster serves" };
 }
 
-function unreachable(path: string): Found {
+function unreachable(path: string): FoundOpenApi {
   const groupVersion = parseGroupVersionPath(path);
   const name = groupVersion === undefined ? path : formatGroupVersion(groupVersion);
   return { kind: "unavailable", message: `no server that serves ${name} can be reached` };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { isReason } from "../../../meta/status-error.ts";
-import { createCluster, saying, type Answer, type Cluster } from "./testing/cluster.ts";
+import { createCluster, saying, type OpenApiReply, type Cluster } from "./testing/cluster.ts";
 
 /** Served up to 1.31, and since 1.34. */
 const OLD = "apis/flowcontrol.apiserver.k8s.io/v1beta3";
@@ -9,7 +9,7 @@ const PROTOBUF = { accept: "application/com.github.proto-openapi.spec.v2@v1.0+pr
 
 const mixed = (): Cluster => createCluster({ a: "1.29", b: "1.31", c: "1.36" }, { mode: "newest" });
 
-const seen = ({ status, headers, text }: Answer): unknown[] => [status, headers["etag"], text];
+const seen = ({ status, headers, text }: OpenApiReply): unknown[] => [status, headers["etag"], text];
 
 async function urlOf(cluster: Cluster, id: string, path: string): Promise<string> {
   const index = JSON.parse((await cluster.getAsPeer(id, "/openapi/v3")).text) as {
@@ -18,7 +18,7 @@ async function urlOf(cluster: Cluster, id: string, path: string): Promise<string
   return index.paths[path]!.serverRelativeURL;
 }
 
-const refusal = (answer: Promise<Answer>): Promise<unknown> =>
+const refusal = (answer: Promise<OpenApiReply>): Promise<unknown> =>
   answer.then(
     ({ status }) => status,
     (thrown: unknown) => thrown,

@@ -3,9 +3,9 @@
  * have is not there, whoever else has it.
  */
 import { newestFirst, type Candidate } from "../newest.ts";
-import { createAskPeer } from "./ask-peer.ts";
-import { encodeIndex, withHash, type Encoded, type Found, type OpenApiDocuments } from "./documents.ts";
-import type { LocalDocuments } from "./local.ts";
+import { createAskOpenApiPeer } from "./ask-peer.ts";
+import { encodeIndex, withHash, type EncodedOpenApi, type FoundOpenApi, type OpenApiDocuments } from "./documents.ts";
+import type { LocalOpenApi } from "./local.ts";
 import type { MergedOptions } from "./merged.ts";
 import { decodeV2Document, parseGroupVersionPath, type OpenApiIndex } from "./peer-answers.ts";
 import {
@@ -26,7 +26,7 @@ interface Servers {
 
 export function createNewestDocuments(options: MergedOptions): OpenApiDocuments {
   const { peers, clock, local, self } = options;
-  const ask = createAskPeer(options);
+  const ask = createAskOpenApiPeer(options);
   const indexes = createPeerIndexes({ peers, clock, ask });
   const own: Candidate = { ...self, isReachable: true };
   const servers = async (): Promise<Servers> => {
@@ -36,7 +36,7 @@ export function createNewestDocuments(options: MergedOptions): OpenApiDocuments 
     return { all, newer: newer.flatMap((peer) => all.find((source) => source.peer === peer) ?? []) };
   };
   const v2 = createNewestV2({ local, servers, documents: createPeerV2Documents({ indexes, clock, ask }) });
-  let last: { readonly index: OpenApiIndex; readonly encoded: Encoded } | undefined;
+  let last: { readonly index: OpenApiIndex; readonly encoded: EncodedOpenApi } | undefined;
   return {
     async index() {
       const [newest] = (await servers()).newer;
@@ -54,16 +54,16 @@ export function createNewestDocuments(options: MergedOptions): OpenApiDocuments 
 }
 
 function createFinder(parts: {
-  readonly local: LocalDocuments;
+  readonly local: LocalOpenApi;
   readonly servers: () => Promise<Servers>;
   readonly hasUndescribed: () => boolean;
   readonly documents: PeerV3Documents;
 }): OpenApiDocuments["find"] {
   const { local, documents } = parts;
-  const atHand = (path: string, hash: string): Encoded | undefined =>
+  const atHand = (path: string, hash: string): EncodedOpenApi | undefined =>
     local.hashes.get(path) === hash ? local.document(path) : documents.known(path, hash);
 
-  return async (path, asked): Promise<Found> => {
+  return async (path, asked): Promise<FoundOpenApi> => {
     const known = asked === undefined ? undefined : atHand(path, asked);
     if (known !== undefined) return { kind: "document", document: known };
     const { newer, all } = await parts.servers();
@@ -87,24 +87,24 @@ function createFinder(parts: {
   };
 }
 
-function absent(path: string, hasUndescribed: boolean): Found {
+function absent(path: string, hasUndescribed: boolean): FoundOpenApi {
   if (!hasUndescribed || parseGroupVersionPath(path) === undefined) return { kind: "unknown" };
   return { kind: "unavailable", message: "it is not known yet what every server of this cluster serves" };
 }
 
-function unreachable(path: string): Found {
+function unreachable(path: string): FoundOpenApi {
   return { kind: "unavailable", message: `no server that has ${path} can be reached` };
 }
 
 interface Whole {
   readonly index: OpenApiIndex;
-  readonly json: Encoded;
-  protobuf(): Promise<Encoded>;
+  readonly json: EncodedOpenApi;
+  protobuf(): Promise<EncodedOpenApi>;
 }
 
 /** Of the first that gives it, at last of this server. */
 function createNewestV2(parts: {
-  readonly local: LocalDocuments;
+  readonly local: LocalOpenApi;
   readonly servers: () => Promise<Servers>;
   readonly documents: PeerV2Documents;
 }): () => Promise<Whole> {
@@ -124,7 +124,7 @@ function createNewestV2(parts: {
 }
 
 function wholeOf(index: OpenApiIndex, bytes: Buffer): Whole {
-  let protobuf: Encoded | undefined;
+  let protobuf: EncodedOpenApi | undefined;
   return {
     index,
     json: withHash(bytes),

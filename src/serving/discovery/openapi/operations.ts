@@ -18,7 +18,7 @@ export interface Parameter {
   readonly type: "string" | "integer" | "boolean";
 }
 
-export interface Operation {
+export interface OpenApiOperation {
   readonly path: string;
   readonly method: Method;
   readonly action: string;
@@ -43,7 +43,7 @@ const ANSWER_TYPES: readonly string[] = ["application/json", "application/yaml",
 
 export const query = (name: string, type: Parameter["type"] = "string"): Parameter => ({ name, in: "query", type });
 export const NAME: Parameter = { name: "name", in: "path", type: "string" };
-export const NAMESPACE: Parameter = { name: "namespace", in: "path", type: "string" };
+export const NAMESPACE_PARAMETER: Parameter = { name: "namespace", in: "path", type: "string" };
 export const PRETTY = query("pretty");
 export const LIST: readonly Parameter[] = [
   query("allowWatchBookmarks", "boolean"),
@@ -65,14 +65,14 @@ const DELETE: readonly Parameter[] = [
   query("propagationPolicy"),
 ];
 
-export interface Verb {
+export interface OpenApiVerb {
   readonly method: Method;
   readonly action: string;
   /** Besides `pretty`. */
   readonly parameters: readonly Parameter[];
 }
 
-export const VERBS: Readonly<Record<string, Verb>> = {
+export const VERBS: Readonly<Record<string, OpenApiVerb>> = {
   list: { method: "get", action: "list", parameters: LIST },
   create: { method: "post", action: "post", parameters: WRITE },
   deletecollection: {
@@ -88,7 +88,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
 const COLLECTION_VERBS: readonly string[] = ["list", "create", "deletecollection"];
 const OBJECT_VERBS: readonly string[] = ["get", "update", "patch", "delete"];
 
-export function operationsOf(catalogue: Catalogue, group: CatalogueGroup, version: string): Operation[] {
+export function operationsOf(catalogue: Catalogue, group: CatalogueGroup, version: string): OpenApiOperation[] {
   const root = group.name === "" ? `/api/${version}` : `/apis/${group.name}/${version}`;
   return group.resources.flatMap((resource) => {
     const served = resource.versions.find((candidate) => candidate.version === version);
@@ -103,14 +103,14 @@ interface ResourceContext {
   readonly root: string;
 }
 
-function resourceOperations(context: ResourceContext): Operation[] {
+function resourceOperations(context: ResourceContext): OpenApiOperation[] {
   const { resource, served, root } = context;
   const kind = { group: resource.group, version: served.version, kind: served.kind };
   const collection = resource.namespaced
     ? `${root}/namespaces/{namespace}/${resource.resource}`
     : `${root}/${resource.resource}`;
-  const scope = resource.namespaced ? [NAMESPACE] : [];
-  const make = (verb: string, path: string, parameters: readonly Parameter[]): Operation =>
+  const scope = resource.namespaced ? [NAMESPACE_PARAMETER] : [];
+  const make = (verb: string, path: string, parameters: readonly Parameter[]): OpenApiOperation =>
     operation(context, { verb, path, parameters, kind, suffix: "" });
   return [
     ...COLLECTION_VERBS.filter((verb) => served.verbs.includes(verb)).map((verb) => make(verb, collection, scope)),
@@ -128,8 +128,8 @@ function subresourceOperations(
   context: ResourceContext,
   subresource: CatalogueSubresource,
   object: string,
-): Operation[] {
-  const parameters = [NAME, ...(context.resource.namespaced ? [NAMESPACE] : [])];
+): OpenApiOperation[] {
+  const parameters = [NAME, ...(context.resource.namespaced ? [NAMESPACE_PARAMETER] : [])];
   const path = `${object}/${subresource.name}`;
   const suffix = subresource.name[0]!.toUpperCase() + subresource.name.slice(1);
   return subresource.verbs
@@ -140,7 +140,7 @@ function subresourceOperations(
 function operation(
   { catalogue, resource, served }: ResourceContext,
   what: { verb: string; path: string; parameters: readonly Parameter[]; kind: GroupVersionKind; suffix: string },
-): Operation {
+): OpenApiOperation {
   const { method, action, parameters } = VERBS[what.verb]!;
   const { schemas } = catalogue;
   const schemaOf = (kind: string): StructSchema | undefined => schemas.kind(what.kind.group, what.kind.version, kind);
@@ -226,8 +226,8 @@ export function kindsByModel(catalogue: Catalogue): ReadonlyMap<string, readonly
 
 /** By path, then by method. */
 export function describePaths(
-  operations: readonly Operation[],
-  describe: (operation: Operation) => JsonObject,
+  operations: readonly OpenApiOperation[],
+  describe: (operation: OpenApiOperation) => JsonObject,
 ): JsonObject {
   const paths: JsonObject = {};
   for (const [path, ofPath] of sortedByPath(operations)) {
@@ -236,8 +236,8 @@ export function describePaths(
   return paths;
 }
 
-function sortedByPath(operations: readonly Operation[]): Map<string, Operation[]> {
-  const paths = new Map<string, Operation[]>();
+function sortedByPath(operations: readonly OpenApiOperation[]): Map<string, OpenApiOperation[]> {
+  const paths = new Map<string, OpenApiOperation[]>();
   for (const one of [...operations].sort((left, right) =>
     left.path < right.path ? -1 : left.path > right.path ? 1 : 0,
   )) {

@@ -6,7 +6,7 @@ import type { GroupVersion } from "../../../meta/group-version.ts";
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import { measureJson } from "../../../objects/json/json-text.ts";
 import { digest } from "./documents.ts";
-import { PEER_DOCUMENT_DEPTH_MAX, PEER_INDEX_PATHS_MAX } from "./limits.ts";
+import { PEER_DOCUMENT_DEPTH_MAX, PEER_INDEX_PATHS_MAX } from "./openapi-limits.ts";
 
 export interface OpenApiIndex {
   /** Hashes of the group versions' documents, by path. */

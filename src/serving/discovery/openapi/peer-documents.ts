@@ -3,10 +3,10 @@
  * they are. Nothing is fetched twice at the same time. Nothing here rejects: what cannot be had is undefined.
  */
 import type { Clock } from "../../../base/clock.ts";
-import { createAskedLately, type AskPeer } from "./ask-peer.ts";
+import { createAskedLately, type AskOpenApiPeer } from "./ask-peer.ts";
 import { createByteCache } from "./byte-cache.ts";
-import { INDEX_TARGET, V2_TARGET, type Encoded } from "./documents.ts";
-import { PEERS_TRIED_MAX, V2_CACHE_BYTES_MAX, V3_CACHE_BYTES_MAX } from "./limits.ts";
+import { INDEX_TARGET, V2_TARGET, type EncodedOpenApi } from "./documents.ts";
+import { PEERS_TRIED_MAX, V2_CACHE_BYTES_MAX, V3_CACHE_BYTES_MAX } from "./openapi-limits.ts";
 import { checkV3Document, decodeIndex, decodeV2Document } from "./peer-answers.ts";
 import type { PeerIndexes, PeerSource } from "./peer-indexes.ts";
 import type { OpenApiPeer } from "./peers.ts";
@@ -15,21 +15,21 @@ import { createSingleFlight } from "./single-flight.ts";
 export interface PeerDocumentOptions {
   readonly indexes: PeerIndexes;
   readonly clock: Clock;
-  readonly ask: AskPeer;
+  readonly ask: AskOpenApiPeer;
 }
 
 export interface PeerV3Documents {
   /** Without asking anybody. */
-  known(path: string, hash: string): Encoded | undefined;
+  known(path: string, hash: string): EncodedOpenApi | undefined;
   /** From the first of them that gives it, whatever hash it has now. */
-  fetch(path: string, holders: readonly OpenApiPeer[]): Promise<Encoded | undefined>;
+  fetch(path: string, holders: readonly OpenApiPeer[]): Promise<EncodedOpenApi | undefined>;
 }
 
 export function createPeerV3Documents({ indexes, ask }: PeerDocumentOptions): PeerV3Documents {
   const cache = createByteCache(V3_CACHE_BYTES_MAX);
-  const flights = createSingleFlight<Encoded | undefined>();
+  const flights = createSingleFlight<EncodedOpenApi | undefined>();
 
-  const fetchFrom = async (peer: OpenApiPeer, path: string): Promise<Encoded | undefined> => {
+  const fetchFrom = async (peer: OpenApiPeer, path: string): Promise<EncodedOpenApi | undefined> => {
     // Without a hash there is no redirection: the ETag says what came.
     const document = await ask(peer, `${INDEX_TARGET}/${path}`, (answer) => ({
       bytes: answer.body,
@@ -55,7 +55,7 @@ export function createPeerV3Documents({ indexes, ask }: PeerDocumentOptions): Pe
 
 export interface PeerV2Documents {
   /** Those of these sources, as far as they can be had, by the digest of the index. */
-  load(sources: readonly PeerSource[]): Promise<ReadonlyMap<string, Encoded>>;
+  load(sources: readonly PeerSource[]): Promise<ReadonlyMap<string, EncodedOpenApi>>;
 }
 
 export function createPeerV2Documents({ indexes, clock, ask }: PeerDocumentOptions): PeerV2Documents {
@@ -89,7 +89,7 @@ export function createPeerV2Documents({ indexes, clock, ask }: PeerDocumentOptio
       const holders = Map.groupBy(sources, ({ index }) => index.digest);
       cache.retain((digest) => holders.has(digest));
       await Promise.all(Array.from(holders, ([digest, those]) => flights.run(digest, () => fetchOnce(digest, those))));
-      const known = new Map<string, Encoded>();
+      const known = new Map<string, EncodedOpenApi>();
       for (const digest of holders.keys()) {
         const document = cache.get(digest);
         if (document !== undefined) known.set(digest, document);

@@ -1,6 +1,6 @@
 /** What documents each peer has: the last good index for as long as the peer is there, whatever happens to it. */
 import type { Clock } from "../../../base/clock.ts";
-import { createAskedLately, type AskPeer } from "./ask-peer.ts";
+import { createAskedLately, type AskOpenApiPeer } from "./ask-peer.ts";
 import { INDEX_TARGET } from "./documents.ts";
 import { decodeIndex, type OpenApiIndex } from "./peer-answers.ts";
 import type { OpenApiPeer, OpenApiPeers } from "./peers.ts";
@@ -29,7 +29,7 @@ interface KnownIndex {
 export function createPeerIndexes(options: {
   readonly peers: OpenApiPeers;
   readonly clock: Clock;
-  readonly ask: AskPeer;
+  readonly ask: AskOpenApiPeer;
 }): PeerIndexes {
   const { peers, clock, ask } = options;
   const indexes = new Map<string, KnownIndex>();

@@ -3,24 +3,24 @@
  * the newest release decides, then the lowest server ID: never who is local, nor who can be reached.
  */
 import { compareGroups } from "../../../objects/catalogue/group-order.ts";
-import { compareNames, compareVersions } from "../order.ts";
+import { compareNames, compareApiVersions } from "../order.ts";
 import { compareRanks, rankOf, type Rank, type Ranked } from "../rank.ts";
 import { parseGroupVersionPath, type OpenApiIndex } from "./peer-answers.ts";
 import type { PeerSource } from "./peer-indexes.ts";
 import type { OpenApiPeer } from "./peers.ts";
 
 /** Servers with the same documents. */
-export interface Source {
+export interface SharedDocuments {
   readonly index: OpenApiIndex;
   readonly isLocal: boolean;
   /** Best first; without the local server. */
   readonly peers: readonly OpenApiPeer[];
 }
 
-export type RankedSources = () => Promise<readonly Source[]>;
+export type RankedSources = () => Promise<readonly SharedDocuments[]>;
 
 /** Best first; the local server's is among them. */
-export function toSources(self: Ranked, localIndex: OpenApiIndex, peers: readonly PeerSource[]): Source[] {
+export function toSources(self: Ranked, localIndex: OpenApiIndex, peers: readonly PeerSource[]): SharedDocuments[] {
   const servers: { readonly rank: Rank; readonly index: OpenApiIndex; readonly peer: OpenApiPeer | undefined }[] = [
     { rank: rankOf(self), index: localIndex, peer: undefined },
     ...peers.map(({ peer, index }) => ({ rank: rankOf(peer), index, peer })),
@@ -37,12 +37,12 @@ export function toSources(self: Ranked, localIndex: OpenApiIndex, peers: readonl
 }
 
 /** Equal for the same documents in the same order. */
-export function keyOf(sources: readonly Source[]): string {
+export function keyOf(sources: readonly SharedDocuments[]): string {
   return sources.map(({ index }) => index.digest).join(" ");
 }
 
 /** The best server's hash for each path, in the order of discovery. */
-export function mergeHashes(sources: readonly Source[]): (readonly [path: string, hash: string])[] {
+export function mergeHashes(sources: readonly SharedDocuments[]): (readonly [path: string, hash: string])[] {
   const hashes = new Map<string, string>();
   for (const { index } of sources)
     for (const [path, hash] of index.hashes) if (!hashes.has(path)) hashes.set(path, hash);
@@ -52,5 +52,5 @@ export function mergeHashes(sources: readonly Source[]): (readonly [path: string
 function comparePaths(left: string, right: string): number {
   const [one, other] = [parseGroupVersionPath(left), parseGroupVersionPath(right)];
   if (one === undefined || other === undefined) return compareNames(left, right);
-  return compareGroups(one.group, other.group) || compareVersions(one.version, other.version);
+  return compareGroups(one.group, other.group) || compareApiVersions(one.version, other.version);
 }

@@ -3,7 +3,7 @@ import type { Catalogue } from "../../../objects/catalogue/catalogue.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { CustomGroupVersion } from "./custom.ts";
 import { withCustomPaths } from "./custom-operations.ts";
-import { describePaths, kindsByModel, operationsOf, type Operation } from "./operations.ts";
+import { describePaths, kindsByModel, operationsOf, type OpenApiOperation } from "./operations.ts";
 import { SchemaCollector } from "./schemas.ts";
 
 export function openApiV2Document(catalogue: Catalogue, custom: readonly CustomGroupVersion[] = []): JsonObject {
@@ -11,7 +11,7 @@ export function openApiV2Document(catalogue: Catalogue, custom: readonly CustomG
   const operations = catalogue.groups.flatMap((group) =>
     group.versions.flatMap((version) => operationsOf(catalogue, group, version)),
   );
-  const describe = (operation: Operation): JsonObject => describeOperation(operation, schemas);
+  const describe = (operation: OpenApiOperation): JsonObject => describeOperation(operation, schemas);
   const paths = describePaths(operations, describe);
   return {
     swagger: "2.0",
@@ -23,7 +23,7 @@ export function openApiV2Document(catalogue: Catalogue, custom: readonly CustomG
   };
 }
 
-function describeOperation(operation: Operation, schemas: SchemaCollector): JsonObject {
+function describeOperation(operation: OpenApiOperation, schemas: SchemaCollector): JsonObject {
   const isPatch = operation.method === "patch";
   const body = isPatch
     ? { type: "object" }

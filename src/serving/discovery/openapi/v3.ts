@@ -3,7 +3,7 @@ import type { Catalogue, CatalogueGroup } from "../../../objects/catalogue/catal
 import type { JsonObject } from "../../../meta/json.ts";
 import { CUSTOM_DESCRIPTIONS, withCustomPaths } from "./custom-operations.ts";
 import type { CustomGroupVersion } from "./custom.ts";
-import { describePaths, kindsByModel, operationsOf, type Operation } from "./operations.ts";
+import { describePaths, kindsByModel, operationsOf, type OpenApiOperation } from "./operations.ts";
 import { SchemaCollector, type Model } from "./schemas.ts";
 
 /** Of what is there under one group version: of the catalogue, custom, or both. */
@@ -15,7 +15,7 @@ export function openApiV3Document(
 ): JsonObject {
   const descriptions = custom === undefined ? undefined : CUSTOM_DESCRIPTIONS;
   const schemas = new SchemaCollector("v3", kindsByModel(catalogue), descriptions);
-  const describe = (operation: Operation): JsonObject => describeOperation(operation, schemas);
+  const describe = (operation: OpenApiOperation): JsonObject => describeOperation(operation, schemas);
   const paths = describePaths(group === undefined ? [] : operationsOf(catalogue, group, version), describe);
   return {
     openapi: "3.0.0",
@@ -29,7 +29,7 @@ export function openApiV3Document(
   };
 }
 
-function describeOperation(operation: Operation, schemas: SchemaCollector): JsonObject {
+function describeOperation(operation: OpenApiOperation, schemas: SchemaCollector): JsonObject {
   return {
     tags: [operation.tag],
     operationId: operation.operationId,
@@ -49,7 +49,7 @@ function describeOperation(operation: Operation, schemas: SchemaCollector): Json
   };
 }
 
-function requestBody(operation: Operation, schemas: SchemaCollector): JsonObject {
+function requestBody(operation: OpenApiOperation, schemas: SchemaCollector): JsonObject {
   if (operation.method === "patch") {
     return {
       requestBody: {

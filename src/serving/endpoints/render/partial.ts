@@ -4,7 +4,7 @@ import { membersIn, objectIn } from "../../registry/representation.ts";
 import type { ServedResource } from "../../registry/resource.ts";
 import type { Entry } from "../../../storage/watch-cache/entry.ts";
 import { listMetadata, type Renderer } from "./renderer.ts";
-import { json, JSON_FORMAT } from "./wire-format.ts";
+import { jsonRendered, JSON_FORMAT } from "./wire-format.ts";
 
 const CLOSE = Buffer.from("}");
 const LIST_TAIL = Buffer.from("]}");
@@ -16,8 +16,8 @@ export function partialRenderer(served: ServedResource, metaVersion: string): Re
   return {
     key: `partial ${metaVersion} ${served.apiVersion}`,
     format: JSON_FORMAT,
-    entry: (entry) => json([head, metadataMember(entry, served), CLOSE]),
-    object: (object) => json([head, encodeMetadata(object), CLOSE]),
+    entry: (entry) => jsonRendered([head, metadataMember(entry, served), CLOSE]),
+    object: (object) => jsonRendered([head, encodeMetadata(object), CLOSE]),
     list(listed) {
       const chunks: Buffer[] = [
         Buffer.from(
@@ -27,7 +27,7 @@ export function partialRenderer(served: ServedResource, metaVersion: string): Re
       for (const entry of listed.entries)
         chunks.push(chunks.length === 1 ? head : nextHead, metadataMember(entry, served), CLOSE);
       chunks.push(LIST_TAIL);
-      return json(chunks);
+      return jsonRendered(chunks);
     },
     bookmark: (metadata) => [head, Buffer.from(`"metadata":${metadata}}`)],
   };

@@ -2,7 +2,7 @@
 import { itemIn, membersIn } from "../../registry/representation.ts";
 import type { ServedResource } from "../../registry/resource.ts";
 import { listMetadata, type Renderer } from "./renderer.ts";
-import { json, JSON_FORMAT } from "./wire-format.ts";
+import { jsonRendered, JSON_FORMAT } from "./wire-format.ts";
 
 const LIST_TAIL = Buffer.from("]}");
 const COMMA = Buffer.from(",");
@@ -15,8 +15,8 @@ export function plainRenderer(served: ServedResource): Renderer {
   return {
     key: apiVersion,
     format: JSON_FORMAT,
-    entry: (entry) => json([objectHead, membersIn(entry, served)]),
-    object: (object) => json([Buffer.from(JSON.stringify(object))]),
+    entry: (entry) => jsonRendered([objectHead, membersIn(entry, served)]),
+    object: (object) => jsonRendered([Buffer.from(JSON.stringify(object))]),
     list(listed) {
       const metadata = served.custom === undefined ? listMetadata(listed) : { continue: "", ...listMetadata(listed) };
       const head = `{"kind":${JSON.stringify(listKind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${JSON.stringify(metadata)},"items":[`;
@@ -27,7 +27,7 @@ export function plainRenderer(served: ServedResource): Renderer {
         else chunks.push(isFirst ? objectHead : itemHead, membersIn(entry, served));
       }
       chunks.push(LIST_TAIL);
-      return json(chunks);
+      return jsonRendered(chunks);
     },
     bookmark: (metadata) => [objectHead, Buffer.from(`"metadata":${metadata}}`)],
   };

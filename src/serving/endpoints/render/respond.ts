@@ -1,6 +1,6 @@
 import type { Clock } from "../../../base/clock.ts";
 import type { WithInfo } from "../../http/filters/request-info.ts";
-import { errorResponse } from "../../http/respond.ts";
+import { errorResponse, UNCACHED } from "../../http/respond.ts";
 import { StatusError } from "../../../meta/status-error.ts";
 import { headerValue, type ApiResponse, type ResponseHeaders } from "../../http/message.ts";
 import type { Written } from "../../registry/context.ts";
@@ -11,7 +11,7 @@ import { partialRenderer } from "./partial.ts";
 import { plainRenderer } from "./plain.ts";
 import { protobufPartialRenderer, protobufRenderer } from "./protobuf.ts";
 import type { Renderer } from "./renderer.ts";
-import { parseIncludeObject, tableRenderer } from "./table.ts";
+import { parseIncludeObject, tableResponseRenderer } from "./table.ts";
 import type { Rendered } from "./wire-format.ts";
 
 export function representationFor(request: WithInfo, offer?: ProtobufOffer): Representation {
@@ -32,7 +32,7 @@ export function rendererFor(
   if (form === "object") return plainRenderer(served);
   if (form === "partial") return partialRenderer(served, metaVersion);
   const include = parseIncludeObject(from.request.query.get("includeObject"));
-  return tableRenderer(served, { metaVersion, include, showsColumns: true, clock: from.clock });
+  return tableResponseRenderer(served, { metaVersion, include, showsColumns: true, clock: from.clock });
 }
 
 function answerKind(verb: string): AnswerKind {
@@ -55,7 +55,7 @@ export function chunksResponse(
   const { format, chunks } = rendered;
   return {
     status,
-    headers: { "content-type": format.contentType, "cache-control": "no-cache, private", ...headers },
+    headers: { "content-type": format.contentType, "cache-control": UNCACHED, ...headers },
     body: { kind: "bytes", chunks: format.document(chunks) },
   };
 }

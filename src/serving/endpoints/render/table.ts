@@ -6,7 +6,7 @@ import { columnsObject, columnsShape, objectIn } from "../../registry/representa
 import type { ServedResource } from "../../registry/resource.ts";
 import type { Entry } from "../../../storage/watch-cache/entry.ts";
 import { listMetadata, type Renderer } from "./renderer.ts";
-import { json, JSON_FORMAT, type Rendered } from "./wire-format.ts";
+import { jsonRendered, JSON_FORMAT, type Rendered } from "./wire-format.ts";
 
 export type IncludeObject = "None" | "Metadata" | "Object";
 
@@ -23,12 +23,12 @@ export function parseIncludeObject(text: string | undefined): IncludeObject {
   throw badRequest(`unrecognized includeObject value: ${JSON.stringify(text)}`);
 }
 
-export function tableRenderer(served: ServedResource, options: TableOptions): Renderer {
+export function tableResponseRenderer(served: ServedResource, options: TableOptions): Renderer {
   const { metaVersion, showsColumns, include } = options;
   const head = `{"kind":"Table","apiVersion":${JSON.stringify(metaVersion)},"metadata":`;
   const columns = `,"columnDefinitions":${showsColumns ? JSON.stringify(served.table.columns) : "null"},"rows":`;
   const table = (metadata: string, rows: readonly string[]): Rendered =>
-    json([Buffer.from(`${head}${metadata}${columns}[${rows.join(",")}]}`)]);
+    jsonRendered([Buffer.from(`${head}${metadata}${columns}[${rows.join(",")}]}`)]);
   return {
     key: `table ${metaVersion} ${include} ${showsColumns ? "columns " : ""}${served.apiVersion}`,
     format: JSON_FORMAT,
@@ -47,7 +47,7 @@ export function tableRenderer(served: ServedResource, options: TableOptions): Re
     // A row like any other, so that whoever shows or reads rows finds its object; the metadata says it once more.
     bookmark: (metadata) => table(metadata, [bookmarkRow(metadata, served, options)]).chunks,
     // Columns are said once per watch.
-    ...(showsColumns ? { following: tableRenderer(served, { ...options, showsColumns: false }) } : {}),
+    ...(showsColumns ? { following: tableResponseRenderer(served, { ...options, showsColumns: false }) } : {}),
   };
 }
 

@@ -32,7 +32,7 @@ export const JSON_FORMAT: WireFormat = Object.freeze({
   status: (status: Status) => [Buffer.from(JSON.stringify(status))],
 });
 
-export function json(chunks: readonly Buffer[]): Rendered {
+export function jsonRendered(chunks: readonly Buffer[]): Rendered {
   return { format: JSON_FORMAT, chunks };
 }
 

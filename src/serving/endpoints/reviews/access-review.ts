@@ -2,9 +2,9 @@
 import { firstErrors, invalidValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, setMember, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { invalid, StatusError, type FieldError } from "../../../meta/status-error.ts";
-import type { Requester } from "../../registry/create.ts";
+import type { RequestUser } from "../../registry/create.ts";
 import type { ReviewedAccess, ReviewedDecision } from "./ports.ts";
-import { selectorErrors, selectorProblems } from "./selector-attributes.ts";
+import { selectorProblems, reviewSelectorErrors } from "./selector-attributes.ts";
 import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
 export type AccessReviewKind = "SubjectAccessReview" | "LocalSubjectAccessReview" | "SelfSubjectAccessReview";
@@ -50,7 +50,7 @@ function* specErrors(spec: JsonObject, kind: AccessReviewKind): Generator<FieldE
     );
   if (kind !== "SelfSubjectAccessReview" && stringAt(spec, "user") === "" && stringsAt(spec, "groups").length === 0)
     yield invalidValue("spec.user", "", "at least one of user or group must be specified");
-  if (hasResource) yield* selectorErrors(objectAt(spec, "resourceAttributes"));
+  if (hasResource) yield* reviewSelectorErrors(objectAt(spec, "resourceAttributes"));
 }
 
 /** As kubernetes shows it: by the names of its own structure. */
@@ -106,7 +106,7 @@ function* localErrors(object: JsonObject, spec: JsonObject): Generator<FieldErro
 }
 
 /** About whom it asks. */
-export function reviewedUser(object: JsonObject): Requester {
+export function reviewedUser(object: JsonObject): RequestUser {
   const spec = objectAt(object, "spec");
   const extra: JsonObject = {};
   const given = objectAt(spec, "extra");
@@ -115,7 +115,7 @@ export function reviewedUser(object: JsonObject): Requester {
     name: stringAt(spec, "user"),
     uid: stringAt(spec, "uid"),
     groups: stringsAt(spec, "groups"),
-    extra: extra as Requester["extra"],
+    extra: extra as RequestUser["extra"],
   };
 }
 

@@ -5,7 +5,7 @@ import type { GroupVersion } from "../../../meta/group-version.ts";
 import type { ProtobufTables } from "../../../objects/protobuf/decode.ts";
 import type { StructSchema } from "../../../objects/schema.ts";
 import type { Admission } from "../../registry/admission.ts";
-import type { Requester } from "../../registry/create.ts";
+import type { RequestUser } from "../../registry/create.ts";
 import type { WithRequester } from "../endpoint.ts";
 import type { RequestAdmission } from "../resources.ts";
 import type { ReleaseGates } from "../../../objects/release-gates.ts";
@@ -36,7 +36,7 @@ export interface ReviewedRules {
 }
 
 export type ReviewedToken =
-  | { readonly user: Requester; readonly audiences: readonly string[] }
+  | { readonly user: RequestUser; readonly audiences: readonly string[] }
   | "unknown"
   | { readonly error: string };
 
@@ -47,11 +47,11 @@ export interface ReviewPorts<Req extends WithRequester> {
   readonly schemaOf: (groupVersion: GroupVersion, kind: string) => StructSchema | undefined;
   readonly protobuf: () => ProtobufTables;
   readonly authorize: (
-    user: Requester,
+    user: RequestUser,
     asked: ReviewedAccess,
     signal: AbortSignal,
   ) => ReviewedDecision | Promise<ReviewedDecision>;
-  readonly rulesFor: (user: Requester, namespace: string) => ReviewedRules;
+  readonly rulesFor: (user: RequestUser, namespace: string) => ReviewedRules;
   readonly authenticateToken: (token: string, audiences: readonly string[]) => ReviewedToken | Promise<ReviewedToken>;
   /** Whom a token is for that is reviewed for nobody in particular. */
   readonly apiAudiences: readonly string[];

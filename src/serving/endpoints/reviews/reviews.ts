@@ -1,4 +1,5 @@
 /** Reviews: questions that are asked by creating an object, answered in it, and never stored. */
+import { withoutSystemFields } from "../../registry/create.ts";
 import { headerValue, type ApiResponse } from "../../http/message.ts";
 import { NAMED_TYPES, parseMediaType } from "../../http/negotiate.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
@@ -9,7 +10,7 @@ import { refuseForeignNamespace } from "../../registry/preconditions.ts";
 import type { ServedResource } from "../../registry/resource.ts";
 import { decodeObject, warningHeaders } from "../decode-body.ts";
 import type { ResourceEndpoint, WithRequester } from "../endpoint.ts";
-import { optionsObject, writeOptions, type WriteOptions } from "../options.ts";
+import { optionsObject, writeOptions, type WriteParameters } from "../options.ts";
 import { inMedia } from "../render/media.ts";
 import { negotiateRepresentation, type Representation } from "../render/negotiate.ts";
 import { chunksResponse, refusedResponse, rendererFor } from "../render/respond.ts";
@@ -94,7 +95,7 @@ function withoutTables<Req extends WithRequester>(request: Req, { ports, endpoin
 
 interface Question {
   readonly object: JsonObject;
-  readonly options: WriteOptions;
+  readonly options: WriteParameters;
   readonly warn: (text: string) => void;
 }
 
@@ -128,15 +129,7 @@ async function reviewed<Req extends WithRequester>(
 /** In the namespace of the request, without what only a server says. */
 function placed(object: JsonObject, { stored }: ServedResource, { info }: WithRequester): JsonObject {
   refuseForeignNamespace(object, info.namespace);
-  const {
-    uid: _uid,
-    creationTimestamp: _created,
-    deletionTimestamp: _deleted,
-    deletionGracePeriodSeconds: _grace,
-    selfLink: _link,
-    namespace: _namespace,
-    ...metadata
-  } = objectAt(object, "metadata");
+  const { namespace: _namespace, ...metadata } = objectAt(withoutSystemFields(object), "metadata");
   return { ...object, metadata: stored.namespaced ? { ...metadata, namespace: info.namespace } : metadata };
 }
 

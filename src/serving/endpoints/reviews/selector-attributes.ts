@@ -5,10 +5,10 @@ import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "..
 import { parseLabelSelector } from "../../../meta/label-selector.ts";
 import { labelValueErrors, qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { SELECTOR_CHARACTERS_MAX } from "../limits.ts";
+import { SELECTOR_CHARACTERS_MAX } from "../endpoint-limits.ts";
 
 /** Of spec.resourceAttributes. */
-export function* selectorErrors(attributes: JsonObject): Generator<FieldError> {
+export function* reviewSelectorErrors(attributes: JsonObject): Generator<FieldError> {
   yield* attributeErrors(attributes, "fieldSelector", fieldRequirementErrors);
   yield* attributeErrors(attributes, "labelSelector", labelRequirementErrors);
 }

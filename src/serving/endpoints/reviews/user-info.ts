@@ -1,8 +1,8 @@
 /** A user, as authentication.k8s.io shows it. */
 import type { JsonObject } from "../../../meta/json.ts";
-import type { Requester } from "../../registry/create.ts";
+import type { RequestUser } from "../../registry/create.ts";
 
-export function userInfo({ name, uid, groups, extra }: Requester): JsonObject {
+export function userInfo({ name, uid, groups, extra }: RequestUser): JsonObject {
   return {
     ...(name === "" ? {} : { username: name }),
     ...(uid === "" ? {} : { uid }),

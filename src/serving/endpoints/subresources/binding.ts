@@ -1,9 +1,10 @@
+import { aggregateText } from "../../../meta/aggregate-text.ts";
 import type { ApiResponse } from "../../http/message.ts";
 import { jsonResponse, successStatus } from "../../http/respond.ts";
 import { objectAt, stringAt } from "../../../meta/json.ts";
 import { badRequest, StatusError } from "../../../meta/status-error.ts";
 import { refuseCreationOutsideLiveNamespace } from "../../registry/namespace-lifecycle.ts";
-import { bindingErrors, bindPod } from "../../registry/subresources/binding.ts";
+import { podBindingErrors, bindPod } from "../../registry/subresources/binding.ts";
 import { inNamespace, refuseForeignNamespace } from "../../registry/preconditions.ts";
 import { decodeObject, warningHeaders } from "../decode-body.ts";
 import type { EndpointCall } from "../endpoint.ts";
@@ -26,9 +27,9 @@ export async function bindingEndpoint(call: EndpointCall): Promise<ApiResponse> 
   const placed = inNamespace(sent, namespace);
   const binding = (await admission?.mutate({ ...write, object: placed })) ?? placed;
   if (name !== given) throw badRequest("name in URL does not match name in Binding object");
-  const errors = bindingErrors(binding).map(({ field, message }) => `${field}: ${message}`);
+  const errors = podBindingErrors(binding).map(({ field, message }) => `${field}: ${message}`);
   // As kubernetes: what is wrong with a binding is said without a reason.
-  if (errors.length > 0) throw new StatusError("", errors.length === 1 ? errors[0]! : `[${errors.join(", ")}]`);
+  if (errors.length > 0) throw new StatusError("", aggregateText(errors));
   await admission?.validate({ ...write, object: binding });
   await bindPod(context, pods, { namespace, name, binding, dryRun });
   return jsonResponse(201, { ...successStatus(undefined), code: 201 }, warningHeaders(warnings));

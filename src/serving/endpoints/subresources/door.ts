@@ -5,7 +5,7 @@ import { updateThrough, type SubresourceDoor } from "../../registry/subresources
 import type { ApplyWish } from "../apply.ts";
 import type { EndpointCall } from "../endpoint.ts";
 import { getEndpoint } from "../get.ts";
-import { BODY_BYTES_MAX } from "../limits.ts";
+import { BODY_BYTES_MAX } from "../endpoint-limits.ts";
 import { writtenResponse } from "../render/respond.ts";
 import { updateAdmission } from "../update.ts";
 import { readWish } from "../write-wish.ts";

@@ -3,9 +3,9 @@ import type { PassingFilter } from "../chain.ts";
 import { asLastAnswer } from "../last-answer.ts";
 import type { ApiRequest, ApiResponse } from "../message.ts";
 import type { OpenRequests, RequestKind } from "../open-requests.ts";
+import { LOOP_GUARDS } from "../proxy-headers.ts";
 import { jsonResponse, textResponse } from "../respond.ts";
 import { isLongRunning, type WithInfo } from "./request-info.ts";
-import { LOOP_GUARDS } from "./strip-identity.ts";
 
 export interface ShuttingDownOptions {
   /** From some moment on, for ever. */

@@ -4,6 +4,14 @@
  */
 import type { Filter } from "../chain.ts";
 import type { ApiRequest } from "../message.ts";
+import {
+  LOOP_GUARDS,
+  OWN_PREFIX,
+  REMOTE_EXTRA_PREFIX,
+  REMOTE_GROUP_HEADER,
+  REMOTE_UID_HEADER,
+  REMOTE_USER_HEADER,
+} from "../proxy-headers.ts";
 
 /** Lower-case header name → its values, one for each line that was sent. */
 export type IdentityClaims = ReadonlyMap<string, readonly string[]>;
@@ -21,14 +29,8 @@ export interface StripIdentityOptions {
 
 export const NO_CLAIMS: IdentityClaims = new Map();
 
-/** The released and the planned name by which a peer says that it has handed the request on. */
-export const LOOP_GUARDS: readonly string[] = ["x-kubernetes-peer-proxied", "x-kubernetes-apiserver-rerouted"];
-
-/** By which a peer says which of the servers it is. */
-export const PROXIED_BY_HEADER = "x-evenkeel-proxied-by";
-
-const CONVENTIONAL_NAMES: readonly string[] = ["x-remote-user", "x-remote-uid", "x-remote-group"];
-const CONVENTIONAL_PREFIXES: readonly string[] = ["x-remote-extra-", "x-evenkeel-"];
+const CONVENTIONAL_NAMES: readonly string[] = [REMOTE_USER_HEADER, REMOTE_UID_HEADER, REMOTE_GROUP_HEADER];
+const CONVENTIONAL_PREFIXES: readonly string[] = [REMOTE_EXTRA_PREFIX, OWN_PREFIX];
 
 type Matcher = (name: string) => boolean;
 

@@ -6,7 +6,7 @@ import { badRequest } from "../../../meta/status-error.ts";
 
 const EMPTY = Buffer.alloc(0);
 
-export interface BodySource {
+export interface BodyStream {
   readonly stream: Readable;
   /** The content-length header, when there is one. */
   readonly announced: string | undefined;
@@ -21,13 +21,13 @@ export interface BodySource {
 /** Holds nothing and reads nothing until somebody reads; what is never read, the protocol discards. */
 export class BodyReader implements RequestBody {
   readonly isEmpty = false;
-  readonly #source: BodySource;
+  readonly #source: BodyStream;
   #isTaken = false;
   #untouched = true;
   #isTooLarge = false;
   #pieces: BodyPieces | undefined;
 
-  constructor(source: BodySource) {
+  constructor(source: BodyStream) {
     this.#source = source;
   }
 
@@ -114,7 +114,7 @@ export class BodyReader implements RequestBody {
  * `return` would wait as well.
  */
 class BodyPieces implements AsyncIterableIterator<Buffer, undefined> {
-  readonly #source: BodySource;
+  readonly #source: BodyStream;
   readonly #onBegin: () => void;
   #state: "untouched" | "reading" | "over" = "untouched";
   /** What a `next` rejects with after the end; undefined when the end is the body's. */
@@ -122,7 +122,7 @@ class BodyPieces implements AsyncIterableIterator<Buffer, undefined> {
   #timer: NodeJS.Timeout | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(source: BodySource, onBegin: () => void) {
+  constructor(source: BodyStream, onBegin: () => void) {
     this.#source = source;
     this.#onBegin = onBegin;
   }

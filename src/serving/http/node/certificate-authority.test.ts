@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { connect, createServer, type TLSSocket } from "node:tls";
 import { expect, test } from "vitest";
-import { createAuthority, issue } from "./certificate-authority.ts";
+import { createAuthority, issueCertificate } from "./certificate-authority.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 
@@ -19,7 +19,7 @@ test("a server's certificate is good for the names and addresses it was issued f
   const ca = createAuthority({ commonName: "evenkeel-ca", nowMs: NOW_MS });
   const hosts = ["kubernetes.default.svc", "localhost", "127.0.0.1", "::1"];
   const leaf = new X509Certificate(
-    issue({ ca, commonName: "kube-apiserver", hosts, usage: "serverAuth", nowMs: NOW_MS }).certPem,
+    issueCertificate({ ca, commonName: "kube-apiserver", hosts, usage: "serverAuth", nowMs: NOW_MS }).certPem,
   );
   expect(leaf.checkIssued(new X509Certificate(ca.certPem))).toBe(true);
   expect(leaf.verify(new X509Certificate(ca.certPem).publicKey)).toBe(true);
@@ -30,7 +30,7 @@ test("a server's certificate is good for the names and addresses it was issued f
 
 test("a client's certificate names its user and groups", () => {
   const ca = createAuthority({ commonName: "evenkeel-ca", nowMs: NOW_MS });
-  const { certPem } = issue({
+  const { certPem } = issueCertificate({
     ca,
     commonName: "admin",
     organizations: ["system:masters", "others"],
@@ -45,8 +45,14 @@ test("a client's certificate names its user and groups", () => {
 test("both ends of a TLS connection accept certificates of an authority read back from its PEM", async () => {
   const nowMs = Date.now();
   const ca = createAuthority({ commonName: "evenkeel-ca", nowMs });
-  const serving = issue({ ca, commonName: "kube-apiserver", hosts: ["127.0.0.1"], usage: "serverAuth", nowMs });
-  const admin = issue({ ca, commonName: "admin", usage: "clientAuth", nowMs });
+  const serving = issueCertificate({
+    ca,
+    commonName: "kube-apiserver",
+    hosts: ["127.0.0.1"],
+    usage: "serverAuth",
+    nowMs,
+  });
+  const admin = issueCertificate({ ca, commonName: "admin", usage: "clientAuth", nowMs });
   const server = createServer({ cert: serving.certPem, key: serving.keyPem, ca: ca.certPem, requestCert: true });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

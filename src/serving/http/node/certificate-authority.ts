@@ -15,7 +15,7 @@ import {
   boolean,
   explicit,
   implicit,
-  integer,
+  derInteger,
   objectIdentifier,
   octetString,
   sequence,
@@ -69,7 +69,7 @@ export function createAuthority({ commonName, nowMs }: AuthorityOptions): KeyedC
   const der = certificate(
     { subject: name, publicKey, issuer: name, issuerKey: privateKey, nowMs, validityMs: AUTHORITY_YEARS * YEAR_MS },
     [
-      extension(OID.basicConstraints, sequence(boolean(true), integer(Buffer.of(0))), "critical"),
+      extension(OID.basicConstraints, sequence(boolean(true), derInteger(Buffer.of(0))), "critical"),
       // digitalSignature (bit 0) and keyCertSign (bit 5)
       extension(OID.keyUsage, bitString(Buffer.of(0b1000_0100), 2), "critical"),
       extension(OID.subjectKeyIdentifier, octetString(keyIdentifier(publicKey))),
@@ -79,7 +79,7 @@ export function createAuthority({ commonName, nowMs }: AuthorityOptions): KeyedC
 }
 
 /** The leaf alone, without the authority's certificate. */
-export function issue(options: IssueOptions): KeyedCertificate {
+export function issueCertificate(options: IssueOptions): KeyedCertificate {
   const { ca, commonName, organizations = [], hosts = [], usage, nowMs } = options;
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const der = certificate(
@@ -115,8 +115,8 @@ function certificate(parties: Parties, extensions: readonly Buffer[]): Buffer {
   const { subject, publicKey, issuer, issuerKey, nowMs, validityMs } = parties;
   const algorithm = sequence(objectIdentifier(OID.ecdsaWithSha256));
   const content = sequence(
-    explicit(0, integer(Buffer.of(2))),
-    integer(randomBytes(16)),
+    explicit(0, derInteger(Buffer.of(2))),
+    derInteger(randomBytes(16)),
     algorithm,
     issuer,
     // Clients whose clocks are a little behind must not find it not yet valid.

@@ -19,7 +19,7 @@ export function implicit(tag: number, content: Buffer): Buffer {
 }
 
 /** A number that is not negative, given as bytes, most significant first. */
-export function integer(bytes: Uint8Array): Buffer {
+export function derInteger(bytes: Uint8Array): Buffer {
   let start = 0;
   while (start < bytes.length - 1 && bytes[start] === 0) start++;
   const magnitude = Buffer.from(bytes.subarray(start));

@@ -6,7 +6,7 @@ import type { EventEmitter } from "node:events";
 import type { TLSSocket } from "node:tls";
 
 import { type ApiRequest, type ApiResponse, bytesBody, type ConnectionInfo } from "../message.ts";
-import type { HttpLimits } from "./limits.ts";
+import type { HttpLimits } from "./http-limits.ts";
 
 /** What a protocol needs of the listener. */
 export interface Edge {
@@ -27,7 +27,7 @@ export interface Protocol {
   destroy(): void;
 }
 
-export class Exchange {
+export class ServedExchange {
   readonly #edge: Edge;
   readonly #abort = new AbortController();
   readonly #whenOver: (() => void)[] = [];

@@ -5,18 +5,18 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import type { Frame, StreamSink } from "../message.ts";
-import type { Exchange } from "./exchange.ts";
+import type { StreamFrame, StreamSink } from "../message.ts";
+import type { ServedExchange } from "./exchange.ts";
 
 export class Http1Sink implements StreamSink {
-  readonly #exchange: Exchange;
+  readonly #exchange: ServedExchange;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #drainCallbacks: (() => void)[] = [];
   #isFull = false;
   #ended = false;
 
-  constructor(exchange: Exchange, request: IncomingMessage, response: ServerResponse) {
+  constructor(exchange: ServedExchange, request: IncomingMessage, response: ServerResponse) {
     this.#exchange = exchange;
     this.#request = request;
     this.#response = response;
@@ -29,7 +29,7 @@ export class Http1Sink implements StreamSink {
     exchange.onOver(() => socket.off("drain", onDrain));
   }
 
-  write(frame: Frame): boolean {
+  write(frame: StreamFrame): boolean {
     if (this.#ended || this.#exchange.over || frame.bytes.length === 0) return true;
     const response = this.#response;
     const { socket } = response;

@@ -9,6 +9,14 @@ import type { Duplex } from "node:stream";
 
 import type { ResponseHeaders } from "../message.ts";
 
+/** Node and these files decide how a body is framed and, except for `close`, whether a connection goes on. */
+export const FRAMING_HEADERS: ReadonlySet<string> = new Set([
+  "content-length",
+  "transfer-encoding",
+  "connection",
+  "keep-alive",
+]);
+
 /**
  * Whether Node is to let go of the socket. Requests with a body, and those that Node itself refuses, stay ordinary
  * ones: they are answered, but cannot become anything else.
@@ -76,10 +84,7 @@ export class UpgradeResponse {
   }
 }
 
-/** There is no body to be framed. */
-const BODY_HEADERS: ReadonlySet<string> = new Set(["content-length", "transfer-encoding", "keep-alive"]);
-
 function switchingHeaders(headers: ResponseHeaders): (string | string[])[] {
-  const flat = Object.entries(headers).filter(([name]) => !BODY_HEADERS.has(name) && name !== "connection");
+  const flat = Object.entries(headers).filter(([name]) => !FRAMING_HEADERS.has(name));
   return ["connection", "Upgrade", ...flat.flat()];
 }

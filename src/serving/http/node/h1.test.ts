@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 
 import { describe, expect, test } from "vitest";
 
-import { type ApiRequest, type Frame, NO_BODY, type StreamSink } from "../message.ts";
+import { type ApiRequest, type StreamFrame, NO_BODY, type StreamSink } from "../message.ts";
 import { collect, deferred, http1Client, ok, rawConnection, startServer, streaming, untilClosed } from "./testing.ts";
 
 const HELLO = async () => ok(Buffer.from("hello"));
@@ -152,7 +152,7 @@ test("an answer that cannot be sent becomes a 500", async () => {
 
 describe("streams", () => {
   test("a frame is put into chunked encoding once for all readers", async () => {
-    const frame: Frame = { bytes: Buffer.from("event") };
+    const frame: StreamFrame = { bytes: Buffer.from("event") };
     const framings = new Set<Buffer | undefined>();
     await using server = await startServer(async () =>
       streaming((sink) => {
@@ -231,7 +231,7 @@ describe("streams", () => {
     const sink = await opened.promise;
     const drained = deferred();
     sink.onDrain(() => drained.resolve());
-    const frame: Frame = { bytes: Buffer.alloc(1_000_000, "x") };
+    const frame: StreamFrame = { bytes: Buffer.alloc(1_000_000, "x") };
     let written = 0;
     while (written < 30) {
       sink.write(frame);

@@ -12,16 +12,24 @@ import { closedSink, discardAnswer } from "../closed-sink.ts";
 import { isLastAnswer } from "../last-answer.ts";
 import { BodyReader } from "./body-reader.ts";
 import { joined, SMALL_BODY_BYTES, totalBytes, writeGroups } from "./chunks.ts";
-import { type Edge, Exchange, isBodiless, isOriginForm, plainText, type Protocol, splitTarget } from "./exchange.ts";
+import {
+  type Edge,
+  ServedExchange,
+  isBodiless,
+  isOriginForm,
+  plainText,
+  type Protocol,
+  splitTarget,
+} from "./exchange.ts";
 import { gzipHeaders, gzipped, wantsGzip } from "./gzip.ts";
 import { Http1Sink } from "./h1-sink.ts";
-import { canUpgrade, hasBody, lingeringEnd, UpgradeResponse } from "./h1-upgrade.ts";
-import type { HttpLimits } from "./limits.ts";
+import { canUpgrade, FRAMING_HEADERS, hasBody, lingeringEnd, UpgradeResponse } from "./h1-upgrade.ts";
+import type { HttpLimits } from "./http-limits.ts";
 
 interface Http1Connection {
   readonly info: ConnectionInfo;
   /** Those whose answer has not been sent, in the order they came; more than one when the client pipelines. */
-  readonly exchanges: Set<Exchange>;
+  readonly exchanges: Set<ServedExchange>;
   /** It ends with the answer to the last request that has been read. */
   isLeaving: boolean;
   /** Nothing that still comes could be answered, so nothing of it is done. */
@@ -142,7 +150,7 @@ class Http1Exchange {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #upgrade: UpgradeResponse | undefined;
-  readonly #exchange: Exchange;
+  readonly #exchange: ServedExchange;
   readonly #body: BodyReader | undefined;
 
   constructor({ edge, connection, request, response, upgrade }: Http1ExchangeParts) {
@@ -151,7 +159,7 @@ class Http1Exchange {
     this.#request = request;
     this.#response = response;
     this.#upgrade = upgrade;
-    this.#exchange = new Exchange(edge);
+    this.#exchange = new ServedExchange(edge);
     connection.exchanges.add(this.#exchange);
     this.#body = hasBody(request) ? this.#bodyReader() : undefined;
     response.on("finish", () => this.#onFinish());
@@ -338,14 +346,6 @@ function hostCount(rawHeaders: readonly string[]): number {
 }
 
 type UpgradeOpen = (ResponseBody & { readonly kind: "upgrade" })["open"];
-
-/** Node and this file decide how a body is framed; whether a connection goes on, only `close` has a say in. */
-const FRAMING_HEADERS: ReadonlySet<string> = new Set([
-  "content-length",
-  "transfer-encoding",
-  "connection",
-  "keep-alive",
-]);
 
 /** An answer to HEAD may carry the length that the GET would have. */
 function headLength(answer: ApiResponse): string {

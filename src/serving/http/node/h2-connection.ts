@@ -2,7 +2,7 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 
 import type { ConnectionInfo } from "../message.ts";
-import type { HttpLimits } from "./limits.ts";
+import type { HttpLimits } from "./http-limits.ts";
 
 export interface Http2Connection {
   readonly session: ServerHttp2Session;
@@ -38,7 +38,7 @@ export function streamClosed(connection: Http2Connection, stream: ServerHttp2Str
   if (connection.isLeaving && connection.openStreams === 0) closeSoon(connection);
 }
 
-export function refuse(stream: ServerHttp2Stream): void {
+export function refuseStream(stream: ServerHttp2Stream): void {
   // Without a listener Node would end the process.
   stream.on("error", () => undefined);
   stream.close(constants.NGHTTP2_REFUSED_STREAM);

@@ -3,7 +3,7 @@ import { constants } from "node:http2";
 
 import { describe, expect, test } from "vitest";
 
-import { type ApiRequest, type Frame, NO_BODY, type StreamSink } from "../message.ts";
+import { type ApiRequest, type StreamFrame, NO_BODY, type StreamSink } from "../message.ts";
 import {
   collect,
   deferred,
@@ -115,7 +115,7 @@ describe("streams", () => {
     const watches = Array.from({ length: 200 }, () => client.ask({ path: "/watch" }));
     await allOpen.promise;
     const lists = [client.ask({ path: "/list" }), client.ask({ path: "/list" })];
-    const frame: Frame = { bytes: Buffer.alloc(3_000, "z") };
+    const frame: StreamFrame = { bytes: Buffer.alloc(3_000, "z") };
     for (let event = 0; event < 10; event++) {
       for (const sink of sinks) sink.write(frame);
       await new Promise(setImmediate);
@@ -163,7 +163,7 @@ describe("streams", () => {
     const sink = await opened.promise;
     const drained = deferred();
     sink.onDrain(() => drained.resolve());
-    const frame: Frame = { bytes: Buffer.alloc(100_000, "x") };
+    const frame: StreamFrame = { bytes: Buffer.alloc(100_000, "x") };
     for (let written = 0; written < 100; written++) sink.write(frame);
     expect(sink.bufferedBytes()).toBeGreaterThan(9_000_000);
     const body = collect(stream);

@@ -11,26 +11,35 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 
-import type { ApiRequest, ApiResponse, ConnectionInfo, Frame, RequestBody, StreamSink } from "../message.ts";
+import type { ApiRequest, ApiResponse, ConnectionInfo, StreamFrame, RequestBody, StreamSink } from "../message.ts";
 import { EMPTY_BODY } from "../request-body.ts";
 import { closedSink, discardAnswer } from "../closed-sink.ts";
 import { isLastAnswer } from "../last-answer.ts";
+import { HOP_BY_HOP_HEADERS } from "../proxy-headers.ts";
 import { BodyReader } from "./body-reader.ts";
 import { joined, joinedGroups, SMALL_BODY_BYTES, totalBytes } from "./chunks.ts";
-import { type Edge, Exchange, isBodiless, isOriginForm, plainText, type Protocol, splitTarget } from "./exchange.ts";
+import {
+  type Edge,
+  ServedExchange,
+  isBodiless,
+  isOriginForm,
+  plainText,
+  type Protocol,
+  splitTarget,
+} from "./exchange.ts";
 import {
   boundControlFrames,
   breakOff,
   createConnection,
   leave,
-  refuse,
+  refuseStream,
   streamClosed,
   sweep,
   sweepEvery,
   type Http2Connection,
 } from "./h2-connection.ts";
 import { gzipHeaders, gzipped, wantsGzip } from "./gzip.ts";
-import type { HttpLimits } from "./limits.ts";
+import type { HttpLimits } from "./http-limits.ts";
 
 /** Larger writes hold more memory per slow reader without being cheaper. */
 const WRITE_BYTES = 256 * 1024;
@@ -47,7 +56,7 @@ export function createHttp2(edge: Edge): Protocol {
     session.setLocalWindowSize(edge.limits.connectionWindowBytes);
     boundControlFrames(session, edge.limits);
     session.on("stream", (stream, headers, flags, rawHeaders) => {
-      if (connection.isLeaving) return refuse(stream);
+      if (connection.isLeaving) return refuseStream(stream);
       const isWhole = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
       void new Http2Exchange({ edge, connection, stream, headers, rawHeaders, isWhole }).run();
     });
@@ -115,7 +124,7 @@ class Http2Exchange {
   readonly #headers: IncomingHttpHeaders;
   readonly #rawHeaders: readonly string[];
   readonly #method: string;
-  readonly #exchange: Exchange;
+  readonly #exchange: ServedExchange;
   readonly #body: BodyReader | undefined;
 
   constructor({ edge, connection, stream, headers, rawHeaders, isWhole }: Http2ExchangeParts) {
@@ -125,7 +134,7 @@ class Http2Exchange {
     this.#headers = headers;
     this.#rawHeaders = rawHeaders;
     this.#method = headers[":method"]!;
-    this.#exchange = new Exchange(edge);
+    this.#exchange = new ServedExchange(edge);
     connection.openStreams++;
     connection.idleSweeps = 0;
     this.#body = isWhole ? undefined : this.#bodyReader();
@@ -269,17 +278,17 @@ class Http2Exchange {
 }
 
 class Http2Sink implements StreamSink {
-  readonly #exchange: Exchange;
+  readonly #exchange: ServedExchange;
   readonly #stream: ServerHttp2Stream;
   readonly #onEnd: () => void;
 
-  constructor(exchange: Exchange, stream: ServerHttp2Stream, onEnd: () => void) {
+  constructor(exchange: ServedExchange, stream: ServerHttp2Stream, onEnd: () => void) {
     this.#exchange = exchange;
     this.#stream = stream;
     this.#onEnd = onEnd;
   }
 
-  write(frame: Frame): boolean {
+  write(frame: StreamFrame): boolean {
     if (this.#isClosed() || frame.bytes.length === 0) return true;
     return this.#stream.write(frame.bytes);
   }
@@ -313,14 +322,7 @@ class Http2Sink implements StreamSink {
 }
 
 /** HTTP/2 has no place for these; they come from answers that were made for, or by, HTTP/1.1. */
-const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
-  "content-length",
-  "connection",
-  "keep-alive",
-  "proxy-connection",
-  "transfer-encoding",
-  "upgrade",
-]);
+const CONNECTION_HEADERS: ReadonlySet<string> = new Set([...HOP_BY_HOP_HEADERS, "content-length"]);
 
 function responseHeaders(answer: ApiResponse, contentLength: string | undefined): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = { ":status": answer.status };

@@ -16,7 +16,7 @@ import type { ApiRequest, ApiResponse, ConnectionInfo } from "../message.ts";
 import type { Edge, Protocol } from "./exchange.ts";
 import { createHttp1 } from "./h1.ts";
 import { createHttp2 } from "./h2.ts";
-import { HTTP_LIMITS, type HttpLimits } from "./limits.ts";
+import { HTTP_LIMITS, type HttpLimits } from "./http-limits.ts";
 
 export interface ListenOptions {
   readonly host: string;

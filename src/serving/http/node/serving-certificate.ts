@@ -2,7 +2,7 @@
  * The certificate of a server that was given none. As kubernetes client-go/util/cert#GenerateSelfSignedCertKey:
  * a certificate authority of its own signs the leaf, because Go clients accept as a trust anchor only a CA.
  */
-import { createAuthority, issue } from "./certificate-authority.ts";
+import { createAuthority, issueCertificate } from "./certificate-authority.ts";
 
 export interface ServingCertificateOptions {
   /** DNS names and IP addresses under which clients reach the server. */
@@ -24,6 +24,6 @@ export interface ServingCertificate {
 export function createServingCertificate(options: ServingCertificateOptions): ServingCertificate {
   const { commonName, hosts, nowMs, usage = "serverAuth" } = options;
   const ca = createAuthority({ commonName: `${commonName}-ca`, nowMs });
-  const leaf = issue({ ca, commonName, hosts, usage, nowMs });
+  const leaf = issueCertificate({ ca, commonName, hosts, usage, nowMs });
   return { certPem: leaf.certPem + ca.certPem, keyPem: leaf.keyPem, caPem: ca.certPem };
 }

@@ -49,7 +49,7 @@ export function streaming(open: (sink: StreamSink) => void): ApiResponse {
   return { status: 200, headers: { "content-type": "application/json" }, body: { kind: "stream", open } };
 }
 
-export interface Answer {
+export interface TestResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
@@ -67,11 +67,11 @@ export interface Ask {
 /** A POST whose body is being written. */
 export interface Upload {
   readonly stream: Writable;
-  readonly answer: Promise<Answer>;
+  readonly answer: Promise<TestResponse>;
 }
 
 export interface Client extends AsyncDisposable {
-  ask(ask: Ask): Promise<Answer>;
+  ask(ask: Ask): Promise<TestResponse>;
   upload(path: string): Upload;
 }
 
@@ -127,13 +127,13 @@ export function http2Client(server: TestServer): Client & { readonly session: Cl
   };
 }
 
-async function http1Answer(request: ClientRequest): Promise<Answer> {
+async function http1Answer(request: ClientRequest): Promise<TestResponse> {
   const [response] = (await once(request, "response")) as [IncomingMessage];
   const localPort = response.socket.localPort;
   return { status: response.statusCode!, headers: response.headers, body: await collect(response), localPort };
 }
 
-async function http2Answer(stream: ClientHttp2Stream): Promise<Answer> {
+async function http2Answer(stream: ClientHttp2Stream): Promise<TestResponse> {
   const received = await http2Response(stream);
   return { ...received, body: await collect(stream), localPort: undefined };
 }

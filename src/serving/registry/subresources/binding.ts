@@ -16,7 +16,7 @@ export interface BindRequest {
   readonly dryRun: boolean;
 }
 
-export function bindingErrors(binding: JsonObject): FieldError[] {
+export function podBindingErrors(binding: JsonObject): FieldError[] {
   const target = objectAt(binding, "target");
   const kind = stringAt(target, "kind");
   const errors: FieldError[] = [];

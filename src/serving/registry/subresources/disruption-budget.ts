@@ -8,8 +8,8 @@ import { list } from "../list.ts";
 import { withManagedFields } from "../managed-fields.ts";
 import { objectIn } from "../representation.ts";
 import { objectKey, type ServedResource } from "../resource.ts";
-import { labelSelectorText } from "./label-selector-text.ts";
-import { conditionsOf, isConditionTrue } from "./pod-conditions.ts";
+import { scaleSelectorText } from "./label-selector-text.ts";
+import { podConditions, isPodConditionTrue } from "./pod-conditions.ts";
 
 /** The reason is policy's own, outside the list of what field errors may be. */
 const DISRUPTION_BUDGET = "DisruptionBudget" satisfies CauseReason;
@@ -42,7 +42,7 @@ export async function budgetsOf(
 function isSelected(labels: Labels, selector: unknown): boolean {
   if (!isJsonObject(selector)) return false;
   try {
-    return parseLabelSelector(labelSelectorText(selector))(labels);
+    return parseLabelSelector(scaleSelectorText(selector))(labels);
   } catch (thrown) {
     if (thrown instanceof SelectorError) return false;
     throw thrown;
@@ -51,7 +51,7 @@ function isSelected(labels: Labels, selector: unknown): boolean {
 
 /** A pod that is not ready does no work a budget could protect, as long as enough others do. */
 export function mayEvictUnhealthy(pod: JsonObject, budget: JsonObject): boolean {
-  if (isConditionTrue(pod, "Ready")) return false;
+  if (isPodConditionTrue(pod, "Ready")) return false;
   if (objectAt(budget, "spec")["unhealthyPodEvictionPolicy"] === "AlwaysAllow") return true;
   const { currentHealthy, desiredHealthy } = counts(budget);
   return currentHealthy >= desiredHealthy && desiredHealthy > 0;
@@ -110,7 +110,7 @@ function refused(name: string, why: string, detail: string): StatusError {
 
 function whyExhausted(budget: JsonObject, name: string): string {
   const { currentHealthy, desiredHealthy } = counts(budget);
-  const condition = conditionsOf(budget).find(({ type }) => type === "DisruptionAllowed");
+  const condition = podConditions(budget).find(({ type }) => type === "DisruptionAllowed");
   const reason = condition === undefined ? "" : stringAt(condition, "reason");
   const message = condition?.["status"] === "False" ? stringAt(condition, "message") : "";
   // The counts of a budget whose controller failed mean nothing.
@@ -133,7 +133,7 @@ function charged(budget: JsonObject, podName: string, now: string): JsonObject {
 }
 
 function withDisallowed(budget: JsonObject, now: string): JsonObject[] {
-  const before = conditionsOf(budget);
+  const before = podConditions(budget);
   const at = before.findIndex(({ type }) => type === "DisruptionAllowed");
   const since = before[at]?.["status"] === "False" ? before[at]["lastTransitionTime"] : now;
   const { observedGeneration } = counts(budget);

@@ -1,4 +1,5 @@
 /** Writes through a subresource that shows the object itself, or a part of it, and lets only some fields through. */
+import { SERVER_OWNED } from "../prepare.ts";
 import type { KindContext } from "../../../objects/kinds/kind.ts";
 import { jsonEquals, objectAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { invalid, notFound, type FieldError } from "../../../meta/status-error.ts";
@@ -6,7 +7,7 @@ import { trackUpdate } from "../../../objects/managed-fields/manager.ts";
 import type { Admission } from "../admission.ts";
 import { kindContext } from "../defaults.ts";
 import { timestamp, type RegistryContext, type Written } from "../context.ts";
-import { guaranteedUpdate, type Change } from "../guaranteed-update.ts";
+import { guaranteedUpdate, type ObjectChange } from "../guaranteed-update.ts";
 import { absentFields, inVersion } from "../managed-fields.ts";
 import { updateMetadataErrors } from "../update-metadata.ts";
 import { objectKey, type ServedResource } from "../resource.ts";
@@ -107,7 +108,7 @@ function decideChange(
   served: ServedResource,
   door: SubresourceDoor,
   to: { object: JsonObject; existing: JsonObject; name: string; inKind: KindContext },
-): Change {
+): ObjectChange {
   const { object, existing, name } = to;
   const metadata = objectAt(object, "metadata");
   const errors = [
@@ -126,16 +127,6 @@ function isLetGo(metadata: JsonObject, existing: JsonObject): boolean {
     Number(metadata["deletionGracePeriodSeconds"] ?? 0) === 0
   );
 }
-
-const SERVER_OWNED: readonly string[] = [
-  "uid",
-  "creationTimestamp",
-  "deletionTimestamp",
-  "deletionGracePeriodSeconds",
-  "generation",
-  "resourceVersion",
-  "namespace",
-];
 
 /** The metadata of the wish, with the fields that only the server writes as they are. */
 export function passMetadata(wish: JsonObject, existing: JsonObject): JsonObject {

@@ -3,7 +3,7 @@ import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { conflict, isReason, notFound, StatusError } from "../../../meta/status-error.ts";
 import type { Entry } from "../../../storage/watch-cache/entry.ts";
 import { timestamp, type RegistryContext } from "../context.ts";
-import { deleteObject, type DeleteOptions } from "../delete.ts";
+import { deleteObject, type DeletionOptions } from "../delete.ts";
 import { guaranteedUpdate } from "../guaranteed-update.ts";
 import { get } from "../read.ts";
 import { objectIn } from "../representation.ts";
@@ -14,7 +14,7 @@ import { withPodCondition } from "./pod-conditions.ts";
 export interface Eviction {
   readonly namespace: string;
   readonly name: string;
-  readonly options: DeleteOptions;
+  readonly options: DeletionOptions;
 }
 
 export interface EvictionResources {

@@ -1,7 +1,7 @@
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 
 /** A LabelSelector in the form of the query parameter: what status.selector of a Scale says. */
-export function labelSelectorText(selector: JsonObject): string {
+export function scaleSelectorText(selector: JsonObject): string {
   const expressions = Array.isArray(selector["matchExpressions"])
     ? selector["matchExpressions"].filter(isJsonObject)
     : [];
@@ -13,7 +13,7 @@ export function labelSelectorText(selector: JsonObject): string {
 }
 
 /** A map of labels in the same form: how replication controllers select. */
-export function labelsText(labels: JsonObject): string {
+export function scaleLabelsText(labels: JsonObject): string {
   return inOrder(labelRequirements(labels));
 }
 

@@ -8,18 +8,18 @@ export interface PodCondition {
   readonly message?: string;
 }
 
-export function conditionsOf(object: JsonObject): JsonObject[] {
+export function podConditions(object: JsonObject): JsonObject[] {
   const { conditions } = objectAt(object, "status");
   return Array.isArray(conditions) ? conditions.filter(isJsonObject) : [];
 }
 
-export function isConditionTrue(object: JsonObject, type: string): boolean {
-  return conditionsOf(object).some((condition) => condition["type"] === type && condition["status"] === "True");
+export function isPodConditionTrue(object: JsonObject, type: string): boolean {
+  return podConditions(object).some((condition) => condition["type"] === type && condition["status"] === "True");
 }
 
 /** The pod with the condition in place of one of its type; a status that stays keeps the time it came. */
 export function withPodCondition(pod: JsonObject, condition: PodCondition, now: string): JsonObject {
-  const before = conditionsOf(pod);
+  const before = podConditions(pod);
   const at = before.findIndex((candidate) => candidate["type"] === condition.type);
   const known = before[at];
   const since = known?.["status"] === condition.status ? known["lastTransitionTime"] : now;

@@ -4,7 +4,7 @@ import { StatusError } from "../../../meta/status-error.ts";
 import { splitFieldPath } from "../../../objects/json/json-path.ts";
 import { nestedInteger, nestedText, withNestedValue, type NestedField } from "../../../objects/json/nested-field.ts";
 import type { ReplicasPaths, ServedResource } from "../resource.ts";
-import { labelSelectorText, labelsText } from "./label-selector-text.ts";
+import { scaleSelectorText, scaleLabelsText } from "./label-selector-text.ts";
 
 export interface Replicas {
   /** Undefined: it does not say. */
@@ -29,8 +29,8 @@ const REPLICAS_DEFAULT = 1;
 
 const BUILT_IN: ReplicasPlace = {
   read: (workload) => ({
-    wanted: integer(objectAt(workload, "spec")["replicas"], REPLICAS_DEFAULT),
-    observed: integer(objectAt(workload, "status")["replicas"], 0),
+    wanted: integerOr(objectAt(workload, "spec")["replicas"], REPLICAS_DEFAULT),
+    observed: integerOr(objectAt(workload, "status")["replicas"], 0),
     selector: selectorText(workload),
   }),
   write: (workload, replicas) => ({ ...workload, spec: { ...objectAt(workload, "spec"), replicas } }),
@@ -38,10 +38,10 @@ const BUILT_IN: ReplicasPlace = {
 
 function selectorText(workload: JsonObject): string {
   const selector = objectAt(objectAt(workload, "spec"), "selector");
-  return workload["kind"] === "ReplicationController" ? labelsText(selector) : labelSelectorText(selector);
+  return workload["kind"] === "ReplicationController" ? scaleLabelsText(selector) : scaleSelectorText(selector);
 }
 
-export function integer(value: unknown, otherwise: number): number {
+export function integerOr(value: unknown, otherwise: number): number {
   return typeof value === "number" ? value : otherwise;
 }
 

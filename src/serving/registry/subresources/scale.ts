@@ -11,7 +11,7 @@ import { inNamespace, refuseMisplaced } from "../preconditions.ts";
 import { objectIn } from "../representation.ts";
 import type { ServedResource } from "../resource.ts";
 import { updateThrough, type DoorRequest, type SubresourceDoor } from "./door-update.ts";
-import { integer, replicasPlaceOf } from "./replicas.ts";
+import { integerOr, replicasPlaceOf } from "./replicas.ts";
 
 export const SCALE_API_VERSION = "autoscaling/v1";
 export const SCALE_KIND = "Scale";
@@ -110,7 +110,7 @@ export async function updateScale(
     const write = { operation: "UPDATE", name, object: wish, existing: before } as const;
     const scale = admission === undefined ? wish : await admission.mutate(write);
     const { uid, resourceVersion } = objectAt(scale, "metadata");
-    const replicas = integer(objectAt(scale, "spec")["replicas"], 0);
+    const replicas = integerOr(objectAt(scale, "spec")["replicas"], 0);
     refuseReplicas(served, replicas, name, objectAt(scale, "metadata"));
     const scaled = replicasPlaceOf(served).write(workload, replicas);
     return { ...scaled, metadata: { ...objectAt(workload, "metadata"), uid, resourceVersion } };

@@ -12,9 +12,9 @@ export interface FakeServer extends AsyncDisposable {
   readonly sessions: ReadonlySet<ServerHttp2Session>;
 }
 
-export type Answer = (stream: ServerHttp2Stream, path: string) => void;
+export type FakeReply = (stream: ServerHttp2Stream, path: string) => void;
 
-export async function startFakeServer(answer: Answer): Promise<FakeServer> {
+export async function startFakeServer(answer: FakeReply): Promise<FakeServer> {
   const calls: string[] = [];
   const sessions = new Set<ServerHttp2Session>();
   const server: Http2Server = createServer();

@@ -3,7 +3,11 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { createAuthority, issue, type KeyedCertificate } from "../../../serving/http/node/certificate-authority.ts";
+import {
+  createAuthority,
+  issueCertificate,
+  type KeyedCertificate,
+} from "../../../serving/http/node/certificate-authority.ts";
 import { keptServiceAccountKey } from "../credential-flags.ts";
 import { CLUSTER_NAMES, ensureTokenFile } from "../data-directory.ts";
 
@@ -39,11 +43,12 @@ export function clusterCredentials(directory: string): ClusterCredentials {
   const serving = kept(directory, "serving", {
     issuer: ca,
     addresses: SERVER_ADDRESSES,
-    make: () => withIssuer(ca, issue({ ca, commonName: "kube-apiserver", hosts, usage: "serverAuth", nowMs })),
+    make: () =>
+      withIssuer(ca, issueCertificate({ ca, commonName: "kube-apiserver", hosts, usage: "serverAuth", nowMs })),
   });
   const clientOf = (authority: KeyedCertificate, commonName: string, organizations: string[]) => ({
     issuer: authority,
-    make: () => issue({ ca: authority, commonName, organizations, usage: "clientAuth", nowMs }),
+    make: () => issueCertificate({ ca: authority, commonName, organizations, usage: "clientAuth", nowMs }),
   });
   kept(directory, "front-proxy-client", clientOf(frontProxyCa, FRONT_PROXY_NAME, []));
   const admin = kept(directory, "admin", clientOf(ca, "admin", ["system:masters"]));

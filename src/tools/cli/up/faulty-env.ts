@@ -2,7 +2,7 @@
 import { sleep, type Clock } from "../../../base/clock.ts";
 import type { Handler } from "../../../serving/http/chain.ts";
 import type { ApiRequest } from "../../../serving/http/message.ts";
-import { UPSTREAM_LIMITS } from "../../../serving/http/node/upstream/limits.ts";
+import { UPSTREAM_LIMITS } from "../../../serving/http/node/upstream/upstream-limits.ts";
 import { type Upstream, UpstreamError } from "../../../serving/http/upstream.ts";
 import type { Env } from "../../../server/env.ts";
 import {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
-import { createAuthority, issue } from "../../../serving/http/node/certificate-authority.ts";
+import { createAuthority, issueCertificate } from "../../../serving/http/node/certificate-authority.ts";
 import type { Backend } from "./load-balancer.ts";
 import { createRollbackGuard, type Rollback, type RollbackGuard } from "./rollback-guard.ts";
 import { parseServerSpec } from "./server-spec.ts";
@@ -25,7 +25,13 @@ interface Stub extends AsyncDisposable {
 async function serverWith(findings: readonly object[]): Promise<Stub> {
   const nowMs = Date.now();
   const ca = createAuthority({ commonName: "test", nowMs });
-  const { certPem, keyPem } = issue({ ca, commonName: "server", hosts: ["127.0.0.1"], usage: "serverAuth", nowMs });
+  const { certPem, keyPem } = issueCertificate({
+    ca,
+    commonName: "server",
+    hosts: ["127.0.0.1"],
+    usage: "serverAuth",
+    nowMs,
+  });
   const asked: string[] = [];
   const server = createServer({ cert: certPem, key: keyPem }, (request, response) => {
     asked.push(`${request.headers.authorization} ${decodeURIComponent(request.url!)}`);

@@ -1,4 +1,5 @@
 /** What there is once a cluster runs, for people and for scripts. */
+import { someOf } from "../../../base/some-of.ts";
 import type { ServerInfo } from "./cluster.ts";
 import { alignColumns } from "../columns.ts";
 import type { LoadBalancerCounts } from "./load-balancer.ts";
@@ -42,15 +43,10 @@ export function summaryText({ servers, featureGates, loadBalancer, kubeconfig, o
 
 function inWords({ has, lacks }: Difference): string {
   const parts = [
-    ...(has.length === 0 ? [] : [`+ ${someOf(has)}`]),
-    ...(lacks.length === 0 ? [] : [`- ${someOf(lacks)}`]),
+    ...(has.length === 0 ? [] : [`+ ${someOf(has, NAMED_MAX)}`]),
+    ...(lacks.length === 0 ? [] : [`- ${someOf(lacks, NAMED_MAX)}`]),
   ];
   return parts.length === 0 ? "nothing" : parts.join("  ");
-}
-
-function someOf(names: readonly string[]): string {
-  const named = names.slice(0, NAMED_MAX).join(", ");
-  return names.length <= NAMED_MAX ? named : `${named} and ${names.length - NAMED_MAX} more`;
 }
 
 export function statusText(servers: readonly ServerInfo[], { open }: LoadBalancerCounts): string {

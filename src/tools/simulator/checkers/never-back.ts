@@ -1,4 +1,4 @@
-import { compareVersions } from "../../../serving/discovery/order.ts";
+import { compareApiVersions } from "../../../serving/discovery/order.ts";
 import { parseGroupVersion } from "../../../meta/group-version.ts";
 import { NOTHING, type Checker } from "../checker.ts";
 import { STORAGE_VERSIONS, type EncodingRecord } from "../encoding-record.ts";
@@ -40,5 +40,5 @@ export function neverBack(record: EncodingRecord): Checker {
 }
 
 function isOlder(version: string, than: string): boolean {
-  return compareVersions(parseGroupVersion(version).version, parseGroupVersion(than).version) > 0;
+  return compareApiVersions(parseGroupVersion(version).version, parseGroupVersion(than).version) > 0;
 }

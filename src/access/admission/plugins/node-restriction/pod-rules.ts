@@ -19,7 +19,7 @@ export async function podOf(reader: ObjectReader, namespace: string, name: strin
   return found;
 }
 
-export async function nodeOf(reader: ObjectReader, name: string): Promise<JsonObject> {
+export async function nodeObject(reader: ObjectReader, name: string): Promise<JsonObject> {
   const found = reader.get(NODES, "", name) ?? (await reader.newest(NODES, "", name));
   if (found === undefined) throw notFound({ group: "", resource: "node" }, name);
   return found;
@@ -79,7 +79,7 @@ async function creationRefusal(reader: ObjectReader, nodeName: string, pod: Json
   if (owner["controller"] !== true)
     return `${node} can only create pods with a controller owner reference set to itself`;
   if (owner["blockOwnerDeletion"] === true) return `${node} must not set blockOwnerDeletion on an owner reference`;
-  const [stated, known] = [stringAt(owner, "uid"), uidOf(await nodeOf(reader, nodeName))];
+  const [stated, known] = [stringAt(owner, "uid"), uidOf(await nodeObject(reader, nodeName))];
   if (stated !== known) return `node ${nodeName} UID mismatch: expected ${stated} got ${known}`;
   return neededObjects(objectAt(pod, "spec"), nodeName);
 }

@@ -1,4 +1,5 @@
 /** For which service accounts, and for whom, a node may ask for tokens. */
+import { aggregateText } from "../../../../meta/aggregate-text.ts";
 import type { Authorizer } from "../../../auth/authorize.ts";
 import { objectsAt } from "../../../../objects/kinds/checks.ts";
 import { goQuote } from "../../../../meta/go-quote.ts";
@@ -6,7 +7,6 @@ import type { GroupResource } from "../../../../meta/group-version.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { ObjectReader } from "../../../../meta/object-table.ts";
 import type { Attributes } from "../../admission.ts";
-import { aggregate } from "../refuse.ts";
 import { nodeNameOf, podOf, uidOf } from "./pod-rules.ts";
 
 export interface TokenPorts {
@@ -72,7 +72,7 @@ function namesAudience(reader: ObjectReader, pod: JsonObject, audience: string):
     else if (objectsAt(objectAt(known, "spec"), "tokenRequests").some((one) => stringAt(one, "audience") === audience))
       return true;
   }
-  return errors.length === 0 ? false : aggregate(errors);
+  return errors.length === 0 ? false : aggregateText(errors);
 }
 
 interface Driver {

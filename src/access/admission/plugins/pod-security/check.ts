@@ -14,7 +14,7 @@ export interface Violation {
 
 export type CheckPod = (pod: PodLike) => Violation | undefined;
 
-export interface Check {
+export interface PodSecurityCheck {
   readonly id: string;
   readonly level: "baseline" | "restricted";
   /** By the minor since which it holds, oldest first. */

@@ -10,7 +10,7 @@ import {
   quoted,
   settersText,
   sorted,
-  type Check,
+  type PodSecurityCheck,
   type CheckPod,
   type PodLike,
 } from "./check.ts";
@@ -104,7 +104,7 @@ function windowsHostProcess(pod: PodLike): ReturnType<CheckPod> {
   return { reason: "hostProcess", detail: `${setters} must not set securityContext.windowsOptions.hostProcess=true` };
 }
 
-export const HOST_CHECKS: readonly Check[] = [
+export const HOST_CHECKS: readonly PodSecurityCheck[] = [
   { id: "hostNamespaces", level: "baseline", versions: [[0, hostNamespaces]] },
   { id: "hostPathVolumes", level: "baseline", versions: [[0, hostPathVolumes]] },
   { id: "hostPorts", level: "baseline", versions: [[0, hostPorts]] },

@@ -1,4 +1,5 @@
 /** The Pod Security Standards, as the labels of a namespace ask for them: enforced on pods, told of what makes pods. */
+import { aggregateText } from "../../../../meta/aggregate-text.ts";
 import { objectsAt } from "../../../../objects/kinds/checks.ts";
 import { goQuote } from "../../../../meta/go-quote.ts";
 import { formatGroupResource, type GroupResource } from "../../../../meta/group-version.ts";
@@ -6,7 +7,6 @@ import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from ".
 import type { ObjectReader } from "../../../../meta/object-table.ts";
 import { forbidden, invalid, StatusError } from "../../../../meta/status-error.ts";
 import type { AdmissionPlugin, Attributes } from "../../admission.ts";
-import { aggregate } from "../refuse.ts";
 import type { PodLike } from "./check.ts";
 import { detailsText, violations } from "./evaluate.ts";
 import { namespaceWarnings } from "./namespace-warnings.ts";
@@ -139,7 +139,7 @@ function annotate(attributes: Attributes, key: string, value: string): void {
 
 function annotateErrors(attributes: Attributes, errors: readonly { field: string; message: string }[]): void {
   if (errors.length === 0) return;
-  const text = aggregate(errors.map(({ field, message }) => `${field}: ${message}`));
+  const text = aggregateText(errors.map(({ field, message }) => `${field}: ${message}`));
   annotate(attributes, "error", `Failed to parse policy: ${text}`);
 }
 

@@ -3,18 +3,18 @@ import { invalidValue } from "../../../../meta/field-errors.ts";
 import { stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 
-export type Level = "privileged" | "baseline" | "restricted";
+export type PodSecurityLevel = "privileged" | "baseline" | "restricted";
 
 /** From the one that allows everything. */
-const LEVELS: readonly Level[] = ["privileged", "baseline", "restricted"];
+const LEVELS: readonly PodSecurityLevel[] = ["privileged", "baseline", "restricted"];
 
 export interface LevelVersion {
-  readonly level: Level;
+  readonly level: PodSecurityLevel;
   /** The minor of v1; undefined for the latest. */
   readonly minor: number | undefined;
 }
 
-export interface Policy {
+export interface NamespacePolicy {
   readonly enforce: LevelVersion;
   readonly audit: LevelVersion;
   readonly warn: LevelVersion;
@@ -31,14 +31,17 @@ export function isSameLevelVersion(left: LevelVersion, right: LevelVersion): boo
   return left.level === right.level && left.minor === right.minor;
 }
 
-export function isStricter(level: Level, than: Level): boolean {
+export function isStricter(level: PodSecurityLevel, than: PodSecurityLevel): boolean {
   return LEVELS.indexOf(level) > LEVELS.indexOf(than);
 }
 
 /** What cannot be read demands most of what is enforced, and nothing of what is only told. */
-export function policyOf(labels: JsonObject): { readonly policy: Policy; readonly errors: readonly FieldError[] } {
+export function policyOf(labels: JsonObject): {
+  readonly policy: NamespacePolicy;
+  readonly errors: readonly FieldError[];
+} {
   const errors: FieldError[] = [];
-  const mode = (name: string, whenWrong: Level): LevelVersion => ({
+  const mode = (name: string, whenWrong: PodSecurityLevel): LevelVersion => ({
     level: readLevel(labels, `${PREFIX}${name}`, errors) ?? whenWrong,
     minor: readMinor(labels, `${PREFIX}${name}-version`, errors),
   });
@@ -56,7 +59,7 @@ function warnOrEnforced(labels: JsonObject, enforce: LevelVersion, warn: LevelVe
 }
 
 /** Undefined for what is no level. */
-function readLevel(labels: JsonObject, label: string, errors: FieldError[]): Level | undefined {
+function readLevel(labels: JsonObject, label: string, errors: FieldError[]): PodSecurityLevel | undefined {
   if (!Object.hasOwn(labels, label)) return UNLIMITED.level;
   const text = stringAt(labels, label);
   const level = LEVELS.find((one) => one === text);

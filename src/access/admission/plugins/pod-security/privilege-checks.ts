@@ -13,7 +13,7 @@ import {
   settersText,
   sorted,
   unless,
-  type Check,
+  type PodSecurityCheck,
   type CheckPod,
   type PodLike,
 } from "./check.ts";
@@ -157,7 +157,7 @@ function restrictedVolumes({ spec }: PodLike): ReturnType<CheckPod> {
   };
 }
 
-export const PRIVILEGE_CHECKS: readonly Check[] = [
+export const PRIVILEGE_CHECKS: readonly PodSecurityCheck[] = [
   { id: "capabilities_baseline", level: "baseline", versions: [[0, capabilities]] },
   { id: "privileged", level: "baseline", versions: [[0, privileged]] },
   {

@@ -12,7 +12,7 @@ import {
   settersText,
   sorted,
   unless,
-  type Check,
+  type PodSecurityCheck,
   type CheckPod,
   type PodLike,
 } from "./check.ts";
@@ -129,7 +129,7 @@ function seLinux(allowedTypes: readonly string[]): CheckPod {
   };
 }
 
-export const PROFILE_CHECKS: readonly Check[] = [
+export const PROFILE_CHECKS: readonly PodSecurityCheck[] = [
   { id: "appArmorProfile", level: "baseline", versions: [[0, appArmor]] },
   {
     id: "seLinuxOptions",

@@ -4,7 +4,7 @@ import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { Attributes } from "../../admission.ts";
 import { added, amountsAt, masked, subtracted, withoutZeros, type Amounts } from "../../../../meta/amounts.ts";
 import { refused, toldNames } from "../refuse.ts";
-import type { Evaluator } from "./evaluator.ts";
+import type { UsageEvaluator } from "./evaluator.ts";
 import { scopesOf } from "./scopes.ts";
 
 export const RESOURCE_QUOTAS: GroupResource = { group: "", resource: "resourcequotas" };
@@ -31,7 +31,7 @@ export function runningQuota(quota: JsonObject): RunningQuota {
 export function checkRequest(
   quotas: readonly RunningQuota[],
   attributes: Attributes,
-  evaluator: Evaluator,
+  evaluator: UsageEvaluator,
 ): readonly RunningQuota[] {
   const { object, operation, subresource } = attributes;
   if (object === undefined || !evaluator.handles(attributes)) return quotas;
@@ -47,7 +47,12 @@ export function checkRequest(
   });
 }
 
-function isPertinent(quota: RunningQuota, object: JsonObject, attributes: Attributes, evaluator: Evaluator): boolean {
+function isPertinent(
+  quota: RunningQuota,
+  object: JsonObject,
+  attributes: Attributes,
+  evaluator: UsageEvaluator,
+): boolean {
   const limited = [...quota.hard.keys()].filter((name) => evaluator.isCounted(name));
   if (limited.length === 0 || !matchesScopes(quota, object, evaluator)) return false;
   const missing = evaluator.missing(limited, object);
@@ -57,12 +62,12 @@ function isPertinent(quota: RunningQuota, object: JsonObject, attributes: Attrib
   return true;
 }
 
-function matchesScopes({ object: quota }: RunningQuota, object: JsonObject, evaluator: Evaluator): boolean {
+function matchesScopes({ object: quota }: RunningQuota, object: JsonObject, evaluator: UsageEvaluator): boolean {
   return scopesOf(quota).every((requirement) => evaluator.matchesScope(requirement, object));
 }
 
 /** Of an update counts what it adds, where the object was counted before. */
-function changeOf(usage: Amounts, attributes: Attributes, evaluator: Evaluator): (quota: RunningQuota) => Amounts {
+function changeOf(usage: Amounts, attributes: Attributes, evaluator: UsageEvaluator): (quota: RunningQuota) => Amounts {
   const { existing } = attributes;
   if (existing === undefined)
     throw refused(attributes, "unable to get previous usage since prior version of object was not found");

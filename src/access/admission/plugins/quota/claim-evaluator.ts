@@ -1,7 +1,7 @@
 /** What claims of storage use: their number and the bytes they ask for, also by storage class. */
 import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
-import { amountsAt, ONE, roundedUpToUnit, type Amount, type Amounts } from "../../../../meta/amounts.ts";
-import type { Evaluator } from "./evaluator.ts";
+import { amountsAt, roundedUpToUnit, type Amount, type Amounts, ONE_AMOUNT } from "../../../../meta/amounts.ts";
+import type { UsageEvaluator } from "./evaluator.ts";
 import { matchesValue, type ScopeRequirement } from "./scopes.ts";
 
 const COUNT = "count/persistentvolumeclaims";
@@ -10,7 +10,7 @@ const STORAGE = "requests.storage";
 const BY_CLASS = ".storageclass.storage.k8s.io/";
 const CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class";
 
-export const CLAIM_EVALUATOR: Evaluator = {
+export const CLAIM_EVALUATOR: UsageEvaluator = {
   handles({ operation, subresource }) {
     // As kubernetes: a status counts whatever it says, as what was allocated is never taken for the same.
     if (subresource === "status") return operation === "UPDATE";
@@ -26,11 +26,11 @@ export const CLAIM_EVALUATOR: Evaluator = {
 
 function claimUsage(claim: JsonObject): Amounts {
   const usage = new Map<string, Amount>([
-    [COUNT, ONE],
-    [CLAIMS, ONE],
+    [COUNT, ONE_AMOUNT],
+    [CLAIMS, ONE_AMOUNT],
   ]);
   const storageClass = classOf(claim);
-  if (storageClass !== "") usage.set(storageClass + BY_CLASS + CLAIMS, ONE);
+  if (storageClass !== "") usage.set(storageClass + BY_CLASS + CLAIMS, ONE_AMOUNT);
   const storage = storageOf(claim);
   if (storage === undefined) return usage;
   usage.set(STORAGE, storage);

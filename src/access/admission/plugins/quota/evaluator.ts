@@ -2,10 +2,10 @@
 import type { GroupResource } from "../../../../meta/group-version.ts";
 import type { JsonObject } from "../../../../meta/json.ts";
 import type { Attributes } from "../../admission.ts";
-import { ONE, type Amount, type Amounts } from "../../../../meta/amounts.ts";
+import { type Amount, type Amounts, ONE_AMOUNT } from "../../../../meta/amounts.ts";
 import type { ScopeRequirement } from "./scopes.ts";
 
-export interface Evaluator {
+export interface UsageEvaluator {
   /** Whether the write can change what is used. */
   handles(attributes: Attributes): boolean;
   /** Whether such objects use what a quota calls by this name. */
@@ -31,13 +31,13 @@ export function countedResource(resourceName: string): GroupResource | undefined
 }
 
 /** Every object counts as one, by its name and, for a few, by an older one. */
-export function objectCountEvaluator(resource: GroupResource, alias?: string): Evaluator {
+export function objectCountEvaluator(resource: GroupResource, alias?: string): UsageEvaluator {
   const names = new Set([objectCountName(resource), ...(alias === undefined ? [] : [alias])]);
   return {
     handles: ({ operation, subresource }) => operation === "CREATE" && subresource === "",
     isCounted: (name) => names.has(name),
     matchesScope: () => false,
     missing: () => undefined,
-    usage: () => new Map<string, Amount>([...names].map((name) => [name, ONE])),
+    usage: () => new Map<string, Amount>([...names].map((name) => [name, ONE_AMOUNT])),
   };
 }

@@ -2,9 +2,17 @@
 import { numberAt, objectsAt } from "../../../../objects/kinds/checks.ts";
 import { formatGroupResource, type GroupResource } from "../../../../meta/group-version.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
-import { addTo, ONE, raiseTo, wholeAmount, ZERO, type Amount, type Amounts } from "../../../../meta/amounts.ts";
+import {
+  addTo,
+  raiseTo,
+  wholeAmount,
+  type Amount,
+  type Amounts,
+  ONE_AMOUNT,
+  ZERO_AMOUNT,
+} from "../../../../meta/amounts.ts";
 import { CLAIM_EVALUATOR } from "./claim-evaluator.ts";
-import { countedResource, objectCountEvaluator, type Evaluator } from "./evaluator.ts";
+import { countedResource, objectCountEvaluator, type UsageEvaluator } from "./evaluator.ts";
 import { podEvaluator, type PodEvaluatorPorts } from "./pod-evaluator.ts";
 
 /** Virtual, or never limited. */
@@ -31,14 +39,14 @@ export function isUnlimited(resource: GroupResource): boolean {
 }
 
 export interface Evaluators {
-  of(resource: GroupResource): Evaluator;
+  of(resource: GroupResource): UsageEvaluator;
   /** The resources that count towards a quota with these names. */
   countedFor(names: Iterable<string>): readonly GroupResource[];
 }
 
 export function createEvaluators(ports: PodEvaluatorPorts): Evaluators {
-  const special = new Map<string, readonly [GroupResource, Evaluator]>();
-  const add = (resource: GroupResource, evaluator: Evaluator): void => {
+  const special = new Map<string, readonly [GroupResource, UsageEvaluator]>();
+  const add = (resource: GroupResource, evaluator: UsageEvaluator): void => {
     special.set(formatGroupResource(resource), [resource, evaluator]);
   };
   add({ group: "", resource: "pods" }, podEvaluator(ports));
@@ -62,7 +70,7 @@ export function createEvaluators(ports: PodEvaluatorPorts): Evaluators {
 
 const SERVICES: readonly string[] = ["count/services", "services", "services.nodeports", "services.loadbalancers"];
 
-const SERVICE_EVALUATOR: Evaluator = {
+const SERVICE_EVALUATOR: UsageEvaluator = {
   handles: ({ operation, subresource }) => subresource === "" && (operation === "CREATE" || operation === "UPDATE"),
   isCounted: (name) => SERVICES.includes(name),
   matchesScope: () => false,
@@ -79,9 +87,9 @@ function serviceUsage(service: JsonObject): Amounts {
   const counted = isSparing ? ports.filter((port) => (numberAt(port, "nodePort") ?? 0) !== 0) : ports;
   const nodePorts = isBalanced || type === "NodePort" ? counted.length : 0;
   return new Map([
-    ["count/services", ONE],
-    ["services", ONE],
-    ["services.loadbalancers", isBalanced ? ONE : ZERO],
+    ["count/services", ONE_AMOUNT],
+    ["services", ONE_AMOUNT],
+    ["services.loadbalancers", isBalanced ? ONE_AMOUNT : ZERO_AMOUNT],
     ["services.nodeports", wholeAmount(nodePorts)],
   ]);
 }
@@ -92,7 +100,7 @@ const DEVICES = ".deviceclass.resource.k8s.io/devices";
 const DEVICES_MAX = 32;
 
 /** DIFFERS: devices are not counted under the extended resources that their classes stand for. */
-const RESOURCE_CLAIM_EVALUATOR: Evaluator = {
+const RESOURCE_CLAIM_EVALUATOR: UsageEvaluator = {
   handles: ({ operation, subresource }) => subresource === "" && (operation === "CREATE" || operation === "UPDATE"),
   isCounted: (name) => name === CLAIM_COUNT || name.endsWith(DEVICES),
   matchesScope: () => false,
@@ -101,7 +109,7 @@ const RESOURCE_CLAIM_EVALUATOR: Evaluator = {
 };
 
 function resourceClaimUsage(claim: JsonObject): Amounts {
-  const usage = new Map<string, Amount>([[CLAIM_COUNT, ONE]]);
+  const usage = new Map<string, Amount>([[CLAIM_COUNT, ONE_AMOUNT]]);
   for (const request of objectsAt(objectAt(objectAt(claim, "spec"), "devices"), "requests")) {
     const alternatives = objectsAt(request, "firstAvailable");
     const { exactly } = request;
@@ -118,5 +126,5 @@ function devicesOf(request: JsonObject): Amounts {
   const name = stringAt(request, "deviceClassName") + DEVICES;
   const mode = stringAt(request, "allocationMode");
   const count = mode === "All" ? DEVICES_MAX : mode === "ExactCount" ? (numberAt(request, "count") ?? 0) : 0;
-  return new Map([[name, Number.isSafeInteger(count) ? wholeAmount(count) : ZERO]]);
+  return new Map([[name, Number.isSafeInteger(count) ? wholeAmount(count) : ZERO_AMOUNT]]);
 }

@@ -3,10 +3,10 @@ import { numberAt, objectsAt } from "../../../../objects/kinds/checks.ts";
 import { qosClass } from "../../../../objects/kinds/pods/qos-class.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../../meta/names.ts";
-import { amountsAt, ONE, type Amount, type Amounts } from "../../../../meta/amounts.ts";
+import { amountsAt, type Amount, type Amounts, ONE_AMOUNT } from "../../../../meta/amounts.ts";
 import { effectiveAmounts, isPodLevelResource } from "../pod-amounts.ts";
 import { toldNames } from "../refuse.ts";
-import type { Evaluator } from "./evaluator.ts";
+import type { UsageEvaluator } from "./evaluator.ts";
 import { matchesValue, type ScopeRequirement } from "./scopes.ts";
 import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 
@@ -32,7 +32,7 @@ const HUGE_PAGES = "hugepages-";
 const REQUESTS = "requests.";
 const DEVICE_CLASS = "deviceclass.resource.kubernetes.io/";
 
-export function podEvaluator(ports: PodEvaluatorPorts): Evaluator {
+export function podEvaluator(ports: PodEvaluatorPorts): UsageEvaluator {
   return {
     handles({ operation, subresource, object, existing }) {
       if (subresource === "resize") return operation === "UPDATE";
@@ -134,13 +134,13 @@ function hasPodLevelResources(spec: JsonObject): boolean {
 }
 
 function podUsage(pod: JsonObject, now: number): Amounts {
-  if (hasEnded(pod, now)) return new Map([[COUNT, ONE]]);
+  if (hasEnded(pod, now)) return new Map([[COUNT, ONE_AMOUNT]]);
   const usage = computeUsage(effectiveAmounts(pod, "requests"), effectiveAmounts(pod, "limits"));
-  return usage.set(COUNT, ONE);
+  return usage.set(COUNT, ONE_AMOUNT);
 }
 
 function computeUsage(requests: Amounts, limits: Amounts): Map<string, Amount> {
-  const usage = new Map<string, Amount>([["pods", ONE]]);
+  const usage = new Map<string, Amount>([["pods", ONE_AMOUNT]]);
   for (const name of COMPUTE) {
     const request = requests.get(name);
     if (request !== undefined) usage.set(name, request).set(REQUESTS + name, request);

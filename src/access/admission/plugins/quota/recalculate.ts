@@ -8,7 +8,7 @@ import {
   amountsObject,
   isSameAmounts,
   masked,
-  ZERO,
+  ZERO_AMOUNT,
   type Amount,
   type Amounts,
 } from "../../../../meta/amounts.ts";
@@ -63,7 +63,7 @@ function usageOf(
     if (items === undefined) continue;
     const evaluator = evaluators.of(resource);
     const counted = names.filter((name) => evaluator.isCounted(name));
-    const own = new Map<string, Amount>(counted.map((name) => [name, ZERO]));
+    const own = new Map<string, Amount>(counted.map((name) => [name, ZERO_AMOUNT]));
     const wanted = new Set(counted);
     for (const item of items)
       if (scopes.every((requirement) => evaluator.matchesScope(requirement, item)))

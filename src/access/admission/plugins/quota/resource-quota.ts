@@ -6,7 +6,7 @@ import { conflict } from "../../../../meta/status-error.ts";
 import type { AdmissionPlugin, Attributes } from "../../admission.ts";
 import { amountsObject, isSameAmounts } from "../../../../meta/amounts.ts";
 import { checkRequest, RESOURCE_QUOTAS, runningQuota, type RunningQuota } from "./check-request.ts";
-import type { Evaluator } from "./evaluator.ts";
+import type { UsageEvaluator } from "./evaluator.ts";
 import { createEvaluators, isUnlimited } from "./evaluators.ts";
 import type { PodEvaluatorPorts } from "./pod-evaluator.ts";
 import { createRecentQuotas, type RecentQuotas } from "./recent-quotas.ts";
@@ -30,7 +30,7 @@ const MODIFIED = "the object has been modified; please apply your changes to the
 /** A write that waits to hear whether it fits. */
 interface Waiter {
   readonly attributes: Attributes;
-  readonly evaluator: Evaluator;
+  readonly evaluator: UsageEvaluator;
   readonly admit: () => void;
   readonly refuse: (thrown: unknown) => void;
 }

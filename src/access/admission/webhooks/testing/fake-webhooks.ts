@@ -21,7 +21,7 @@ export interface Review {
 }
 
 /** What a webhook says to a review. Throws: it cannot be called. */
-export type Answer = (review: Review, webhook: string) => JsonObject | Promise<JsonObject>;
+export type WebhookReply = (review: Review, webhook: string) => JsonObject | Promise<JsonObject>;
 
 export const EVERYTHING = { operations: ["*"], apiGroups: ["*"], apiVersions: ["*"], resources: ["*/*"] };
 
@@ -44,9 +44,9 @@ export class FakeWebhooks {
   readonly tables: WebhookTables;
   /** What waits for time to pass. */
   readonly waiting: (() => void)[] = [];
-  readonly #answer: Answer;
+  readonly #answer: WebhookReply;
 
-  constructor(answer: Answer, compile: CompileConditions = () => ({ evaluate: () => ({ kind: "match" }) })) {
+  constructor(answer: WebhookReply, compile: CompileConditions = () => ({ evaluate: () => ({ kind: "match" }) })) {
     this.#answer = answer;
     this.tables = createWebhookTables(compile);
   }

@@ -5,7 +5,8 @@ import type { GroupResource } from "../../../../meta/group-version.ts";
 import type { JsonObject } from "../../../../meta/json.ts";
 import type { ObjectReader } from "../../../../meta/object-table.ts";
 import { parseSigningKey, type SigningKey } from "../keys.ts";
-import { createTokenIssuer, type TokenWish } from "../token-issuer.ts";
+import type { TokenRequestSpec } from "../../../../serving/endpoints/subresources/token-request/token-request-spec.ts";
+import { createTokenIssuer } from "../token-issuer.ts";
 import { serviceAccountTokenAuthenticator, type ServiceAccountTokenOptions } from "../token-authenticator.ts";
 
 export const NOW = Date.UTC(2026, 0, 1);
@@ -76,7 +77,7 @@ export function authenticator(
   });
 }
 
-export function issued(wish: Partial<TokenWish> = {}, issuer = ISSUER): string {
+export function issued(wish: Partial<TokenRequestSpec> = {}, issuer = ISSUER): string {
   const issue = createTokenIssuer({ issuer, key: KEY, random: RANDOM });
   const { token } = issue({
     namespace: "ns",

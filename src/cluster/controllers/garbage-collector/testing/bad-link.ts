@@ -1,7 +1,7 @@
 /** A transport to one server on which resources can be made to fail, and requests take their time. */
 import { sleep, type Clock } from "../../../../base/clock.ts";
 import { randomInteger, type Random } from "../../../../base/random.ts";
-import { ANSWER_BYTES_MAX } from "../../../../client/limits.ts";
+import { ANSWER_BYTES_MAX } from "../../../../client/client-limits.ts";
 import {
   readBody,
   TransportError,

@@ -1,7 +1,7 @@
 /** A source of keys in the hands of a test. */
-import type { Source } from "../controller.ts";
+import type { KeySource } from "../controller.ts";
 
-export class HandSource implements Source {
+export class HandSource implements KeySource {
   hasSynced = true;
   /** While it runs. */
   enqueue: ((key: string) => void) | undefined;

@@ -1,6 +1,6 @@
 /** A process of its own: with its own clocks, which may be wrong, on a network of its own, and it may be paused. */
 import type { Cancel, Clock } from "../../../../base/clock.ts";
-import { ANSWER_BYTES_MAX } from "../../../../client/limits.ts";
+import { ANSWER_BYTES_MAX } from "../../../../client/client-limits.ts";
 import {
   readBody,
   TransportError,

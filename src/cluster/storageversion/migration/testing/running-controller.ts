@@ -1,8 +1,8 @@
 /** A controller as the runtime would drive it, on a fake cluster: keys wait once, one worker a key, errors come again. */
+import type { KeySource } from "../../../controllers/runtime/controller.ts";
 import { SILENT_LOG } from "../../../../base/log.ts";
 import { MetricsRegistry } from "../../../../base/metrics.ts";
 import { WorkQueue } from "../../../../base/work-queue.ts";
-import type { ControllerSource } from "../agreement-watch.ts";
 import { createMigrationMetrics } from "../metrics.ts";
 import { createEngine } from "../migrate-resource.ts";
 import type { MigrationOptions } from "../migrator.ts";
@@ -13,7 +13,7 @@ import type { FakeCluster } from "./fake-cluster.ts";
 export interface DrivenController {
   readonly workers: number;
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<{ readonly requeueAfterMs?: number } | undefined>;
-  sources(): readonly ControllerSource[];
+  sources(): readonly KeySource[];
 }
 
 export function migrationOptions(cluster: FakeCluster): MigrationOptions & { readonly registry: MetricsRegistry } {

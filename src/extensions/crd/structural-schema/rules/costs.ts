@@ -1,6 +1,6 @@
 /** What the rules of a schema are estimated to cost together. */
 import { COST_MAX } from "../../../../objects/cel/cost/range.ts";
-import { SCHEMA_COST_MAX } from "./limits.ts";
+import { SCHEMA_COST_MAX } from "./rule-limits.ts";
 
 interface RuleCost {
   readonly field: string;

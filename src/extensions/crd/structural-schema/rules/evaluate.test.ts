@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
 import { parseStructural } from "../parse.ts";
 import { compileRules } from "./compile.ts";
-import { type RuleInput, ruleErrors } from "./evaluate.ts";
+import { type RuleInput, schemaRuleErrors } from "./evaluate.ts";
 
 function withRules(schema: JsonObject, ...rules: (string | JsonObject)[]): JsonObject {
   const validations = rules.map((rule) => (typeof rule === "string" ? { rule } : rule));
@@ -20,7 +20,7 @@ function errorsOf(schema: JsonObject, value: unknown, more: Partial<RuleInput> =
   const rules = compileRules(parseStructural(schema), false);
   if (rules === undefined) throw new Error("no rules");
   const input: RuleInput = { rules, object: value, existing: undefined, path: "root", ...more };
-  return [...ruleErrors(input)].map(({ field, message }) => `${field}: ${message}`);
+  return [...schemaRuleErrors(input)].map(({ field, message }) => `${field}: ${message}`);
 }
 
 test("a schema without rules has nothing to evaluate", () => {
@@ -168,7 +168,7 @@ test("at the root of a resource its type and names can be seen, and nothing else
   const rules = compileRules(parseStructural(schema));
   if (rules === undefined) throw new Error("no rules");
   const resource = { apiVersion: "v1", kind: "A", metadata: { name: "a", labels: {} } };
-  const errors = [...ruleErrors({ rules, object: resource, existing: undefined, path: "" })];
+  const errors = [...schemaRuleErrors({ rules, object: resource, existing: undefined, path: "" })];
   expect(errors.map(({ field, message }) => `${field}: ${message.split("\n")[0]}`)).toEqual([
     "<nil>: Invalid value: failed rule: self.kind == 'B'",
     "<nil>: Invalid value: failed rule: self.metadata.name == 'b'",

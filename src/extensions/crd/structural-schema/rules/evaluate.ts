@@ -13,7 +13,7 @@ import {
   NOT_RATCHETED,
   type Ratcheting,
 } from "./correlation.ts";
-import { CALL_COST_MAX, OBJECT_COST_MAX } from "./limits.ts";
+import { CALL_COST_MAX, OBJECT_COST_MAX } from "./rule-limits.ts";
 import { evaluatedMessage } from "./messages.ts";
 import { failedRule, ruleFailure, ruleText } from "./rule-errors.ts";
 import { valueOf } from "./values.ts";
@@ -182,7 +182,7 @@ class Evaluation {
   }
 }
 
-export function* ruleErrors(input: RuleInput): Generator<FieldError> {
+export function* schemaRuleErrors(input: RuleInput): Generator<FieldError> {
   const { rules, object, existing, path, budget = { remaining: OBJECT_COST_MAX }, warn } = input;
   const isUpdate = existing !== undefined && existing !== null && input.isRatcheting !== false;
   const current = isUpdate ? new Correlation(object, existing, rules.schema) : undefined;

@@ -2,7 +2,7 @@
 import { EvalError, type Value } from "../../../../objects/cel/values/value.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import type { RuleBudget } from "./evaluate.ts";
-import { CALL_COST_MAX, MESSAGE_BYTES_MAX } from "./limits.ts";
+import { CALL_COST_MAX, MESSAGE_BYTES_MAX } from "./rule-limits.ts";
 import { ruleText } from "./rule-errors.ts";
 
 /** A message, or why nothing more can be evaluated. */

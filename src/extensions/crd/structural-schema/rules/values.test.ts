@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
 import { parseStructural } from "../parse.ts";
 import { compileRules } from "./compile.ts";
-import { ruleErrors } from "./evaluate.ts";
+import { schemaRuleErrors } from "./evaluate.ts";
 
 const LIST = { type: "array", items: { type: "string" } };
 const ITEM = { type: "object", properties: { k: { type: "string" }, v: { type: "integer" } } };
@@ -82,5 +82,5 @@ test.each([
   const rules = compileRules(parseStructural(schema), false);
   if (rules === undefined) throw new Error("no rules");
   const input = { rules, object: OBJECT, existing: EXISTING, path: "root", isRatcheting: false };
-  expect([...ruleErrors(input)]).toEqual([]);
+  expect([...schemaRuleErrors(input)]).toEqual([]);
 });

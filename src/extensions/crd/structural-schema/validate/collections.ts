@@ -1,17 +1,17 @@
 /** What a schema demands of lists and objects, and of what is in them. */
 import { ownMember, type JsonObject } from "../../../../meta/json.ts";
 import type { StructuralSchema } from "../schema.ts";
-import type { Check } from "./compile.ts";
 import { existingItems } from "./correlate.ts";
 import { sortedGoJson } from "../../../../meta/go-json.ts";
-import type { Node } from "./node.ts";
+import type { SchemaCheck } from "./compile.ts";
+import type { ValidatedSchema } from "./node.ts";
 import type { Walk } from "./walk.ts";
 
 /** Each returns how well what is inside matches. */
 export type ListCheck = (list: readonly unknown[], walk: Walk, existing: unknown) => number;
 export type ObjectCheck = (object: JsonObject, walk: Walk, existing: unknown) => number;
 
-export function compileList({ value, structural }: Node, checkItem: Check | undefined): ListCheck {
+export function compileList({ value, structural }: ValidatedSchema, checkItem: SchemaCheck | undefined): ListCheck {
   const { minItems, maxItems, uniqueItems } = value;
   return (list, walk, existing) => {
     const matches = checkItem === undefined ? 0 : itemMatches(list, { checkItem, walk, existing, structural });
@@ -24,7 +24,7 @@ export function compileList({ value, structural }: Node, checkItem: Check | unde
 }
 
 interface ItemWalk {
-  readonly checkItem: Check;
+  readonly checkItem: SchemaCheck;
   readonly walk: Walk;
   readonly existing: unknown;
   readonly structural: StructuralSchema | undefined;
@@ -48,12 +48,12 @@ function hasDuplicates(list: readonly unknown[]): boolean {
 }
 
 export interface MemberChecks {
-  readonly properties: ReadonlyMap<string, Check>;
+  readonly properties: ReadonlyMap<string, SchemaCheck>;
   /** Of all others; false: there may be none. */
-  readonly additional: Check | false | undefined;
+  readonly additional: SchemaCheck | false | undefined;
 }
 
-export function compileObject({ value }: Node, members: MemberChecks): ObjectCheck {
+export function compileObject({ value }: ValidatedSchema, members: MemberChecks): ObjectCheck {
   const { minProperties, maxProperties, required } = value;
   const hasMemberChecks = members.properties.size > 0 || members.additional !== undefined;
   return (object, walk, existing) => {

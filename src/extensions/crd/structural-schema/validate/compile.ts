@@ -5,10 +5,10 @@ import { isUnchanged } from "./correlate.ts";
 import { compileEnum, type EnumCheck } from "./enums.ts";
 import { formatCheck, knownFormat, type FormatCheck } from "./formats.ts";
 import { compileJunctors, type JunctorCheck } from "./junctors.ts";
-import { toNode, type AnySchema, type Node } from "./node.ts";
+import { toNode, type AnySchema, type ValidatedSchema } from "./node.ts";
 import { compileNumbers, type NumberCheck } from "./numbers.ts";
 import { compileTexts, type TextCheck } from "./texts.ts";
-import { checkType, kindOf, type TypeRules } from "./types.ts";
+import { checkType, jsonKindOf, type TypeRules } from "./types.ts";
 import type { Walk } from "./walk.ts";
 import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 
@@ -16,10 +16,10 @@ import type { ReleaseGates } from "../../../../objects/release-gates.ts";
  * Adds what is wrong to the walk and returns how much of the value was recognised, in kubernetes' own measure, by which
  * it chooses the alternative whose errors it tells. `existing` is undefined where there is nothing to compare with.
  */
-export type Check = (value: unknown, walk: Walk, existing: unknown) => number;
+export type SchemaCheck = (value: unknown, walk: Walk, existing: unknown) => number;
 
 /** `gates` are those of the release whose rules hold. */
-export function compileCheck(schema: AnySchema, gates: ReleaseGates): Check {
+export function compileCheck(schema: AnySchema, gates: ReleaseGates): SchemaCheck {
   const node = toNode(schema);
   const parts = compileParts(node, gates);
   const { structural } = node;
@@ -46,7 +46,7 @@ interface Parts {
   readonly object: ObjectCheck;
 }
 
-function compileParts(node: Node, gates: ReleaseGates): Parts {
+function compileParts(node: ValidatedSchema, gates: ReleaseGates): Parts {
   const { types, nullable, value } = node;
   const format = knownFormat(value.format, types, gates);
   const compile = (schema: AnySchema) => compiledLater(schema, gates);
@@ -63,7 +63,10 @@ function compileParts(node: Node, gates: ReleaseGates): Parts {
   };
 }
 
-function memberChecks({ properties, additionalProperties }: Node, compile: (schema: AnySchema) => Check): MemberChecks {
+function memberChecks(
+  { properties, additionalProperties }: ValidatedSchema,
+  compile: (schema: AnySchema) => SchemaCheck,
+): MemberChecks {
   const additional = typeof additionalProperties === "object" ? compile(additionalProperties) : undefined;
   return {
     properties: new Map([...properties].map(([name, schema]) => [name, compile(schema)])),
@@ -72,8 +75,8 @@ function memberChecks({ properties, additionalProperties }: Node, compile: (sche
 }
 
 /** Most objects use a small part of a large schema. */
-function compiledLater(schema: AnySchema, gates: ReleaseGates): Check {
-  let check: Check | undefined;
+function compiledLater(schema: AnySchema, gates: ReleaseGates): SchemaCheck {
+  let check: SchemaCheck | undefined;
   return (value, walk, existing) => {
     check ??= compileCheck(schema, gates);
     return check(value, walk, existing);
@@ -84,7 +87,7 @@ function compiledLater(schema: AnySchema, gates: ReleaseGates): Check {
 const MATCHES_OF_ALL = 4;
 
 function checkValue(value: unknown, parts: Parts, walk: Walk, existing: unknown): number {
-  const kind = kindOf(value);
+  const kind = jsonKindOf(value);
   const isOfType = (!parts.hasType && kind !== "null") || checkType(value, kind, parts.type, walk);
   if (kind === "null") {
     parts.enum?.(value, walk);

@@ -1,7 +1,7 @@
 /** What several schemas together demand of a value. */
 import { goQuote } from "../../../../meta/go-quote.ts";
 import type { NestedValidation, ValueValidation } from "../schema.ts";
-import type { Check } from "./compile.ts";
+import type { SchemaCheck } from "./compile.ts";
 import type { Problem, Walk } from "./walk.ts";
 
 /** Returns how well the value matches: kubernetes tells the errors of the alternative that matches best. */
@@ -10,7 +10,7 @@ export type JunctorCheck = (value: unknown, walk: Walk) => number;
 /** Undefined where nothing is demanded. */
 export function compileJunctors(
   { anyOf, oneOf, allOf, not }: ValueValidation,
-  compile: (schema: NestedValidation) => Check,
+  compile: (schema: NestedValidation) => SchemaCheck,
 ): JunctorCheck | undefined {
   const checks: JunctorCheck[] = [];
   if (anyOf.length > 0) checks.push(anyOfCheck(anyOf.map(compile)));
@@ -30,7 +30,7 @@ interface Attempt {
   readonly matches: number;
 }
 
-function attempt(check: Check, value: unknown, walk: Walk): Attempt {
+function attempt(check: SchemaCheck, value: unknown, walk: Walk): Attempt {
   const { problems } = walk;
   walk.problems = [];
   const matches = check(value, walk, undefined);
@@ -43,7 +43,7 @@ function better(best: Attempt | undefined, other: Attempt): Attempt {
   return best === undefined || other.matches > best.matches ? other : best;
 }
 
-function anyOfCheck(checks: readonly Check[]): JunctorCheck {
+function anyOfCheck(checks: readonly SchemaCheck[]): JunctorCheck {
   return (value, walk) => {
     let best: Attempt | undefined;
     for (const check of checks) {
@@ -57,7 +57,7 @@ function anyOfCheck(checks: readonly Check[]): JunctorCheck {
   };
 }
 
-function oneOfCheck(checks: readonly Check[]): JunctorCheck {
+function oneOfCheck(checks: readonly SchemaCheck[]): JunctorCheck {
   return (value, walk) => {
     let best: Attempt | undefined;
     let valid: Attempt | undefined;
@@ -79,7 +79,7 @@ function oneOfCheck(checks: readonly Check[]): JunctorCheck {
   };
 }
 
-function allOfCheck(checks: readonly Check[]): JunctorCheck {
+function allOfCheck(checks: readonly SchemaCheck[]): JunctorCheck {
   return (value, walk) => {
     let matches = 0;
     let count = 0;
@@ -97,7 +97,7 @@ function allOfCheck(checks: readonly Check[]): JunctorCheck {
   };
 }
 
-function notCheck(check: Check): JunctorCheck {
+function notCheck(check: SchemaCheck): JunctorCheck {
   return (value, walk) => {
     if (attempt(check, value, walk).problems.length === 0)
       walk.general(`${goQuote(walk.path)} must not validate the schema (not)`);

@@ -3,7 +3,7 @@ import type { NestedValidation, StructuralSchema, ValueValidation } from "../sch
 
 export type AnySchema = StructuralSchema | NestedValidation;
 
-export interface Node {
+export interface ValidatedSchema {
   readonly types: readonly string[];
   readonly nullable: boolean;
   readonly value: ValueValidation;
@@ -14,7 +14,7 @@ export interface Node {
   readonly structural: StructuralSchema | undefined;
 }
 
-export function toNode(schema: AnySchema): Node {
+export function toNode(schema: AnySchema): ValidatedSchema {
   const { nullable, properties, additionalProperties, items } = schema;
   const shared = { nullable, properties, additionalProperties, items };
   if (!("value" in schema)) return { ...shared, types: typeList(schema.type), value: schema, structural: undefined };

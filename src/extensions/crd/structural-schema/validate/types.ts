@@ -3,9 +3,9 @@ import { isInt64 } from "../../../../meta/go-fmt.ts";
 import type { Walk } from "./walk.ts";
 
 /** The kinds of JSON values, with whole numbers apart. */
-export type Kind = "null" | "boolean" | "string" | "integer" | "number" | "array" | "object";
+export type JsonKind = "null" | "boolean" | "string" | "integer" | "number" | "array" | "object";
 
-export function kindOf(value: unknown): Kind {
+export function jsonKindOf(value: unknown): JsonKind {
   switch (typeof value) {
     case "string":
       return "string";
@@ -28,10 +28,10 @@ export interface TypeRules {
 }
 
 /** Formats that Go's own types stand for, which messages show in place of the type. */
-const GO_FORMAT: Readonly<Partial<Record<Kind, string>>> = { integer: "int64", number: "float64" };
+const GO_FORMAT: Readonly<Partial<Record<JsonKind, string>>> = { integer: "int64", number: "float64" };
 
 /** Whether it is. To be asked only where something is said about the type or the format, or of null. */
-export function checkType(value: unknown, kind: Kind, rules: TypeRules, walk: Walk): boolean {
+export function checkType(value: unknown, kind: JsonKind, rules: TypeRules, walk: Walk): boolean {
   const { types, nullable, format } = rules;
   if (kind === "null") {
     if (types.length === 0 || nullable) return true;
@@ -50,7 +50,7 @@ export function checkType(value: unknown, kind: Kind, rules: TypeRules, walk: Wa
   return false;
 }
 
-function isAlsoOfType(value: unknown, kind: Kind, types: readonly string[]): boolean {
+function isAlsoOfType(value: unknown, kind: JsonKind, types: readonly string[]): boolean {
   if (kind === "integer") return types.includes("number");
   return kind === "number" && types.includes("integer") && isNearlyInteger(value as number);
 }

@@ -2,7 +2,7 @@
 import { duplicateValue, forbiddenField, invalidValue, required } from "../../../../meta/field-errors.ts";
 import { objectAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { amountOf, plus } from "../../../../meta/amounts.ts";
+import { parseAmount, plus } from "../../../../meta/amounts.ts";
 import { canonicalQuantity, nanosOf, unitsOf } from "../../../../meta/quantity.ts";
 import { listErrors } from "./device-checks.ts";
 
@@ -81,7 +81,7 @@ function* stepErrors(
   field: string,
   { usual, total }: Bounds,
 ): Generator<FieldError> {
-  const first = plus(amountOf(min), amountOf(step));
+  const first = plus(parseAmount(min), parseAmount(step));
   if (first.nanos > nanosOf(total)) {
     const sentence = `one step ${first.text} is larger than capacity value: ${shown(total)}`;
     yield invalidValue(field, shown(step), sentence);

@@ -8,7 +8,7 @@ import { createManualClock, type ManualClock } from "../../../../storage/conform
 import { openApiHandler, type OpenApiOptions } from "../handlers.ts";
 import type { OpenApiPeerAnswer, OpenApiPeers } from "../peers.ts";
 
-export interface Answer {
+export interface OpenApiReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[]>>;
   readonly text: string;
@@ -28,9 +28,9 @@ export interface Cluster {
   readonly documentKeys: Map<string, string>;
   catalogue(id: string): Catalogue;
   /** A client's question to one of them. */
-  get(id: string, url: string, headers?: RequestHeaders): Promise<Answer>;
+  get(id: string, url: string, headers?: RequestHeaders): Promise<OpenApiReply>;
   /** Another server's. */
-  getAsPeer(id: string, url: string, headers?: RequestHeaders): Promise<Answer>;
+  getAsPeer(id: string, url: string, headers?: RequestHeaders): Promise<OpenApiReply>;
   /** The same server comes back as another release. */
   restart(id: string, release: ReleaseName): void;
   leave(id: string): void;
@@ -47,7 +47,12 @@ export function createCluster(
   const [cut, undescribed, asked] = [new Set<string>(), new Set<string>(), [] as string[]];
   const lies: Cluster["lies"] = new Map();
   const documentKeys = new Map<string, string>();
-  const call = async (id: string, url: string, headers: RequestHeaders, isVerifiedPeer: boolean): Promise<Answer> => {
+  const call = async (
+    id: string,
+    url: string,
+    headers: RequestHeaders,
+    isVerifiedPeer: boolean,
+  ): Promise<OpenApiReply> => {
     const { handle } = servers.get(id)!;
     return toAnswer(await handle({ ...infoRequest({ url, headers }), isVerifiedPeer }));
   };
@@ -97,7 +102,7 @@ export function saying(body: string | Buffer, etag?: string): () => Promise<Open
   return async () => ({ status: 200, body: Buffer.from(body), header: (name) => (name === "etag" ? etag : undefined) });
 }
 
-function toAnswer({ status, headers, body }: ApiResponse): Answer {
+function toAnswer({ status, headers, body }: ApiResponse): OpenApiReply {
   const bytes = body.kind === "bytes" ? Buffer.concat(body.chunks) : Buffer.alloc(0);
   return { status, headers, bytes, text: bytes.toString("utf8") };
 }

@@ -4,8 +4,8 @@ import { goQuote } from "../../../../meta/go-quote.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { ObjectReader } from "../../../../meta/object-table.ts";
 import { badRequest, conflict, notFound } from "../../../../meta/status-error.ts";
-import type { NamedObject, TokenWish } from "./token-wish.ts";
 import type { ReleaseGates } from "../../../../objects/release-gates.ts";
+import type { NamedObject, TokenRequestSpec } from "./token-request-spec.ts";
 
 export interface BindingTo {
   readonly objects: Pick<ObjectReader, "get" | "newest">;
@@ -15,7 +15,7 @@ export interface BindingTo {
   readonly gates: ReleaseGates;
 }
 
-export type Bound = Pick<TokenWish, "pod" | "secret" | "node">;
+export type Bound = Pick<TokenRequestSpec, "pod" | "secret" | "node">;
 
 const PODS: GroupResource = { group: "", resource: "pods" };
 const SECRETS: GroupResource = { group: "", resource: "secrets" };

@@ -11,9 +11,9 @@ import { createEntry } from "../../../../storage/watch-cache/entry.ts";
 import type { EndpointCall } from "../../endpoint.ts";
 import { negotiateRepresentation } from "../../render/negotiate.ts";
 import { tokenRequestEndpoint, type TokenRequests } from "./token-request.ts";
-import type { TokenWish } from "./token-wish.ts";
 import { gatesOf } from "../../../../objects/catalogue/release-gates.ts";
 import type { ReleaseName } from "../../../../objects/catalogue/release.ts";
+import type { TokenRequestSpec } from "./token-request-spec.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const AUDIENCE = "https://kubernetes.default.svc.cluster.local";
@@ -44,7 +44,7 @@ interface Told {
   readonly status: number;
   readonly body: unknown;
   readonly warnings: unknown;
-  readonly wish: TokenWish | undefined;
+  readonly wish: TokenRequestSpec | undefined;
   readonly annotations: readonly (readonly [string, string])[];
 }
 
@@ -85,7 +85,7 @@ async function ask({ body, release = "1.36", name = "sa", query = "", tokens = {
     admit: () => admission,
     protobuf: protobufTables,
   } as unknown as EndpointCall;
-  let wish: TokenWish | undefined;
+  let wish: TokenRequestSpec | undefined;
   const annotations: [string, string][] = [];
   const response = await tokenRequestEndpoint(call, {
     representation: negotiateRepresentation(undefined, "object"),
@@ -198,7 +198,7 @@ describe("a token may be bound", () => {
   const pod = { name: "web", uid: "pod-uid" };
   const node = { name: "node", uid: "node-uid" };
 
-  test.each<readonly [reference: JsonObject, wish: Partial<TokenWish>]>([
+  test.each<readonly [reference: JsonObject, wish: Partial<TokenRequestSpec>]>([
     [
       { kind: "Pod", apiVersion: "v1", name: "web" },
       { pod, node },

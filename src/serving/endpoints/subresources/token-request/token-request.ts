@@ -19,8 +19,8 @@ import type { Representation } from "../../render/negotiate.ts";
 import { chunksResponse, refusedResponse, rendererFor } from "../../render/respond.ts";
 import { boundObject, identity, type Bound } from "./bound-object.ts";
 import { TOKEN_REQUEST, tokenRequestKind } from "./request-kind.ts";
-import type { IssueToken, NamedObject } from "./token-wish.ts";
 import type { ReleaseGates } from "../../../../objects/release-gates.ts";
+import type { IssueToken, NamedObject } from "./token-request-spec.ts";
 
 /** How this server makes tokens. */
 export interface TokenRequests {

@@ -1,7 +1,7 @@
 import type { ResponseBody, StreamSink } from "../../message.ts";
 
 /** What a stream may do to the connection it comes from. */
-export interface Flow {
+export interface StreamControl {
   pause(): void;
   resume(): void;
   /** The reader has gone before the end. */
@@ -13,12 +13,12 @@ export interface Flow {
  * the server. Begins paused, with what had arrived together with the head.
  */
 export class AnswerStream {
-  readonly #flow: Flow;
+  readonly #flow: StreamControl;
   #held: Buffer[];
   #sink: StreamSink | undefined;
   #state: "flowing" | "ended" | "broken" = "flowing";
 
-  constructor(flow: Flow, first: Buffer[]) {
+  constructor(flow: StreamControl, first: Buffer[]) {
     this.#flow = flow;
     this.#held = first;
     flow.pause();

@@ -1,6 +1,6 @@
 import type { TLSSocket } from "node:tls";
 
-import type { UpstreamTls } from "./credentials.ts";
+import type { ClientCertificate } from "./credentials.ts";
 
 /** The exchange that has a connection for itself. */
 export interface ConnectionUser {
@@ -14,8 +14,8 @@ export interface ConnectionUser {
 
 export interface ConnectionParts {
   readonly socket: TLSSocket;
-  readonly credentials: UpstreamTls;
-  readonly onClose: (connection: Connection) => void;
+  readonly certificate: ClientCertificate | undefined;
+  readonly onClose: (connection: UpstreamConnection) => void;
   readonly log: (message: string, detail?: object) => void;
 }
 
@@ -23,9 +23,9 @@ export interface ConnectionParts {
  * One connection, which has one user at a time. Without a user nothing may come from the server: the first byte, and the
  * end, close it at once, so that the next request does not go to a server that has just let go.
  */
-export class Connection {
+export class UpstreamConnection {
   readonly socket: TLSSocket;
-  readonly credentials: UpstreamTls;
+  readonly certificate: ClientCertificate | undefined;
   /** No answer has come on it yet. */
   isFresh = true;
   /** Of the clock of `performance.now`; only with meaning while idle. */
@@ -36,7 +36,7 @@ export class Connection {
   constructor(parts: ConnectionParts) {
     const { socket } = parts;
     this.socket = socket;
-    this.credentials = parts.credentials;
+    this.certificate = parts.certificate;
     this.#parts = parts;
     // An alert after the handshake is an error that Node does not close the socket for.
     socket.on("error", (error: Error) => this.destroy(error));

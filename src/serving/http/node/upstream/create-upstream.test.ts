@@ -207,7 +207,7 @@ describe("connections", () => {
 
   test("are kept only so many and only so long", async () => {
     await using server = await rawServer(CERTIFICATES, answering(ok("x")));
-    await using upstream = testUpstream(TLS, { limits: { idlePerAddressMax: 1, idleTimeoutMs: 40 } });
+    await using upstream = testUpstream(TLS, { limits: { idlePerTargetMax: 1, idleTimeoutMs: 40 } });
     await Promise.all([1, 2, 3].map(() => upstream.send(getRequest(server.address))));
     const closes = server.connections.map((socket) => closing(socket));
     expect(closes).toHaveLength(3);

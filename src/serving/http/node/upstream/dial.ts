@@ -41,10 +41,16 @@ export interface TlsParts {
   readonly context: SecureContext;
   /** Sent as SNI and looked for in the server's certificate. */
   readonly serverName: string;
+  /** Whoever answers is believed. */
+  readonly insecureSkipTlsVerify?: boolean;
 }
 
 /** The handshake on a raw connection, which belongs to this function from now on. */
-export function secure(raw: Duplex, { context, serverName }: TlsParts, signal: AbortSignal): Promise<TLSSocket> {
+export function secure(
+  raw: Duplex,
+  { context, serverName, insecureSkipTlsVerify = false }: TlsParts,
+  signal: AbortSignal,
+): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
       raw.destroy();
@@ -57,7 +63,7 @@ export function secure(raw: Duplex, { context, serverName }: TlsParts, signal: A
       // Addresses are not allowed as SNI, but can stand in a certificate.
       ...(isIP(serverName) === 0 ? { servername: serverName } : { host: serverName }),
       ALPNProtocols: ["http/1.1"],
-      rejectUnauthorized: true,
+      rejectUnauthorized: !insecureSkipTlsVerify,
     });
     const settle = (act: () => void): void => {
       signal.removeEventListener("abort", onAbort);

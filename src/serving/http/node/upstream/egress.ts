@@ -3,9 +3,8 @@ import type { Socket, TcpNetConnectOpts } from "node:net";
 import type { Duplex } from "node:stream";
 import { createSecureContext, type SecureContext } from "node:tls";
 
-import { type UpstreamAddress, UpstreamError } from "../../upstream.ts";
+import { authorityOf, type UpstreamAddress, UpstreamError } from "../../upstream.ts";
 import { type Dial, openSocket, reasonOf, secure } from "./dial.ts";
-import { authorityOf } from "./request-head.ts";
 
 export interface TcpProxy {
   readonly host: string;

@@ -4,32 +4,32 @@
  * been delivered a failure rejects the caller's promise; from then on it breaks the answer's stream.
  */
 import type { ResponseBody } from "../../message.ts";
-import { UpstreamError, type UpstreamFailure, type UpstreamRequest, type UpstreamResponse } from "../../upstream.ts";
+import { UpstreamError, type UpstreamFailure, type UpstreamMessage, type UpstreamResponse } from "../../upstream.ts";
 import { AnswerStream } from "./answer-stream.ts";
 import { BodySender } from "./body-sender.ts";
-import type { Connection, ConnectionUser } from "./connection.ts";
+import type { UpstreamConnection, ConnectionUser } from "./connection.ts";
 import { isCertificateAlert } from "./dial.ts";
-import { SMALL_ANSWER_BYTES } from "./limits.ts";
+import { SMALL_ANSWER_BYTES } from "./upstream-limits.ts";
 import type { ResponseHead } from "./response-head.ts";
 import { ResponseReader } from "./response-reader.ts";
 import { join } from "./upgrade.ts";
 
-export interface ExchangeParts {
-  readonly request: UpstreamRequest;
+export interface SentExchangeParts {
+  readonly request: UpstreamMessage;
   readonly authority: string;
   /** The request's head as it goes on the wire. */
   readonly head: string;
   readonly resolve: (response: UpstreamResponse) => void;
   readonly reject: (error: UpstreamError) => void;
   /** Takes a connection that can serve the next request. */
-  readonly release: (connection: Connection, head: ResponseHead) => void;
+  readonly release: (connection: UpstreamConnection, head: ResponseHead) => void;
 }
 
-export class Exchange implements ConnectionUser {
-  readonly #parts: ExchangeParts;
+export class SentExchange implements ConnectionUser {
+  readonly #parts: SentExchangeParts;
   readonly #reader: ResponseReader;
   readonly #onAbort: () => void;
-  #connection: Connection | undefined;
+  #connection: UpstreamConnection | undefined;
   #sender: BodySender | undefined;
   #stream: AnswerStream | undefined;
   #cancelConnecting: ((reason: UpstreamError) => void) | undefined;
@@ -37,7 +37,7 @@ export class Exchange implements ConnectionUser {
   #isDelivered = false;
   #isOver = false;
 
-  constructor(parts: ExchangeParts) {
+  constructor(parts: SentExchangeParts) {
     const { request } = parts;
     this.#parts = parts;
     this.#reader = new ResponseReader({ isHead: request.method === "HEAD", isUpgrade: request.isUpgrade });
@@ -55,7 +55,7 @@ export class Exchange implements ConnectionUser {
     this.#cancelConnecting = cancel;
   }
 
-  start(connection: Connection): void {
+  start(connection: UpstreamConnection): void {
     const { request, head } = this.#parts;
     this.#cancelConnecting = undefined;
     this.#connection = connection;

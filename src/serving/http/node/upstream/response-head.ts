@@ -3,7 +3,7 @@
  * wrong reader: whatever could be read in two ways is malformed, and its connection is not used again.
  */
 import { UpstreamError } from "../../upstream.ts";
-import { HEADERS_MAX } from "./limits.ts";
+import { HEADERS_MAX } from "./upstream-limits.ts";
 
 export interface ResponseHead {
   readonly status: number;
@@ -21,7 +21,7 @@ export interface ResponseHead {
 export type Framing = "none" | "length" | "chunked" | "until-close";
 
 /** What the reading of an answer depends on. */
-export interface Asked {
+export interface RequestFacts {
   readonly isHead: boolean;
   readonly isUpgrade: boolean;
 }
@@ -43,7 +43,7 @@ interface Fields {
 }
 
 /** The text without the empty line at its end. */
-export function parseResponseHead(text: string, asked: Asked): ResponseHead {
+export function parseResponseHead(text: string, asked: RequestFacts): ResponseHead {
   const firstEnd = lineEnd(text, 0);
   const statusLine = STATUS_LINE.exec(text.slice(0, firstEnd));
   if (statusLine === null) throw malformed("its first line is not that of an HTTP/1.1 answer");
@@ -119,7 +119,7 @@ function addField(fields: Fields, name: string, value: string): void {
 interface FramingFacts {
   readonly status: number;
   readonly isHttp10: boolean;
-  readonly asked: Asked;
+  readonly asked: RequestFacts;
 }
 
 function decideFraming(fields: Fields, { status, isHttp10, asked }: FramingFacts): Framing {
@@ -138,7 +138,7 @@ function decideFraming(fields: Fields, { status, isHttp10, asked }: FramingFacts
 }
 
 /** From here on the bytes are neither HTTP nor ours. */
-function switching(fields: Fields, asked: Asked): ResponseHead {
+function switching(fields: Fields, asked: RequestFacts): ResponseHead {
   if (!asked.isUpgrade) throw malformed("it switches protocols though nobody asked");
   if (fields.upgrade !== undefined) fields.headers.push("upgrade", fields.upgrade);
   const headers = withoutNominated(fields);

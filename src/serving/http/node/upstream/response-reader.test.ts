@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { UpstreamError } from "../../upstream.ts";
-import { HEAD_BYTES_MAX, HEADERS_MAX } from "./limits.ts";
-import type { Asked } from "./response-head.ts";
+import { HEAD_BYTES_MAX, HEADERS_MAX } from "./upstream-limits.ts";
+import type { RequestFacts } from "./response-head.ts";
 import { ResponseReader } from "./response-reader.ts";
 
-const GET: Asked = { isHead: false, isUpgrade: false };
+const GET: RequestFacts = { isHead: false, isUpgrade: false };
 
 interface Result {
   readonly status: number | undefined;
@@ -17,7 +17,7 @@ interface Result {
   readonly rest: string;
 }
 
-function read(reads: readonly Buffer[], asked: Asked = GET): Result | "malformed" {
+function read(reads: readonly Buffer[], asked: RequestFacts = GET): Result | "malformed" {
   const reader = new ResponseReader(asked);
   const body: Buffer[] = [];
   try {
@@ -40,7 +40,7 @@ function read(reads: readonly Buffer[], asked: Asked = GET): Result | "malformed
   };
 }
 
-function readText(text: string, asked: Asked = GET): Result | "malformed" {
+function readText(text: string, asked: RequestFacts = GET): Result | "malformed" {
   return read([Buffer.from(text, "latin1")], asked);
 }
 

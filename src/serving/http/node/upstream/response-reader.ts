@@ -3,8 +3,8 @@
  * what is known; body bytes are handed out as views of what was pushed, never copied. Throws an `UpstreamError` at the
  * first byte that cannot belong to an answer; the reader is of no use after that.
  */
-import { HEAD_BYTES_MAX } from "./limits.ts";
-import { type Asked, malformed, parseResponseHead, type ResponseHead } from "./response-head.ts";
+import { HEAD_BYTES_MAX } from "./upstream-limits.ts";
+import { type RequestFacts, malformed, parseResponseHead, type ResponseHead } from "./response-head.ts";
 
 type State =
   | "head"
@@ -41,7 +41,7 @@ export class ResponseReader {
   head: ResponseHead | undefined;
   /** What came after the end of the answer. */
   rest: Buffer = NOTHING;
-  readonly #asked: Asked;
+  readonly #asked: RequestFacts;
   #state: State = "head";
   #pieces: Buffer[] = [];
   #remaining = 0;
@@ -52,7 +52,7 @@ export class ResponseReader {
   #held: Buffer = NOTHING;
   #heldBytes = 0;
 
-  constructor(asked: Asked) {
+  constructor(asked: RequestFacts) {
     this.#asked = asked;
   }
 

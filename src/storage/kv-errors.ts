@@ -1,5 +1,8 @@
-/** The failures that the memory and the SQLite store word alike. */
-import { StorageError } from "../kv.ts";
+/** The failures that several stores word alike. */
+import { StorageError } from "./kv.ts";
+
+/** Larger values are rejected with `too-large`; well above what a request body may hold. */
+export const VALUE_BYTES_MAX = 8 * 1024 * 1024;
 
 export function compactedError(revision: number, compactRevision: number): StorageError {
   return new StorageError(
@@ -25,5 +28,12 @@ export function leaseError(lease: string): StorageError {
   return new StorageError(
     "lease-not-found",
     `There is no lease ${lease}: it was never granted, was revoked, or has expired.`,
+  );
+}
+
+export function tooLargeError(key: string, bytes: number): StorageError {
+  return new StorageError(
+    "too-large",
+    `The value of ${key} has ${bytes} bytes; at most ${VALUE_BYTES_MAX} can be stored.`,
   );
 }

@@ -17,5 +17,3 @@ export const TAKEN_BYTES = 1024 * 1024;
 
 /** A range is asked for in pages, so that no single message grows with the store. */
 export const PAGE_KEYS = 1_000;
-/** A range of the newest revision begins anew when compaction overtakes it between two pages. */
-export const RANGE_ATTEMPTS_MAX = 5;

@@ -1,5 +1,5 @@
 /** How many objects are listed at a time: five times as many keep a server from everybody else for 10 ms. */
-export const PAGE_ITEMS = 100;
+export const MIGRATION_PAGE_ITEMS = 100;
 /** Objects under way at once: enough to keep a store with group commit busy, few enough to stay out of clients' way. */
 export const CONCURRENCY = 4;
 export const OBJECTS_PER_SECOND = 2_000;

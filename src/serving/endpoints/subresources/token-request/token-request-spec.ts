@@ -1,10 +1,10 @@
-/** What a token is to say, for whoever can sign one. */
+/** What a token is to contain, for the issuer that signs it. */
 export interface NamedObject {
   readonly name: string;
   readonly uid: string;
 }
 
-export interface TokenWish {
+export interface TokenRequestSpec {
   readonly namespace: string;
   readonly serviceAccount: NamedObject;
   readonly pod?: NamedObject | undefined;
@@ -15,12 +15,15 @@ export interface TokenWish {
   readonly expirationSeconds: number;
   /** When its use is to be noted; undefined for never. */
   readonly warnAfterSeconds?: number | undefined;
+  /** Releases before 1.30 give tokens no id. */
   readonly hasId: boolean;
   readonly nowMs: number;
 }
 
-export type IssueToken = (wish: TokenWish) => {
+export interface IssuedToken {
   readonly token: string;
   /** Empty for one without an id. */
   readonly credentialId: string;
-};
+}
+
+export type IssueToken = (spec: TokenRequestSpec) => IssuedToken;

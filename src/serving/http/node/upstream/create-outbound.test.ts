@@ -1,19 +1,10 @@
 import { describe, expect, test } from "vitest";
 
 import { createSystemClock } from "../../../../client/system.ts";
-import { askOutbound, callJson, type Outbound, type OutboundRequest, type OutboundTarget } from "../../outbound.ts";
+import { askOutbound, type Outbound, type OutboundRequest, type OutboundTarget } from "../../outbound.ts";
 import type { UpstreamAddress } from "../../upstream.ts";
 import { createServingCertificate } from "../serving-certificate.ts";
-import {
-  answering,
-  closing,
-  ok,
-  onRequest,
-  outcomeOf,
-  rawServer,
-  SERVER_NAME,
-  testCertificates,
-} from "../upstream/testing.ts";
+import { answering, closing, ok, onRequest, outcomeOf, rawServer, SERVER_NAME, testCertificates } from "./testing.ts";
 import { createOutbound, type OutboundOptions } from "./create-outbound.ts";
 
 const CERTIFICATES = testCertificates();
@@ -155,8 +146,13 @@ describe("a question", () => {
       OPEN,
     );
     await using outbound = testOutbound();
-    const asked = { to: target(server.address), target: "/hook?x=1", headers: ["X-B", "c"], ...BOUNDS };
-    const answer = await callJson({ outbound, clock: CLOCK }, { ...asked, value: { b: 2 } });
+    const answer = await askOutbound(
+      { outbound, clock: CLOCK },
+      {
+        ...{ to: target(server.address), method: "POST", target: "/hook?x=1", ...BOUNDS },
+        ...{ headers: ["Content-Type", "application/json"], body: Buffer.from(JSON.stringify({ b: 2 })) },
+      },
+    );
     expect([answer.status, answer.json(), answer.header("x-a"), answer.header("x-c")]).toEqual([
       201,
       { a: 1 },

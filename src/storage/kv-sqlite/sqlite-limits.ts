@@ -1,6 +1,3 @@
-/** Larger values are refused with `too-large`; well above what a request body may hold. */
-export const VALUE_BYTES_MAX = 8 * 1024 * 1024;
-
 /** Commits that wait for the batch before them; more are refused with `overloaded`. */
 export const QUEUED_WRITES_MAX = 16_384;
 export const QUEUED_BYTES_MAX = 256 * 1024 * 1024;
@@ -25,9 +22,6 @@ export const HISTORY_REVISIONS_MAX = 10_000;
 
 /** Revisions compacted in one transaction: a few milliseconds, between which commits go on. */
 export const COMPACTION_STEP_REVISIONS = 500;
-
-/** A range of the newest revision begins anew when compaction overtakes it between two pages. */
-export const RANGE_ATTEMPTS_MAX = 5;
 
 /** Wait before an expired lease whose keys could not be deleted is tried again. */
 export const LEASE_RETRY_MS = 1000;

@@ -1,7 +1,7 @@
 /** Every bound and interval of the etcd client, in one place. */
 
 /** Longest time a request may take, waiting for a connection included. */
-export const REQUEST_TIMEOUT_MS = 5_000;
+export const ETCD_REQUEST_TIMEOUT_MS = 5_000;
 
 /** TCP, TLS and the first SETTINGS frame together. A stopped process accepts TCP but never sends SETTINGS. */
 export const CONNECT_TIMEOUT_MS = 2_000;
@@ -10,8 +10,8 @@ export const CONNECT_TIMEOUT_MS = 2_000;
  * Delay between rounds over all endpoints; doubles up to the maximum, and starts anew after a
  * connection that lasted for at least the maximum.
  */
-export const BACKOFF_MS_MIN = 50;
-export const BACKOFF_MS_MAX = 1_000;
+export const ETCD_BACKOFF_MS_MIN = 50;
+export const ETCD_BACKOFF_MS_MAX = 1_000;
 
 /**
  * During a long outage a request still waits this long, so that it meets at least one whole attempt
@@ -45,8 +45,6 @@ export const MESSAGE_RECEIVE_BYTES_MAX = 64 * 1024 * 1024;
 export const RANGE_PAGE_KEYS = 500;
 /** What a page should weigh; the number of keys asked for follows the average of the page before. */
 export const RANGE_PAGE_BYTES = 4 * 1024 * 1024;
-/** Starts of an unpinned range whose revision was compacted between two pages. */
-export const RANGE_ATTEMPTS_MAX = 3;
 
 /** HTTP/2 flow control: big enough that a page streams without waiting for window updates. */
 export const STREAM_WINDOW_BYTES = 8 * 1024 * 1024;

@@ -1,0 +1,261 @@
+/**
+ * Requests to other servers over pooled HTTP/1.1 connections with TLS. Owns every connection it has made, idle, busy or
+ * upgraded, until that is closed. The connection used last is used again first, so that what a burst has opened grows old
+ * and goes. Nothing is retried and nothing is queued: a request without an idle connection gets a new one.
+ */
+import {
+  authorityOf,
+  type UpstreamAddress,
+  UpstreamError,
+  type UpstreamMessage,
+  type UpstreamResponse,
+} from "../../upstream.ts";
+import { UpstreamConnection } from "./connection.ts";
+import { SecureContexts, type ClientCertificate } from "./credentials.ts";
+import { connectFailure, type Dial, directDial, reasonOf, secure } from "./dial.ts";
+import { SentExchange } from "./exchange.ts";
+import { requestHead } from "./request-head.ts";
+import type { ResponseHead } from "./response-head.ts";
+import type { PoolLimits } from "./upstream-limits.ts";
+
+export interface PoolOptions {
+  /** Undefined: direct TCP. */
+  readonly dial: Dial | undefined;
+  readonly log: (message: string, detail?: object) => void;
+  readonly limits: PoolLimits;
+}
+
+/** Whom a connection must reach, and how either end proves who it is. */
+export interface PoolTarget {
+  /** Connections are shared by targets with the same key. */
+  readonly key: string;
+  /** The name the server's certificate must be for. */
+  readonly serverName: string;
+  /** PEM of who may have signed it. Undefined: whom the system trusts. */
+  readonly ca: string | undefined;
+  readonly insecureSkipTlsVerify: boolean;
+  /** Connections made with another object than the target's last one are closed once they are idle. */
+  readonly certificate: ClientCertificate | undefined;
+}
+
+/** All connections to one target. */
+interface TargetConnections {
+  target: PoolTarget;
+  readonly address: UpstreamAddress;
+  readonly authority: string;
+  /** The one used last at the end. */
+  readonly idle: UpstreamConnection[];
+  readonly open: Set<UpstreamConnection>;
+  readonly opening: Set<AbortController>;
+}
+
+/** A server that announces how long it keeps connections gets no request in the last moment of it. */
+const SERVER_CLOSES_MARGIN_MS = 1_000;
+
+export class ConnectionPool {
+  readonly #log: PoolOptions["log"];
+  readonly #limits: PoolLimits;
+  readonly #dial: Dial;
+  readonly #contexts = new SecureContexts();
+  readonly #places = new Map<string, TargetConnections>();
+  #total = 0;
+  #sweepTimer: NodeJS.Timeout | undefined;
+  /** Set from `close` on; called when the last connection has gone. */
+  #onEmpty: (() => void) | undefined;
+
+  constructor({ dial, log, limits }: PoolOptions) {
+    this.#log = log;
+    this.#limits = limits;
+    this.#dial = dial ?? directDial(limits.tcpKeepAliveMs);
+  }
+
+  /** `targetOf` is called once, with the address as it stands in the Host header. */
+  send(
+    request: UpstreamMessage,
+    address: UpstreamAddress,
+    targetOf: (authority: string) => PoolTarget,
+  ): Promise<UpstreamResponse> {
+    return new Promise((resolve, reject) => {
+      if (this.#onEmpty !== undefined) throw unsent("connect", "connections to other servers are closed");
+      const authority = authorityOf(address);
+      const head = requestHead(request, authority);
+      const place = this.#placeOf(targetOf(authority), address, authority);
+      const release = (connection: UpstreamConnection, answer: ResponseHead): void =>
+        this.#release(place, connection, answer);
+      const exchange = new SentExchange({ request, authority, head, resolve, reject, release });
+      if (exchange.isOver) return;
+      const idle = request.isUpgrade ? undefined : takeIdle(place);
+      if (idle === undefined) void this.#connect(place, exchange);
+      else exchange.start(idle);
+    });
+  }
+
+  /** Closes the idle connections of the target with this key. */
+  retire(key: string): void {
+    const place = this.#places.get(key);
+    if (place !== undefined) retire(place, () => true);
+  }
+
+  /** Breaks off everything that is under way to the target with this key. */
+  disconnect(key: string): void {
+    const place = this.#places.get(key);
+    if (place !== undefined) emptyPlace(place, `the connections to ${place.authority} were given up`);
+  }
+
+  close(): Promise<void> {
+    clearTimeout(this.#sweepTimer);
+    const closed = new Promise<void>((resolve) => {
+      const before = this.#onEmpty;
+      this.#onEmpty = () => {
+        before?.();
+        resolve();
+      };
+    });
+    for (const place of this.#places.values()) emptyPlace(place, "connections to other servers are closed");
+    if (this.#total === 0) this.#onEmpty?.();
+    return closed;
+  }
+
+  #placeOf(target: PoolTarget, address: UpstreamAddress, authority: string): TargetConnections {
+    const known = this.#places.get(target.key);
+    if (known === undefined) return { target, address, authority, idle: [], open: new Set(), opening: new Set() };
+    const isRenewed = known.target.certificate !== target.certificate;
+    known.target = target;
+    if (isRenewed) retire(known, ({ certificate }) => certificate !== target.certificate);
+    return known;
+  }
+
+  #release(place: TargetConnections, connection: UpstreamConnection, { reusableMs }: ResponseHead): void {
+    const { idle, target } = place;
+    const { idleTimeoutMs, idlePerTargetMax } = this.#limits;
+    const idleMs = Math.min(idleTimeoutMs, (reusableMs ?? Infinity) - SERVER_CLOSES_MARGIN_MS);
+    const isKept =
+      connection.isUsable &&
+      connection.certificate === target.certificate &&
+      idle.length < idlePerTargetMax &&
+      idleMs > 0;
+    if (!isKept) return connection.destroy();
+    connection.idleUntilMs = performance.now() + idleMs;
+    idle.push(connection);
+    // A reader that was slow at the end has left it paused, and then nobody would see the server close.
+    if (connection.socket.isPaused()) connection.socket.resume();
+    this.#sweepTimer ??= setTimeout(() => this.#sweep(), idleTimeoutMs / 8).unref();
+  }
+
+  #sweep(): void {
+    this.#sweepTimer = undefined;
+    const now = performance.now();
+    let isAnyIdle = false;
+    for (const place of this.#places.values()) {
+      retire(place, (connection) => connection.idleUntilMs <= now);
+      isAnyIdle ||= place.idle.length > 0;
+    }
+    if (isAnyIdle) this.#sweepTimer = setTimeout(() => this.#sweep(), this.#limits.idleTimeoutMs / 8).unref();
+  }
+
+  /** Never rejects: what fails here, the exchange is told. */
+  async #connect(place: TargetConnections, exchange: SentExchange): Promise<void> {
+    const opening = new AbortController();
+    this.#places.set(place.target.key, place);
+    place.opening.add(opening);
+    this.#total++;
+    exchange.whileConnecting((reason) => opening.abort(reason));
+    try {
+      if (this.#total > this.#limits.connectionsMax && !this.#evictIdle()) {
+        throw unsent("exhausted", `there are ${this.#limits.connectionsMax} connections to other servers already`);
+      }
+      const connection = await this.#open(place, opening);
+      place.open.add(connection);
+      if (exchange.isOver) connection.destroy();
+      else exchange.start(connection);
+    } catch (error) {
+      exchange.refuse(connectFailure(error, place.authority));
+      this.#total--;
+    } finally {
+      place.opening.delete(opening);
+      this.#forget(place);
+    }
+  }
+
+  async #open(place: TargetConnections, opening: AbortController): Promise<UpstreamConnection> {
+    const { serverName, ca, insecureSkipTlsVerify, certificate } = place.target;
+    const context = this.#contexts.get(ca, certificate);
+    const { connectTimeoutMs } = this.#limits;
+    const timer = setTimeout(() => {
+      opening.abort(unsent("timeout", `no connection to ${place.authority} within ${connectTimeoutMs} ms`));
+    }, connectTimeoutMs);
+    try {
+      const raw = await dialed(this.#dial, place.address, opening.signal);
+      const socket = await secure(raw, { context, serverName, insecureSkipTlsVerify }, opening.signal);
+      const onClose = (connection: UpstreamConnection): void => this.#onClose(place, connection);
+      return new UpstreamConnection({ socket, certificate, onClose, log: this.#log });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #evictIdle(): boolean {
+    for (const place of this.#places.values()) {
+      const oldest = place.idle.shift();
+      if (oldest === undefined) continue;
+      oldest.destroy();
+      return true;
+    }
+    return false;
+  }
+
+  #onClose(place: TargetConnections, connection: UpstreamConnection): void {
+    place.open.delete(connection);
+    const index = place.idle.indexOf(connection);
+    if (index >= 0) place.idle.splice(index, 1);
+    this.#total--;
+    this.#forget(place);
+  }
+
+  #forget(place: TargetConnections): void {
+    const isLeft = place.open.size === 0 && place.opening.size === 0;
+    const { key } = place.target;
+    if (isLeft && this.#places.get(key) === place) this.#places.delete(key);
+    if (this.#total === 0) this.#onEmpty?.();
+  }
+}
+
+function takeIdle({ idle }: TargetConnections): UpstreamConnection | undefined {
+  for (let connection = idle.pop(); connection !== undefined; connection = idle.pop()) {
+    if (connection.isUsable && performance.now() < connection.idleUntilMs) return connection;
+    connection.destroy();
+  }
+  return undefined;
+}
+
+/** A dialer that does not heed the signal must not hold up the caller. */
+async function dialed(dial: Dial, address: UpstreamAddress, signal: AbortSignal): ReturnType<Dial> {
+  signal.throwIfAborted();
+  const aborted = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener("abort", () => reject(reasonOf(signal)), { once: true });
+  });
+  const dialing = dial(address, signal);
+  dialing.then(
+    (raw) => void (signal.aborted && raw.destroy()),
+    () => undefined,
+  );
+  return Promise.race([dialing, aborted]);
+}
+
+function emptyPlace(place: TargetConnections, reason: string): void {
+  for (const opening of [...place.opening]) opening.abort(unsent("reset", reason));
+  place.idle.length = 0;
+  for (const connection of [...place.open]) connection.destroy(new Error(reason));
+}
+
+function retire(place: TargetConnections, isOld: (connection: UpstreamConnection) => boolean): void {
+  const old = place.idle.filter(isOld);
+  if (old.length === 0) return;
+  const kept = place.idle.filter((connection) => !old.includes(connection));
+  place.idle.splice(0, place.idle.length, ...kept);
+  for (const connection of old) connection.destroy();
+}
+
+function unsent(failure: "connect" | "exhausted" | "reset" | "timeout", message: string): UpstreamError {
+  return new UpstreamError(failure, message, { isSent: false });
+}

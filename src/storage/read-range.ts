@@ -1,0 +1,59 @@
+/**
+ * Reads a range page by page at one revision, for stores whose single responses are bounded. A caller that asks for the
+ * newest revision must not fail because compaction overtook the revision of the first page: the range is read anew.
+ */
+import { StorageError, type KeyValue, type RangeRequest, type RangeResult } from "./kv.ts";
+
+export interface PageRequest {
+  readonly start: string;
+  /** Undefined: the newest. */
+  readonly revision: number | undefined;
+  /** Keys that are still wanted, which may be more than a page holds; 0 when only the count is wanted. */
+  readonly limit: number;
+  readonly isFirst: boolean;
+}
+
+export interface RangePage {
+  /** Belong to the reader, which appends those of later pages. */
+  readonly items: KeyValue[];
+  /** Of the store when the page was read. */
+  readonly revision: number;
+  /** Keys of the whole range; undefined when the store has not counted them. */
+  readonly count: number | undefined;
+  /** Where the next page starts; undefined after the last one. */
+  readonly nextStart: string | undefined;
+}
+
+const ATTEMPTS_MAX = 5;
+
+export async function readRange(
+  request: RangeRequest,
+  readPage: (page: PageRequest) => Promise<RangePage>,
+): Promise<RangeResult> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await readPages(request, readPage);
+    } catch (thrown) {
+      const wasOvertaken =
+        request.revision === undefined && thrown instanceof StorageError && thrown.code === "revision-compacted";
+      if (!wasOvertaken || attempt === ATTEMPTS_MAX) throw thrown;
+    }
+  }
+}
+
+async function readPages(
+  request: RangeRequest,
+  readPage: (page: PageRequest) => Promise<RangePage>,
+): Promise<RangeResult> {
+  const wanted = request.countOnly === true ? 0 : (request.limit ?? Number.POSITIVE_INFINITY);
+  const first = await readPage({ start: request.start, revision: request.revision, limit: wanted, isFirst: true });
+  const { items } = first;
+  const revision = request.revision ?? first.revision;
+  let { nextStart } = first;
+  while (nextStart !== undefined && items.length < wanted) {
+    const page = await readPage({ start: nextStart, revision, limit: wanted - items.length, isFirst: false });
+    for (const item of page.items) items.push(item);
+    ({ nextStart } = page);
+  }
+  return { items, revision: first.revision, count: first.count ?? items.length };
+}
