@@ -4,7 +4,7 @@ import type { MessagePort } from "node:worker_threads";
 import { assert } from "../../base/assert.ts";
 import { compactedError, futureError } from "../kv-memory/errors.ts";
 import { Compactor } from "./compaction.ts";
-import { closeDatabase, openDatabase, toStorageError } from "./database.ts";
+import { closeDatabase, openDatabase } from "./database.ts";
 import type { Database } from "./database.ts";
 import type {
   OpenReply,
@@ -16,6 +16,7 @@ import type {
   WorkerOptions,
 } from "./protocol.ts";
 import { Reader } from "./reads.ts";
+import { toStorageError } from "./sqlite-errors.ts";
 import { Writer } from "./writes.ts";
 
 class Engine {
