@@ -2,9 +2,10 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Command } from "commander";
+import { makeDirectory } from "../../base/make-directory.ts";
 import { createAuthority, issue, type KeyedCertificate } from "../../serving/http/node/certificate-authority.ts";
 import { keptServiceAccountKey } from "./credential-flags.ts";
-import { CLUSTER_NAMES, ensureDirectory } from "./data-directory.ts";
+import { CLUSTER_NAMES } from "./data-directory.ts";
 import { CommandFailure } from "./failure.ts";
 import { list } from "./flags.ts";
 import { asUsable } from "./read-file.ts";
@@ -37,7 +38,7 @@ function certs({ out, hosts, name }: CertsFlags): void {
   const directory = resolve(out);
   const nowMs = Date.now();
   asUsable(() => {
-    ensureDirectory(directory);
+    makeDirectory(directory);
     const ca = kept(directory, "ca", () => createAuthority({ commonName: "evenkeel-ca", nowMs }));
     kept(directory, name, () => {
       const names = [...new Set([...CLUSTER_NAMES, ...hosts])];
