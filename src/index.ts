@@ -1,5 +1,5 @@
 /** The library: API servers of one's own resources. */
-export { readKubeconfigs } from "./tools/cli/kubeconfig.ts";
+export { readKubeconfigs } from "./client/kubeconfig.ts";
 export { invalidValue, required } from "./meta/field-errors.ts";
 export type { JsonObject } from "./meta/json.ts";
 export { StatusError, type FieldError } from "./meta/status-error.ts";

@@ -60,7 +60,8 @@ describe("a cluster of 1.33 and 1.36", { timeout: 60_000 }, () => {
       agent.destroy();
       expect(status).toBe(200);
     }
-    for (const file of ["ca.key", "serving.key", "front-proxy-client.key", "admin.key", "kubeconfig", "control.sock"])
+    const keys = ["ca.key", "serving.key", "front-proxy-client.key", "admin.key"].map((file) => join("up", file));
+    for (const file of ["up", ...keys, "kubeconfig", "control.sock"])
       expect(statSync(join(cluster.dataDir, file)).mode & 0o077, file).toBe(0);
   });
 });
@@ -116,7 +117,7 @@ describe("a restart on the same directory", { timeout: 60_000 }, () => {
     await using second = run("up", "--data-dir", cluster.dataDir, "--port", "0");
     expect((await second.exited).code).toBe(1);
     expect(second.stderr).toBe(
-      `evenkeel: the cluster in ${cluster.dataDir} already runs, as process ${cluster.command.pid}\n`,
+      `evenkeel: The directory ${cluster.dataDir} is in use by evenkeel up, process ${cluster.command.pid}: stop that server or choose another directory.\n`,
     );
     expect((await cluster.balancer.request("GET", "/readyz")).status).toBe(200);
   });

@@ -40,6 +40,10 @@ class Writer {
     });
   }
 
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
   async linesAtLeast(count: number): Promise<void> {
     while (this.#lines().length < count) await new Promise<void>((resolve) => this.#waiting.add(resolve));
   }
@@ -103,7 +107,7 @@ test("a second process is refused with one clear sentence until the first is gon
   const first = new Writer(directory.path);
   await first.linesAtLeast(1);
   const second = new Writer(directory.path);
-  const sentence = `The storage directory ${directory.path} is in use by another server.`;
+  const sentence = `The directory ${directory.path} is in use by another server, process ${first.pid}: stop that server or choose another directory.`;
   expect(await second.output()).toBe(`refused unavailable: ${sentence}\n`);
   const here = openSqliteKv({ directory: directory.path, clock: createRealClock() });
   expect((await expectStorageError(here, "unavailable")).message).toBe(sentence);

@@ -5,10 +5,11 @@
  * deleted ones, until they are compacted). A change names the key's change before it (`prev_rev`), so
  * an old revision is read by going back from `cur` and needs no second index over the log.
  */
-import { closeSync, fsyncSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, fsyncSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StorageError } from "../kv.ts";
+import { lockDirectory, type DirectoryLock } from "./directory-lock.ts";
 import type { WorkerOptions } from "./protocol.ts";
 
 const FORMAT = 1;
@@ -48,15 +49,12 @@ const PAGE_BYTES = 4096;
 
 export interface Database {
   readonly db: DatabaseSync;
-  /** Held as long as the process lives: the system releases it whatever ends the process. */
-  readonly lock: DatabaseSync;
+  readonly lock: DirectoryLock;
 }
 
 export function openDatabase(options: WorkerOptions): Database {
   const { directory } = options;
-  // Objects include Secrets: what we create is for this user only.
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const lock = takeLock(directory);
+  const lock = lockDirectory(directory, options.holder);
   const db = new DatabaseSync(join(directory, "evenkeel.db"), { timeout: BUSY_TIMEOUT_MS });
   try {
     db.exec("PRAGMA journal_mode = WAL");
@@ -68,7 +66,7 @@ export function openDatabase(options: WorkerOptions): Database {
     return { db, lock };
   } catch (thrown) {
     db.close();
-    lock.close();
+    lock.release();
     throw thrown;
   }
 }
@@ -78,20 +76,7 @@ export function closeDatabase({ db, lock }: Database): void {
     db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   } finally {
     db.close();
-    lock.close();
-  }
-}
-
-/** A lock of the operating system on a file of its own: readers of the database itself stay welcome. */
-function takeLock(directory: string): DatabaseSync {
-  const lock = new DatabaseSync(join(directory, "evenkeel.lock"), { timeout: 0 });
-  try {
-    lock.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
-    return lock;
-  } catch (thrown) {
-    lock.close();
-    if (!isBusy(thrown)) throw thrown;
-    throw new StorageError("unavailable", `The storage directory ${directory} is in use by another server.`);
+    lock.release();
   }
 }
 
@@ -126,30 +111,4 @@ function syncDirectory(directory: string): void {
   } finally {
     closeSync(handle);
   }
-}
-
-const SQLITE_BUSY = 5;
-const SQLITE_CORRUPT = 11;
-const SQLITE_NOTADB = 26;
-
-function resultCode(thrown: unknown): number | undefined {
-  if (typeof thrown !== "object" || thrown === null || !("errcode" in thrown) || typeof thrown.errcode !== "number")
-    return undefined;
-  // The low byte is the kind of failure, the rest its detail.
-  return thrown.errcode & 0xff;
-}
-
-function isBusy(thrown: unknown): boolean {
-  return resultCode(thrown) === SQLITE_BUSY;
-}
-
-/** What SQLite or the file system reports, in the port's language. */
-export function sqliteStorageError(thrown: unknown, directory: string): StorageError {
-  if (thrown instanceof StorageError) return thrown;
-  const code = resultCode(thrown);
-  const reason = thrown instanceof Error ? thrown.message : String(thrown);
-  if (code === SQLITE_CORRUPT || code === SQLITE_NOTADB) {
-    return new StorageError("corrupt", `The database in ${directory} is damaged: ${reason}.`, { cause: thrown });
-  }
-  return new StorageError("unavailable", `The database in ${directory} cannot be used: ${reason}.`, { cause: thrown });
 }

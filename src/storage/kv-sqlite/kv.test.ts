@@ -237,7 +237,9 @@ describe("the SQLite store refuses to open", () => {
     await using store = new TempStore();
     const kv = await store.open();
     const error = await expectStorageError(store.open(), "unavailable");
-    expect(error.message).toBe(`The storage directory ${store.directory} is in use by another server.`);
+    expect(error.message).toBe(
+      `The directory ${store.directory} is in use by another server, process ${process.pid}: stop that server or choose another directory.`,
+    );
     await create(kv, "/a/x");
     await kv.close();
     await store.open();
@@ -270,6 +272,12 @@ describe("the SQLite store refuses to open", () => {
     await using store = new TempStore();
     await writeFile(join(store.directory, "file"), "");
     await expectStorageError(store.open({ directory: join(store.directory, "file", "below") }), "unavailable");
+  });
+
+  test.runIf(process.platform === "linux")("a path that no process can make, without waiting", async () => {
+    await using store = new TempStore();
+    const error = await expectStorageError(store.open({ directory: "/proc/foo" }), "unavailable");
+    expect(error.message).toMatch(/^The directory \/proc\/foo cannot be used: ENOENT: /);
   });
 
   test("a worker that is not there", async () => {

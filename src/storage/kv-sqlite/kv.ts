@@ -35,6 +35,8 @@ import type { AppliedWrite } from "./write-queue.ts";
 export interface SqliteKvOptions {
   /** Holds `evenkeel.db` and its lock; made when it is not there. */
   readonly directory: string;
+  /** What a process that finds the directory locked is told beside the process ID, such as "evenkeel serve". */
+  readonly holder?: string;
   readonly clock: Clock;
   /** The database grows no larger than this; writes beyond it fail with `unavailable`. Default: no bound but the disk. */
   readonly sizeBytesMax?: number;
@@ -46,6 +48,7 @@ export async function openSqliteKv(options: SqliteKvOptions): Promise<Kv> {
   const url = options.workerUrl ?? defaultWorkerUrl(import.meta.url);
   const { link, opened } = await WorkerLink.open(url, {
     directory: options.directory,
+    holder: options.holder,
     sizeBytesMax: options.sizeBytesMax,
   });
   const kv = new SqliteKv({ link, clock: options.clock, revision: opened.revision });

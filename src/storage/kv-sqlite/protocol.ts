@@ -6,6 +6,7 @@ import type { Guard, LeaseId, StorageErrorCode } from "../kv.ts";
 
 export interface WorkerOptions {
   readonly directory: string;
+  readonly holder: string | undefined;
   readonly sizeBytesMax: number | undefined;
 }
 

@@ -4,7 +4,7 @@ import type { MessagePort } from "node:worker_threads";
 import { assert } from "../../base/assert.ts";
 import { compactedError, futureError } from "../kv-errors.ts";
 import { Compactor } from "./compaction.ts";
-import { closeDatabase, openDatabase, sqliteStorageError } from "./database.ts";
+import { closeDatabase, openDatabase } from "./database.ts";
 import type { Database } from "./database.ts";
 import type {
   OpenReply,
@@ -17,6 +17,7 @@ import type {
 } from "./protocol.ts";
 import { RowReader } from "./reads.ts";
 import { RowWriter } from "./writes.ts";
+import { sqliteStorageError } from "./sqlite-errors.ts";
 
 class Engine {
   readonly #database: Database;

@@ -1,9 +1,9 @@
 /** A question that takes a server a while: lines of JSON say how far it is, and the last one is the report. */
+import type { Connection } from "../../client/kubeconfig.ts";
 import { TransportError } from "../../client/transport.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { exchange, printable } from "./ask-server.ts";
 import { CommandFailure } from "./failure.ts";
-import type { Connection } from "./kubeconfig.ts";
 
 export interface ReportProgress {
   readonly done: number;

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { connectionOf } from "./ask-server.ts";
+import { CommandFailure } from "./failure.ts";
 
 let directory: string;
 
@@ -51,5 +52,18 @@ describe("who is asked, and by whom", () => {
     expect(connectionOf({ dataDir: near, kubeconfig: join(far, "kubeconfig"), output: "table" }).url).toBe(
       "https://far",
     );
+  });
+
+  test("a kubeconfig that cannot be used is a sentence of the command, with exit code 1", () => {
+    const missing = join(directory, "missing");
+    const failure = (() => {
+      try {
+        return connectionOf({ kubeconfig: missing, output: "table" });
+      } catch (thrown) {
+        return thrown;
+      }
+    })();
+    expect(failure).toBeInstanceOf(CommandFailure);
+    expect(failure).toMatchObject({ exitCode: 1, message: expect.stringContaining(`${missing} cannot be read`) });
   });
 });

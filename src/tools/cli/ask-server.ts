@@ -1,11 +1,11 @@
 /** One question to a running server: which one, as whom, and what went wrong in one sentence. */
 import { delimiter, join } from "node:path";
 import { Option, type Command } from "commander";
+import { KubeconfigError, readKubeconfigs, type Connection } from "../../client/kubeconfig.ts";
 import { createNodeTransport } from "../../client/node-transport.ts";
 import { readBody, TransportError, type ClientResponse } from "../../client/transport.ts";
 import { isJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
 import { CommandFailure } from "./failure.ts";
-import { readKubeconfigs, type Connection } from "./kubeconfig.ts";
 import { readFile } from "./read-file.ts";
 
 export interface ServerFlags {
@@ -58,7 +58,7 @@ function connectionFrom(flags: ServerFlags, environment: string | undefined): Co
   };
   if (server !== undefined && kubeconfig === undefined && context === undefined)
     return { url: server, ...given, ...(token === undefined ? {} : { token }) };
-  const { cert, key, ...read } = readKubeconfigs(kubeconfigsOf(flags, environment), context);
+  const { cert, key, ...read } = fromKubeconfigs(kubeconfigsOf(flags, environment), context);
   // A server believes a certificate before it looks at a token: who gives one does not want to be who the other names.
   if (token !== undefined) return { ...read, ...given, token };
   return { ...read, ...given, ...(cert === undefined ? {} : { cert }), ...(key === undefined ? {} : { key }) };
@@ -69,6 +69,15 @@ function kubeconfigsOf({ kubeconfig, dataDir }: ServerFlags, environment = ""): 
   if (kubeconfig !== undefined) return [kubeconfig];
   const listed = environment.split(delimiter).filter((file) => file !== "");
   return dataDir === undefined && listed.length > 0 ? listed : [join(dataDir ?? DATA_DIR, "kubeconfig")];
+}
+
+function fromKubeconfigs(files: readonly string[], context: string | undefined): Connection {
+  try {
+    return readKubeconfigs(files, context);
+  } catch (thrown) {
+    if (thrown instanceof KubeconfigError) throw new CommandFailure(thrown.message, 1);
+    throw thrown;
+  }
 }
 
 type Method = "GET" | "POST";

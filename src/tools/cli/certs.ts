@@ -7,8 +7,9 @@ import {
   issueCertificate,
   type KeyedCertificate,
 } from "../../serving/http/node/certificate-authority.ts";
+import { makeDirectory } from "../../base/make-directory.ts";
 import { keptServiceAccountKey } from "./credential-flags.ts";
-import { CLUSTER_NAMES, ensureDirectory } from "./data-directory.ts";
+import { CLUSTER_NAMES } from "./data-directory.ts";
 import { CommandFailure } from "./failure.ts";
 import { list } from "./flags.ts";
 import { asUsable } from "./read-file.ts";
@@ -41,7 +42,7 @@ function certs({ out, hosts, name }: CertsFlags): void {
   const directory = resolve(out);
   const nowMs = Date.now();
   asUsable(() => {
-    ensureDirectory(directory);
+    makeDirectory(directory);
     const ca = kept(directory, "ca", () => createAuthority({ commonName: "evenkeel-ca", nowMs }));
     kept(directory, name, () => {
       const names = [...new Set([...CLUSTER_NAMES, ...hosts])];

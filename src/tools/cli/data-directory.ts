@@ -1,8 +1,13 @@
-/** What a server keeps beside its objects: certificates, the first user's token, a kubeconfig to use it with. */
+/**
+ * The files that a command keeps in its data directory beside the objects: certificates, the first user's token, a
+ * kubeconfig. `evenkeel serve` keeps its certificates in the directory itself, `evenkeel up` in a folder of its own:
+ * neither replaces those of the other.
+ */
 import { randomBytes, X509Certificate } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { makeDirectory } from "../../base/make-directory.ts";
 import { createServingCertificate } from "../../serving/http/node/serving-certificate.ts";
 
 export interface Credentials {
@@ -22,8 +27,30 @@ export const CLUSTER_NAMES: readonly string[] = [
   "localhost",
 ];
 
-export function ensureDirectory(directory: string): void {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+/** The certificates of `evenkeel up`, each a .crt and a .key file. */
+const CLUSTER_CERTIFICATES: readonly string[] = ["ca", "serving", "front-proxy-ca", "front-proxy-client", "admin"];
+
+/**
+ * Returns the folder with the certificates of `evenkeel up`, and makes it when it is missing. Earlier versions kept
+ * them in the data directory itself: they are copied, so that existing kubeconfigs stay valid.
+ */
+export function clusterFolder(directory: string): string {
+  const folder = join(directory, "up");
+  if (existsSync(folder)) return folder;
+  const fresh = `${folder}.new`;
+  // Left behind by a process that was killed.
+  rmSync(fresh, { recursive: true, force: true });
+  makeDirectory(fresh);
+  if (hasEarlierCluster(directory))
+    for (const name of CLUSTER_CERTIFICATES.flatMap((certificate) => [`${certificate}.crt`, `${certificate}.key`]))
+      if (existsSync(join(directory, name))) copyFileSync(join(directory, name), join(fresh, name));
+  renameSync(fresh, folder);
+  return folder;
+}
+
+/** `evenkeel serve` does not keep the key of its CA. */
+function hasEarlierCluster(directory: string): boolean {
+  return existsSync(join(directory, "ca.key"));
 }
 
 /** The serving certificate kept in the directory, made anew when it is missing, about to expire or for other addresses. */
@@ -42,6 +69,8 @@ export function servingCredentials(directory: string, addresses: readonly string
     };
     if (isUsable(kept.cert, needed)) return kept;
   }
+  // Earlier versions of `evenkeel up` kept theirs under the same names.
+  if (hasEarlierCluster(directory)) clusterFolder(directory);
   const made = createServingCertificate({
     hosts: [...CLUSTER_NAMES, hostname(), ...needed],
     nowMs: Date.now(),

@@ -2,13 +2,15 @@
 import type { IfReadyMode } from "../../serving/http/filters/if-ready.ts";
 import { resolve } from "node:path";
 import { Command } from "commander";
+import { makeDirectory } from "../../base/make-directory.ts";
 import { resolveOptions, type ServerConfig, type ServerOptions, type StorageConfig } from "../../server/config.ts";
 import { OptionError } from "../../base/option-error.ts";
 import { createNodeEnv } from "../../server/env-node.ts";
+import type { Env } from "../../server/env.ts";
 import { startListening, type ListeningServer } from "../../server/listening-server.ts";
-import { StorageError } from "../../storage/kv.ts";
+import { openSqliteKv } from "../../storage/kv-sqlite/kv.ts";
+import { StorageError, type Kv } from "../../storage/kv.ts";
 import {
-  ensureDirectory,
   ensureTokenFile,
   firstToken,
   servingCredentials,
@@ -46,24 +48,78 @@ export function serveCommand(): Command {
 async function serve(flags: AllFlags): Promise<void> {
   const directory = resolve(flags.dataDir);
   // A command line that is wrong leaves no trace on the disk.
-  configOf(flags, { directory, tokenFile: "" });
+  const { storage } = configOf(flags, { directory, tokenFile: "" });
   requireBoth({ "--tls-cert-file": flags.tlsCertFile, "--tls-private-key-file": flags.tlsPrivateKeyFile });
   // Objects include Secrets: whatever this process writes is for its user only.
   process.umask(0o077);
-  const inDirectory = <T>(work: () => T): T => asUsable(work, `the data directory ${directory} cannot be used`);
-  inDirectory(() => ensureDirectory(directory));
-  const tokens =
-    flags.tokenAuthFile === undefined
-      ? inDirectory(() => ensureTokenFile(directory))
-      : { text: readFile(flags.tokenAuthFile, "token file"), token: undefined };
-  const serviceAccountKey = usesKeptKey(flags) ? inDirectory(() => keptServiceAccountKey(directory)) : undefined;
-  const made = { directory, tokenFile: tokens.text, serviceAccountKey };
-  const addresses = servingAddresses(flags, configOf(flags, made));
-  const credentials = namedCredentials(flags) ?? inDirectory(() => servingCredentials(directory, addresses));
-  const rootCa = flags.rootCaFile === undefined ? credentials.ca : readCertificates(flags.rootCaFile, "root CA");
   const env = createNodeEnv({ logLevel: flags.logLevel });
-  const files = asUsable(() => openCredentialFiles(fileNamesOf(flags), env.log), unusableFiles(flags));
-  const config = configOf(flags, { ...made, rootCa, authorities: files.authorities });
+  const named = readNamedFiles(flags, env);
+  asUsable(() => makeDirectory(directory), unusable(directory));
+  // The store locks the directory: it is opened before this process writes any file that another one may use.
+  const kv = storage.kind === "embedded" ? await openStore(directory, env) : undefined;
+  const parts = { flags, directory, named, env: kv === undefined ? env : { ...env, openKv: async () => kv } };
+  const { running, config, ca, token } = await startServer(parts).catch(async (thrown: unknown) => {
+    await kv?.close();
+    throw thrown;
+  });
+  stopOnSignals(running);
+  const url = `https://${hostInUrl(flags.bindAddress)}:${running.port}`;
+  const kubeconfig = writeKubeconfig(directory, { server: url, ca, token });
+  announce({ url, kubeconfig, config, directory });
+  await running.server.ready;
+  print("Ready.");
+}
+
+async function openStore(directory: string, { clock }: Env): Promise<Kv> {
+  try {
+    return await openSqliteKv({ directory, holder: "evenkeel serve", clock });
+  } catch (thrown) {
+    if (thrown instanceof StorageError) throw new CommandFailure(thrown.message, 1);
+    throw thrown;
+  }
+}
+
+interface NamedFiles {
+  /** The files of flags; undefined where the data directory has the command's own. */
+  readonly tokens: string | undefined;
+  readonly credentials: Credentials | undefined;
+  readonly rootCa: string | undefined;
+  readonly followed: ReturnType<typeof openCredentialFiles>;
+}
+
+function readNamedFiles(flags: AllFlags, { log }: Env): NamedFiles {
+  return {
+    tokens: flags.tokenAuthFile === undefined ? undefined : readFile(flags.tokenAuthFile, "token file"),
+    credentials: namedCredentials(flags),
+    rootCa: flags.rootCaFile === undefined ? undefined : readCertificates(flags.rootCaFile, "root CA"),
+    followed: asUsable(() => openCredentialFiles(fileNamesOf(flags), log), unusableFiles(flags)),
+  };
+}
+
+interface StartParts {
+  readonly flags: AllFlags;
+  readonly directory: string;
+  readonly named: NamedFiles;
+  readonly env: Env;
+}
+
+interface Started {
+  readonly running: ListeningServer;
+  readonly config: ServerConfig;
+  /** For the kubeconfig: the CA of the server's certificate, and the first user's token. */
+  readonly ca: string;
+  readonly token: string;
+}
+
+async function startServer({ flags, directory, named, env }: StartParts): Promise<Started> {
+  const inDirectory = <T>(work: () => T): T => asUsable(work, unusable(directory));
+  const tokenFile = named.tokens ?? inDirectory(() => ensureTokenFile(directory).text);
+  const serviceAccountKey = usesKeptKey(flags) ? inDirectory(() => keptServiceAccountKey(directory)) : undefined;
+  const made = { directory, tokenFile, serviceAccountKey };
+  const addresses = servingAddresses(flags, configOf(flags, made));
+  const credentials = named.credentials ?? inDirectory(() => servingCredentials(directory, addresses));
+  const { followed, rootCa = credentials.ca } = named;
+  const config = configOf(flags, { ...made, rootCa, authorities: followed.authorities });
   const running = await startOrExplain(
     () =>
       startListening(env, config, {
@@ -71,23 +127,17 @@ async function serve(flags: AllFlags): Promise<void> {
         port: flags.securePort,
         cert: credentials.cert,
         key: credentials.key,
-        certificate: files.certificate,
+        certificate: followed.certificate,
       }),
     flags,
   );
-  void files.follow(env.clock, new AbortController().signal);
+  void followed.follow(env.clock, new AbortController().signal);
   if (config.storage.kind === "etcd" && serviceAccountKey !== undefined)
     env.log.warn(
       "tokens of service accounts are signed with a key of this server's own: other servers on this etcd need it, see --service-account-signing-key-file",
       { file: serviceAccountKey.file },
     );
-  stopOnSignals(running);
-  const url = `https://${hostInUrl(flags.bindAddress)}:${running.port}`;
-  const token = tokens.token ?? firstToken(tokens.text);
-  const kubeconfig = writeKubeconfig(directory, { server: url, ca: credentials.ca, token });
-  announce({ url, kubeconfig, config, directory });
-  await running.server.ready;
-  print("Ready.");
+  return { running, config, ca: credentials.ca, token: firstToken(tokenFile) };
 }
 
 /** "Every address" is none a client can dial; this machine's own is among them. */
@@ -250,6 +300,10 @@ async function startOrExplain(start: () => Promise<ListeningServer>, flags: Serv
     if (thrown instanceof Error && isSystemError(thrown.cause)) throw new CommandFailure(thrown.message, 1);
     throw thrown;
   }
+}
+
+function unusable(directory: string): string {
+  return `the data directory ${directory} cannot be used`;
 }
 
 function isSystemError(cause: unknown): boolean {

@@ -2,12 +2,14 @@
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { Command, Option } from "commander";
+import { makeDirectory } from "../../base/make-directory.ts";
+import { createSystemClock } from "../../client/system.ts";
 import type { StorageConfig } from "../../server/config.ts";
 import { createNodeEnv, type LogLevel } from "../../server/env-node.ts";
 import type { Env } from "../../server/env.ts";
+import { openSqliteKv } from "../../storage/kv-sqlite/kv.ts";
 import { StorageError, type Kv } from "../../storage/kv.ts";
 import { shareKv } from "../../storage/share-kv.ts";
-import { ensureDirectory } from "./data-directory.ts";
 import { CommandFailure } from "./failure.ts";
 import { list, port } from "./flags.ts";
 import { accessOptionsOf, withAccessFlags, type AccessFlags } from "./access-flags.ts";
@@ -85,13 +87,16 @@ async function up(flags: UpFlags): Promise<void> {
   const specs = specsOf(flags, kept);
   // Objects include Secrets: whatever this process writes is for its user only.
   process.umask(0o077);
-  asUsable(() => ensureDirectory(directory), unusable(directory));
+  asUsable(() => makeDirectory(directory), unusable(directory));
   const running = new Running();
-  const control = await openControl(directory, (request) => running.handle(request));
-  running.onStop(() => control.close());
-  stopOnSignals(running);
   try {
-    await start({ flags, directory, kept, specs, running });
+    // Before anything is written: another process may use the directory.
+    const store = await openStore(flags, directory);
+    running.onStop(() => store.close());
+    const control = await openControl(directory, (request) => running.handle(request));
+    running.onStop(() => control.close());
+    stopOnSignals(running);
+    await start({ flags, directory, kept, specs, running, store });
   } catch (thrown) {
     await running.stop();
     throw asFailure(thrown);
@@ -124,9 +129,10 @@ interface StartParts {
   readonly kept: ClusterState | undefined;
   readonly specs: readonly ServerSpec[];
   readonly running: Running;
+  readonly store: Store;
 }
 
-async function start({ flags, directory, kept, specs, running }: StartParts): Promise<void> {
+async function start({ flags, directory, kept, specs, running, store }: StartParts): Promise<void> {
   const featureGates = flags.featureGates ?? [];
   const credentials = asUsable(() => clusterCredentials(directory), unusable(directory));
   const mode = flags.json ? "json" : process.stdout.isTTY ? "live" : "plain";
@@ -137,8 +143,6 @@ async function start({ flags, directory, kept, specs, running }: StartParts): Pr
   display.line(
     `Starting ${specs.length} ${specs.length === 1 ? "server" : "servers"}: Kubernetes ${specs.map(({ text }) => text).join(", ")}`,
   );
-  const store = await openStore(flags, directory, env);
-  running.onStop(() => store.kv?.close());
   const readiness = createReadiness({ ca: credentials.ca.certPem, token: credentials.token });
   running.onStop(() => readiness.close());
   const balancer = await openBalancer(
@@ -190,13 +194,25 @@ function specsOf(flags: UpFlags, kept: ClusterState | undefined): ServerSpec[] {
   return texts.map((text) => parseServerSpec(text, { ...commonOf(flags), storage: storageOf(flags, "") }));
 }
 
-async function openStore(
-  flags: UpFlags,
-  directory: string,
-  env: Env,
-): Promise<{ readonly config: StorageConfig; readonly kv: Kv | undefined }> {
+interface Store {
+  readonly config: StorageConfig;
+  /** Undefined with etcd: every server has connections of its own. */
+  readonly kv: Kv | undefined;
+  close(): unknown;
+}
+
+/** Locks the directory whatever the store is: certificates and the control socket belong to one cluster. */
+async function openStore(flags: UpFlags, directory: string): Promise<Store> {
   const config = storageOf(flags, directory);
-  return { config, kv: config.kind === "etcd" ? undefined : await env.openKv(config) };
+  const holder = "evenkeel up";
+  if (config.kind === "embedded") {
+    const kv = await openSqliteKv({ directory, holder, clock: createSystemClock() });
+    return { config, kv, close: () => kv.close() };
+  }
+  // Loaded here: no other command needs SQLite in this thread.
+  const { lockDirectory } = await import("../../storage/kv-sqlite/directory-lock.ts");
+  const lock = lockDirectory(directory, holder);
+  return { config, kv: undefined, close: () => lock.release() };
 }
 
 function storageOf({ etcdServers = [] }: UpFlags, directory: string): StorageConfig {

@@ -57,6 +57,10 @@ test("a file that cannot be made is told of at the start", async () => {
   await expect(open({ path: join(directory, "a", "audit.log") })).rejects.toThrow(/ENOTDIR|EEXIST/);
 });
 
+test.runIf(process.platform === "linux")("a directory that no process can make is an error at the start", async () => {
+  await expect(open({ path: "/proc/foo/audit.log" })).rejects.toThrow("ENOENT");
+});
+
 describe("a log", () => {
   test("goes on where it was, and is put aside before it would be too large", async () => {
     writeFileSync(join(directory, "audit.log"), "old\n");

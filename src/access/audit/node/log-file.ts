@@ -2,13 +2,14 @@
  * A log file that is renamed when it would grow too large, as lumberjack does it: the last of them are kept. Whatever
  * goes wrong costs the lines it concerns; with the next lines everything is tried anew.
  */
-import { chown, mkdir, open, readdir, rename, stat, unlink, type FileHandle } from "node:fs/promises";
+import { chown, open, readdir, rename, stat, unlink, type FileHandle } from "node:fs/promises";
 import { constants, createReadStream, createWriteStream, type Stats } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import type { Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
+import { makeDirectory } from "../../../base/make-directory.ts";
 import type { AuditOutput, LostLine } from "../backend.ts";
 import { backupName, choresOf, COMPRESSED, logNameOf, type LogName } from "../backup-files.ts";
 import type { LogFileOptions } from "../options.ts";
@@ -20,12 +21,11 @@ export interface LogFileEnv {
 
 /** Audit logs may hold secrets: they are for the server's user only, unless the file was there before. */
 const FILE_MODE = 0o600;
-const DIRECTORY_MODE = 0o700;
 const APPEND = constants.O_APPEND | constants.O_WRONLY;
 
 /** Makes the file and its directory where they are missing; rejects when it cannot be written. */
 export async function openLogFile(options: LogFileOptions, env: LogFileEnv): Promise<AuditOutput> {
-  await mkdir(dirname(options.path), { recursive: true, mode: DIRECTORY_MODE });
+  makeDirectory(dirname(options.path));
   const handle = await open(options.path, constants.O_CREAT | constants.O_APPEND | constants.O_RDWR, FILE_MODE);
   await handle.close();
   return new LogFile(options, env);
@@ -125,7 +125,7 @@ class LogFile implements AuditOutput {
 
   async #openNew(): Promise<void> {
     const { path } = this.#options;
-    await mkdir(this.#directory, { recursive: true, mode: DIRECTORY_MODE });
+    makeDirectory(this.#directory);
     const found = await statOf(path);
     if (found !== undefined) await rename(path, await this.#freeName());
     const mode = found === undefined ? FILE_MODE : found.mode & 0o777;

@@ -9,7 +9,7 @@ import {
   type KeyedCertificate,
 } from "../../../serving/http/node/certificate-authority.ts";
 import { keptServiceAccountKey } from "../credential-flags.ts";
-import { CLUSTER_NAMES, ensureTokenFile } from "../data-directory.ts";
+import { CLUSTER_NAMES, clusterFolder, ensureTokenFile } from "../data-directory.ts";
 
 export interface ClusterCredentials {
   readonly ca: KeyedCertificate;
@@ -35,12 +35,13 @@ const SERVER_ADDRESSES: readonly string[] = ["127.0.0.1", "::1", "10.0.0.1"];
 /** Those in the directory, as far as they are there and stay valid; the others are made. */
 export function clusterCredentials(directory: string): ClusterCredentials {
   const nowMs = Date.now();
-  const ca = kept(directory, "ca", { make: () => createAuthority({ commonName: "evenkeel-ca", nowMs }) });
-  const frontProxyCa = kept(directory, "front-proxy-ca", {
+  const folder = clusterFolder(directory);
+  const ca = kept(folder, "ca", { make: () => createAuthority({ commonName: "evenkeel-ca", nowMs }) });
+  const frontProxyCa = kept(folder, "front-proxy-ca", {
     make: () => createAuthority({ commonName: "evenkeel-front-proxy-ca", nowMs }),
   });
   const hosts = [...CLUSTER_NAMES, hostname(), ...SERVER_ADDRESSES];
-  const serving = kept(directory, "serving", {
+  const serving = kept(folder, "serving", {
     issuer: ca,
     addresses: SERVER_ADDRESSES,
     make: () =>
@@ -50,16 +51,16 @@ export function clusterCredentials(directory: string): ClusterCredentials {
     issuer: authority,
     make: () => issueCertificate({ ca: authority, commonName, organizations, usage: "clientAuth", nowMs }),
   });
-  kept(directory, "front-proxy-client", clientOf(frontProxyCa, FRONT_PROXY_NAME, []));
-  const admin = kept(directory, "admin", clientOf(ca, "admin", ["system:masters"]));
+  kept(folder, "front-proxy-client", clientOf(frontProxyCa, FRONT_PROXY_NAME, []));
+  const admin = kept(folder, "admin", clientOf(ca, "admin", ["system:masters"]));
   const { text, token } = ensureTokenFile(directory);
   return {
     ca,
-    caFile: join(directory, "ca.crt"),
+    caFile: join(folder, "ca.crt"),
     serving,
     frontProxyCa,
-    frontProxyCertFile: join(directory, "front-proxy-client.crt"),
-    frontProxyKeyFile: join(directory, "front-proxy-client.key"),
+    frontProxyCertFile: join(folder, "front-proxy-client.crt"),
+    frontProxyKeyFile: join(folder, "front-proxy-client.key"),
     admin,
     tokenFile: text,
     token,
@@ -74,8 +75,8 @@ interface Keeping {
   readonly addresses?: readonly string[];
 }
 
-function kept(directory: string, name: string, keeping: Keeping): KeyedCertificate {
-  const files = { cert: join(directory, `${name}.crt`), key: join(directory, `${name}.key`) };
+function kept(folder: string, name: string, keeping: Keeping): KeyedCertificate {
+  const files = { cert: join(folder, `${name}.crt`), key: join(folder, `${name}.key`) };
   if (existsSync(files.cert) && existsSync(files.key)) {
     const found = { certPem: readFileSync(files.cert, "utf8"), keyPem: readFileSync(files.key, "utf8") };
     if (isUsable(found, keeping)) return found;

@@ -1,9 +1,13 @@
-/** Reads kubeconfig files, JSON or YAML: where a server is, whom to trust, who one is. */
+/** Reads kubeconfig files, JSON or YAML, as kubectl does: the server's URL and CA, and the user's credentials. */
+import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { load } from "js-yaml";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
-import { CommandFailure } from "./failure.ts";
-import { asUsable, readFile } from "./read-file.ts";
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../meta/json.ts";
+
+/** A kubeconfig that cannot be used; the message is one sentence that names the file. */
+export class KubeconfigError extends Error {
+  override readonly name = "KubeconfigError";
+}
 
 export interface Connection {
   readonly url: string;
@@ -20,12 +24,12 @@ export function readKubeconfigs(files: readonly string[], context?: string): Con
   const configs = files.map((file) => ({ file, config: parse(file, readFile(file, "kubeconfig")) }));
   const shown = files.join(", ");
   const name = context ?? configs.map(({ config }) => stringAt(config, "current-context")).find((text) => text !== "");
-  if (name === undefined) throw new CommandFailure(`${shown} has no current-context: choose one with --context`, 1);
+  if (name === undefined) throw new KubeconfigError(`${shown} has no current-context: choose one with --context`);
   const chosen = find(configs, "context", name);
-  if (chosen === undefined) throw new CommandFailure(`${shown} has no context ${JSON.stringify(name)}`, 1);
+  if (chosen === undefined) throw new KubeconfigError(`${shown} has no context ${JSON.stringify(name)}`);
   const clusterName = stringAt(chosen.entry, "cluster");
   const cluster = find(configs, "cluster", clusterName);
-  if (cluster === undefined) throw new CommandFailure(`${shown} has no cluster ${JSON.stringify(clusterName)}`, 1);
+  if (cluster === undefined) throw new KubeconfigError(`${shown} has no cluster ${JSON.stringify(clusterName)}`);
   const user = find(configs, "user", stringAt(chosen.entry, "user"));
   return { ...clusterOf(cluster), ...(user === undefined ? {} : userOf(user)) };
 }
@@ -41,8 +45,8 @@ interface Parsed {
 }
 
 function parse(file: string, text: string): JsonObject {
-  const value: unknown = asUsable(() => load(text), `the kubeconfig ${file} is not YAML`);
-  if (!isJsonObject(value)) throw new CommandFailure(`${file} is not a kubeconfig`, 1);
+  const value: unknown = attempt(() => load(text), `the kubeconfig ${file} is not YAML`);
+  if (!isJsonObject(value)) throw new KubeconfigError(`${file} is not a kubeconfig`);
   return value;
 }
 
@@ -59,11 +63,10 @@ function find(configs: readonly Parsed[], what: "context" | "cluster" | "user", 
 function clusterOf(found: Found): Connection {
   const { file, entry } = found;
   const url = stringAt(entry, "server");
-  if (url === "") throw new CommandFailure(`the cluster in ${file} names no server`, 1);
+  if (url === "") throw new KubeconfigError(`the cluster in ${file} names no server`);
   if (entry["insecure-skip-tls-verify"] === true)
-    throw new CommandFailure(
+    throw new KubeconfigError(
       `${file} says insecure-skip-tls-verify, which is not done here: give the server's CA with --ca-file`,
-      1,
     );
   const ca = dataOrFile(found, "certificate-authority");
   const serverName = stringAt(entry, "tls-server-name");
@@ -79,9 +82,8 @@ function userOf(found: Found): Pick<Connection, "cert" | "key" | "token"> {
   const token = tokenFile === "" ? stringAt(entry, "token") : readFile(beside(file, tokenFile), "token file").trim();
   if (token !== "") return { token };
   if (isJsonObject(entry["exec"]) || isJsonObject(entry["auth-provider"]))
-    throw new CommandFailure(
+    throw new KubeconfigError(
       `the user in ${file} logs in with a program, which is not done here: give a token with --token`,
-      1,
     );
   return {};
 }
@@ -96,4 +98,17 @@ function dataOrFile({ file, entry }: Found, name: string): string | undefined {
 
 function beside(file: string, path: string): string {
   return resolve(dirname(file), path);
+}
+
+function readFile(file: string, what: string): string {
+  return attempt(() => readFileSync(file, "utf8"), `the ${what} ${file} cannot be read`);
+}
+
+function attempt<T>(work: () => T, sentence: string): T {
+  try {
+    return work();
+  } catch (thrown) {
+    const [reason] = (thrown instanceof Error ? thrown.message : String(thrown)).split("\n", 1);
+    throw new KubeconfigError(`${sentence}: ${reason}`, { cause: thrown });
+  }
 }

@@ -1,0 +1,88 @@
+/**
+ * The lock on a data directory: one process uses it at a time. Without it two servers would write one database, and
+ * each would replace files that the other serves from.
+ */
+import { accessSync, constants, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { makeDirectory } from "../../base/make-directory.ts";
+import { StorageError } from "../kv.ts";
+import { isBusy } from "./sqlite-errors.ts";
+
+export interface DirectoryLock {
+  release(): void;
+}
+
+/** Names the holder to a process that finds the directory locked; the lock itself does not depend on it. */
+const HOLDER_FILE = "evenkeel.holder";
+const UNKNOWN_HOLDER = "another server";
+
+/**
+ * Takes the lock, or throws a StorageError that names the holder and leaves the directory as it is. The system releases
+ * the lock whatever ends the process.
+ */
+export function lockDirectory(directory: string, holder: string = UNKNOWN_HOLDER): DirectoryLock {
+  const lock = takeLock(directory);
+  writeHolder(directory, holder);
+  return {
+    release() {
+      try {
+        rmSync(join(directory, HOLDER_FILE), { force: true });
+      } finally {
+        lock.close();
+      }
+    },
+  };
+}
+
+function takeLock(directory: string): DatabaseSync {
+  let lock: DatabaseSync | undefined;
+  try {
+    // Objects include Secrets: the directory is for this user only.
+    makeDirectory(directory);
+    accessSync(directory, constants.W_OK | constants.X_OK);
+    // On a file of its own: the sqlite3 shell can still read the database.
+    lock = new DatabaseSync(join(directory, "evenkeel.lock"), { timeout: 0 });
+    lock.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
+    return lock;
+  } catch (thrown) {
+    lock?.close();
+    throw new StorageError("unavailable", refusal(directory, thrown), { cause: thrown });
+  }
+}
+
+function refusal(directory: string, thrown: unknown): string {
+  if (isBusy(thrown))
+    return `The directory ${directory} is in use by ${readHolder(directory)}: stop that server or choose another directory.`;
+  return `The directory ${directory} cannot be used: ${thrown instanceof Error ? thrown.message : String(thrown)}.`;
+}
+
+function writeHolder(directory: string, name: string): void {
+  try {
+    writeFileSync(join(directory, HOLDER_FILE), `${JSON.stringify({ name, pid: process.pid })}\n`, { mode: 0o600 });
+  } catch {
+    // A full disk must not keep a server from serving reads; a refusal then does not name it.
+  }
+}
+
+/** A file without a running process was left behind by a process that was killed. */
+function readHolder(directory: string): string {
+  try {
+    const { name, pid } = JSON.parse(readFileSync(join(directory, HOLDER_FILE), "utf8")) as Record<string, unknown>;
+    if (typeof name !== "string" || typeof pid !== "number" || !isRunning(pid)) return UNKNOWN_HOLDER;
+    return `${name}, process ${pid}`;
+  } catch {
+    // Versions before this file was introduced hold the lock without it.
+    return UNKNOWN_HOLDER;
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (thrown) {
+    // EPERM: it runs as another user.
+    return thrown instanceof Error && "code" in thrown && thrown.code === "EPERM";
+  }
+}

@@ -1,0 +1,248 @@
+/** Who may use a data directory, and what a command leaves in one that it may not use. */
+import { createHash } from "node:crypto";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { Agent } from "node:https";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { ask, CONFIG_MAPS, configMap } from "./client.ts";
+import { startCluster } from "./start-cluster.ts";
+import { disposableDirectory, run, startEvenkeel, type Command, type Exit } from "./start-evenkeel.ts";
+
+type Holder = "serve" | "up";
+
+/** A `serve` that makes a new certificate wherever it finds one of `up`: no certificate of `up` has this address. */
+const SERVE = ["serve", "--secure-port", "0", "--advertise-address", "192.0.2.1"];
+const UP = ["up", "--port", "0", "--servers", "1.36"];
+const COMMANDS: Readonly<Record<Holder, readonly string[]>> = { serve: SERVE, up: UP };
+const NO_ETCD = ["--etcd-servers", "http://127.0.0.1:1"];
+/** Never a stack trace, never a second line. */
+const ONE_SENTENCE = /^evenkeel: [^\n]+\n$/;
+
+interface Ended extends Exit {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function endOf(command: Command): Promise<Ended> {
+  const exit = await command.exited;
+  return { ...exit, stdout: command.stdout, stderr: command.stderr };
+}
+
+async function ended(...commandLine: string[]): Promise<Ended> {
+  await using command = run(...commandLine);
+  return await endOf(command);
+}
+
+function refusal(directory: string, holder: Holder, pid: number): string {
+  return `evenkeel: The directory ${directory} is in use by evenkeel ${holder}, process ${pid}: stop that server or choose another directory.\n`;
+}
+
+/** Everything in the directory, and the directory itself: a file that came and went changes the time of the latter. */
+function stateOf(directory: string): Record<string, string> {
+  const paths = ["", ...readdirSync(directory, { recursive: true, encoding: "utf8" }).sort()];
+  return Object.fromEntries(
+    paths.map((path) => {
+      const file = join(directory, path);
+      const about = statSync(file);
+      const hash = about.isFile() ? createHash("sha256").update(readFileSync(file)).digest("hex") : "";
+      return [path, `${about.mode} ${about.ino} ${about.mtimeMs} ${about.size} ${hash}`];
+    }),
+  );
+}
+
+interface Holding extends AsyncDisposable {
+  readonly command: Command;
+  readonly dataDir: string;
+  isServing(): Promise<void>;
+}
+
+async function hold(holder: Holder): Promise<Holding> {
+  if (holder === "serve") {
+    const server = await startEvenkeel();
+    return {
+      command: server.command,
+      dataDir: server.dataDir,
+      async isServing() {
+        expect((await server.request("GET", "/readyz")).status).toBe(200);
+      },
+      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    };
+  }
+  const cluster = await startCluster({ flags: ["--servers", "1.33,1.36"] });
+  return {
+    command: cluster.command,
+    dataDir: cluster.dataDir,
+    async isServing() {
+      // Only the newer server serves it: the older one proxies the request with the certificates in the directory.
+      const classes = "/apis/resource.k8s.io/v1/deviceclasses";
+      expect((await cluster.servers[0]!.request("GET", classes)).status).toBe(200);
+      await expect(cluster.control("fault", "pause", "nobody")).rejects.toThrow('there is no server "nobody"');
+    },
+    [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
+  };
+}
+
+describe("a data directory in use", { timeout: 60_000 }, () => {
+  const pairs: readonly (readonly [holder: Holder, refused: Holder])[] = [
+    ["up", "serve"],
+    ["serve", "up"],
+    ["serve", "serve"],
+    ["up", "up"],
+  ];
+  test.each(pairs)("by %s is refused to %s in one sentence, and stays as it is", async (holder, refused) => {
+    await using holding = await hold(holder);
+    const { dataDir, command } = holding;
+    // A process that is stopped keeps its locks and writes nothing: what changes now, the other process has changed.
+    command.child.kill("SIGSTOP");
+    const before = stateOf(dataDir);
+    const second = await ended(...COMMANDS[refused], "--data-dir", dataDir);
+    const after = stateOf(dataDir);
+    command.child.kill("SIGCONT");
+    expect(second).toEqual({ code: 1, signal: null, stdout: "", stderr: refusal(dataDir, holder, command.pid) });
+    expect(after).toEqual(before);
+    await holding.isServing();
+  });
+
+  test("by an up on etcd is refused to serve and to another up, and stays as it is", async () => {
+    using directory = disposableDirectory();
+    const dataDir = directory.path;
+    await using first = run(...UP, ...NO_ETCD, "--data-dir", dataDir);
+    while (!existsSync(join(dataDir, "control.sock"))) await delay(20);
+    first.child.kill("SIGSTOP");
+    const before = stateOf(dataDir);
+    for (const commandLine of [SERVE, UP, [...UP, ...NO_ETCD]]) {
+      const second = await ended(...commandLine, "--data-dir", dataDir);
+      expect(second).toMatchObject({ code: 1, stdout: "", stderr: refusal(dataDir, "up", first.pid) });
+    }
+    expect(stateOf(dataDir)).toEqual(before);
+  });
+
+  test.each([
+    ["serve", "serve"],
+    ["up", "up"],
+    ["serve", "up"],
+  ] as const)("by neither %s nor %s: of two that start at once one runs, and the other is refused", async (...both) => {
+    using directory = disposableDirectory();
+    const dataDir = directory.path;
+    await using a = run(...COMMANDS[both[0]], "--data-dir", dataDir);
+    await using b = run(...COMMANDS[both[1]], "--data-dir", dataDir);
+    const loser = await Promise.race([a, b].map((command) => command.exited.then(() => command)));
+    const winner = loser === a ? b : a;
+    const refused = await endOf(loser);
+    expect(refused).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(ONE_SENTENCE) });
+    // A process that has just taken the lock may not have written its name yet.
+    expect(refused.stderr).toMatch(/ is in use by (evenkeel (serve|up), process \d+|another server): /);
+    await winner.printed(/^(Ready\.$|Any ready server: )/m);
+    await using command = run("status", "--data-dir", dataDir);
+    expect((await command.exited).code).toBe(0);
+  });
+});
+
+describe("a data directory that an earlier version of up wrote", { timeout: 60_000 }, () => {
+  /** Earlier versions kept the certificates in the data directory itself. */
+  function moveCertificates(dataDir: string): void {
+    const folder = join(dataDir, "up");
+    for (const name of readdirSync(folder)) renameSync(join(folder, name), join(dataDir, name));
+    rmdirSync(folder);
+  }
+
+  test("keeps its certificates, also after a serve on it: copies of its kubeconfig stay valid", async () => {
+    using directory = disposableDirectory();
+    const dataDir = directory.path;
+    const first = await startCluster({ dataDir, flags: ["--servers", "1.36"] });
+    await first.balancer.request("POST", CONFIG_MAPS, configMap("kept"));
+    const kubeconfig = readFileSync(join(dataDir, "kubeconfig"), "utf8");
+    await first.stop();
+    await first[Symbol.asyncDispose]();
+    moveCertificates(dataDir);
+    const ca = readFileSync(join(dataDir, "ca.crt"), "utf8");
+    await using server = run(...SERVE, "--data-dir", dataDir);
+    await server.printed(/^Ready\.$/m);
+    expect(readFileSync(join(dataDir, "ca.crt"), "utf8")).not.toBe(ca);
+    server.child.kill("SIGTERM");
+    expect((await server.exited).code).toBe(0);
+    await using second = await startCluster({ dataDir });
+    expect(readFileSync(second.printed.caFile, "utf8")).toBe(ca);
+    expect(readFileSync(join(dataDir, "kubeconfig"), "utf8")).toBe(kubeconfig);
+    const agent = new Agent();
+    const target = { ...first.balancer, ca, agent };
+    expect((await ask(target, { method: "GET", path: `${CONFIG_MAPS}/kept` })).status).toBe(200);
+    agent.destroy();
+  });
+});
+
+describe("a data directory that cannot be used is one sentence and exit 1", { timeout: 60_000 }, () => {
+  const WRITERS: readonly (readonly string[])[] = [SERVE, [...SERVE, ...NO_ETCD], UP, [...UP, ...NO_ETCD]];
+  const READERS: readonly (readonly string[])[] = [
+    ["status"],
+    ["explain-route", "get", "/api/v1/pods"],
+    ["stored-versions"],
+    ["purge-namespace", "demo"],
+    ["add-server", "1.36"],
+    ["remove-server", "apiserver-1"],
+    ["upgrade", "apiserver-1", "1.36"],
+    ["fault", "kill", "apiserver-1"],
+  ];
+
+  /** Exits 1 when it has found something, and 2 when it could not look. */
+  const ROLLBACK_CHECK = ["rollback-check", "--to", "1.33"];
+
+  async function expectRefusals(path: string, commandLines: readonly (readonly string[])[], code = 1): Promise<void> {
+    for (const commandLine of commandLines) {
+      const refused = await ended(...commandLine, "--data-dir", path);
+      expect(refused, commandLine.join(" ")).toMatchObject({ code, signal: null, stdout: "" });
+      expect(refused.stderr, commandLine.join(" ")).toMatch(ONE_SENTENCE);
+      expect(refused.stderr, commandLine.join(" ")).toContain(path);
+      expect(refused.stderr, commandLine.join(" ")).not.toContain("unexpected");
+    }
+  }
+
+  test.runIf(process.platform === "linux")("a path that no process can make", async () => {
+    await expectRefusals("/proc/foo", [...WRITERS, ...READERS]);
+    await expectRefusals("/proc/foo", [ROLLBACK_CHECK], 2);
+    expect(await ended("certs", "--out", "/proc/foo")).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringMatching(ONE_SENTENCE),
+    });
+    expect(await ended(...SERVE, "--data-dir", "/proc")).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringMatching(ONE_SENTENCE),
+    });
+  });
+
+  test("a path below a regular file", async () => {
+    using directory = disposableDirectory();
+    const file = join(directory.path, "file");
+    writeFileSync(file, "");
+    await expectRefusals(join(file, "below"), [...WRITERS, ...READERS]);
+    await expectRefusals(join(file, "below"), [ROLLBACK_CHECK], 2);
+    await expectRefusals(file, WRITERS);
+  });
+
+  const isRoot = process.getuid?.() === 0;
+  test.skipIf(isRoot)(
+    `a directory without write permission${isRoot ? " (skipped: root may write everywhere)" : ""}`,
+    async () => {
+      using directory = disposableDirectory();
+      const path = join(directory.path, "readonly");
+      mkdirSync(path);
+      chmodSync(path, 0o500);
+      await expectRefusals(path, WRITERS);
+      await expectRefusals(join(path, "below"), WRITERS);
+      expect(readdirSync(path)).toEqual([]);
+    },
+  );
+});
