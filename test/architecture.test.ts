@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { checkAny, checkEmptyCatches, checkErrorNames, checkTags } from "./architecture/conventions.ts";
 import { checkBannedGlobals, checkModuleState } from "./architecture/determinism.ts";
 import { checkBudgets, checkHeadings, checkPrivateText } from "./architecture/documents.ts";
+import { checkUnusedExports } from "./architecture/exports.ts";
 import {
   checkAllowedImports,
   checkBarrels,
@@ -50,6 +51,10 @@ test("no file only re-exports, except the public entries", () => {
 
 test("every source file is reached from an entry or a test", () => {
   expect(report(checkDeadFiles(sources))).toEqual([]);
+});
+
+test("an exported name is imported by another file, or belongs to a public entry", () => {
+  expect(report(checkUnusedExports(sources))).toEqual([]);
 });
 
 test("time, chance and the outside world enter where the environment is made, and nowhere else", () => {

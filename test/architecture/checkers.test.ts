@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { checkAny, checkEmptyCatches, checkErrorNames, checkTags } from "./conventions.ts";
 import { checkBannedGlobals, checkModuleState } from "./determinism.ts";
 import { checkBudgets, checkHeadings, checkPrivateText } from "./documents.ts";
+import { checkUnusedExports, unusedExports } from "./exports.ts";
 import {
   checkAllowedImports,
   checkBarrels,
@@ -119,6 +120,66 @@ describe("imports", () => {
     });
     expect(places(checkDeadFiles(sources))).toEqual(["src/base/dead.ts:1", "src/base/dead-too.ts:1"]);
     expect(onlyReachedByTests(sources)).toEqual(["src/base/tested.ts"]);
+  });
+});
+
+describe("exports", () => {
+  test("an exported name that no other file imports is found, whatever declares it", () => {
+    const sources = parsed({
+      "src/base/a.ts": [
+        "export const a = 1;",
+        "export const { b, c: d } = a;",
+        "export async function e(): Promise<void> {}",
+        "export abstract class F {}",
+        "export interface G {}",
+        "export type H = G;",
+        "const i = 1;",
+        "export { i, a as j };",
+        'export { k } from "./b.ts";',
+        'export * as l from "./b.ts";',
+      ].join("\n"),
+      "src/base/b.ts": "export const k = 1;",
+    });
+    expect(unusedExports(sources).map(({ name }) => name)).toEqual("a b d e F G H i j k l".split(" "));
+    expect(places(checkUnusedExports(sources)).slice(-3)).toEqual([
+      "src/base/a.ts:8",
+      "src/base/a.ts:9",
+      "src/base/a.ts:10",
+    ]);
+  });
+
+  test.each([
+    'import { a } from "../src/base/a.ts";',
+    'import { type a as b } from "../src/base/a.ts";',
+    'import type { a } from "../src/base/a.ts";',
+    'import * as all from "../src/base/a.ts";',
+    'export { a as b } from "../src/base/a.ts";',
+    'export * from "../src/base/a.ts";',
+    'type A = import("../src/base/a.ts").a.b;',
+    'type A = typeof import("../src/base/a.ts");',
+    'const { a } = await import("../src/base/a.ts");',
+  ])("%s uses the name", (line) => {
+    expect(checkUnusedExports(parsed({ "src/base/a.ts": "export const a = 1;", "bench/b.ts": line }))).toEqual([]);
+  });
+
+  test.each([
+    "const a = 1;",
+    'import { b as a } from "../src/base/a.ts";',
+    'import { a } from "../src/base/other.ts";',
+    'import "../src/base/a.ts";',
+    'new Worker(new URL("../src/base/a.ts", import.meta.url));',
+  ])("%s does not use the name", (line) => {
+    const sources = parsed({ "src/base/a.ts": "export const a = 1;\na + a;", "bench/b.ts": line });
+    expect(places(checkUnusedExports(sources))).toEqual(["src/base/a.ts:1"]);
+  });
+
+  test("names of a public entry are used by other projects, and helpers of test/ are not checked", () => {
+    const sources = parsed({
+      "src/index.ts": 'export { a } from "./base/a.ts";\nexport const b = 1;',
+      "src/base/a.ts": "export const a = 1;",
+      "test/helper.ts": "export const c = 1;",
+    });
+    expect(checkUnusedExports(sources)).toEqual([]);
   });
 });
 

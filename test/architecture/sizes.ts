@@ -21,7 +21,7 @@ import {
   SyntaxKind,
   type Node,
 } from "typescript/unstable/ast";
-import { isTestCode, lineAt, violation, walk, type Source, type Violation } from "./sources.ts";
+import { isExported, isTestCode, lineAt, violation, walk, type Source, type Violation } from "./sources.ts";
 
 export const LIMITS = {
   sourceFileLines: 600,
@@ -171,10 +171,6 @@ function positionalParameters(source: Source, node: Node): number {
   if (!isFunctionLike(node) && !isMethodSignatureDeclaration(node) && !isFunctionTypeNode(node)) return 0;
   const parameters = (node as unknown as { readonly parameters: readonly { readonly name: Node }[] }).parameters;
   return parameters.filter(({ name }) => name.getText(source.ast) !== "this").length;
-}
-
-function isExported(node: { readonly modifiers?: readonly Node[] }): boolean {
-  return node.modifiers?.some(({ kind }) => kind === SyntaxKind.ExportKeyword) === true;
 }
 
 function isMethod(node: Node): boolean {
