@@ -17,13 +17,13 @@ import {
   isNamedImports,
   isQualifiedName,
   isTypeAliasDeclaration,
-  isVariableDeclaration,
   isVariableStatement,
+  type BindingName,
   type Node,
   type Statement,
 } from "typescript/unstable/ast";
 import { importsOf, type Import } from "./imports.ts";
-import { isExported, violation, walk, type Source, type Violation } from "./sources.ts";
+import { isExported, violation, type Source, type Violation } from "./sources.ts";
 
 /** What package.json exports: their names are used by other projects. */
 const PUBLIC_ENTRIES: readonly string[] = [
@@ -79,14 +79,8 @@ function exportedNames(statement: Statement): readonly NamedNode[] {
 
 /** The names a statement at the top of a file declares. */
 export function declaredNames(statement: Statement): readonly string[] {
-  if (isVariableStatement(statement)) {
-    const names: string[] = [];
-    walk(statement.declarationList, (node) => {
-      const name = isVariableDeclaration(node) || isBindingElement(node) ? node.name : undefined;
-      if (name !== undefined && isIdentifier(name)) names.push(name.text);
-    });
-    return names;
-  }
+  if (isVariableStatement(statement))
+    return statement.declarationList.declarations.flatMap(({ name }) => boundNames(name));
   const isNamed =
     isFunctionDeclaration(statement) ||
     isClassDeclaration(statement) ||
@@ -94,6 +88,12 @@ export function declaredNames(statement: Statement): readonly string[] {
     isTypeAliasDeclaration(statement) ||
     isEnumDeclaration(statement);
   return isNamed && statement.name !== undefined ? [statement.name.text] : [];
+}
+
+function boundNames(name: BindingName | undefined): readonly string[] {
+  if (name === undefined) return [];
+  if (isIdentifier(name)) return [name.text];
+  return name.elements.flatMap((element) => (isBindingElement(element) ? boundNames(element.name) : []));
 }
 
 /** `path name` for each name an import takes, `path *` when it takes all of them. */
