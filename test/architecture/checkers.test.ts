@@ -13,7 +13,8 @@ import {
   checkInternalFolders,
   onlyReachedByTests,
 } from "./imports.ts";
-import { checkSizes, currentOffenders } from "./sizes.ts";
+import { offendersOf } from "./ratchet.ts";
+import { checkListedLimits, checkShapes, LIMITS, shapeOffences } from "./shapes.ts";
 import { parseSources, type Source, type TextFile, type Violation } from "./sources.ts";
 
 function texts(files: Readonly<Record<string, string>>): readonly TextFile[] {
@@ -291,43 +292,97 @@ describe("determinism", () => {
   });
 });
 
-describe("sizes", () => {
+describe("shapes", () => {
   test.each([
-    ["file-lines src/base/a.ts", { "src/base/a.ts": lines(601) }, 601],
-    ["file-lines src/base/a.ts", { "src/base/a.ts": `const a = 1;\n${lines(400)}` }, 401],
+    ["imports src/base/a.ts", { "src/base/a.ts": imports(26) }, 26],
+    ["file-lines src/base/a.ts", { "src/base/a.ts": lines(801) }, 801],
     ["test-file-lines src/base/a.test.ts", { "src/base/a.test.ts": lines(1_201) }, 1_201],
-    ["function-lines src/base/a.ts f", { "src/base/a.ts": `function f() {\n${lines(69)}}\n` }, 71],
-    ["function-lines src/base/a.ts f", { "src/base/a.ts": `const f = () => {\n${lines(69)}};\n` }, 71],
-    ["function-lines src/base/a.ts A.m", { "src/base/a.ts": `class A {\nm() {\n${lines(69)}}\n}\n` }, 71],
+    ["complexity src/base/a.ts f", { "src/base/a.ts": `function f() {\n${"if (a) b();\n".repeat(15)}}\n` }, 16],
+    ["complexity src/base/a.ts f", { "src/base/a.ts": `const f = () => ${"a && b || c ?? ".repeat(5)} d;` }, 16],
+    ["complexity src/base/a.ts A.m", { "src/base/a.ts": `class A { m() { ${"a ? b : ".repeat(15)} c; } }` }, 16],
+    ["complexity src/base/a.ts f.callback", { "src/base/a.ts": `function f() { return () => { ${loops(8)} }; }` }, 17],
+    [
+      "nesting src/base/a.ts f",
+      { "src/base/a.ts": "function f() { for (;;) if (a) { try { while (b) c(); } catch {} } }" },
+      4,
+    ],
     ["parameters src/base/a.ts f", { "src/base/a.ts": "function f(a, b, c, d, e) {}" }, 5],
     ["parameters src/base/a.ts P.m", { "src/base/a.ts": "interface P { m(a, b, c, d, e): void }" }, 5],
-    ["interface-methods src/base/a.ts P", { "src/base/a.ts": `export interface P {\n${methods(13)}}` }, 13],
+    ["parameters src/base/a.ts callback", { "src/base/a.ts": "each((a, b, c, d, e) => {});" }, 5],
+    ["interface-methods src/base/a.ts P", { "src/base/a.ts": `interface P {\n${methods(13)}}` }, 13],
     ['test-lines src/a.test.ts "t"', { "src/a.test.ts": `test("t", () => {\n${lines(79)}});\n` }, 81],
     ['test-lines src/a.test.ts "t"', { "src/a.test.ts": `test.each([1])("t", () => {\n${lines(79)}});\n` }, 81],
   ])("%s is found", (key, files, size) => {
     const sources = parsed(files);
-    expect(currentOffenders(sources)).toEqual({ [key]: size });
-    expect(checkSizes(sources, {})).toHaveLength(1);
+    expect(offendersOf(shapeOffences(sources))).toEqual({ [key]: size });
+    expect(checkShapes(sources, {})).toHaveLength(1);
   });
 
-  test("what is just small enough is not found", () => {
-    const sources = parsed({
-      "src/base/a.ts": `/** Long for a reason. */\n${lines(599)}`,
-      "src/base/b.ts": `function f(this: A, a, b, c, d) {\n${lines(68)}}\nexport interface P {\n${methods(12)}}\n`,
-      "src/a.test.ts": `test("t", () => {\n${lines(78)}});\n`,
-    });
-    expect(currentOffenders(sources)).toEqual({});
+  test.each([
+    ["imports at the limit", { "src/base/a.ts": imports(25) }],
+    ["a file at the limit", { "src/base/a.ts": lines(800) }],
+    ["a long function without branches", { "src/base/a.ts": `function f() {\n${lines(300)}}\n` }],
+    ["branches at the limit", { "src/base/a.ts": `function f() {\n${"if (a) b();\n".repeat(14)}}\n` }],
+    ["branches of two functions", { "src/base/a.ts": `function f() { ${loops(5)} return () => { ${loops(5)} }; }` }],
+    ["a flat switch", { "src/base/a.ts": `function f() { switch (a) { ${"case 1: return b;\n".repeat(40)} } }` }],
+    ["else if", { "src/base/a.ts": `function f() { ${"if (a) b(); else ".repeat(5)} c(); }` }],
+    [
+      "the same depth in two functions",
+      { "src/base/a.ts": "function f() { for (;;) if (a) b(() => { if (c) if (d) e(); }); }" },
+    ],
+    ["branches of a test", { "src/base/a.test.ts": `function f() { ${loops(20)} }` }],
+    ["this is no parameter", { "src/base/a.ts": "function f(this: A, a, b, c, d) {}" }],
+    ["an interface at the limit", { "src/base/a.ts": `export interface P {\n${methods(12)} name: string; }` }],
+    ["a test at the limit", { "src/a.test.ts": `test("t", () => {\n${lines(78)}});\n` }],
+  ])("%s is not found", (_, files) => {
+    expect(offendersOf(shapeOffences(parsed(files)))).toEqual({});
   });
 
   test("a known offender may stay, may not grow, and its entry follows it down and out", () => {
     const sources = parsed({ "src/base/a.ts": "function f(a, b, c, d, e) {}" });
     const key = "parameters src/base/a.ts f";
-    expect(checkSizes(sources, { [key]: 5 })).toEqual([]);
-    expect(checkSizes(sources, {})).toHaveLength(1);
-    expect(checkSizes(sources, { [key]: 6 })[0]?.message).toContain("shrank from 6 to 5");
-    expect(checkSizes([], { [key]: 5 })[0]?.message).toContain("remove");
+    expect(checkShapes(sources, { [key]: 5 })).toEqual([]);
+    expect(checkShapes(sources, {})).toHaveLength(1);
+    expect(checkShapes(sources, { [key]: 4 })).toHaveLength(1);
+    expect(checkShapes(sources, { [key]: 6 })[0]?.message).toContain("shrank from 6 to 5");
+    expect(checkShapes([], { [key]: 5 })[0]?.message).toContain("remove");
+  });
+
+  test("of two offenders with one name the worse one is listed", () => {
+    const sources = parsed({ "src/base/a.ts": "each((a, b, c, d, e) => {}); each((a, b, c, d, e, f) => {});" });
+    const key = "parameters src/base/a.ts callback";
+    expect(offendersOf(shapeOffences(sources))).toEqual({ [key]: 6 });
+    expect(checkShapes(sources, { [key]: 6 })).toEqual([]);
+    expect(checkShapes(sources, { [key]: 5 })).toHaveLength(1);
+  });
+
+  test("a limit that CONTRIBUTING.md does not list, or lists with another number, is found", () => {
+    const listed = [
+      `- At most ${LIMITS.imports} imports and ${LIMITS.sourceLines} lines per file; ${LIMITS.complexity} branches, ${LIMITS.nesting} nested`,
+      `  blocks and ${LIMITS.parameters} parameters; ${LIMITS.methods} methods; ${LIMITS.testLines} lines in a test, ${LIMITS.testFileLines} lines in a test file.`,
+      "- Another 7 things.",
+    ].join("\n");
+    expect(checkListedLimits(texts({ "CONTRIBUTING.md": listed }))).toEqual([]);
+    expect(checkListedLimits(texts({ "CONTRIBUTING.md": listed.replace("branches", "twigs") }))).toHaveLength(2);
+    expect(
+      checkListedLimits(texts({ "CONTRIBUTING.md": listed.replace("- At most", "- At most 9 lives,") })),
+    ).toHaveLength(1);
+    expect(checkListedLimits(texts({ "CONTRIBUTING.md": "# Contributing\n" }))).toHaveLength(
+      Object.keys(LIMITS).length,
+    );
   });
 });
+
+function imports(count: number): string {
+  return Array.from(
+    { length: count },
+    (_, index) => `import ${index % 2 ? "type " : ""}{ a${index} } from "b";\n`,
+  ).join("");
+}
+
+function loops(count: number): string {
+  return "for (const a of b) if (a) c(); ".repeat(count);
+}
 
 function methods(count: number): string {
   return Array.from({ length: count }, (_, index) =>
