@@ -257,8 +257,8 @@ export function checkListedLimits(files: readonly TextFile[]): readonly Violatio
   const expected = (Object.keys(LIMITS) as Rule[]).map((rule) => `${LIMITS[rule]} ${RULES[rule].counted}`);
   const missing = expected.filter((limit) => !listed.includes(limit));
   const unknown = [...listed.matchAll(/\d+ \S+/g)]
-    .map(([text]) => text.replace(/\W$/, ""))
-    .filter((text) => !expected.some((limit) => limit.startsWith(text)));
+    .map(([number]) => number.replace(/\W$/, ""))
+    .filter((number) => !expected.some((limit) => limit.startsWith(number)));
   const wrong = [...missing, ...unknown];
   return wrong.map((one) => ({ path, line, message: `"${one}" is not both here and in test/architecture/shapes.ts` }));
 }
