@@ -5,7 +5,13 @@
 import { expect, test } from "vitest";
 import { checkAny, checkEmptyCatches, checkErrorNames, checkTags } from "./architecture/conventions.ts";
 import { checkBannedGlobals, checkModuleState } from "./architecture/determinism.ts";
-import { checkBudgets, checkHeadings, checkPrivateText } from "./architecture/documents.ts";
+import {
+  checkBudgets,
+  checkHeadings,
+  checkNamedPaths,
+  checkPrivateText,
+  checkRequestFlow,
+} from "./architecture/documents.ts";
 import { checkUnusedExports } from "./architecture/exports.ts";
 import {
   checkAllowedImports,
@@ -95,6 +101,14 @@ test("a document has one heading of the first level", () => {
 
 test("documents stay within their budgets", () => {
   expect(report(checkBudgets(files))).toEqual([]);
+});
+
+test("a path that a document names is there", () => {
+  expect(report(checkNamedPaths(files))).toEqual([]);
+});
+
+test("docs/request-flow.md lists the filters and the routes in their order", () => {
+  expect(report(checkRequestFlow(files))).toEqual([]);
 });
 
 test("no file names a private path, a neighbouring folder or a package registry", () => {

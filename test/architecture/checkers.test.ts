@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { checkAny, checkEmptyCatches, checkErrorNames, checkTags } from "./conventions.ts";
 import { checkBannedGlobals, checkModuleState } from "./determinism.ts";
-import { checkBudgets, checkHeadings, checkPrivateText } from "./documents.ts";
+import { checkBudgets, checkHeadings, checkNamedPaths, checkPrivateText, checkRequestFlow } from "./documents.ts";
 import { checkUnusedExports, unusedExports } from "./exports.ts";
 import {
   checkAllowedImports,
@@ -461,6 +461,56 @@ describe("documents", () => {
       texts(Object.fromEntries(Object.entries(budgets).map(([path, limit]) => [path, "\n".repeat(limit + extra)])));
     expect(checkBudgets(sized(0))).toEqual([]);
     expect(checkBudgets(sized(1)).map(({ path }) => path)).toEqual(Object.keys(budgets));
+  });
+
+  test("a named file or folder that is not there is found", () => {
+    const files = texts({
+      "src/base/clock.ts": "",
+      "src/access/auth/user.ts": "",
+      "docs/adr/001-one.md": "",
+      "scripts/build.mjs": "",
+      "docs/a.md": [
+        "`base/clock.ts` and src/base/clock.ts, see clock.ts (scripts/build.mjs) in `access/auth/` or `auth/`",
+        "`base/lock.ts`",
+        "`rock.ts`, base/clock.tsx, https://example.org/a/rock.ts",
+        "`auth/user.ts`: from src/, and not from access/",
+        "`http/` and http/ and `pki/` and `a/*.ts`",
+        "```",
+        "src/access/authority.ts",
+        "```",
+      ].join("\n"),
+      "CONTRIBUTING.md": "`src/base/`\n`base/log.mjs`",
+      "CHANGELOG.md": "`base/old.ts`",
+    });
+    expect(places(checkNamedPaths(files))).toEqual([
+      "docs/a.md:2",
+      "docs/a.md:3",
+      "docs/a.md:4",
+      "docs/a.md:5",
+      "docs/a.md:7",
+      "CONTRIBUTING.md:2",
+    ]);
+  });
+
+  test("a filter or a route that request-flow.md leaves out, or lists in another place, is found", () => {
+    const code = {
+      "src/server/handler-chain.ts": "chain()\n.through(filters.a)\n.through(filters.b)\n.to(route)",
+      "src/server/routes.ts": "routes.x(r) ?? routes.y(r); routes.x(r);",
+    };
+    const row = (name: string): string => `| \`${name}\` | \`base/${name}.ts\` | does |\n`;
+    const flow = (filters: string, routes: string): readonly string[] =>
+      places(
+        checkRequestFlow(
+          texts({
+            ...code,
+            "docs/request-flow.md": `# Flow\n## Filters\n${filters}## Routes\n${routes}## More\n${row("z")}`,
+          }),
+        ),
+      );
+    expect(flow(row("a") + row("b"), row("x") + row("y"))).toEqual([]);
+    expect(flow(row("b") + row("a"), row("x"))).toEqual(["docs/request-flow.md:2", "docs/request-flow.md:5"]);
+    expect(flow(`${row("a")}| \`b\` | nowhere | does |\n`, row("x") + row("y"))).toEqual(["docs/request-flow.md:2"]);
+    expect(checkRequestFlow([])).toHaveLength(2);
   });
 
   test("private paths, neighbouring folders and registries are found", () => {
