@@ -12,7 +12,7 @@ import {
   checkPrivateText,
   checkRequestFlow,
 } from "./architecture/documents.ts";
-import { checkUnusedExports } from "./architecture/exports.ts";
+import { checkDuplicateNames, checkUnusedExports } from "./architecture/exports.ts";
 import {
   checkAllowedImports,
   checkBarrels,
@@ -61,6 +61,10 @@ test("every source file is reached from an entry or a test", () => {
 
 test("an exported name is imported by another file, or belongs to a public entry", () => {
   expect(report(checkUnusedExports(sources))).toEqual([]);
+});
+
+test("no two files export different things under one name", () => {
+  expect(report(checkDuplicateNames(sources, knownOffenders.exportNames))).toEqual([]);
 });
 
 test("time, chance and the outside world enter where the environment is made, and nowhere else", () => {

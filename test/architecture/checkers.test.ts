@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { checkAny, checkEmptyCatches, checkErrorNames, checkTags } from "./conventions.ts";
 import { checkBannedGlobals, checkModuleState } from "./determinism.ts";
 import { checkBudgets, checkHeadings, checkNamedPaths, checkPrivateText, checkRequestFlow } from "./documents.ts";
-import { checkUnusedExports, unusedExports } from "./exports.ts";
+import { checkDuplicateNames, checkUnusedExports, duplicateNameOffences, unusedExports } from "./exports.ts";
 import {
   checkAllowedImports,
   checkBarrels,
@@ -181,6 +181,39 @@ describe("exports", () => {
       "test/helper.ts": "export const c = 1;",
     });
     expect(checkUnusedExports(sources)).toEqual([]);
+  });
+
+  test("a name under which several files export different things is found once, with their number", () => {
+    const users = ["a", "b", "c"]
+      .map((name) => `export { Thing as ${name} } from "../src/base/${name}.ts";`)
+      .join("\n");
+    const sources = parsed({
+      "src/base/a.ts": "export interface Thing {}\nexport const Thing = 1;",
+      "src/base/b.ts": "\nexport class Thing {}",
+      "src/base/c.ts": "const other = 1;\nexport { other as Thing };",
+      "test/users.ts": users,
+    });
+    expect(offendersOf(duplicateNameOffences(sources))).toEqual({ "export-name Thing": 3 });
+    expect(places(checkDuplicateNames(sources, {}))).toEqual(["src/base/b.ts:2"]);
+    expect(checkDuplicateNames(sources, { "export-name Thing": 3 })).toEqual([]);
+    expect(checkDuplicateNames(sources, { "export-name Thing": 4 })[0]?.message).toContain("shrank from 4 to 3");
+    expect(checkDuplicateNames(sources, { "export-name Thing": 3, "export-name Other": 2 })[0]?.message).toContain(
+      "remove",
+    );
+  });
+
+  test("re-exports, names that no file imports, limits and helpers of tests may share a name", () => {
+    const sources = parsed({
+      "src/base/a.ts": "export const x = 1;",
+      "src/base/b.ts": 'export { x } from "./a.ts";',
+      "src/base/c.ts": "export const x = 1;",
+      "src/base/limits.ts": "export const x = 1;",
+      "src/base/testing/d.ts": "export const x = 1;",
+      "test/users.ts": ["a", "b", "limits", "testing/d"]
+        .map((name, index) => `import { x as x${index} } from "../src/base/${name}.ts";`)
+        .join("\n"),
+    });
+    expect(checkDuplicateNames(sources, {})).toEqual([]);
   });
 });
 

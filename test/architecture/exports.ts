@@ -8,6 +8,7 @@ import {
   isClassDeclaration,
   isEnumDeclaration,
   isExportDeclaration,
+  isExportSpecifier,
   isFunctionDeclaration,
   isIdentifier,
   isImportDeclaration,
@@ -23,7 +24,8 @@ import {
   type Statement,
 } from "typescript/unstable/ast";
 import { importsOf, type Import } from "./imports.ts";
-import { isExported, violation, type Source, type Violation } from "./sources.ts";
+import { checkRatchet, type KnownOffenders, type Offence } from "./ratchet.ts";
+import { isExported, isTestCode, violation, type Source, type Violation } from "./sources.ts";
 
 /** What package.json exports: their names are used by other projects. */
 const PUBLIC_ENTRIES: readonly string[] = [
@@ -52,6 +54,40 @@ export function unusedExports(sources: readonly Source[]): readonly Export[] {
     .filter(({ path }) => path.startsWith("src/") && !PUBLIC_ENTRIES.includes(path))
     .flatMap(exportsOf)
     .filter(({ source, name }) => !used.has(`${source.path} ${name}`) && !used.has(`${source.path} *`));
+}
+
+/** A folder's limits.ts names the bounds of that folder: several have a REQUEST_TIMEOUT_MS. */
+const SHARED_NAMES = /\/limits\.ts$/;
+
+export function checkDuplicateNames(sources: readonly Source[], known: KnownOffenders): readonly Violation[] {
+  return checkRatchet(duplicateNameOffences(sources), known);
+}
+
+/**
+ * One for each name under which several shipped files export different things; its size is their number. A name that no
+ * file imports is left to the check of unused exports.
+ */
+export function duplicateNameOffences(sources: readonly Source[]): readonly Offence[] {
+  const unused = new Set(unusedExports(sources).map(({ node }) => node));
+  const declared = sources
+    .filter(({ path }) => path.startsWith("src/") && !isTestCode(path) && !SHARED_NAMES.test(path))
+    .flatMap(exportsOf)
+    .filter(({ node }) => !unused.has(node) && !isReexport(node));
+  return [...Map.groupBy(declared, ({ name }) => name)].flatMap(([name, all]) => {
+    const places = [...new Map(all.map((one) => [one.source.path, one])).values()];
+    const [first, second] = places;
+    if (first === undefined || second === undefined) return [];
+    const others = places.map(({ source }) => source.path).join(", ");
+    const message = `exports ${name}, a name of ${places.length} different things (${others}): say in the name which one it is`;
+    return [
+      { key: `export-name ${name}`, size: places.length, violation: violation(second.source, second.node, message) },
+    ];
+  });
+}
+
+function isReexport(node: Node): boolean {
+  const declaration = isExportSpecifier(node) ? node.parent.parent : node;
+  return isExportDeclaration(declaration) && declaration.moduleSpecifier !== undefined;
 }
 
 /** Every name a file exports; `export *` adds none of its own. */
