@@ -11,7 +11,14 @@ import {
   checkTags,
 } from "./architecture/conventions.ts";
 import { checkBannedGlobals, checkModuleState } from "./architecture/determinism.ts";
-import { checkBudgets, checkHeadings, checkPrivateText } from "./architecture/documents.ts";
+import {
+  checkBudgets,
+  checkHeadings,
+  checkNamedPaths,
+  checkPrivateText,
+  checkRequestFlow,
+} from "./architecture/documents.ts";
+import { checkDuplicateNames, checkUnusedExports } from "./architecture/exports.ts";
 import {
   checkAllowedImports,
   checkBarrels,
@@ -21,7 +28,7 @@ import {
   checkInternalFolders,
 } from "./architecture/imports.ts";
 import knownOffenders from "./architecture/known-offenders.json" with { type: "json" };
-import { checkSizes } from "./architecture/sizes.ts";
+import { checkListedLimits, checkShapes } from "./architecture/shapes.ts";
 import { parseSources, readProject, report } from "./architecture/sources.ts";
 
 const files = readProject();
@@ -58,6 +65,14 @@ test("every source file is reached from an entry or a test", () => {
   expect(report(checkDeadFiles(sources))).toEqual([]);
 });
 
+test("an exported name is imported by another file, or belongs to a public entry", () => {
+  expect(report(checkUnusedExports(sources))).toEqual([]);
+});
+
+test("no two files export different things under one name", () => {
+  expect(report(checkDuplicateNames(sources, knownOffenders.exportNames))).toEqual([]);
+});
+
 test("time, chance and the outside world enter where the environment is made, and nowhere else", () => {
   expect(report(checkBannedGlobals(sources))).toEqual([]);
 });
@@ -66,8 +81,12 @@ test("no module keeps state", () => {
   expect(report(checkModuleState(sources))).toEqual([]);
 });
 
-test("files, functions, parameters, interfaces and tests stay within their sizes", () => {
-  expect(report(checkSizes(sources, knownOffenders))).toEqual([]);
+test("files, functions, interfaces and tests stay within the limits on their shape", () => {
+  expect(report(checkShapes(sources, knownOffenders.shapes))).toEqual([]);
+});
+
+test("CONTRIBUTING.md lists the limits with their numbers", () => {
+  expect(report(checkListedLimits(files))).toEqual([]);
 });
 
 test("an exported error class names itself", () => {
@@ -96,6 +115,14 @@ test("a document has one heading of the first level", () => {
 
 test("documents stay within their budgets", () => {
   expect(report(checkBudgets(files))).toEqual([]);
+});
+
+test("a path that a document names is there", () => {
+  expect(report(checkNamedPaths(files))).toEqual([]);
+});
+
+test("docs/request-flow.md lists the filters and the routes in their order", () => {
+  expect(report(checkRequestFlow(files))).toEqual([]);
 });
 
 test("no file names a private path, a neighbouring folder or a package registry", () => {

@@ -2,7 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { checkAny, checkEmptyCatches, checkErrorNames, checkReleaseComparisons, checkTags } from "./conventions.ts";
 import { checkBannedGlobals, checkModuleState } from "./determinism.ts";
-import { checkBudgets, checkHeadings, checkPrivateText } from "./documents.ts";
+import { checkBudgets, checkHeadings, checkNamedPaths, checkPrivateText, checkRequestFlow } from "./documents.ts";
+import { checkDuplicateNames, checkUnusedExports, duplicateNameOffences, unusedExports } from "./exports.ts";
 import {
   checkAllowedImports,
   checkBarrels,
@@ -12,7 +13,8 @@ import {
   checkInternalFolders,
   onlyReachedByTests,
 } from "./imports.ts";
-import { checkSizes, currentOffenders } from "./sizes.ts";
+import { offendersOf } from "./ratchet.ts";
+import { checkListedLimits, checkShapes, LIMITS, shapeOffences } from "./shapes.ts";
 import { parseSources, type Source, type TextFile, type Violation } from "./sources.ts";
 
 function texts(files: Readonly<Record<string, string>>): readonly TextFile[] {
@@ -119,6 +121,99 @@ describe("imports", () => {
     });
     expect(places(checkDeadFiles(sources))).toEqual(["src/base/dead.ts:1", "src/base/dead-too.ts:1"]);
     expect(onlyReachedByTests(sources)).toEqual(["src/base/tested.ts"]);
+  });
+});
+
+describe("exports", () => {
+  test("an exported name that no other file imports is found, whatever declares it", () => {
+    const sources = parsed({
+      "src/base/a.ts": [
+        "export const a = 1;",
+        "export const [{ b, c: d }, , ...e] = (() => { const inner = a; return inner; })();",
+        "export async function f(): Promise<void> {}",
+        "export abstract class F {}",
+        "export interface G {}",
+        "export type H = G;",
+        "const i = 1;",
+        "export { i, a as j };",
+        'export { k } from "./b.ts";',
+        'export * as l from "./b.ts";',
+      ].join("\n"),
+      "src/base/b.ts": "export const k = 1;",
+    });
+    expect(unusedExports(sources).map(({ name }) => name)).toEqual("a b d e f F G H i j k l".split(" "));
+    expect(places(checkUnusedExports(sources)).slice(-3)).toEqual([
+      "src/base/a.ts:8",
+      "src/base/a.ts:9",
+      "src/base/a.ts:10",
+    ]);
+  });
+
+  test.each([
+    'import { a } from "../src/base/a.ts";',
+    'import { type a as b } from "../src/base/a.ts";',
+    'import type { a } from "../src/base/a.ts";',
+    'import * as all from "../src/base/a.ts";',
+    'export { a as b } from "../src/base/a.ts";',
+    'export * from "../src/base/a.ts";',
+    'type A = import("../src/base/a.ts").a.b;',
+    'type A = typeof import("../src/base/a.ts");',
+    'const { a } = await import("../src/base/a.ts");',
+  ])("%s uses the name", (line) => {
+    expect(checkUnusedExports(parsed({ "src/base/a.ts": "export const a = 1;", "bench/b.ts": line }))).toEqual([]);
+  });
+
+  test.each([
+    "const a = 1;",
+    'import { b as a } from "../src/base/a.ts";',
+    'import { a } from "../src/base/other.ts";',
+    'import "../src/base/a.ts";',
+    'new Worker(new URL("../src/base/a.ts", import.meta.url));',
+  ])("%s does not use the name", (line) => {
+    const sources = parsed({ "src/base/a.ts": "export const a = 1;\na + a;", "bench/b.ts": line });
+    expect(places(checkUnusedExports(sources))).toEqual(["src/base/a.ts:1"]);
+  });
+
+  test("names of a public entry are used by other projects, and helpers of test/ are not checked", () => {
+    const sources = parsed({
+      "src/index.ts": 'export { a } from "./base/a.ts";\nexport const b = 1;',
+      "src/base/a.ts": "export const a = 1;",
+      "test/helper.ts": "export const c = 1;",
+    });
+    expect(checkUnusedExports(sources)).toEqual([]);
+  });
+
+  test("a name under which several files export different things is found once, with their number", () => {
+    const users = ["a", "b", "c"]
+      .map((name) => `export { Thing as ${name} } from "../src/base/${name}.ts";`)
+      .join("\n");
+    const sources = parsed({
+      "src/base/a.ts": "export interface Thing {}\nexport const Thing = 1;",
+      "src/base/b.ts": "\nexport class Thing {}",
+      "src/base/c.ts": "const other = 1;\nexport { other as Thing };",
+      "test/users.ts": users,
+    });
+    expect(offendersOf(duplicateNameOffences(sources))).toEqual({ "export-name Thing": 3 });
+    expect(places(checkDuplicateNames(sources, {}))).toEqual(["src/base/b.ts:2"]);
+    expect(checkDuplicateNames(sources, { "export-name Thing": 3 })).toEqual([]);
+    expect(checkDuplicateNames(sources, { "export-name Thing": 4 })[0]?.message).toContain("shrank from 4 to 3");
+    expect(checkDuplicateNames(sources, { "export-name Thing": 3, "export-name Other": 2 })[0]?.message).toContain(
+      "remove",
+    );
+  });
+
+  test("re-exports, names that no file imports, limits and helpers of tests may share a name", () => {
+    const sources = parsed({
+      "src/base/a.ts": "export const x = 1;",
+      "src/base/b.ts": 'export { x } from "./a.ts";',
+      "src/base/c.ts": "export const x = 1;",
+      "src/base/limits.ts": "export const x = 1;",
+      "src/base/testing/d.ts": "export const x = 1;",
+      "test/users.ts": ["a", "b", "limits", "testing/d"]
+        .map((name, index) => `import { x as x${index} } from "../src/base/${name}.ts";`)
+        .join("\n"),
+    });
+    expect(checkDuplicateNames(sources, {})).toEqual([]);
   });
 });
 
@@ -230,43 +325,97 @@ describe("determinism", () => {
   });
 });
 
-describe("sizes", () => {
+describe("shapes", () => {
   test.each([
-    ["file-lines src/base/a.ts", { "src/base/a.ts": lines(601) }, 601],
-    ["file-lines src/base/a.ts", { "src/base/a.ts": `const a = 1;\n${lines(400)}` }, 401],
+    ["imports src/base/a.ts", { "src/base/a.ts": imports(26) }, 26],
+    ["file-lines src/base/a.ts", { "src/base/a.ts": lines(801) }, 801],
     ["test-file-lines src/base/a.test.ts", { "src/base/a.test.ts": lines(1_201) }, 1_201],
-    ["function-lines src/base/a.ts f", { "src/base/a.ts": `function f() {\n${lines(69)}}\n` }, 71],
-    ["function-lines src/base/a.ts f", { "src/base/a.ts": `const f = () => {\n${lines(69)}};\n` }, 71],
-    ["function-lines src/base/a.ts A.m", { "src/base/a.ts": `class A {\nm() {\n${lines(69)}}\n}\n` }, 71],
+    ["complexity src/base/a.ts f", { "src/base/a.ts": `function f() {\n${"if (a) b();\n".repeat(15)}}\n` }, 16],
+    ["complexity src/base/a.ts f", { "src/base/a.ts": `const f = () => ${"a && b || c ?? ".repeat(5)} d;` }, 16],
+    ["complexity src/base/a.ts A.m", { "src/base/a.ts": `class A { m() { ${"a ? b : ".repeat(15)} c; } }` }, 16],
+    ["complexity src/base/a.ts f.callback", { "src/base/a.ts": `function f() { return () => { ${loops(8)} }; }` }, 17],
+    [
+      "nesting src/base/a.ts f",
+      { "src/base/a.ts": "function f() { for (;;) if (a) { try { while (b) c(); } catch {} } }" },
+      4,
+    ],
     ["parameters src/base/a.ts f", { "src/base/a.ts": "function f(a, b, c, d, e) {}" }, 5],
     ["parameters src/base/a.ts P.m", { "src/base/a.ts": "interface P { m(a, b, c, d, e): void }" }, 5],
-    ["interface-methods src/base/a.ts P", { "src/base/a.ts": `export interface P {\n${methods(13)}}` }, 13],
+    ["parameters src/base/a.ts callback", { "src/base/a.ts": "each((a, b, c, d, e) => {});" }, 5],
+    ["interface-methods src/base/a.ts P", { "src/base/a.ts": `interface P {\n${methods(13)}}` }, 13],
     ['test-lines src/a.test.ts "t"', { "src/a.test.ts": `test("t", () => {\n${lines(79)}});\n` }, 81],
     ['test-lines src/a.test.ts "t"', { "src/a.test.ts": `test.each([1])("t", () => {\n${lines(79)}});\n` }, 81],
   ])("%s is found", (key, files, size) => {
     const sources = parsed(files);
-    expect(currentOffenders(sources)).toEqual({ [key]: size });
-    expect(checkSizes(sources, {})).toHaveLength(1);
+    expect(offendersOf(shapeOffences(sources))).toEqual({ [key]: size });
+    expect(checkShapes(sources, {})).toHaveLength(1);
   });
 
-  test("what is just small enough is not found", () => {
-    const sources = parsed({
-      "src/base/a.ts": `/** Long for a reason. */\n${lines(599)}`,
-      "src/base/b.ts": `function f(this: A, a, b, c, d) {\n${lines(68)}}\nexport interface P {\n${methods(12)}}\n`,
-      "src/a.test.ts": `test("t", () => {\n${lines(78)}});\n`,
-    });
-    expect(currentOffenders(sources)).toEqual({});
+  test.each([
+    ["imports at the limit", { "src/base/a.ts": imports(25) }],
+    ["a file at the limit", { "src/base/a.ts": lines(800) }],
+    ["a long function without branches", { "src/base/a.ts": `function f() {\n${lines(300)}}\n` }],
+    ["branches at the limit", { "src/base/a.ts": `function f() {\n${"if (a) b();\n".repeat(14)}}\n` }],
+    ["branches of two functions", { "src/base/a.ts": `function f() { ${loops(5)} return () => { ${loops(5)} }; }` }],
+    ["a flat switch", { "src/base/a.ts": `function f() { switch (a) { ${"case 1: return b;\n".repeat(40)} } }` }],
+    ["else if", { "src/base/a.ts": `function f() { ${"if (a) b(); else ".repeat(5)} c(); }` }],
+    [
+      "the same depth in two functions",
+      { "src/base/a.ts": "function f() { for (;;) if (a) b(() => { if (c) if (d) e(); }); }" },
+    ],
+    ["branches of a test", { "src/base/a.test.ts": `function f() { ${loops(20)} }` }],
+    ["this is no parameter", { "src/base/a.ts": "function f(this: A, a, b, c, d) {}" }],
+    ["an interface at the limit", { "src/base/a.ts": `export interface P {\n${methods(12)} name: string; }` }],
+    ["a test at the limit", { "src/a.test.ts": `test("t", () => {\n${lines(78)}});\n` }],
+  ])("%s is not found", (_, files) => {
+    expect(offendersOf(shapeOffences(parsed(files)))).toEqual({});
   });
 
   test("a known offender may stay, may not grow, and its entry follows it down and out", () => {
     const sources = parsed({ "src/base/a.ts": "function f(a, b, c, d, e) {}" });
     const key = "parameters src/base/a.ts f";
-    expect(checkSizes(sources, { [key]: 5 })).toEqual([]);
-    expect(checkSizes(sources, {})).toHaveLength(1);
-    expect(checkSizes(sources, { [key]: 6 })[0]?.message).toContain("shrank from 6 to 5");
-    expect(checkSizes([], { [key]: 5 })[0]?.message).toContain("remove");
+    expect(checkShapes(sources, { [key]: 5 })).toEqual([]);
+    expect(checkShapes(sources, {})).toHaveLength(1);
+    expect(checkShapes(sources, { [key]: 4 })).toHaveLength(1);
+    expect(checkShapes(sources, { [key]: 6 })[0]?.message).toContain("shrank from 6 to 5");
+    expect(checkShapes([], { [key]: 5 })[0]?.message).toContain("remove");
+  });
+
+  test("of two offenders with one name the worse one is listed", () => {
+    const sources = parsed({ "src/base/a.ts": "each((a, b, c, d, e) => {}); each((a, b, c, d, e, f) => {});" });
+    const key = "parameters src/base/a.ts callback";
+    expect(offendersOf(shapeOffences(sources))).toEqual({ [key]: 6 });
+    expect(checkShapes(sources, { [key]: 6 })).toEqual([]);
+    expect(checkShapes(sources, { [key]: 5 })).toHaveLength(1);
+  });
+
+  test("a limit that CONTRIBUTING.md does not list, or lists with another number, is found", () => {
+    const listed = [
+      `- At most ${LIMITS.imports} imports and ${LIMITS.sourceLines} lines per file; ${LIMITS.complexity} branches, ${LIMITS.nesting} nested`,
+      `  blocks and ${LIMITS.parameters} parameters; ${LIMITS.methods} methods; ${LIMITS.testLines} lines in a test, ${LIMITS.testFileLines} lines in a test file.`,
+      "- Another 7 things.",
+    ].join("\n");
+    expect(checkListedLimits(texts({ "CONTRIBUTING.md": listed }))).toEqual([]);
+    expect(checkListedLimits(texts({ "CONTRIBUTING.md": listed.replace("branches", "twigs") }))).toHaveLength(2);
+    expect(
+      checkListedLimits(texts({ "CONTRIBUTING.md": listed.replace("- At most", "- At most 9 lives,") })),
+    ).toHaveLength(1);
+    expect(checkListedLimits(texts({ "CONTRIBUTING.md": "# Contributing\n" }))).toHaveLength(
+      Object.keys(LIMITS).length,
+    );
   });
 });
+
+function imports(count: number): string {
+  return Array.from(
+    { length: count },
+    (_, index) => `import ${index % 2 ? "type " : ""}{ a${index} } from "b";\n`,
+  ).join("");
+}
+
+function loops(count: number): string {
+  return "for (const a of b) if (a) c(); ".repeat(count);
+}
 
 function methods(count: number): string {
   return Array.from({ length: count }, (_, index) =>
@@ -374,6 +523,56 @@ describe("documents", () => {
       texts(Object.fromEntries(Object.entries(budgets).map(([path, limit]) => [path, "\n".repeat(limit + extra)])));
     expect(checkBudgets(sized(0))).toEqual([]);
     expect(checkBudgets(sized(1)).map(({ path }) => path)).toEqual(Object.keys(budgets));
+  });
+
+  test("a named file or folder that is not there is found", () => {
+    const files = texts({
+      "src/base/clock.ts": "",
+      "src/access/auth/user.ts": "",
+      "docs/adr/001-one.md": "",
+      "scripts/build.mjs": "",
+      "docs/a.md": [
+        "`base/clock.ts` and src/base/clock.ts, see clock.ts (scripts/build.mjs) in `access/auth/` or `auth/`",
+        "`base/lock.ts`",
+        "`rock.ts`, base/clock.tsx, https://example.org/a/rock.ts",
+        "`auth/user.ts`: from src/, and not from access/",
+        "`http/` and http/ and `pki/` and `a/*.ts`",
+        "```",
+        "src/access/authority.ts",
+        "```",
+      ].join("\n"),
+      "CONTRIBUTING.md": "`src/base/`\n`base/log.mjs`",
+      "CHANGELOG.md": "`base/old.ts`",
+    });
+    expect(places(checkNamedPaths(files))).toEqual([
+      "docs/a.md:2",
+      "docs/a.md:3",
+      "docs/a.md:4",
+      "docs/a.md:5",
+      "docs/a.md:7",
+      "CONTRIBUTING.md:2",
+    ]);
+  });
+
+  test("a filter or a route that request-flow.md leaves out, or lists in another place, is found", () => {
+    const code = {
+      "src/server/handler-chain.ts": "chain()\n.through(filters.a)\n.through(filters.b)\n.to(route)",
+      "src/server/routes.ts": "routes.x(r) ?? routes.y(r); routes.x(r);",
+    };
+    const row = (name: string): string => `| \`${name}\` | \`base/${name}.ts\` | does |\n`;
+    const flow = (filters: string, routes: string): readonly string[] =>
+      places(
+        checkRequestFlow(
+          texts({
+            ...code,
+            "docs/request-flow.md": `# Flow\n## Filters\n${filters}## Routes\n${routes}## More\n${row("z")}`,
+          }),
+        ),
+      );
+    expect(flow(row("a") + row("b"), row("x") + row("y"))).toEqual([]);
+    expect(flow(row("b") + row("a"), row("x"))).toEqual(["docs/request-flow.md:2", "docs/request-flow.md:5"]);
+    expect(flow(`${row("a")}| \`b\` | nowhere | does |\n`, row("x") + row("y"))).toEqual(["docs/request-flow.md:2"]);
+    expect(checkRequestFlow([])).toHaveLength(2);
   });
 
   test("private paths, neighbouring folders and registries are found", () => {

@@ -13,18 +13,26 @@ import {
   type Identifier,
   type Node,
 } from "typescript/unstable/ast";
-import { isTestCode, lineAt, violation, walk, type Source, type Violation } from "./sources.ts";
+import {
+  isTestCode,
+  lineAt,
+  violation,
+  walk,
+  type Source,
+  type Violation,
+  hasModifier,
+  isExported,
+} from "./sources.ts";
 
 export function checkErrorNames(sources: readonly Source[]): readonly Violation[] {
   return collect(sources, (source, node) => {
-    if (!isClassDeclaration(node) || !has(node, SyntaxKind.ExportKeyword) || !extendsError(source, node))
-      return undefined;
+    if (!isClassDeclaration(node) || !isExported(node) || !extendsError(source, node)) return undefined;
     const named = node.members.some(
       (member) =>
         isPropertyDeclaration(member) &&
         member.name.getText(source.ast) === "name" &&
-        has(member, SyntaxKind.OverrideKeyword) &&
-        has(member, SyntaxKind.ReadonlyKeyword),
+        hasModifier(member, SyntaxKind.OverrideKeyword) &&
+        hasModifier(member, SyntaxKind.ReadonlyKeyword),
     );
     const name = node.name?.text ?? "";
     return named ? undefined : `${name} extends Error: give it "override readonly name = "${name}""`;
@@ -129,12 +137,5 @@ function extendsError(source: Source, node: ClassDeclaration): boolean {
         token === SyntaxKind.ExtendsKeyword &&
         types.some(({ expression }) => expression.getText(source.ast).endsWith("Error")),
     ) === true
-  );
-}
-
-function has(node: Node, kind: SyntaxKind): boolean {
-  return (
-    "modifiers" in node &&
-    (node.modifiers as readonly Node[] | undefined)?.some((modifier) => modifier.kind === kind) === true
   );
 }

@@ -34,11 +34,11 @@ import { isTestCode, violation, walk, type Source, type Violation } from "./sour
 const REAL_WORLD: readonly RegExp[] = [
   /^src\/server\/env-node\.ts$/,
   /^src\/client\/system\.ts$/,
-  /^src\/simulator\/world\.ts$/,
-  /^src\/http\/node\//,
+  /^src\/tools\/simulator\/world\.ts$/,
+  /^src\/serving\/http\/node\//,
   /^src\/storage\/kv-(sqlite|etcd)\//,
-  /^src\/audit\/node\//,
-  /^src\/cli\//,
+  /^src\/access\/audit\/node\//,
+  /^src\/tools\/cli\//,
 ];
 
 const ASK_THE_CLOCK = "take a Clock";

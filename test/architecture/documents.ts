@@ -43,6 +43,75 @@ export function checkBudgets(files: readonly TextFile[]): readonly Violation[] {
   });
 }
 
+/** Files by their ending; folders only where the text marks them as code, since much else ends with a slash. */
+const NAMED_FILE = /(?<![\w/.@…*:-])[\w.-][\w./-]*\.(?:ts|mjs)(?![\w*])/g;
+const NAMED_FOLDER = /(?<=`)[\w.-][\w./-]*\/(?=`)/g;
+
+/** Folders of a running server, and keys of the store. */
+const NOT_IN_THE_PROJECT: readonly string[] = [".evenkeel/", "pki/", "ranges/evenkeel/"];
+
+/**
+ * A path that a document names leads somewhere: from the document's folder, the project's root or src/. A file or a folder
+ * may also be named without the folder it is in.
+ */
+export function checkNamedPaths(files: readonly TextFile[]): readonly Violation[] {
+  const known = new Set<string>(NOT_IN_THE_PROJECT);
+  for (const { path } of files) {
+    const parts = path.split("/");
+    known.add(path);
+    known.add(parts.at(-1) ?? "");
+    for (let length = 1; length < parts.length; length += 1) {
+      known.add(`${parts.slice(0, length).join("/")}/`);
+      known.add(`${parts[length - 1]}/`);
+    }
+  }
+  return files
+    .filter(({ path }) => /^(docs\/.*|README|CONTRIBUTING|AGENTS)(\.md)?$/.test(path))
+    .flatMap(({ path, text }) =>
+      text.split("\n").flatMap((line, index) =>
+        [...line.matchAll(NAMED_FILE), ...line.matchAll(NAMED_FOLDER)]
+          .map(([name]) => name)
+          .filter((name) => !["", "src/", path.replace(/[^/]*$/, "")].some((from) => known.has(from + name)))
+          .map((name) => ({ path, line: index + 1, message: `names ${name}, which is not there: name its new place` })),
+      ),
+    );
+}
+
+/**
+ * docs/request-flow.md has a table of the filters and one of the routes. Each row is `name`, `file`, and what it does; the names
+ * are those of the code, in its order.
+ */
+export function checkRequestFlow(files: readonly TextFile[]): readonly Violation[] {
+  const textOf = (path: string): string => files.find((file) => file.path === path)?.text ?? "";
+  const filters = textOf("src/server/handler-chain.ts").matchAll(/\.through\(filters\.(\w+)\)/g);
+  const routes = textOf("src/server/routes.ts").matchAll(/\broutes\.(\w+)/g);
+  const path = "docs/request-flow.md";
+  const document = textOf(path);
+  return [
+    ...compareRows({ path, document, heading: "## Filters", source: "src/server/handler-chain.ts", matches: filters }),
+    ...compareRows({ path, document, heading: "## Routes", source: "src/server/routes.ts", matches: routes }),
+  ];
+}
+
+interface Rows {
+  readonly path: string;
+  readonly document: string;
+  readonly heading: string;
+  readonly source: string;
+  /** The first group is a name; one that comes again is the same. */
+  readonly matches: Iterable<RegExpMatchArray>;
+}
+
+function compareRows({ path, document, heading, source, matches }: Rows): readonly Violation[] {
+  const expected = [...new Set([...matches].map(([, name = ""]) => name))];
+  const [before = "", section = ""] = document.split(`${heading}\n`);
+  const [table = ""] = section.split(/^## /m);
+  const rows = [...table.matchAll(/^\| `(\w+)` *\| `[^`]+\.ts` *\| *[^| ]/gm)].map(([, name = ""]) => name);
+  if (expected.length > 0 && rows.join() === expected.join()) return [];
+  const message = `lists under "${heading}" ${rows.join(", ")}: ${source} has ${expected.join(", ")}`;
+  return [{ path, line: before.split("\n").length, message }];
+}
+
 const PRIVATE_PATH = /(?<![\w.)}\]-])\/(?:work|root)\//;
 const NEIGHBOUR = /\.\.\/shared(?!\w)(?:\/(\w+))?/g;
 const REGISTRY_HOST = /registry\.(?:npmjs\.org|yarnpkg\.com)/;

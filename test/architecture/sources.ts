@@ -104,6 +104,17 @@ export function walk(node: Node, visit: (node: Node) => void): void {
   node.forEachChild((child) => walk(child, visit));
 }
 
+export function isExported(node: Node): boolean {
+  return hasModifier(node, SyntaxKind.ExportKeyword);
+}
+
+export function hasModifier(node: Node, kind: SyntaxKind): boolean {
+  return (
+    "modifiers" in node &&
+    (node.modifiers as readonly Node[] | undefined)?.some((modifier) => modifier.kind === kind) === true
+  );
+}
+
 export function isTestCode(path: string): boolean {
   return /\.test\.tsx?$/.test(path) || /(^|\/)(testing|conformance)(\/|\.ts$)/.test(path) || path.startsWith("test/");
 }

@@ -14,7 +14,7 @@ const DOCUMENT = readFileSync(new URL("docs/client.md", ROOT), "utf8").replaceAl
 
 function optionsOf(file: string, type: string): string[] {
   const source = readFileSync(new URL(`src/client/${file}`, ROOT), "utf8");
-  const [members = ""] = source.split(`export interface ${type} `)[1]!.split("\n}");
+  const [members = ""] = source.split(`interface ${type} `)[1]!.split("\n}");
   return [...members.matchAll(/^ {2}readonly (\w+)\?:/gm)].map(([, name]) => name!);
 }
 

@@ -6,7 +6,7 @@ const DOCUMENT = readFileSync(new URL("docs/library.md", ROOT), "utf8");
 
 function membersOf(file: string, type: string): string[] {
   const source = readFileSync(new URL(`src/server/${file}`, ROOT), "utf8");
-  const [members = ""] = source.split(`export interface ${type} `)[1]!.split("\n}");
+  const [members = ""] = source.split(`interface ${type} `)[1]!.split("\n}");
   return [...members.matchAll(/^ {2}(?:readonly )?(\w+)\??[:(]/gm)].map(([, name]) => name!);
 }
 

@@ -41,14 +41,14 @@ test("every metric that is named exists, and every metric of both controllers is
 });
 
 test("every condition of a namespace is in the table", () => {
-  const [, table = ""] = sourceOf("controllers/namespace/conditions.ts").split("const ALL_IS_WELL");
+  const [, table = ""] = sourceOf("cluster/controllers/namespace/conditions.ts").split("const ALL_IS_WELL");
   const conditions = [...table.matchAll(/^ {2}(Namespace\w+): \[/gm)].map(([, name]) => name!);
   expect(conditions).toHaveLength(5);
   expect(conditions.filter((name) => !DOCUMENT.includes(`| \`${name}\``))).toEqual([]);
 });
 
 test("every reason for which the garbage collector waits is explained", () => {
-  const reasons = [...sourceOf("controllers/garbage-collector/wait.ts").matchAll(/^ {2}\| "([a-z-]+)"/gm)].map(
+  const reasons = [...sourceOf("cluster/controllers/garbage-collector/wait.ts").matchAll(/^ {2}\| "([a-z-]+)"/gm)].map(
     ([, reason]) => reason!,
   );
   expect(reasons).toHaveLength(8);
@@ -57,7 +57,7 @@ test("every reason for which the garbage collector waits is explained", () => {
 
 test("the lines of the log and the doubts that it quotes are those of the program", () => {
   const log = ["holds.ts", "monitors.ts", "garbage-collector.ts"]
-    .map((name) => sourceOf(`controllers/garbage-collector/${name}`))
+    .map((name) => sourceOf(`cluster/controllers/garbage-collector/${name}`))
     .join("\n");
   const prose = DOCUMENT.replaceAll(/\s+/g, " ");
   for (const line of [
@@ -79,7 +79,7 @@ test("a purge reads as it says", () => {
   const gpu = { resource: "resourceclaims.resource.k8s.io", name: "gpu", key: "" };
   expect(DOCUMENT).toContain(leftoversText({ namespace: "old", keys: [gpu], kept: [] }));
   expect(DOCUMENT).toContain(purgedText({ namespace: "old", removed: 1, changed: 0 }));
-  expect(sourceOf("cli/purge-namespace.ts")).toContain(" for good, finalizers or not? [y/N]");
+  expect(sourceOf("tools/cli/purge-namespace.ts")).toContain(" for good, finalizers or not? [y/N]");
   expect(sourceOf("server/purge-record.ts")).toContain('"NamespacePurged"');
 });
 

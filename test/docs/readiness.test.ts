@@ -17,7 +17,7 @@ test("every flag that is named exists, and every flag of start and end is named"
 
 test("the moments of a shutdown are those of the program, but for one that comes in two places", () => {
   const source = readFileSync(new URL("src/server/lifecycle.ts", ROOT), "utf8");
-  const [type = ""] = source.split("export type ShutdownEvent =")[1]!.split(";");
+  const [type = ""] = source.split("type ShutdownEvent =")[1]!.split(";");
   const events = [...type.matchAll(/"(\w+)"/g)].map(([, name]) => name!);
   const missing = events.filter((name) => !DOCUMENT.includes(`| \`${name}\``));
   expect(missing.toSorted()).toEqual(["HTTPServerStoppedListening", "PreShutdownHooksStopped"]);

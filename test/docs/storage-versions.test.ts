@@ -38,8 +38,17 @@ test("every metric that is named exists, and every metric of storage versions is
 
 test("the messages of refused writes are those of the program", () => {
   const program = [
-    ...["storageversion/write-gate.ts", "storageversion/encodings.ts", "storageversion/agreement.ts"],
-    ...["server/unreadable-objects.ts", "registry/write-encoded.ts", "peers/fence.ts", "peers/route.ts"],
+    ...[
+      "cluster/storageversion/write-gate.ts",
+      "cluster/storageversion/encodings.ts",
+      "cluster/storageversion/agreement.ts",
+    ],
+    ...[
+      "server/unreadable-objects.ts",
+      "serving/registry/write-encoded.ts",
+      "cluster/peers/fence.ts",
+      "cluster/peers/route.ts",
+    ],
   ]
     .map((path) => readFileSync(new URL(`src/${path}`, ROOT), "utf8").replaceAll(/\$\{[^}]*\}/g, "…"))
     .join("\n");

@@ -69,12 +69,10 @@ function gatheredRules(role: UnstructuredObject, roles: readonly UnstructuredObj
   const gathered = new Map<string, JsonObject>();
   for (const selector of objectsAt(objectAt(role, "aggregationRule"), "clusterRoleSelectors")) {
     const isSelected = selectorOf(selector);
-    for (const other of others) {
-      if (!isSelected(objectAt(objectAt(other, "metadata"), "labels"))) continue;
-      for (const rule of objectsAt(other, "rules")) {
-        const key = ruleKey(rule);
-        if (!gathered.has(key)) gathered.set(key, rule);
-      }
+    const selected = others.filter((other) => isSelected(objectAt(objectAt(other, "metadata"), "labels")));
+    for (const rule of selected.flatMap((other) => objectsAt(other, "rules"))) {
+      const key = ruleKey(rule);
+      if (!gathered.has(key)) gathered.set(key, rule);
     }
   }
   return [...gathered.values()];

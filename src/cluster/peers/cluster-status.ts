@@ -161,18 +161,16 @@ function onlyServed({ view, localGroups, sources }: ClusterStatusInput): OnlySer
 function departedStatus({ view, departed }: ClusterStatusInput): DepartedStatus[] {
   const answers = new Map<string, Omit<DepartedStatus, "resourceCount" | "resources">>();
   const bySource = new Map<string, Map<string, Set<string>>>();
-  for (const { resources } of departed) {
-    for (const [groupVersion, names] of resources) {
-      for (const name of names) {
-        const question = questionOf(groupVersion, name);
-        const answer = isServed(view, question) ? undefined : view.departed(question);
-        if (answer === undefined) continue;
-        const { serverId: server, release, departedAt } = answer;
-        const key = `${departedAt} ${server}`;
-        answers.set(key, { server, ...present({ release }), departedAt });
-        const found = entry(bySource, key, () => new Map<string, Set<string>>());
-        entry(found, groupVersion, () => new Set<string>()).add(name);
-      }
+  for (const [groupVersion, names] of departed.flatMap(({ resources }) => [...resources])) {
+    for (const name of names) {
+      const question = questionOf(groupVersion, name);
+      const answer = isServed(view, question) ? undefined : view.departed(question);
+      if (answer === undefined) continue;
+      const { serverId: server, release, departedAt } = answer;
+      const key = `${departedAt} ${server}`;
+      answers.set(key, { server, ...present({ release }), departedAt });
+      const found = entry(bySource, key, () => new Map<string, Set<string>>());
+      entry(found, groupVersion, () => new Set<string>()).add(name);
     }
   }
   return [...answers].map(([key, answer]) => {

@@ -39,16 +39,18 @@ export function createDepartedIndex({ records, live, noticedAt }: DepartedIndexO
     for (const [groupVersion, names] of record.resources) {
       const byName = byGroupVersion.get(groupVersion) ?? new Map<string, Departed>();
       byGroupVersion.set(groupVersion, byName);
-      for (const name of names) {
-        const other = byName.get(name);
-        if (other === undefined || other.departedAt < departed.departedAt) byName.set(name, departed);
-      }
+      for (const name of names) keepLatest(byName, name, departed);
     }
   }
   return {
     find: ({ group, version, resource, subresource }) =>
       byGroupVersion.get(`${group}/${version}`)?.get(subresource === "" ? resource : `${resource}/${subresource}`),
   };
+}
+
+function keepLatest(byName: Map<string, Departed>, name: string, departed: Departed): void {
+  const other = byName.get(name);
+  if (other === undefined || other.departedAt < departed.departedAt) byName.set(name, departed);
 }
 
 export interface KeeperOptions {

@@ -73,22 +73,36 @@ function isOutOfScope({ namespaced }: ResourceEndpoint, { namespace, verb }: Req
 
 /** Rejects paths, methods and verbs that the endpoint does not have. */
 function refuseMisdirected(endpoint: ResourceEndpoint, { info, method }: WithInfo): void {
-  if (!endpoint.namespaced && info.namespace !== "") throw unknownResource();
-  if (info.rest.length > 0 && info.subresource !== "proxy") throw unknownResource();
-  const isWholeCluster = endpoint.namespaced && info.namespace === "";
-  if (isWholeCluster && (info.name !== "" || !endpoint.verbs.has("list"))) throw unknownResource();
+  const isCustom = endpoint.served?.custom !== undefined;
+  refuseUnknownPath(endpoint, info);
   const verbs = info.subresource === "" ? endpoint.verbs : endpoint.subresources.get(info.subresource);
-  if (endpoint.served?.custom !== undefined) refuseMisdirectedCustom(endpoint, info, verbs);
+  if (isCustom) refuseMisdirectedCustom(endpoint, info, verbs);
   if (verbs === undefined) throw unknownResource();
-  // As kubernetes: built-in resources accept these two methods only to pass them through a connection.
-  const isPassedOn = info.subresource === "proxy" && (method === "HEAD" || method === "OPTIONS");
-  if (!isPassedOn && (info.verb === "" || !verbs.has(info.verb))) throw methodNotAllowed();
-  if (method === "HEAD" && !isPassedOn && endpoint.served?.custom === undefined) throw methodNotAllowed();
+  // As kubernetes: built-in resources accept HEAD and OPTIONS only to proxy them.
+  const isProxied = info.subresource === "proxy" && (method === "HEAD" || method === "OPTIONS");
+  if (!isProxied && (info.verb === "" || !verbs.has(info.verb))) throw methodNotAllowed();
+  if (method === "HEAD" && !isProxied && !isCustom) throw methodNotAllowed();
   // The old /watch/ paths mean a watch, whatever the method says.
   if (info.verb === "watch" && method !== "GET") throw methodNotAllowed();
+  refuseVerbAtPath(endpoint, info);
+}
+
+function refuseUnknownPath(endpoint: ResourceEndpoint, info: RequestInfo): void {
+  if (!endpoint.namespaced && info.namespace !== "") throw unknownResource();
+  if (info.rest.length > 0 && info.subresource !== "proxy") throw unknownResource();
+  if (!isAllNamespaces(endpoint, info)) return;
+  if (info.name !== "" || !endpoint.verbs.has("list")) throw unknownResource();
+}
+
+/** A verb may need a name, must not have one, or exist only inside a namespace. */
+function refuseVerbAtPath(endpoint: ResourceEndpoint, info: RequestInfo): void {
   if (needsName(info) && info.name === "") throw methodNotAllowed();
   if (info.verb === "create" && info.name !== "" && info.subresource === "") throw methodNotAllowed();
-  if (isWholeCluster && info.verb !== "list" && info.verb !== "watch") throw methodNotAllowed();
+  if (isAllNamespaces(endpoint, info) && info.verb !== "list" && info.verb !== "watch") throw methodNotAllowed();
+}
+
+function isAllNamespaces({ namespaced }: ResourceEndpoint, { namespace }: RequestInfo): boolean {
+  return namespaced && namespace === "";
 }
 
 /** As kubernetes, which words these differently for custom resources. */

@@ -1,6 +1,6 @@
 /** Where a list goes on: a revision and the first key of the next page, opaque to clients. */
 import { describeSyntaxError } from "../../objects/json/json-text.ts";
-import { isJsonObject } from "../../meta/json.ts";
+import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { badRequest, type StatusError } from "../../meta/status-error.ts";
 
 const VERSION = "meta.k8s.io/v1";
@@ -17,22 +17,9 @@ export function encodeContinueToken(token: ContinueToken): string {
 }
 
 export function decodeContinueToken(text: string): ContinueToken {
-  const illegal = /[^A-Za-z0-9_-]/.exec(text);
-  if (illegal !== null || text.length % 4 === 1) {
-    throw invalidToken(`illegal base64 data at input byte ${illegal?.index ?? text.length - 1}`);
-  }
-  const bytes = Buffer.from(text, "base64url");
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(bytes.toString("utf8"));
-  } catch {
-    throw invalidToken(describeSyntaxError(bytes.toString("latin1")));
-  }
-  if (!isJsonObject(parsed) || parsed["v"] !== VERSION)
-    throw invalidToken(
-      `server does not recognize this encoded version ${JSON.stringify(isJsonObject(parsed) ? (parsed["v"] ?? "") : "")}`,
-    );
-  const { rv, start } = parsed;
+  const { v: version, rv, start } = decodedMembers(text);
+  if (version !== VERSION)
+    throw invalidToken(`server does not recognize this encoded version ${JSON.stringify(version ?? "")}`);
   if (typeof rv !== "number" || !Number.isSafeInteger(rv) || rv === 0 || rv < -1)
     throw invalidToken(`incorrect encoded start resourceVersion (version ${VERSION})`);
   if (typeof start !== "string" || start === "") throw invalidToken(`encoded start key empty (version ${VERSION})`);
@@ -40,6 +27,21 @@ export function decodeContinueToken(text: string): ContinueToken {
   if (start.startsWith("/") || start.split("/").includes("..") || start.length > 2_000)
     throw invalidToken(`the start key ${JSON.stringify(start.slice(0, 100))} is not valid`);
   return { revision: rv, start };
+}
+
+/** Empty when the token holds JSON that is not an object. */
+function decodedMembers(text: string): JsonObject {
+  const illegal = /[^A-Za-z0-9_-]/.exec(text);
+  if (illegal !== null || text.length % 4 === 1) {
+    throw invalidToken(`illegal base64 data at input byte ${illegal?.index ?? text.length - 1}`);
+  }
+  const bytes = Buffer.from(text, "base64url");
+  try {
+    const parsed: unknown = JSON.parse(bytes.toString("utf8"));
+    return isJsonObject(parsed) ? parsed : {};
+  } catch {
+    throw invalidToken(describeSyntaxError(bytes.toString("latin1")));
+  }
 }
 
 function invalidToken(why: string): StatusError {

@@ -71,11 +71,11 @@ export class BindingBook {
   }
 
   #findIn(user: User, namespace: string, isWanted: (bound: BoundRole) => boolean): BoundRole | undefined {
-    const own = this.#users.get(user.name)?.get(namespace);
-    if (own !== undefined) for (const bound of own) if (isWanted(bound)) return bound;
+    const own = firstWanted(this.#users.get(user.name)?.get(namespace), isWanted);
+    if (own !== undefined) return own;
     for (const group of user.groups) {
-      const shared = this.#groups.get(group)?.get(namespace);
-      if (shared !== undefined) for (const bound of shared) if (isWanted(bound)) return bound;
+      const shared = firstWanted(this.#groups.get(group)?.get(namespace), isWanted);
+      if (shared !== undefined) return shared;
     }
     return undefined;
   }
@@ -105,6 +105,15 @@ export class BindingBook {
     const user = userOf(subject);
     return user === undefined ? [undefined, ""] : [this.#users, user];
   }
+}
+
+function firstWanted(
+  roles: ReadonlySet<BoundRole> | undefined,
+  isWanted: (bound: BoundRole) => boolean,
+): BoundRole | undefined {
+  if (roles === undefined) return undefined;
+  for (const bound of roles) if (isWanted(bound)) return bound;
+  return undefined;
 }
 
 function addGrant(to: Map<string, Grants>, name: string, bound: BoundRole): void {

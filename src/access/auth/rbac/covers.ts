@@ -55,19 +55,21 @@ function charactersOf({ apiGroups, resources, verbs, resourceNames, nonResourceU
 
 /** The permissions a rule stands for, but for kinds of which everything is owned. */
 function* atoms(rule: PolicyRule, owned: { resources: boolean; paths: boolean }): Generator<PolicyRule> {
-  const names = rule.resourceNames.length === 0 ? [[]] : rule.resourceNames.map((name) => [name]);
   if (!owned.resources) {
-    for (const group of rule.apiGroups)
-      for (const resource of rule.resources)
-        for (const verb of rule.verbs)
-          for (const resourceNames of names)
-            yield { apiGroups: [group], resources: [resource], verbs: [verb], resourceNames, nonResourceURLs: [] };
+    for (const group of rule.apiGroups) for (const resource of rule.resources) yield* atomsFor(rule, group, resource);
   }
   if (!owned.paths) {
     for (const path of rule.nonResourceURLs)
       for (const verb of rule.verbs)
         yield { apiGroups: [], resources: [], verbs: [verb], resourceNames: [], nonResourceURLs: [path] };
   }
+}
+
+function* atomsFor(rule: PolicyRule, group: string, resource: string): Generator<PolicyRule> {
+  const names = rule.resourceNames.length === 0 ? [[]] : rule.resourceNames.map((name) => [name]);
+  for (const verb of rule.verbs)
+    for (const resourceNames of names)
+      yield { apiGroups: [group], resources: [resource], verbs: [verb], resourceNames, nonResourceURLs: [] };
 }
 
 function ownsEveryResource(rules: readonly PolicyRule[]): boolean {

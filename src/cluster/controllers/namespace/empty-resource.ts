@@ -120,11 +120,9 @@ async function remainsOf({ clock }: EmptyingTools, emptying: Emptying, objects: 
   try {
     for await (const { items } of objects.pages({ namespace, signal })) {
       count += items.length;
-      for (const { metadata = {} } of items) {
-        for (const finalizer of metadata.finalizers ?? [])
-          finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1);
-        graceSeconds = Math.max(graceSeconds, graceLeft(metadata, clock));
-      }
+      for (const { metadata = {} } of items) graceSeconds = Math.max(graceSeconds, graceLeft(metadata, clock));
+      for (const finalizer of items.flatMap(({ metadata }) => metadata?.finalizers ?? []))
+        finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1);
     }
   } catch (thrown) {
     // There are more than can be counted in time; that there are some is what matters.

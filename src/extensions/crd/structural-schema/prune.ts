@@ -42,15 +42,14 @@ function below(value: unknown, names: Names, removed: Removed): void {
 
 function prune(value: unknown, names: Names, removed: Removed, isResource: boolean): void {
   if (Array.isArray(value)) pruneItems(value, names?.items, removed, below);
-  else if (isJsonObject(value)) {
-    for (const name of Object.keys(value)) {
-      if (isResource && META_FIELDS.has(name)) continue;
-      const member = namedBy(names, name);
-      if (member === "unknown") {
-        if (!META_FIELDS.has(name) || removed.path.length > 0) removed.add(name);
-        delete value[name];
-      } else pruneMember(value[name], member, removed, name);
-    }
+  if (!isJsonObject(value)) return;
+  for (const name of Object.keys(value)) {
+    if (isResource && META_FIELDS.has(name)) continue;
+    const member = namedBy(names, name);
+    if (member === "unknown") {
+      if (!META_FIELDS.has(name) || removed.path.length > 0) removed.add(name);
+      delete value[name];
+    } else pruneMember(value[name], member, removed, name);
   }
 }
 

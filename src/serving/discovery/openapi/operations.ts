@@ -212,12 +212,10 @@ export function kindsByModel(catalogue: Catalogue): ReadonlyMap<string, readonly
   for (const group of catalogue.groups) {
     for (const version of group.versions)
       for (const kind of ["DeleteOptions", "WatchEvent"]) add({ group: group.name, version, kind });
-    for (const resource of group.resources) {
-      for (const { version, kind, listKind, subresources } of resource.versions) {
-        add({ group: group.name, version, kind });
-        add({ group: group.name, version, kind: listKind });
-        for (const { responseKind } of subresources) add(responseKind);
-      }
+    for (const { version, kind, listKind, subresources } of group.resources.flatMap(({ versions }) => versions)) {
+      add({ group: group.name, version, kind });
+      add({ group: group.name, version, kind: listKind });
+      for (const { responseKind } of subresources) add(responseKind);
     }
   }
   add({ group: "", version: "v1", kind: "Status" });

@@ -90,16 +90,15 @@ function readUnix(value: unknown, at: string): EgressConnection | string {
 }
 
 function readTcp(value: unknown, at: string): EgressConnection | string {
-  const url = isFields(value) && typeof value.url === "string" ? URL.parse(value.url) : null;
-  if (!isFields(value) || url === null || !["http:", "https:"].includes(url.protocol) || url.hostname === "") {
+  const fields = isFields(value) ? value : {};
+  const url = typeof fields.url === "string" ? URL.parse(fields.url) : null;
+  if (url === null || !["http:", "https:"].includes(url.protocol) || url.hostname === "") {
     return `${at}.url must be an http or https URL.`;
   }
-  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "" || url.pathname !== "/") {
-    return `${at}.url must name a host and a port and nothing else.`;
-  }
+  if (!isOnlyAddress(url)) return `${at}.url must name a host and a port and nothing else.`;
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
-  const tlsConfig = value.tlsConfig ?? undefined;
+  const tlsConfig = fields.tlsConfig ?? undefined;
   if (url.protocol === "http:") {
     if (tlsConfig !== undefined) return `${at}.tlsConfig must be absent when the url is http.`;
     return { kind: "connect-over-tcp", host, port };
@@ -107,6 +106,10 @@ function readTcp(value: unknown, at: string): EgressConnection | string {
   if (!isFields(tlsConfig)) return `${at}.tlsConfig is required when the url is https.`;
   const tls = readTlsFiles(tlsConfig, `${at}.tlsConfig`);
   return typeof tls === "string" ? tls : { kind: "connect-over-tcp", host, port, tls };
+}
+
+function isOnlyAddress({ username, password, search, hash, pathname }: URL): boolean {
+  return [username, password, search, hash].every((part) => part === "") && pathname === "/";
 }
 
 function readTlsFiles({ caBundle, clientCert, clientKey }: Fields, at: string): EgressTlsFiles | string {

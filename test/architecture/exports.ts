@@ -1,0 +1,162 @@
+/**
+ * Checks on exported names of src/. An export is a promise to other files: one that no file imports hides dead code from
+ * the compiler, and two different things under one name make a reader open both files to learn which one is meant.
+ */
+import {
+  isBindingElement,
+  isCallExpression,
+  isClassDeclaration,
+  isEnumDeclaration,
+  isExportDeclaration,
+  isExportSpecifier,
+  isFunctionDeclaration,
+  isIdentifier,
+  isImportDeclaration,
+  isImportTypeNode,
+  isInterfaceDeclaration,
+  isNamedExports,
+  isNamedImports,
+  isQualifiedName,
+  isTypeAliasDeclaration,
+  isVariableStatement,
+  type BindingName,
+  type Node,
+  type Statement,
+} from "typescript/unstable/ast";
+import { importsOf, type Import } from "./imports.ts";
+import { checkRatchet, type KnownOffenders, type Offence } from "./ratchet.ts";
+import { isExported, isTestCode, violation, type Source, type Violation } from "./sources.ts";
+
+/** What package.json exports: their names are used by other projects. */
+const PUBLIC_ENTRIES: readonly string[] = [
+  "src/index.ts",
+  "src/client/index.ts",
+  "src/client/node-transport.ts",
+  "src/client/client-node/with-evenkeel.ts",
+];
+
+export interface Export {
+  readonly source: Source;
+  readonly name: string;
+  /** The statement that declares the name, or the `export { name }` specifier. */
+  readonly node: Node;
+}
+
+export function checkUnusedExports(sources: readonly Source[]): readonly Violation[] {
+  return unusedExports(sources).map(({ source, name, node }) =>
+    violation(source, node, `exports ${name}, which no other file imports: remove "export", or delete it`),
+  );
+}
+
+export function unusedExports(sources: readonly Source[]): readonly Export[] {
+  const used = new Set(sources.flatMap((source) => importsOf(source).flatMap(usesOf)));
+  return sources
+    .filter(({ path }) => path.startsWith("src/") && !PUBLIC_ENTRIES.includes(path))
+    .flatMap(exportsOf)
+    .filter(({ source, name }) => !used.has(`${source.path} ${name}`) && !used.has(`${source.path} *`));
+}
+
+/** A folder's limits.ts names the bounds of that folder: several have a REQUEST_TIMEOUT_MS. */
+const SHARED_NAMES = /\/limits\.ts$/;
+
+export function checkDuplicateNames(sources: readonly Source[], known: KnownOffenders): readonly Violation[] {
+  return checkRatchet(duplicateNameOffences(sources), known);
+}
+
+/**
+ * One for each name under which several shipped files export different things; its size is their number. A name that no
+ * file imports is left to the check of unused exports.
+ */
+export function duplicateNameOffences(sources: readonly Source[]): readonly Offence[] {
+  const unused = new Set(unusedExports(sources).map(({ node }) => node));
+  const declared = sources
+    .filter(({ path }) => path.startsWith("src/") && !isTestCode(path) && !SHARED_NAMES.test(path))
+    .flatMap(exportsOf)
+    .filter(({ node }) => !unused.has(node) && !isReexport(node));
+  return [...Map.groupBy(declared, ({ name }) => name)].flatMap(([name, all]) => {
+    const places = [...new Map(all.map((one) => [one.source.path, one])).values()];
+    const [first, second] = places;
+    if (first === undefined || second === undefined) return [];
+    const others = places.map(({ source }) => source.path).join(", ");
+    const message = `exports ${name}, a name of ${places.length} different things (${others}): say in the name which one it is`;
+    return [
+      { key: `export-name ${name}`, size: places.length, violation: violation(second.source, second.node, message) },
+    ];
+  });
+}
+
+function isReexport(node: Node): boolean {
+  const declaration = isExportSpecifier(node) ? node.parent.parent : node;
+  return isExportDeclaration(declaration) && declaration.moduleSpecifier !== undefined;
+}
+
+/** Every name a file exports; `export *` adds none of its own. */
+export function exportsOf(source: Source): readonly Export[] {
+  return source.ast.statements.flatMap((statement) =>
+    exportedNames(statement).map(({ name, node }) => ({ source, name, node })),
+  );
+}
+
+interface NamedNode {
+  readonly name: string;
+  readonly node: Node;
+}
+
+function exportedNames(statement: Statement): readonly NamedNode[] {
+  if (isExportDeclaration(statement)) {
+    const clause = statement.exportClause;
+    if (clause === undefined) return [];
+    return isNamedExports(clause)
+      ? clause.elements.map((element) => ({ name: element.name.text, node: element }))
+      : [{ name: clause.name.text, node: statement }];
+  }
+  return isExported(statement) ? declaredNames(statement).map((name) => ({ name, node: statement })) : [];
+}
+
+/** The names a statement at the top of a file declares. */
+export function declaredNames(statement: Statement): readonly string[] {
+  if (isVariableStatement(statement))
+    return statement.declarationList.declarations.flatMap(({ name }) => boundNames(name));
+  const isNamed =
+    isFunctionDeclaration(statement) ||
+    isClassDeclaration(statement) ||
+    isInterfaceDeclaration(statement) ||
+    isTypeAliasDeclaration(statement) ||
+    isEnumDeclaration(statement);
+  return isNamed && statement.name !== undefined ? [statement.name.text] : [];
+}
+
+function boundNames(name: BindingName | undefined): readonly string[] {
+  if (name === undefined) return [];
+  if (isIdentifier(name)) return [name.text];
+  return name.elements.flatMap((element) => (isBindingElement(element) ? boundNames(element.name) : []));
+}
+
+/** `path name` for each name an import takes, `path *` when it takes all of them. */
+function usesOf({ node, target }: Import): readonly string[] {
+  if (target === undefined) return [];
+  return importedNames(node).map((name) => `${target} ${name}`);
+}
+
+function importedNames(node: Node): readonly string[] {
+  if (isImportDeclaration(node)) {
+    const bindings = node.importClause?.namedBindings;
+    if (bindings === undefined) return [];
+    return isNamedImports(bindings)
+      ? bindings.elements.map((element) => (element.propertyName ?? element.name).text)
+      : ["*"];
+  }
+  if (isExportDeclaration(node)) {
+    const clause = node.exportClause;
+    return clause !== undefined && isNamedExports(clause)
+      ? clause.elements.map((element) => (element.propertyName ?? element.name).text)
+      : ["*"];
+  }
+  if (isImportTypeNode(node)) {
+    let name: Node | undefined = node.qualifier;
+    while (name !== undefined && isQualifiedName(name)) name = name.left;
+    return name !== undefined && isIdentifier(name) ? [name.text] : ["*"];
+  }
+  // A worker's URL takes no name, `import()` may take any.
+  return isCallExpression(node) ? ["*"] : [];
+}
