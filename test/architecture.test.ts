@@ -13,6 +13,7 @@ import {
   checkDefaultExports,
   checkImportCycles,
   checkInternalFolders,
+  checkTestOnlyFiles,
 } from "./architecture/imports.ts";
 import knownOffenders from "./architecture/known-offenders.json" with { type: "json" };
 import { checkSizes } from "./architecture/sizes.ts";
@@ -48,8 +49,12 @@ test("no file only re-exports, except the public entries", () => {
   expect(report(checkBarrels(sources))).toEqual([]);
 });
 
-test("every source file is reached from an entry or a test", () => {
+test("every source file and every helper of tests is reached from an entry or a test", () => {
   expect(report(checkDeadFiles(sources))).toEqual([]);
+});
+
+test("every file of src is shipped or is a test", () => {
+  expect(report(checkTestOnlyFiles(sources))).toEqual([]);
 });
 
 test("time, chance and the outside world enter where the environment is made, and nowhere else", () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { configMap, startServer, type Json, type TestServer } from "../../test/api/start.ts";
 import type { WithUser } from "../access/auth/user.ts";
-import { FixedResources } from "../cluster/controllers/namespace/testing/fixed-resources.ts";
-import { clientOf } from "../cluster/controllers/namespace/testing/running-controller.ts";
+import { FixedResources } from "../../test/testing/cluster/controllers/namespace/fixed-resources.ts";
+import { clientOf } from "../../test/testing/cluster/controllers/namespace/running-controller.ts";
 import { localGroups } from "../serving/discovery/local.ts";
 import { Query } from "../serving/http/query.ts";
 import { StatusError } from "../meta/status-error.ts";

@@ -105,7 +105,7 @@ export function walk(node: Node, visit: (node: Node) => void): void {
 }
 
 export function isTestCode(path: string): boolean {
-  return /\.test\.tsx?$/.test(path) || /(^|\/)(testing|conformance)(\/|\.ts$)/.test(path) || path.startsWith("test/");
+  return /\.test\.tsx?$/.test(path) || path.startsWith("test/");
 }
 
 const LITERALS: ReadonlySet<SyntaxKind> = new Set([

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { Clock } from "../../src/base/clock.ts";
-import { ask, type Told } from "../../src/tools/simulator/ask.ts";
+import { ask, type Told } from "./ask.ts";
 import { simulate, type SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
-import { runSeed } from "../../src/tools/simulator/run-seed.ts";
+import { runSeed } from "./run-seed.ts";
 import type { SimulatedServer } from "../../src/tools/simulator/server.ts";
 
 const CLASSES = "/apis/resource.k8s.io/v1/deviceclasses";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
-import { ETCD_MISSING, hasEtcd, startEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
+import { ETCD_MISSING, hasEtcd, startEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
 import { configMap, CONFIG_MAPS, Tally, Watch } from "./client.ts";
 import { startEvenkeel } from "./start-evenkeel.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { infoRequest } from "../../serving/http/testing/requests.ts";
+import { infoRequest } from "../../../test/testing/serving/http/requests.ts";
 import { parsePolicy, PolicyError } from "./parse-policy.ts";
 import { policyEvaluator, type AuditDecision } from "./policy.ts";
 

@@ -3,14 +3,19 @@ import type { WithUser } from "../../access/auth/user.ts";
 import { SILENT_LOG } from "../../base/log.ts";
 import { MetricsRegistry } from "../../base/metrics.ts";
 import type { ApiResponse, RequestBody, StreamSink } from "../../serving/http/message.ts";
-import type { RequestOptions } from "../../serving/http/testing/requests.ts";
+import type { RequestOptions } from "../../../test/testing/serving/http/requests.ts";
 import { UpstreamError, type UpstreamFailure, type UpstreamResponse } from "../../serving/http/upstream.ts";
 import { StatusError } from "../../meta/status-error.ts";
 import { World } from "../../tools/simulator/world.ts";
 import { createForward, type Forward, type PeerRoute } from "./forward.ts";
 import { createProxyMetrics } from "./proxy-metrics.ts";
-import { peerOf, viewOf } from "./testing/cluster-view.ts";
-import { answerOf, FakeUpstream, userRequest, type Answering } from "./testing/fake-upstream.ts";
+import { peerOf, viewOf } from "../../../test/testing/cluster/peers/cluster-view.ts";
+import {
+  answerOf,
+  FakeUpstream,
+  userRequest,
+  type Answering,
+} from "../../../test/testing/cluster/peers/fake-upstream.ts";
 import type { PeerView } from "./view.ts";
 
 const WIDGETS = "/apis/example.com/v1/namespaces/default/widgets";

@@ -11,7 +11,7 @@ import { World } from "../../tools/simulator/world.ts";
 import { createAskPeer } from "./ask-peer.ts";
 import { PeerTracker } from "./peer-tracker.ts";
 import { createProxyMetrics } from "./proxy-metrics.ts";
-import { answerOf, FakeUpstream, jsonAnswer } from "./testing/fake-upstream.ts";
+import { answerOf, FakeUpstream, jsonAnswer } from "../../../test/testing/cluster/peers/fake-upstream.ts";
 import { DEFAULT_PEER_TIMING } from "./timing.ts";
 import type { KnownPeer } from "./tracked-peer.ts";
 import type { PeerView } from "./view.ts";

@@ -6,7 +6,13 @@ import { World } from "../../tools/simulator/world.ts";
 import { withAggregatedOpenApi } from "./aggregated-openapi.ts";
 import { createAskServer, createAskService } from "./ask-server.ts";
 import { onlyPathsBelow } from "./openapi-v2-part.ts";
-import { failing, FakeOutbound, jsonAnswer, remote, type Answering } from "./testing/fake-outbound.ts";
+import {
+  failing,
+  FakeOutbound,
+  jsonAnswer,
+  remote,
+  type Answering,
+} from "../../../test/testing/extensions/aggregation/fake-outbound.ts";
 
 const PATH = "apis/metrics.example.com/v1";
 const V3 = { openapi: "3.0.0", info: {}, paths: { [`/${PATH}/pods`]: {} } };

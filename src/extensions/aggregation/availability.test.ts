@@ -11,8 +11,15 @@ import { createAvailability, type Availability } from "./availability-controller
 import { obstacle } from "./availability.ts";
 import { createServiceDirectory } from "./service-directory.ts";
 import { resolveService, type ServiceOverrides } from "./service-resolver.ts";
-import { FakeApi } from "./testing/fake-api.ts";
-import { answerOf, failing, FakeOutbound, jsonAnswer, remote, remoteObject } from "./testing/fake-outbound.ts";
+import { FakeApi } from "../../../test/testing/extensions/aggregation/fake-api.ts";
+import {
+  answerOf,
+  failing,
+  FakeOutbound,
+  jsonAnswer,
+  remote,
+  remoteObject,
+} from "../../../test/testing/extensions/aggregation/fake-outbound.ts";
 
 const NAME = "v1.metrics.example.com";
 const PATH = `/apis/apiregistration.k8s.io/v1/apiservices/${NAME}`;

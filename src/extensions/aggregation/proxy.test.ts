@@ -6,7 +6,7 @@ import { SILENT_LOG } from "../../base/log.ts";
 import { createSystemClock } from "../../client/system.ts";
 import type { ApiResponse } from "../../serving/http/message.ts";
 import { bufferedBody } from "../../serving/http/request-body.ts";
-import { bodyJson, type RequestOptions } from "../../serving/http/testing/requests.ts";
+import { bodyJson, type RequestOptions } from "../../../test/testing/serving/http/requests.ts";
 import { World } from "../../tools/simulator/world.ts";
 import { decideAggregation } from "./decide.ts";
 import { aggregationProxy } from "./proxy.ts";
@@ -19,7 +19,7 @@ import {
   remote,
   userRequest,
   type Answering,
-} from "./testing/fake-outbound.ts";
+} from "../../../test/testing/extensions/aggregation/fake-outbound.ts";
 
 const URL = "/apis/metrics.example.com/v1/namespaces/x/pods/a%20b";
 const INFO = { apiPrefix: "apis", group: "metrics.example.com", version: "v1" };

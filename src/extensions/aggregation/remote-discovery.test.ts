@@ -5,7 +5,14 @@ import { World } from "../../tools/simulator/world.ts";
 import type { RemoteApiService } from "./api-service.ts";
 import { createAskServer, createAskService } from "./ask-server.ts";
 import { createRemoteDiscovery, type RemoteDiscovery } from "./remote-discovery.ts";
-import { answerOf, failing, FakeOutbound, jsonAnswer, remote, type Answering } from "./testing/fake-outbound.ts";
+import {
+  answerOf,
+  failing,
+  FakeOutbound,
+  jsonAnswer,
+  remote,
+  type Answering,
+} from "../../../test/testing/extensions/aggregation/fake-outbound.ts";
 
 const AGGREGATED_TYPE = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const GROUP = "metrics.example.com";

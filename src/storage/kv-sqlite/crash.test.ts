@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { expectStorageError } from "../conformance/kv-fixture.ts";
+import { expectStorageError } from "../../../test/testing/storage/conformance/kv-fixture.ts";
 import type { Kv } from "../kv.ts";
 import { openSqliteKv } from "./kv.ts";
-import { createRealClock } from "./testing/real-clock.ts";
+import { createRealClock } from "../../../test/testing/storage/kv-sqlite/real-clock.ts";
 
 interface Acknowledged {
   readonly key: string;
@@ -27,7 +27,7 @@ class Writer {
   constructor(directory: string) {
     this.#child = spawn(
       process.execPath,
-      [fileURLToPath(new URL("./testing/commit-forever.ts", import.meta.url)), directory],
+      [fileURLToPath(new URL("../../../test/testing/storage/kv-sqlite/commit-forever.ts", import.meta.url)), directory],
       {
         stdio: ["ignore", "pipe", "inherit"],
       },

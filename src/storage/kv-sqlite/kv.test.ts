@@ -4,14 +4,22 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { Recorder, bytes, create, describeEvent, expectStorageError, put, remove } from "../conformance/kv-fixture.ts";
-import { kvSuite } from "../conformance/kv-suite.ts";
-import { createManualClock } from "../conformance/manual-clock.ts";
+import {
+  Recorder,
+  bytes,
+  create,
+  describeEvent,
+  expectStorageError,
+  put,
+  remove,
+} from "../../../test/testing/storage/conformance/kv-fixture.ts";
+import { kvSuite } from "../../../test/testing/storage/conformance/kv-suite.ts";
+import { createManualClock } from "../../../test/testing/storage/conformance/manual-clock.ts";
 import type { Kv } from "../kv.ts";
 import { openSqliteKv } from "./kv.ts";
 import type { SqliteKvOptions } from "./kv.ts";
 import { COMPACTION_STEP_REVISIONS, QUEUED_BYTES_MAX, QUEUED_WRITES_MAX, VALUE_BYTES_MAX } from "./limits.ts";
-import { createRealClock } from "./testing/real-clock.ts";
+import { createRealClock } from "../../../test/testing/storage/kv-sqlite/real-clock.ts";
 
 /** Opens, and dies at the first request. */
 const DYING_WORKER = new URL(

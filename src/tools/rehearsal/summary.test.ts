@@ -3,7 +3,7 @@ import type { ManifestFinding } from "./manifests.ts";
 import { ruler, sparkline, squeeze } from "./plots.ts";
 import { decideVerdict } from "./report.ts";
 import { summaryText } from "./summary.ts";
-import { sampleReport, sampleRun } from "./testing/sample-report.ts";
+import { sampleReport, sampleRun } from "../../../test/testing/tools/rehearsal/sample-report.ts";
 import { durationText, minuteText } from "./times.ts";
 
 describe("small plots", () => {

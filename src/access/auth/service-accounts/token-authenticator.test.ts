@@ -2,7 +2,18 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { signCompactJws } from "./jws.ts";
 import { parseSigningKey } from "./keys.ts";
-import { ACCOUNT, authenticator, ecPem, ISSUER, issued, KEY, NOW, object, put, world } from "./testing/token-world.ts";
+import {
+  ACCOUNT,
+  authenticator,
+  ecPem,
+  ISSUER,
+  issued,
+  KEY,
+  NOW,
+  object,
+  put,
+  world,
+} from "../../../../test/testing/access/auth/service-accounts/token-world.ts";
 import type { TokenWish } from "./token-issuer.ts";
 
 const HOUR_MS = 3_600_000;

@@ -2,7 +2,15 @@ import { describe, expect, test } from "vitest";
 import { ENDPOINTS } from "./endpoints.ts";
 import { NAMESPACE } from "./namespace.ts";
 import { SERVICE_ACCOUNT } from "./service-account.ts";
-import { CONTEXT, defaulted, prepared, told, toldOfStatus, toldOfUpdate, warned } from "./testing/told.ts";
+import {
+  CONTEXT,
+  defaulted,
+  prepared,
+  told,
+  toldOfStatus,
+  toldOfUpdate,
+  warned,
+} from "../../../../test/testing/objects/kinds/core/told.ts";
 
 describe("a namespace", () => {
   test("is active, labelled with its name and held by kubernetes", () => {

@@ -10,7 +10,7 @@ import {
   template,
   updated,
   workload,
-} from "./testing/objects.ts";
+} from "../../../../test/testing/objects/kinds/workloads/objects.ts";
 
 const PERCENT =
   "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";

@@ -1,7 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import { JOB } from "./job.ts";
-import { CONTEXT, created, defaulted, prepared, sentences, updated } from "./testing/objects.ts";
+import {
+  CONTEXT,
+  created,
+  defaulted,
+  prepared,
+  sentences,
+  updated,
+} from "../../../../test/testing/objects/kinds/workloads/objects.ts";
 
 const UID = "u-1";
 const GENERATED = {

@@ -13,7 +13,7 @@ import {
   rawServer,
   SERVER_NAME,
   testCertificates,
-} from "../upstream/testing.ts";
+} from "../../../../../test/testing/serving/http/node/test-upstream.ts";
 import { createOutbound, type OutboundOptions } from "./create-outbound.ts";
 
 const CERTIFICATES = testCertificates();

@@ -1,0 +1,25 @@
+/** One request of a client to one server, with time moving as far as it must. */
+import type { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
+import type { SimulatedServer } from "../../src/tools/simulator/server.ts";
+
+export interface Told {
+  readonly status: number;
+  readonly text: string;
+  readonly servedBy: string | undefined;
+}
+
+/** Longer than any server takes to answer. */
+const PATIENCE_MS = 120_000;
+
+export async function ask(
+  cluster: SimulatedCluster,
+  server: SimulatedServer,
+  target: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Told> {
+  const asking = server.request({ method: "GET", target, headers }).then(async (response): Promise<Told> => {
+    const servedBy = response.headers["x-evenkeel-served-by"];
+    return { status: response.status, text: await response.text(), servedBy: servedBy?.toString() };
+  });
+  return cluster.world.run(asking, PATIENCE_MS);
+}

@@ -1,0 +1,29 @@
+/** Pods for tests, and what is said of them. */
+import type { JsonObject } from "../../../../../src/meta/json.ts";
+import type { FieldError } from "../../../../../src/meta/status-error.ts";
+import type { KindContext } from "../../../../../src/objects/kinds/kind.ts";
+import { setPodDefaults } from "../../../../../src/objects/kinds/pods/pod-defaults.ts";
+
+export const CONTEXT: KindContext = { minor: 36, time: "2030-01-01T00:00:00Z" };
+
+export function release(minor: number): KindContext {
+  return { ...CONTEXT, minor };
+}
+
+/** With defaults, as everybody but the defaults sees it. */
+export function pod(spec: JsonObject = {}, metadata: JsonObject = {}, context = CONTEXT): JsonObject {
+  const object = {
+    metadata: { name: "p", namespace: "default", ...metadata },
+    spec: { containers: [{ name: "c", image: "example/app:1" }], ...structuredClone(spec) },
+  };
+  setPodDefaults(object, context);
+  return object;
+}
+
+export function container(more: JsonObject): JsonObject {
+  return { containers: [{ name: "c", image: "example/app:1", ...more }] };
+}
+
+export function said(errors: Iterable<FieldError>): string[] {
+  return [...errors].map(({ field, message }) => `${field}: ${message}`);
+}
