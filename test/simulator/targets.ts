@@ -5,8 +5,6 @@ export interface Target extends ResourceQuestion {
   readonly isNamespaced: boolean;
   /** Of an object of that name; undefined: clients only read. */
   readonly create?: (name: string) => object;
-  /** Servers keep it until the controllers of volumes say that nobody uses it. */
-  readonly isProtected?: boolean;
 }
 
 const REQUEST = { deviceClassName: "simulated" } as const;
@@ -32,14 +30,13 @@ export const TARGETS: readonly Target[] = [
   namespaced("resource.k8s.io", "v1beta1", "resourceclaims", (name) => claim(name, REQUEST)),
   clusterWide("networking.k8s.io", "v1", "servicecidrs"),
   clusterWide("networking.k8s.io", "v1beta1", "ipaddresses"),
-  ...["v1", "v1beta1"].map((version) => ({
-    ...clusterWide("storage.k8s.io", version, "volumeattributesclasses", (name) => ({
+  ...["v1", "v1beta1"].map((version) =>
+    clusterWide("storage.k8s.io", version, "volumeattributesclasses", (name) => ({
       metadata: { name },
       driverName: "simulated",
       parameters: { a: "b" },
     })),
-    isProtected: true,
-  })),
+  ),
   ...["v1", "v1beta1", "v1alpha1"].map((version) =>
     clusterWide("admissionregistration.k8s.io", version, "mutatingadmissionpolicybindings", (name) => ({
       metadata: { name },

@@ -6,6 +6,7 @@ import { parseGroupVersion } from "../../src/meta/group-version.ts";
 import { storageVersionName } from "../../src/cluster/storageversion/objects.ts";
 import type { EncodingRecord } from "./encoding-record.ts";
 import type { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
+import type { ResourceQuestion } from "../../src/cluster/peers/view.ts";
 import type { Owner } from "./object-record.ts";
 import type { Run } from "../../src/tools/simulator/server.ts";
 
@@ -35,6 +36,10 @@ export class WithinReach {
       .flatMap(({ versions }) => versions.flatMap((version) => version.resources))
       .filter(({ responseKind }) => responseKind.kind === kind);
     return resources.some(({ resource }) => this.#isSound(storageVersionName(group, resource)));
+  }
+
+  isServedByAll(resource: ResourceQuestion): boolean {
+    return this.#live.every(({ served }) => served.has(resource));
   }
 
   /** Everything that anybody serves. */

@@ -1,7 +1,7 @@
 /** Clients: at random times, at random servers, for whatever some server may or may not serve. */
 import { randomInteger, randomUuid, type Random } from "../../src/base/random.ts";
 import { isJsonObject, type JsonObject } from "../../src/meta/json.ts";
-import type { Answer, Question } from "../../src/tools/simulator/checker.ts";
+import type { SimulatedResponse, Question } from "../../src/tools/simulator/checker.ts";
 import type { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
 import type { KnownObjects } from "./objects.ts";
 import type { SimulatedServer } from "../../src/tools/simulator/server.ts";
@@ -14,7 +14,7 @@ export interface WorkloadOptions {
   /** Between two requests, on average. */
   readonly paceMs: number;
   readonly onQuestion: (question: Question) => void;
-  readonly onAnswer: (answer: Answer) => void;
+  readonly onAnswer: (answer: SimulatedResponse) => void;
   /** A client failed in a way no server should make it fail. */
   readonly onFailure: (thrown: unknown) => void;
 }
@@ -87,16 +87,7 @@ export class Workload {
     objects.set(path, "perhaps");
     const body = target.create!(name);
     const status = await this.#send(server, { method: "POST", path: pathOf(target), resource: target, name, body });
-    if (status !== 201) return;
-    if (target.isProtected === true && !(await this.#unprotect(server, path))) return;
-    objects.set(path, "there");
-  }
-
-  /** As the controllers of volumes do with what nobody uses: there are none here, and it would never go. */
-  async #unprotect(server: SimulatedServer, path: string): Promise<boolean> {
-    const body = { metadata: { finalizers: null } };
-    const patch = { method: "PATCH", path, ...objectAt(path), body, contentType: MERGE_PATCH };
-    return (await this.#send(server, patch)) === 200;
+    if (status === 201) objects.set(path, "there");
   }
 
   async #delete(server: SimulatedServer): Promise<void> {
@@ -150,7 +141,7 @@ export class Workload {
   async ask(
     server: SimulatedServer,
     request: WorkloadRequest,
-  ): Promise<Pick<Answer, "status" | "unknown"> & { readonly text: string }> {
+  ): Promise<Pick<SimulatedResponse, "status" | "unknown"> & { readonly text: string }> {
     const { cluster, random, onQuestion, onAnswer } = this.#options;
     const { clock } = cluster.world;
     const { method, path, query, resource, name = "", body, contentType, readMs } = request;
@@ -179,7 +170,7 @@ export class Workload {
 }
 
 /** A 404 is about an object if it names one, and about nothing if it broke off on its way. */
-function told(code: number, text: string): Pick<Answer, "unknown" | "message"> {
+function told(code: number, text: string): Pick<SimulatedResponse, "unknown" | "message"> {
   if (code < 400) return { unknown: undefined, message: "" };
   const status = parsedObject(text);
   const message = typeof status?.["message"] === "string" ? status["message"] : text.trim().slice(0, 200);

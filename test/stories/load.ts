@@ -2,7 +2,7 @@
 import { createClient } from "../../src/client/client.ts";
 import type { Informer } from "../../src/client/informer.ts";
 import { openDoor } from "../../src/tools/rehearsal/simulated-door.ts";
-import type { Answer, Checker } from "../../src/tools/simulator/checker.ts";
+import type { SimulatedResponse, Checker } from "../../src/tools/simulator/checker.ts";
 import { atMostOneHop } from "../simulator/checkers/at-most-one-hop.ts";
 import { documentsEqual } from "../simulator/checkers/documents-equal.ts";
 import { encodingsSettle } from "../simulator/checkers/encodings-settle.ts";
@@ -102,7 +102,7 @@ export class Load {
     if (status === 201) this.#kept.push({ target, name });
   }
 
-  #answered(answer: Answer): void {
+  #answered(answer: SimulatedResponse): void {
     this.statuses.set(answer.status, (this.statuses.get(answer.status) ?? 0) + 1);
     this.#check((checker) => checker.onAnswer?.(answer));
   }

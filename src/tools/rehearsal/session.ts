@@ -3,7 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import { createClient, type Client } from "../../client/client.ts";
 import { TransportError, type Transport } from "../../client/transport.ts";
 import type { Random } from "../../base/random.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { HTTP_CODE, StatusError } from "../../meta/status-error.ts";
 import { resourcePath } from "../../client/paths.ts";
 import type { Entry, Ledger } from "./ledger.ts";
@@ -40,11 +40,6 @@ export interface Making {
 }
 
 const MERGE_PATCH = "application/merge-patch+json";
-/** By which servers keep what they are given for volumes until nobody uses it. */
-const PROTECTIONS: ReadonlySet<string> = new Set(
-  ["pv", "pvc", "vac"].map((what) => `kubernetes.io/${what}-protection`),
-);
-const UNPROTECT_TRIES_MAX = 5;
 /** A person gives up after this. */
 const PATIENCE_MS = 60_000;
 
@@ -100,22 +95,11 @@ export class Session {
       const metadata = objectAt(object, "metadata");
       const revision = Number(stringAt(metadata, "resourceVersion"));
       ledger.acknowledge(entry, { uid: stringAt(metadata, "uid"), revision, atMs: clock.monotonic() });
-      if (stringsAt(metadata, "finalizers").some((finalizer) => PROTECTIONS.has(finalizer)))
-        await this.#unprotect(pathOfEntry(entry, target, version));
       return entry;
     }
     // A refusal says that nothing was made; after anything else nobody knows.
     if (status !== undefined && status < 500 && status !== 409) ledger.forget(entry);
     return undefined;
-  }
-
-  /** As the controllers of volumes do with what nobody uses: there are none here, and it would never go. */
-  async #unprotect(path: string): Promise<void> {
-    const patch = { body: { metadata: { finalizers: null } }, contentType: MERGE_PATCH };
-    for (let tries = 0; tries < UNPROTECT_TRIES_MAX; tries++) {
-      const { status } = await this.ask("PATCH", path, patch);
-      if (status !== undefined && status < 500) return;
-    }
   }
 
   /** With what goes with it, unless it is to be orphaned. */

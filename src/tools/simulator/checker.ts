@@ -17,7 +17,7 @@ export interface Question {
   readonly name: string;
 }
 
-export interface Answer {
+export interface SimulatedResponse {
   readonly question: Question;
   readonly atMs: number;
   readonly status: number;
@@ -33,7 +33,7 @@ export interface Checker {
   /** In words, for whoever reads that it was broken. */
   readonly promise: string;
   onQuestion?(question: Question): readonly string[];
-  onAnswer?(answer: Answer): readonly string[];
+  onAnswer?(answer: SimulatedResponse): readonly string[];
   onHop?(hop: Hop): readonly string[];
   /** The store is as it was right after it, and no server has heard of it. */
   onCommit?(commit: Commit): readonly string[];

@@ -1,5 +1,5 @@
 import type { Run } from "../server.ts";
-import { NOTHING, type Answer, type Checker, type Question } from "../checker.ts";
+import { NOTHING, type SimulatedResponse, type Checker, type Question } from "../checker.ts";
 import { parseGroupVersion } from "../../../meta/group-version.ts";
 
 /** Clocks of servers run up to this much faster than the world's. */
@@ -22,11 +22,11 @@ export function noFalse404({ runs, departedGraceMs, leaseKeptMs }: NoFalse404Opt
   const graceMs = departedGraceMs * (1 - DRIFT_MAX);
   const leftAtMs = ({ endedAtMs = Infinity, troubledSinceMs = Infinity }: Run): number =>
     Math.min(endedAtMs, troubledSinceMs + leaseKeptMs * (1 - DRIFT_MAX));
-  const isKnown = (run: Run, { question, atMs }: Answer): boolean =>
+  const isKnown = (run: Run, { question, atMs }: SimulatedResponse): boolean =>
     isReady(run, question) && atMs < leftAtMs(run) + graceMs;
-  const isWell = (run: Run, { question }: Answer): boolean =>
+  const isWell = (run: Run, { question }: SimulatedResponse): boolean =>
     isReady(run, question) && run.endedAtMs === undefined && run.troubledUntilMs < question.startedAtMs;
-  const findServing = (answer: Answer): Run | undefined => {
+  const findServing = (answer: SimulatedResponse): Run | undefined => {
     const { resource, target, serverId } = answer.question;
     if (resource !== undefined) return runs.find((run) => isKnown(run, answer) && run.served.has(resource));
     const well = runs.filter((run) => isWell(run, answer));
