@@ -1,7 +1,7 @@
 /** Storage migrations that are met in the middle: by a server of an older release, and by the end of who makes them. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openEtcdKv } from "../../src/storage/kv-etcd/kv.ts";
-import { realClock } from "../testing/storage/kv-etcd/real-clock.ts";
+import { realClock } from "../testing/real-clock.ts";
 import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
 import type { Kv } from "../../src/storage/kv.ts";
 import { Tally } from "../smoke/client.ts";

@@ -1,6 +1,6 @@
 /** Discovery as a client sees it: which documents there are, and what they name. */
-import { isJsonObject, type JsonObject } from "../../src/meta/json.ts";
-import { ask } from "./ask.ts";
+import { isJsonObject, objectsAt, parseJsonObject, type JsonObject } from "../../src/meta/json.ts";
+import { get } from "./get.ts";
 import type { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
 import type { SimulatedServer } from "../../src/tools/simulator/server.ts";
 
@@ -21,8 +21,8 @@ export async function listedResources(
 ): Promise<readonly ListedResource[]> {
   const resources: ListedResource[] = [];
   for (const root of ["/api", "/apis"]) {
-    const { text } = await ask(cluster, server, root, AGGREGATED);
-    for (const group of items(parsed(text), "items")) resources.push(...resourcesOf(root, group));
+    const { text } = await get(cluster, server, root, AGGREGATED);
+    for (const group of objectsAt(parseJsonObject(text) ?? {}, "items")) resources.push(...resourcesOf(root, group));
   }
   return resources;
 }
@@ -30,8 +30,8 @@ export async function listedResources(
 function resourcesOf(root: string, group: JsonObject): ListedResource[] {
   const metadata = isJsonObject(group["metadata"]) ? group["metadata"] : {};
   const path = typeof metadata["name"] === "string" ? `${root}/${metadata["name"]}` : root;
-  return items(group, "versions").flatMap((version) =>
-    items(version, "resources").map((resource) => {
+  return objectsAt(group, "versions").flatMap((version) =>
+    objectsAt(version, "resources").map((resource) => {
       const listPath = `${path}/${String(version["version"])}/${String(resource["resource"])}`;
       const verbs = Array.isArray(resource["verbs"]) ? resource["verbs"].map(String) : [];
       return { name: listPath.replace(/^\/apis?\//, ""), path: listPath, verbs };
@@ -46,33 +46,20 @@ export async function allDocuments(
 ): Promise<ReadonlyMap<string, string>> {
   const documents = new Map<string, string>();
   const read = async (target: string, form: "legacy" | "aggregated"): Promise<string> => {
-    const { status, text } = await ask(cluster, server, target, form === "aggregated" ? AGGREGATED : {});
-    const told = parsed(text);
-    delete told["serverAddressByClientCIDRs"];
-    documents.set(`${target} (${form})`, `${status} ${JSON.stringify(told)}`);
+    const { status, text } = await get(cluster, server, target, form === "aggregated" ? AGGREGATED : {});
+    const document = parseJsonObject(text) ?? {};
+    delete document["serverAddressByClientCIDRs"];
+    documents.set(`${target} (${form})`, `${status} ${JSON.stringify(document)}`);
     return text;
   };
   for (const root of ["/api", "/apis"]) await read(root, "aggregated");
-  const core = parsed(await read("/api", "legacy"));
+  const core = parseJsonObject(await read("/api", "legacy")) ?? {};
   for (const version of Array.isArray(core["versions"]) ? core["versions"] : [])
     await read(`/api/${String(version)}`, "legacy");
-  for (const group of items(parsed(await read("/apis", "legacy")), "groups")) {
+  for (const group of objectsAt(parseJsonObject(await read("/apis", "legacy")) ?? {}, "groups")) {
     await read(`/apis/${String(group["name"])}`, "legacy");
-    for (const version of items(group, "versions")) await read(`/apis/${String(version["groupVersion"])}`, "legacy");
+    for (const version of objectsAt(group, "versions"))
+      await read(`/apis/${String(version["groupVersion"])}`, "legacy");
   }
   return documents;
-}
-
-function parsed(text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : {};
-  } catch {
-    return {};
-  }
-}
-
-function items(of: JsonObject, member: string): JsonObject[] {
-  const value = of[member];
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }

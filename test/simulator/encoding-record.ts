@@ -8,7 +8,7 @@ import { storedResourceVersions } from "../../src/server/stored-resource-version
 import { decodeStatus } from "../../src/cluster/storageversion/decode-status.ts";
 import type { StoredResourceVersions } from "../../src/cluster/storageversion/encodings.ts";
 import type { StorageVersionStatus } from "../../src/cluster/storageversion/objects.ts";
-import type { Commit, StoreHistory, Writer } from "../../src/tools/simulator/history.ts";
+import type { Commit, StoreHistory, StoreWriter } from "../../src/tools/simulator/history.ts";
 import type { Host } from "../../src/tools/simulator/host.ts";
 import type { Run } from "../../src/tools/simulator/server.ts";
 
@@ -53,7 +53,7 @@ export class EncodingRecord {
     options.history.onCommit((commit) => this.#observe(commit));
   }
 
-  runOf({ host }: Writer): Run | undefined {
+  runOf({ host }: StoreWriter): Run | undefined {
     return this.#options.runs.findLast((run) => run.host === host);
   }
 
@@ -102,7 +102,7 @@ export class EncodingRecord {
   }
 
   /** For how long a server had not renewed its lease when it sent something; undefined when it had never had one. */
-  silenceMs({ host }: Writer, sentAtMs: number): number | undefined {
+  silenceMs({ host }: StoreWriter, sentAtMs: number): number | undefined {
     const renewedAtMs = this.#standings.get(host)?.renewals.findLast((atMs) => atMs <= sentAtMs);
     return renewedAtMs === undefined ? undefined : sentAtMs - renewedAtMs;
   }
@@ -132,7 +132,7 @@ export class EncodingRecord {
     if (sending !== undefined) this.#notePublished(name, sending);
   }
 
-  #notePublished(name: string, writer: Writer): void {
+  #notePublished(name: string, writer: StoreWriter): void {
     const run = this.runOf(writer);
     // An entry of a resource it does not store was left by an earlier run.
     if (run === undefined || this.resourceNamed(run, name) === undefined) return;

@@ -1,15 +1,15 @@
 /** Clients that make owners and dependents in namespaces, and delete owners and namespaces: work for controllers. */
-import { randomInteger, type Random } from "../../src/base/random.ts";
-import { objectAt, stringAt } from "../../src/meta/json.ts";
+import { randomInteger, randomItem, type Random } from "../../src/base/random.ts";
+import { objectAt, parseJsonObject, stringAt } from "../../src/meta/json.ts";
 import { FAMILY_TARGETS, familyPath, namespaceNamed, referenceTo, type Relative } from "./family-targets.ts";
 import type { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
-import { parsedObject, type Workload, type WorkloadRequest } from "./workload.ts";
+import type { Workload, WorkloadRequest } from "./workload.ts";
 
 export interface FamilyWorkloadOptions {
   readonly cluster: SimulatedCluster;
   readonly random: Random;
   /** By which requests are sent. */
-  readonly workload: Pick<Workload, "ask">;
+  readonly workload: Pick<Workload, "request">;
   /** Between two requests, on average. */
   readonly paceMs: number;
   readonly onFailure: (thrown: unknown) => void;
@@ -82,9 +82,9 @@ export class FamilyWorkload {
 
   async #makeRoot(): Promise<void> {
     const { random } = this.#options;
-    const policy = pick(random, ["Background", "Foreground", "Orphan"] as const);
-    const target = pick(random, FAMILY_TARGETS);
-    const namespace = target.isNamespaced ? pick(random, this.#namespaces) : "";
+    const policy = randomItem(random, ["Background", "Foreground", "Orphan"] as const);
+    const target = randomItem(random, FAMILY_TARGETS);
+    const namespace = target.isNamespaced ? randomItem(random, this.#namespaces) : "";
     const made = await this.#create({ target, namespace, name: this.#newName() }, []);
     if (made !== undefined) this.#roots.push({ ...made, policy });
   }
@@ -92,17 +92,17 @@ export class FamilyWorkload {
   /** Of one owner or two, which may be dependents themselves. */
   async #makeDependent(): Promise<void> {
     const { random } = this.#options;
-    const owner = pick(random, [...this.#roots, ...this.#dependents]);
-    const target = pick(
+    const owner = randomItem(random, [...this.#roots, ...this.#dependents]);
+    const target = randomItem(
       random,
       FAMILY_TARGETS.filter(({ isNamespaced }) => isNamespaced || owner.namespace === ""),
     );
-    const namespace = !target.isNamespaced ? "" : owner.namespace || pick(random, this.#namespaces);
+    const namespace = !target.isNamespaced ? "" : owner.namespace || randomItem(random, this.#namespaces);
     const others = this.#roots.filter(
       (root) => root !== owner && (root.namespace === "" || root.namespace === namespace),
     );
     const hasOther = others.length > 0 && randomInteger(random, 3) === 0;
-    const owners = hasOther ? [owner, pick(random, others)] : [owner];
+    const owners = hasOther ? [owner, randomItem(random, others)] : [owner];
     const made = await this.#create({ target, namespace, name: this.#newName() }, owners);
     if (made === undefined) return;
     this.#dependents.push(made);
@@ -119,16 +119,16 @@ export class FamilyWorkload {
     if (!(await this.#delete(root, root.policy))) this.#roots.push(root);
   }
 
-  async #create(wish: Omit<Relative, "uid">, owners: readonly Relative[]): Promise<Relative | undefined> {
-    const { target, name } = wish;
+  async #create(object: Omit<Relative, "uid">, owners: readonly Relative[]): Promise<Relative | undefined> {
+    const { target, name } = object;
     const ownerReferences = owners.map((owner) => referenceTo(owner, randomInteger(this.#options.random, 3) > 0));
     const metadata = { name, ...(owners.length > 0 && { ownerReferences }) };
-    const { status, text } = await this.#ask({
-      ...{ method: "POST", path: familyPath(target, { ...wish, name: "" }), resource: target, name },
+    const { status, text } = await this.#request({
+      ...{ method: "POST", path: familyPath(target, { ...object, name: "" }), resource: target, name },
       body: { metadata, ...target.body },
     });
-    const uid = stringAt(objectAt(parsedObject(text) ?? {}, "metadata"), "uid");
-    return status === 201 && uid !== "" ? { ...wish, uid } : undefined;
+    const uid = stringAt(objectAt(parseJsonObject(text) ?? {}, "metadata"), "uid");
+    return status === 201 && uid !== "" ? { ...object, uid } : undefined;
   }
 
   /** Whether it was accepted, or is gone already. */
@@ -136,15 +136,15 @@ export class FamilyWorkload {
     const { target, name } = goner;
     const path = familyPath(target, goner);
     const body = { propagationPolicy };
-    const { status, unknown } = await this.#ask({ method: "DELETE", path, resource: target, name, body });
+    const { status, unknown } = await this.#request({ method: "DELETE", path, resource: target, name, body });
     return status === 200 || unknown === "object";
   }
 
-  async #ask(request: WorkloadRequest): ReturnType<Workload["ask"]> {
+  async #request(request: WorkloadRequest): ReturnType<Workload["request"]> {
     const { cluster, random, workload } = this.#options;
     const running = cluster.servers.filter(({ run }) => run !== undefined);
     if (running.length === 0) return { status: 503, unknown: undefined, text: "" };
-    return workload.ask(pick(random, running), request);
+    return workload.request(randomItem(random, running), request);
   }
 
   #newName(): string {
@@ -156,10 +156,6 @@ export class FamilyWorkload {
 function forget(relatives: Relative[], namespace: string): void {
   for (let index = relatives.length - 1; index >= 0; index--)
     if (relatives[index]!.namespace === namespace) relatives.splice(index, 1);
-}
-
-function pick<T>(random: Random, from: readonly T[]): T {
-  return from[randomInteger(random, from.length)]!;
 }
 
 function take<T>(random: Random, from: T[]): T | undefined {

@@ -1,5 +1,5 @@
 /** Who makes things fail: servers crash, pause and come back as other releases, networks part, stores go away. */
-import { randomInteger, type Random } from "../../src/base/random.ts";
+import { randomInteger, randomItem, type Random } from "../../src/base/random.ts";
 import { RELEASES } from "../../src/objects/catalogue/release.ts";
 import { objectAt, stringAt } from "../../src/meta/json.ts";
 import type { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
@@ -59,7 +59,7 @@ export function drawSwarm(random: Random): Swarm {
     rates: { requestLost: rare(), responseLost: rare(), cut: rare() },
     delayMsMax: randomInteger(random, 3) === 0 ? 5 + upTo(400) : 5,
     departedGraceMs: randomInteger(random, 2) === 0 ? 45_000 : 600_000,
-    probeIntervalMs: pick(random, [500, 1_000, 2_000]),
+    probeIntervalMs: randomItem(random, [500, 1_000, 2_000]),
     clockOffsetMsMax: randomInteger(random, 2) === 0 ? 0 : upTo(3_600_000),
     clockDriftMax: randomInteger(random, 2) === 0 ? 0 : upTo(0.01),
     faults: faults.length === 0 ? ["crash"] : faults,
@@ -69,8 +69,8 @@ export function drawSwarm(random: Random): Swarm {
 export function drawRun(random: Random, swarm: Swarm): RunOptions {
   const signed = (): number => 2 * random.float() - 1;
   return {
-    release: pick(random, MIXED),
-    runtimeConfig: pick(random, RUNTIME_CONFIGS),
+    release: randomItem(random, MIXED),
+    runtimeConfig: randomItem(random, RUNTIME_CONFIGS),
     clockOffsetMs: Math.round(signed() * swarm.clockOffsetMsMax),
     clockDrift: signed() * swarm.clockDriftMax,
   };
@@ -116,13 +116,13 @@ export class Nemesis {
 
   #next(): void {
     this.#after(2 * this.#random.float() * this.#swarm.faultEveryMs, () => {
-      this.#do(pick(this.#random, this.#swarm.faults));
+      this.#do(randomItem(this.#random, this.#swarm.faults));
       this.#next();
     });
   }
 
   #do(fault: FaultName): void {
-    const server = pick(this.#random, this.#cluster.servers);
+    const server = randomItem(this.#random, this.#cluster.servers);
     switch (fault) {
       case "crash":
         server.crash();
@@ -141,7 +141,7 @@ export class Nemesis {
         server.pause();
         return this.#after(500 + this.#random.float() * 25_000, () => server.resume());
       case "one-way-partition":
-        return this.#part(server, pick(this.#random, this.#cluster.servers));
+        return this.#part(server, randomItem(this.#random, this.#cluster.servers));
       case "partition":
         for (const other of this.#cluster.servers) {
           this.#part(server, other);
@@ -166,7 +166,7 @@ export class Nemesis {
   /** While it runs, or when it starts anew. */
   #crashAtCommit(server: SimulatedServer): void {
     const random = this.#random;
-    const point = pick(random, CRASH_POINTS);
+    const point = randomItem(random, CRASH_POINTS);
     const isAtStart = randomInteger(random, 2) === 0;
     server.crashAt({
       ...point,
@@ -180,7 +180,7 @@ export class Nemesis {
   }
 
   #leader(): SimulatedServer | undefined {
-    const lease = this.#cluster.history.get(`leases/kube-system/${pick(this.#random, LEADER_LEASES)}`) ?? {};
+    const lease = this.#cluster.history.get(`leases/kube-system/${randomItem(this.#random, LEADER_LEASES)}`) ?? {};
     const holder = stringAt(objectAt(lease, "spec"), "holderIdentity");
     return this.#cluster.servers.find(({ id }) => holder.startsWith(`${id}_`));
   }
@@ -219,8 +219,4 @@ export class Nemesis {
       if (!this.#isStopped) action();
     });
   }
-}
-
-function pick<T>(random: Random, from: readonly T[]): T {
-  return from[randomInteger(random, from.length)]!;
 }

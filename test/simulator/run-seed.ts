@@ -4,7 +4,7 @@
  */
 import type { PeerTiming } from "../../src/cluster/peers/timing.ts";
 import { decodeStatus } from "../../src/cluster/storageversion/decode-status.ts";
-import type { Checker, Violation } from "../../src/tools/simulator/checker.ts";
+import type { PromiseChecker, BrokenPromise } from "../../src/tools/simulator/checker.ts";
 import { atMostOneHop } from "./checkers/at-most-one-hop.ts";
 import { collectedIsGarbage } from "./checkers/collected-is-garbage.ts";
 import { documentsEqual } from "./checkers/documents-equal.ts";
@@ -49,7 +49,7 @@ export interface SeedOptions {
 export interface SeedReport {
   readonly seed: number;
   readonly swarm: Swarm;
-  readonly violations: readonly Violation[];
+  readonly violations: readonly BrokenPromise[];
   /** Of the whole trace. */
   readonly digest: string;
   readonly lines: readonly string[];
@@ -83,8 +83,8 @@ class Simulation {
   readonly #servers: number;
   readonly #swarm: Swarm;
   readonly #objects = new KnownObjects();
-  readonly #checkers: readonly Checker[];
-  readonly #violations: Violation[] = [];
+  readonly #checkers: readonly PromiseChecker[];
+  readonly #violations: BrokenPromise[] = [];
   readonly #statuses = new Map<number, number>();
   #hops = 0;
 
@@ -111,8 +111,8 @@ class Simulation {
     const kept = { departedGraceMs, leaseKeptMs: leaseKeptMs(timing) };
     const isServed = createServedLately({ clock: this.cluster.world.clock, record, runs, ...kept });
     history.onCommit((commit) => {
-      const told = tellAgreement(commit);
-      if (told !== undefined) this.cluster.trace.add(commit.sending?.serverId ?? "store", told);
+      const agreement = agreementText(commit);
+      if (agreement !== undefined) this.cluster.trace.add(commit.sending?.serverId ?? "store", agreement);
       this.#check((checker) => checker.onCommit?.(commit));
     });
     this.#checkers = [
@@ -182,25 +182,25 @@ class Simulation {
     return new Workload({
       ...{ cluster, objects: this.#objects, paceMs: PACE_MS, onFailure },
       random: cluster.world.randomFor("workload"),
-      onQuestion: (question) => {
-        const { method, target, serverId, auditId } = question;
+      onRequest: (request) => {
+        const { method, target, serverId, auditId } = request;
         cluster.trace.add("client", `asks ${serverId}: ${method} ${target} ${auditId.slice(0, 8)}`);
-        this.#check((checker) => checker.onQuestion?.(question));
+        this.#check((checker) => checker.onRequest?.(request));
       },
-      onAnswer: (answer) => {
-        const { question, status, message } = answer;
+      onResponse: (response) => {
+        const { request, status, message } = response;
         this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
-        cluster.trace.add(question.serverId, `answers ${question.auditId.slice(0, 8)}: ${status} ${message}`);
-        this.#check((checker) => checker.onAnswer?.(answer));
+        cluster.trace.add(request.serverId, `answers ${request.auditId.slice(0, 8)}: ${status} ${message}`);
+        this.#check((checker) => checker.onResponse?.(response));
       },
     });
   }
 
-  #check(ask: (checker: Checker) => readonly string[] | undefined): void {
+  #check(ask: (checker: PromiseChecker) => readonly string[] | undefined): void {
     for (const checker of this.#checkers) this.#found(checker, ask(checker) ?? []);
   }
 
-  #found({ name, promise }: Checker, problems: readonly string[]): void {
+  #found({ name, promise }: PromiseChecker, problems: readonly string[]): void {
     for (const what of problems) {
       if (this.#violations.filter(({ checker }) => checker === name).length >= VIOLATIONS_MAX) return;
       this.#violations.push({ checker: name, promise, what });
@@ -210,12 +210,12 @@ class Simulation {
 }
 
 /** Only of what is stored in several versions: the rest is what it is. */
-function tellAgreement({ key, after }: Commit): string | undefined {
+function agreementText({ key, after }: Commit): string | undefined {
   if (!key.startsWith(STORAGE_VERSIONS) || after === undefined) return undefined;
   const { storageVersions: entries = [], commonEncodingVersion: common } = decodeStatus(after);
   if (!entries.some(({ decodableVersions }) => decodableVersions.length > 1)) return undefined;
-  const told = entries.map(({ apiServerID, encodingVersion }) => ` ${apiServerID}=${encodingVersion}`);
-  return `stores ${key}:${told.join("")}, common ${common ?? "none"}`;
+  const encodings = entries.map(({ apiServerID, encodingVersion }) => ` ${apiServerID}=${encodingVersion}`);
+  return `stores ${key}:${encodings.join("")}, common ${common ?? "none"}`;
 }
 
 /** Since its last renewal, when trouble began just before the next. */

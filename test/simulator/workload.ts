@@ -1,7 +1,7 @@
 /** Clients: at random times, at random servers, for whatever some server may or may not serve. */
-import { randomInteger, randomUuid, type Random } from "../../src/base/random.ts";
-import { isJsonObject, type JsonObject } from "../../src/meta/json.ts";
-import type { SimulatedResponse, Question } from "../../src/tools/simulator/checker.ts";
+import { randomInteger, randomItem, randomUuid, type Random } from "../../src/base/random.ts";
+import { isJsonObject, parseJsonObject } from "../../src/meta/json.ts";
+import type { SimulatedResponse, SimulatedRequest } from "../../src/tools/simulator/checker.ts";
 import type { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
 import type { KnownObjects } from "./objects.ts";
 import type { SimulatedServer } from "../../src/tools/simulator/server.ts";
@@ -13,8 +13,8 @@ export interface WorkloadOptions {
   readonly objects: KnownObjects;
   /** Between two requests, on average. */
   readonly paceMs: number;
-  readonly onQuestion: (question: Question) => void;
-  readonly onAnswer: (answer: SimulatedResponse) => void;
+  readonly onRequest: (request: SimulatedRequest) => void;
+  readonly onResponse: (response: SimulatedResponse) => void;
   /** A client failed in a way no server should make it fail. */
   readonly onFailure: (thrown: unknown) => void;
 }
@@ -49,7 +49,7 @@ export class Workload {
     const { cluster, random, paceMs, onFailure } = this.#options;
     cluster.world.clock.after(2 * random.float() * paceMs, () => {
       if (this.#isStopped) return;
-      this.#askSomebody().catch(onFailure);
+      this.#requestAnything().catch(onFailure);
       this.start();
     });
   }
@@ -58,12 +58,12 @@ export class Workload {
     this.#isStopped = true;
   }
 
-  async #askSomebody(): Promise<unknown> {
+  async #requestAnything(): Promise<unknown> {
     const { cluster, random } = this.#options;
-    const server = pick(random, cluster.servers);
+    const server = randomItem(random, cluster.servers);
     if (server.run === undefined) return undefined;
     const kind = randomInteger(random, 12);
-    const target = pick(random, TARGETS);
+    const target = randomItem(random, TARGETS);
     if (kind < 3)
       return this.#send(server, { method: "GET", path: pathOf(target, nameBelow(target)), resource: target });
     if (kind < 5) return this.#create(server);
@@ -78,7 +78,7 @@ export class Workload {
 
   async #create(server: SimulatedServer): Promise<void> {
     const { random, objects } = this.#options;
-    const target = pick(
+    const target = randomItem(
       random,
       TARGETS.filter(({ create }) => create !== undefined),
     );
@@ -94,7 +94,7 @@ export class Workload {
     const { random, objects } = this.#options;
     const there = objects.in("there");
     if (there.length === 0) return;
-    const path = pick(random, there);
+    const path = randomItem(random, there);
     objects.set(path, "leaving");
     const status = await this.#send(server, { method: "DELETE", path, ...objectAt(path) });
     if (status === 200) objects.set(path, "gone");
@@ -105,13 +105,13 @@ export class Workload {
     const { random, objects } = this.#options;
     const there = objects.in("there");
     if (there.length === 0) return;
-    const path = pick(random, there);
+    const path = randomItem(random, there);
     const body = { metadata: { annotations: { updated: String(++this.#updates) } } };
     if (randomInteger(random, 2) === 0) {
       await this.#send(server, { method: "PATCH", path, ...objectAt(path), body, contentType: MERGE_PATCH });
       return;
     }
-    const read = parsedObject((await this.ask(server, { method: "GET", path, ...objectAt(path) })).text) ?? {};
+    const read = parseJsonObject((await this.request(server, { method: "GET", path, ...objectAt(path) })).text) ?? {};
     const metadata = isJsonObject(read["metadata"]) ? read["metadata"] : {};
     if (metadata["name"] === undefined) return;
     const changed = { ...read, metadata: { ...metadata, ...body.metadata } };
@@ -122,57 +122,57 @@ export class Workload {
     const { random, objects } = this.#options;
     const there = objects.in("there");
     if (there.length === 0) return;
-    const path = pick(random, there);
+    const path = randomItem(random, there);
     await this.#send(server, { method: "GET", path, ...objectAt(path) });
   }
 
   async #discover(server: SimulatedServer, { group, version }: Target): Promise<void> {
     const paths = ["/apis", `/apis/${group}`, `/apis/${group}/${version}`];
-    const path = group === "" ? "/api" : pick(this.#options.random, paths);
+    const path = group === "" ? "/api" : randomItem(this.#options.random, paths);
     await this.#send(server, { method: "GET", path, resource: undefined });
   }
 
   /** The status; never returns when the server dies. */
   async #send(server: SimulatedServer, request: WorkloadRequest): Promise<number> {
-    return (await this.ask(server, request)).status;
+    return (await this.request(server, request)).status;
   }
 
   /** As any client; never returns when the server dies. */
-  async ask(
+  async request(
     server: SimulatedServer,
     request: WorkloadRequest,
   ): Promise<Pick<SimulatedResponse, "status" | "unknown"> & { readonly text: string }> {
-    const { cluster, random, onQuestion, onAnswer } = this.#options;
+    const { cluster, random, onRequest, onResponse } = this.#options;
     const { clock } = cluster.world;
     const { method, path, query, resource, name = "", body, contentType, readMs } = request;
-    const question: Question = {
+    const sent: SimulatedRequest = {
       ...{ auditId: randomUuid(random), serverId: server.id, method, target: path, resource, name },
       startedAtMs: clock.monotonic(),
     };
-    onQuestion(question);
+    onRequest(sent);
     const response = await server.request({
       method,
       target: query === undefined ? path : `${path}?${query}`,
-      headers: { "audit-id": question.auditId, ...(contentType && { "content-type": contentType }) },
+      headers: { "audit-id": sent.auditId, ...(contentType && { "content-type": contentType }) },
       ...(body && { body }),
     });
     const { status } = response;
     if (readMs !== undefined && status === 200) {
-      onAnswer({ question, status, atMs: clock.monotonic(), unknown: undefined, message: "" });
+      onResponse({ request: sent, status, atMs: clock.monotonic(), unknown: undefined, message: "" });
       for await (const frame of response.frames()) cluster.trace.add("client", `watch ${path}: ${frame.length} bytes`);
       return { status, unknown: undefined, text: "" };
     }
     const text = await response.text();
-    const answer = { question, status, ...told(status, text), atMs: clock.monotonic() };
-    onAnswer(answer);
-    return { status, unknown: answer.unknown, text };
+    const received = { request: sent, status, ...outcomeOf(status, text), atMs: clock.monotonic() };
+    onResponse(received);
+    return { status, unknown: received.unknown, text };
   }
 }
 
 /** A 404 is about an object if it names one, and about nothing if it broke off on its way. */
-function told(code: number, text: string): Pick<SimulatedResponse, "unknown" | "message"> {
+function outcomeOf(code: number, text: string): Pick<SimulatedResponse, "unknown" | "message"> {
   if (code < 400) return { unknown: undefined, message: "" };
-  const status = parsedObject(text);
+  const status = parseJsonObject(text);
   const message = typeof status?.["message"] === "string" ? status["message"] : text.trim().slice(0, 200);
   if (code !== 404) return { unknown: undefined, message };
   if (status === undefined) return { unknown: text === PAGE_NOT_FOUND ? "resource" : undefined, message };
@@ -182,16 +182,6 @@ function told(code: number, text: string): Pick<SimulatedResponse, "unknown" | "
 
 const PAGE_NOT_FOUND = "404 page not found\n";
 
-/** Undefined for what is no object, or broke off on its way. */
-export function parsedObject(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 /** Subresources are of some object. */
 function nameBelow({ subresource }: Target): string {
   return subresource === "" ? "" : "nobody";
@@ -199,8 +189,4 @@ function nameBelow({ subresource }: Target): string {
 
 function objectAt(path: string): Pick<WorkloadRequest, "resource" | "name"> {
   return { resource: targetAt(path), name: path.slice(path.lastIndexOf("/") + 1) };
-}
-
-function pick<T>(random: Random, from: readonly T[]): T {
-  return from[randomInteger(random, from.length)]!;
 }

@@ -1,8 +1,8 @@
 /** Clients of a cluster while it is rolled, and every checker of the simulator to judge what they are told. */
 import { createClient } from "../../src/client/client.ts";
 import type { Informer } from "../../src/client/informer.ts";
-import { openDoor } from "../../src/tools/rehearsal/simulated-door.ts";
-import type { SimulatedResponse, Checker } from "../../src/tools/simulator/checker.ts";
+import { connectToSimulated } from "../../src/tools/rehearsal/simulated-connection.ts";
+import type { SimulatedResponse, PromiseChecker } from "../../src/tools/simulator/checker.ts";
 import { atMostOneHop } from "../simulator/checkers/at-most-one-hop.ts";
 import { documentsEqual } from "../simulator/checkers/documents-equal.ts";
 import { encodingsSettle } from "../simulator/checkers/encodings-settle.ts";
@@ -42,7 +42,7 @@ export class Load {
   readonly #kept: { readonly target: Target; readonly name: string }[] = [];
   readonly #onFailure = (thrown: unknown): void => void this.wrong.push(String(thrown));
   #isOver = false;
-  readonly #checkers: readonly Checker[];
+  readonly #checkers: readonly PromiseChecker[];
   readonly #informers: Followed[] = [];
   readonly #end = new AbortController();
   readonly #workload: Workload;
@@ -59,8 +59,8 @@ export class Load {
     cluster.history.onCommit((commit) => this.#check((checker) => checker.onCommit?.(commit)));
     this.#workload = new Workload({
       ...{ cluster, objects: this.#objects, paceMs: PACE_MS, onFailure, random: cluster.world.randomFor("load") },
-      onQuestion: (question) => this.#check((checker) => checker.onQuestion?.(question)),
-      onAnswer: (answer) => this.#answered(answer),
+      onRequest: (request) => this.#check((checker) => checker.onRequest?.(request)),
+      onResponse: (response) => this.#observe(response),
     });
   }
 
@@ -102,12 +102,12 @@ export class Load {
     if (status === 201) this.#kept.push({ target, name });
   }
 
-  #answered(answer: SimulatedResponse): void {
-    this.statuses.set(answer.status, (this.statuses.get(answer.status) ?? 0) + 1);
-    this.#check((checker) => checker.onAnswer?.(answer));
+  #observe(response: SimulatedResponse): void {
+    this.statuses.set(response.status, (this.statuses.get(response.status) ?? 0) + 1);
+    this.#check((checker) => checker.onResponse?.(response));
   }
 
-  #check(ask: (checker: Checker) => readonly string[] | undefined): void {
+  #check(ask: (checker: PromiseChecker) => readonly string[] | undefined): void {
     for (const checker of this.#checkers)
       for (const what of ask(checker) ?? []) this.wrong.push(`${checker.name}: ${what}`);
   }
@@ -116,7 +116,7 @@ export class Load {
     const { clock } = this.cluster.world;
     const random = this.cluster.world.randomFor(`informer ${server.id} ${pathOf(target)}`);
     const { group, version, resource, isNamespaced: namespaced } = target;
-    const informer = createClient({ transport: openDoor(server), clock, random }).informer({
+    const informer = createClient({ transport: connectToSimulated(server), clock, random }).informer({
       group,
       version,
       resource,
@@ -150,7 +150,7 @@ interface Followed {
   readonly informer: Informer;
 }
 
-function checkersOf(cluster: SimulatedCluster, objects: KnownObjects): Checker[] {
+function checkersOf(cluster: SimulatedCluster, objects: KnownObjects): PromiseChecker[] {
   const { history, runs, timing } = cluster;
   const { departedGraceMs, leaseDurationSeconds, leaseRenewMs, fenceAfterMs } = timing;
   const record = new EncodingRecord({ history, runs, fenceAfterMs });

@@ -1,9 +1,10 @@
+import { answerOf } from "../../../test/testing/serving/http/upstream-responses.ts";
 import { expect, test } from "vitest";
 import type { ResponseBody, StreamSink } from "../../serving/http/message.ts";
 import { UpstreamError, type UpstreamRequest } from "../../serving/http/upstream.ts";
 import { World } from "../../tools/simulator/world.ts";
 import { createAskPeer, type PeerAnswer } from "./ask-peer.ts";
-import { answerOf, FakeUpstream, type Answering } from "../../../test/testing/cluster/peers/fake-upstream.ts";
+import { FakeUpstream, type Answering } from "../../../test/testing/cluster/peers/fake-upstream.ts";
 
 const ADDRESS = { host: "127.0.0.1", port: 1 };
 

@@ -1,4 +1,5 @@
 /** The server that was asked as the last candidate: it answers when no peer can have done anything. */
+import { answerOf } from "../../../test/testing/serving/http/upstream-responses.ts";
 import { expect, test } from "vitest";
 import { SILENT_LOG } from "../../base/log.ts";
 import { MetricsRegistry } from "../../base/metrics.ts";
@@ -12,12 +13,7 @@ import { World } from "../../tools/simulator/world.ts";
 import { createForward, type PeerRoute } from "./forward.ts";
 import { createProxyMetrics } from "./proxy-metrics.ts";
 import { peerOf, viewOf } from "../../../test/testing/cluster/peers/cluster-view.ts";
-import {
-  answerOf,
-  FakeUpstream,
-  userRequest,
-  type Answering,
-} from "../../../test/testing/cluster/peers/fake-upstream.ts";
+import { FakeUpstream, userRequest, type Answering } from "../../../test/testing/cluster/peers/fake-upstream.ts";
 
 const ROUTE: PeerRoute = {
   kind: "peer",

@@ -1,3 +1,4 @@
+import { answerOf } from "../../../test/testing/serving/http/upstream-responses.ts";
 import { describe, expect, test } from "vitest";
 import type { WithUser } from "../../access/auth/user.ts";
 import { SILENT_LOG } from "../../base/log.ts";
@@ -10,12 +11,7 @@ import { World } from "../../tools/simulator/world.ts";
 import { createForward, type Forward, type PeerRoute } from "./forward.ts";
 import { createProxyMetrics } from "./proxy-metrics.ts";
 import { peerOf, viewOf } from "../../../test/testing/cluster/peers/cluster-view.ts";
-import {
-  answerOf,
-  FakeUpstream,
-  userRequest,
-  type Answering,
-} from "../../../test/testing/cluster/peers/fake-upstream.ts";
+import { FakeUpstream, userRequest, type Answering } from "../../../test/testing/cluster/peers/fake-upstream.ts";
 import type { PeerView } from "./view.ts";
 
 const WIDGETS = "/apis/example.com/v1/namespaces/default/widgets";

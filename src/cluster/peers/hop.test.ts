@@ -1,8 +1,9 @@
+import { answerOf } from "../../../test/testing/serving/http/upstream-responses.ts";
 import { describe, expect, test } from "vitest";
 import type { ConnectionInfo } from "../../serving/http/message.ts";
 import { answerHeader, isUpgrade } from "../../serving/http/forwarded.ts";
 import { answerHeaders, hopHeaders, ownHeaders } from "./hop.ts";
-import { answerOf, JANE, userRequest } from "../../../test/testing/cluster/peers/fake-upstream.ts";
+import { JANE, userRequest } from "../../../test/testing/cluster/peers/fake-upstream.ts";
 
 const H1: ConnectionInfo = { protocol: "http/1.1", remoteAddress: "192.0.2.7", clientChain: [] };
 /** In every request to a peer, after what the client sent. */

@@ -1,6 +1,6 @@
+import { answerOf } from "../../../test/testing/serving/http/upstream-responses.ts";
 import { expect, test } from "vitest";
 import { isNotServedAnswer } from "./not-served.ts";
-import { answerOf } from "../../../test/testing/cluster/peers/fake-upstream.ts";
 
 const TEXT = ["Content-Type", "text/plain; charset=utf-8"];
 const JSON_TYPE = ["content-type", "application/json"];

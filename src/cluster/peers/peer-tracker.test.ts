@@ -1,3 +1,4 @@
+import { answerOf, jsonAnswer } from "../../../test/testing/serving/http/upstream-responses.ts";
 import { describe, expect, test } from "vitest";
 import { SILENT_LOG } from "../../base/log.ts";
 import { MetricsRegistry } from "../../base/metrics.ts";
@@ -11,7 +12,7 @@ import { World } from "../../tools/simulator/world.ts";
 import { createAskPeer } from "./ask-peer.ts";
 import { PeerTracker } from "./peer-tracker.ts";
 import { createProxyMetrics } from "./proxy-metrics.ts";
-import { answerOf, FakeUpstream, jsonAnswer } from "../../../test/testing/cluster/peers/fake-upstream.ts";
+import { FakeUpstream } from "../../../test/testing/cluster/peers/fake-upstream.ts";
 import { DEFAULT_PEER_TIMING } from "./timing.ts";
 import type { KnownPeer } from "./tracked-peer.ts";
 import type { PeerView } from "./view.ts";

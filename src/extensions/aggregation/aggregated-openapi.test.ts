@@ -1,3 +1,4 @@
+import { jsonAnswer } from "../../../test/testing/serving/http/upstream-responses.ts";
 import { describe, expect, test } from "vitest";
 
 import { SILENT_LOG } from "../../base/log.ts";
@@ -9,7 +10,6 @@ import { onlyPathsBelow } from "./openapi-v2-part.ts";
 import {
   failing,
   FakeOutbound,
-  jsonAnswer,
   remote,
   type Answering,
 } from "../../../test/testing/extensions/aggregation/fake-outbound.ts";

@@ -1,3 +1,4 @@
+import { answerOf, jsonAnswer } from "../../../test/testing/serving/http/upstream-responses.ts";
 import { describe, expect, test } from "vitest";
 
 import { SILENT_LOG } from "../../base/log.ts";
@@ -13,10 +14,8 @@ import { createServiceDirectory } from "./service-directory.ts";
 import { resolveService, type ServiceOverrides } from "./service-resolver.ts";
 import { FakeApi } from "../../../test/testing/extensions/aggregation/fake-api.ts";
 import {
-  answerOf,
   failing,
   FakeOutbound,
-  jsonAnswer,
   remote,
   remoteObject,
 } from "../../../test/testing/extensions/aggregation/fake-outbound.ts";

@@ -1,3 +1,4 @@
+import { answerOf, jsonAnswer } from "../../../test/testing/serving/http/upstream-responses.ts";
 import { describe, expect, test } from "vitest";
 
 import type { WithUser } from "../../access/auth/user.ts";
@@ -12,10 +13,8 @@ import { decideAggregation } from "./decide.ts";
 import { aggregationProxy } from "./proxy.ts";
 import type { Resolution } from "./service-resolver.ts";
 import {
-  answerOf,
   failing,
   FakeOutbound,
-  jsonAnswer,
   remote,
   userRequest,
   type Answering,

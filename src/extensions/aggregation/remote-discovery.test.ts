@@ -1,3 +1,4 @@
+import { answerOf, jsonAnswer } from "../../../test/testing/serving/http/upstream-responses.ts";
 import { describe, expect, test } from "vitest";
 
 import { SILENT_LOG } from "../../base/log.ts";
@@ -6,10 +7,8 @@ import type { RemoteApiService } from "./api-service.ts";
 import { createAskServer, createAskService } from "./ask-server.ts";
 import { createRemoteDiscovery, type RemoteDiscovery } from "./remote-discovery.ts";
 import {
-  answerOf,
   failing,
   FakeOutbound,
-  jsonAnswer,
   remote,
   type Answering,
 } from "../../../test/testing/extensions/aggregation/fake-outbound.ts";

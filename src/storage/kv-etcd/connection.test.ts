@@ -11,7 +11,7 @@ import {
   respondWithStatus,
   startFakeServer,
 } from "../../../test/testing/storage/kv-etcd/fake-server.ts";
-import { realClock } from "../../../test/testing/storage/kv-etcd/real-clock.ts";
+import { realClock } from "../../../test/testing/real-clock.ts";
 import { RecordingSink } from "../../../test/testing/storage/kv-etcd/recording-sink.ts";
 
 const CHANGE: Change = { kind: "put", key: "/a", value: Buffer.from("x"), expectedRevision: 0 };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Kv } from "../kv.ts";
 import { openEtcdKv } from "./kv.ts";
-import { realClock } from "../../../test/testing/storage/kv-etcd/real-clock.ts";
+import { realClock } from "../../../test/testing/real-clock.ts";
 import { RecordingSink } from "../../../test/testing/storage/kv-etcd/recording-sink.ts";
 import type { EtcdProcess } from "../../../test/testing/storage/kv-etcd/start-etcd.ts";
 import { ETCD_MISSING, hasEtcd, startEtcd } from "../../../test/testing/storage/kv-etcd/start-etcd.ts";

@@ -6,7 +6,7 @@ import { kvSuite } from "../../../test/testing/storage/conformance/kv-suite.ts";
 import type { Kv } from "../kv.ts";
 import { openEtcdKv } from "./kv.ts";
 import { makeCertificates } from "../../../test/testing/storage/kv-etcd/certificates.ts";
-import { realClock } from "../../../test/testing/storage/kv-etcd/real-clock.ts";
+import { realClock } from "../../../test/testing/real-clock.ts";
 import { RecordingSink } from "../../../test/testing/storage/kv-etcd/recording-sink.ts";
 import { ETCD_MISSING, startEtcd } from "../../../test/testing/storage/kv-etcd/start-etcd.ts";
 

@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 import { expectStorageError } from "../../../test/testing/storage/conformance/kv-fixture.ts";
 import type { Kv } from "../kv.ts";
 import { openSqliteKv } from "./kv.ts";
-import { createRealClock } from "../../../test/testing/storage/kv-sqlite/real-clock.ts";
+import { realClock } from "../../../test/testing/real-clock.ts";
 
 interface Acknowledged {
   readonly key: string;
@@ -91,7 +91,7 @@ test("every acknowledged commit survives kill -9, and revisions never go back", 
     await writer.linesAtLeast(lines);
     const acknowledged = await writer.kill();
     expect(Math.min(...acknowledged.map(({ revision }) => revision))).toBeGreaterThan(newest);
-    const kv = await openSqliteKv({ directory: directory.path, clock: createRealClock() });
+    const kv = await openSqliteKv({ directory: directory.path, clock: realClock() });
     await expectAllPresent(kv, acknowledged);
     newest = await kv.currentRevision();
     await kv.close();
@@ -105,9 +105,9 @@ test("a second process is refused with one clear sentence until the first is gon
   const second = new Writer(directory.path);
   const sentence = `The storage directory ${directory.path} is in use by another server.`;
   expect(await second.output()).toBe(`refused unavailable: ${sentence}\n`);
-  const here = openSqliteKv({ directory: directory.path, clock: createRealClock() });
+  const here = openSqliteKv({ directory: directory.path, clock: realClock() });
   expect((await expectStorageError(here, "unavailable")).message).toBe(sentence);
   await first.kill();
-  const kv = await openSqliteKv({ directory: directory.path, clock: createRealClock() });
+  const kv = await openSqliteKv({ directory: directory.path, clock: realClock() });
   await kv.close();
 });

@@ -19,7 +19,7 @@ import type { Kv } from "../kv.ts";
 import { openSqliteKv } from "./kv.ts";
 import type { SqliteKvOptions } from "./kv.ts";
 import { COMPACTION_STEP_REVISIONS, QUEUED_BYTES_MAX, QUEUED_WRITES_MAX, VALUE_BYTES_MAX } from "./limits.ts";
-import { createRealClock } from "../../../test/testing/storage/kv-sqlite/real-clock.ts";
+import { realClock } from "../../../test/testing/real-clock.ts";
 
 /** Opens, and dies at the first request. */
 const DYING_WORKER = new URL(
@@ -35,7 +35,7 @@ class TempStore implements AsyncDisposable {
   readonly #handles: Kv[] = [];
 
   async open(options: Partial<SqliteKvOptions> = {}): Promise<Kv> {
-    const kv = await openSqliteKv({ directory: this.directory, clock: createRealClock(), ...options });
+    const kv = await openSqliteKv({ directory: this.directory, clock: realClock(), ...options });
     this.#handles.push(kv);
     return kv;
   }

@@ -1,7 +1,7 @@
 /** The flags that say who may do what, and who is asked before something is written. */
 import type { Command } from "commander";
 import { AUTHORIZATION_MODES, type AccessOptions } from "../../server/access-config.ts";
-import { list, yesOrNo } from "./flags.ts";
+import { commaList, yesOrNo } from "./flags.ts";
 
 export interface AccessFlags {
   readonly authorizationMode?: readonly string[];
@@ -15,7 +15,7 @@ export function withAccessFlags(command: Command): Command {
     .option(
       "--authorization-mode <modes>",
       `who decides what users may do, in order: ${AUTHORIZATION_MODES.join(", ")} (default RBAC)`,
-      list,
+      commaList,
     )
     .addOption(
       yesOrNo(
@@ -23,8 +23,8 @@ export function withAccessFlags(command: Command): Command {
         "requests wait for each other as FlowSchemas and priority levels say; otherwise reads and writes are counted",
       ).default(true),
     )
-    .option("--enable-admission-plugins <names>", "admission plugins beside those that are on by default", list)
-    .option("--disable-admission-plugins <names>", "admission plugins to switch off", list);
+    .option("--enable-admission-plugins <names>", "admission plugins beside those that are on by default", commaList)
+    .option("--disable-admission-plugins <names>", "admission plugins to switch off", commaList);
 }
 
 export function accessOptionsOf(flags: AccessFlags): AccessOptions {

@@ -5,7 +5,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { createServingCertificate } from "../../serving/http/node/serving-certificate.ts";
 
-export interface Credentials {
+export interface ServingCredentials {
   readonly cert: string;
   readonly key: string;
   readonly ca: string;
@@ -27,7 +27,7 @@ export function ensureDirectory(directory: string): void {
 }
 
 /** The serving certificate kept in the directory, made anew when it is missing, about to expire or for other addresses. */
-export function servingCredentials(directory: string, addresses: readonly string[]): Credentials {
+export function servingCredentials(directory: string, addresses: readonly string[]): ServingCredentials {
   const files = {
     cert: join(directory, "serving.crt"),
     key: join(directory, "serving.key"),

@@ -5,7 +5,7 @@ import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/js
 import { CommandFailure } from "./failure.ts";
 import { asUsable, readFile } from "./read-file.ts";
 
-export interface Connection {
+export interface KubeconfigConnection {
   readonly url: string;
   readonly ca?: string;
   readonly cert?: string;
@@ -16,7 +16,7 @@ export interface Connection {
 }
 
 /** Of several files the first that says something counts, as kubectl reads them. */
-export function readKubeconfigs(files: readonly string[], context?: string): Connection {
+export function readKubeconfigs(files: readonly string[], context?: string): KubeconfigConnection {
   const configs = files.map((file) => ({ file, config: parse(file, readFile(file, "kubeconfig")) }));
   const shown = files.join(", ");
   const name = context ?? configs.map(({ config }) => stringAt(config, "current-context")).find((text) => text !== "");
@@ -56,7 +56,7 @@ function find(configs: readonly Parsed[], what: "context" | "cluster" | "user", 
   return undefined;
 }
 
-function clusterOf(found: Found): Connection {
+function clusterOf(found: Found): KubeconfigConnection {
   const { file, entry } = found;
   const url = stringAt(entry, "server");
   if (url === "") throw new CommandFailure(`the cluster in ${file} names no server`, 1);
@@ -70,7 +70,7 @@ function clusterOf(found: Found): Connection {
   return { url, ...(ca === undefined ? {} : { ca }), ...(serverName === "" ? {} : { serverName }) };
 }
 
-function userOf(found: Found): Pick<Connection, "cert" | "key" | "token"> {
+function userOf(found: Found): Pick<KubeconfigConnection, "cert" | "key" | "token"> {
   const { file, entry } = found;
   const cert = dataOrFile(found, "client-certificate");
   const key = dataOrFile(found, "client-key");

@@ -1,4 +1,5 @@
 /** `evenkeel serve`: one API server. */
+import { stopOnSignals } from "./stop-on-signals.ts";
 import type { IfReadyMode } from "../../serving/http/filters/if-ready.ts";
 import { resolve } from "node:path";
 import { Command } from "commander";
@@ -13,7 +14,7 @@ import {
   firstToken,
   servingCredentials,
   writeKubeconfig,
-  type Credentials,
+  type ServingCredentials,
 } from "./data-directory.ts";
 import { auditOptionsOf, withAuditFlags, type AuditFlags } from "./audit-flags.ts";
 import { openCredentialFiles, type CredentialFileNames } from "../../server/credential-files.ts";
@@ -81,7 +82,7 @@ async function serve(flags: AllFlags): Promise<void> {
       "tokens of service accounts are signed with a key of this server's own: other servers on this etcd need it, see --service-account-signing-key-file",
       { file: serviceAccountKey.file },
     );
-  stopOnSignals(running);
+  stopOnSignals({ what: "the server", stop: () => running.stop(), onStopping: () => print("Stopping.") });
   const url = `https://${hostInUrl(flags.bindAddress)}:${running.port}`;
   const token = tokens.token ?? firstToken(tokens.text);
   const kubeconfig = writeKubeconfig(directory, { server: url, ca: credentials.ca, token });
@@ -214,7 +215,7 @@ function servingAddresses({ bindAddress }: ServeFlags, { advertise, serviceClust
 }
 
 /** Undefined where no files are named. */
-function namedCredentials({ tlsCertFile, tlsPrivateKeyFile }: ServeFlags): Credentials | undefined {
+function namedCredentials({ tlsCertFile, tlsPrivateKeyFile }: ServeFlags): ServingCredentials | undefined {
   if (tlsCertFile === undefined || tlsPrivateKeyFile === undefined) return undefined;
   const cert = readFile(tlsCertFile, "serving certificate");
   return { cert, key: readFile(tlsPrivateKeyFile, "serving key"), ca: cert };
@@ -254,27 +255,6 @@ async function startOrExplain(start: () => Promise<ListeningServer>, flags: Serv
 
 function isSystemError(cause: unknown): boolean {
   return cause instanceof Error && "syscall" in cause;
-}
-
-/** The first signal drains; the second does not wait. */
-function stopOnSignals(running: ListeningServer): void {
-  let isStopping = false;
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.on(signal, () => {
-      if (isStopping) process.exit(1);
-      isStopping = true;
-      print("Stopping.");
-      running.stop().then(
-        () => process.exit(0),
-        (thrown: unknown) => {
-          process.stderr.write(
-            `evenkeel: the server did not stop cleanly: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`,
-          );
-          process.exit(1);
-        },
-      );
-    });
-  }
 }
 
 function announce(what: { url: string; kubeconfig: string; config: ServerConfig; directory: string }): void {

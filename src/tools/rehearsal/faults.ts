@@ -1,5 +1,5 @@
 /** What goes wrong besides the upgrade, by level. Whoever falls comes back as what it was. */
-import { randomInteger, type Random } from "../../base/random.ts";
+import { randomItem, type Random } from "../../base/random.ts";
 import type { SimulatedCluster } from "../simulator/cluster.ts";
 import type { SimulatedServer } from "../simulator/server.ts";
 import { STORE_IS_FINE, type StoreFault } from "../simulator/store-link.ts";
@@ -69,7 +69,7 @@ export class Faults {
   #next(level: Level): void {
     const { random } = this.#options;
     this.#after(2 * random.float() * level.everyMs, () => {
-      this.#do(pick(random, level.faults), level);
+      this.#do(randomItem(random, level.faults), level);
       this.#next(level);
     });
   }
@@ -78,7 +78,7 @@ export class Faults {
     const { cluster, random, mayFail, onFault } = this.#options;
     const candidates = cluster.servers.filter((server) => server.run !== undefined && mayFail(server));
     if (candidates.length === 0) return;
-    const server = pick(random, candidates);
+    const server = randomItem(random, candidates);
     const ms = Math.round(500 + random.float() * lastsMsMax);
     onFault(`${server.id}: ${fault} for ${(ms / 1000).toFixed(1)} s`);
     if (fault === "partition") return this.#part(server, ms);
@@ -120,8 +120,4 @@ export class Faults {
       if (!this.#isOver) action();
     });
   }
-}
-
-function pick<T>(random: Random, from: readonly T[]): T {
-  return from[randomInteger(random, from.length)]!;
 }

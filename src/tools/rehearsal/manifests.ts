@@ -44,7 +44,7 @@ export interface ManifestReport {
   readonly findings: readonly ManifestFinding[];
 }
 
-export interface Way {
+export interface UpgradePath {
   readonly apis: readonly PathApi[];
   readonly releases: readonly ReleaseName[];
   readonly way: "up" | "and-back";
@@ -84,7 +84,7 @@ function toObjects(value: unknown): JsonObject[] {
   return stringAt(value, "apiVersion") === "" || stringAt(value, "kind") === "" ? [] : [value];
 }
 
-export function examineManifests(manifests: readonly Manifest[], way: Way): ManifestReport {
+export function examineManifests(manifests: readonly Manifest[], way: UpgradePath): ManifestReport {
   const byKind = new Map(way.apis.map((api) => [`${formatGroupVersion(api)} ${api.kind}`, api]));
   const findings = manifests.flatMap(({ file, object }) => {
     const [apiVersion, objectKind] = [stringAt(object, "apiVersion"), stringAt(object, "kind")];
@@ -98,7 +98,7 @@ export function examineManifests(manifests: readonly Manifest[], way: Way): Mani
 
 type Found = Pick<ManifestFinding, "kind" | "release" | "replacement" | "sentence">;
 
-function examineApi(api: PathApi, { apis, releases, way }: Way): Found[] {
+function examineApi(api: PathApi, { apis, releases, way }: UpgradePath): Found[] {
   const { servedBy, storedAs, lifecycle } = api;
   const found: Found[] = [];
   const replacement = replacementOf(api, apis);
@@ -117,8 +117,13 @@ function examineApi(api: PathApi, { apis, releases, way }: Way): Found[] {
   }
   if (changesEncoding(api)) {
     const changes = [...storedAs].filter(([, version], index, all) => version !== all[index - 1]?.[1]);
-    const told = changes.map(([release, version]) => `${version} (${release})`).join(", then ");
-    found.push({ kind: "changes-encoding", release: changes[1]![0], replacement: null, sentence: `stored as ${told}` });
+    const versions = changes.map(([release, version]) => `${version} (${release})`).join(", then ");
+    found.push({
+      kind: "changes-encoding",
+      release: changes[1]![0],
+      replacement: null,
+      sentence: `stored as ${versions}`,
+    });
   }
   return found;
 }
@@ -129,8 +134,8 @@ function removal(removed: string | undefined): string {
 
 /** As the release itself says, or another version of the same kind that the last release serves. */
 function replacementOf({ group, resource, version, lifecycle }: PathApi, apis: readonly PathApi[]): string | null {
-  const said = lifecycle?.replacement;
-  if (said !== undefined) return `${formatGroupVersion(said)} ${said.kind}`;
+  const named = lifecycle?.replacement;
+  if (named !== undefined) return `${formatGroupVersion(named)} ${named.kind}`;
   const newest = apis.flatMap(({ servedBy }) => servedBy).reduce(laterOf);
   const other = apis.find(
     (api) =>

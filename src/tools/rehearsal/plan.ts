@@ -12,7 +12,7 @@ export interface PlanOptions {
   readonly stepMsMin?: number;
 }
 
-export interface Step {
+export interface PlanStep {
   /** When the server is asked to stop. All times count from the first request of a client. */
   readonly atMs: number;
   readonly serverId: string;
@@ -21,11 +21,11 @@ export interface Step {
   readonly direction: "up" | "down";
 }
 
-export interface Plan {
+export interface UpgradePlan {
   /** Every release that is met, oldest first. */
   readonly releases: readonly ReleaseName[];
   readonly serverIds: readonly string[];
-  readonly steps: readonly Step[];
+  readonly steps: readonly PlanStep[];
   /** From here on there are no faults, and nothing changes any more. */
   readonly settleAtMs: number;
   readonly durationMs: number;
@@ -50,7 +50,7 @@ export function planProblem(options: PlanOptions): string | undefined {
   return `--minutes ${minutes} is too short for ${count} steps: ${minutesMin(options, count)} minutes are enough`;
 }
 
-export function createPlan(options: PlanOptions): Plan {
+export function createPlan(options: PlanOptions): UpgradePlan {
   const { servers, minutes } = options;
   const durationMs = minutes * 60_000;
   const planned = moves(options);
@@ -74,9 +74,9 @@ export function serverName(index: number): string {
   return `apiserver-${index + 1}`;
 }
 
-function moves({ from, to, servers, way }: PlanOptions): Omit<Step, "atMs">[] {
+function moves({ from, to, servers, way }: PlanOptions): Omit<PlanStep, "atMs">[] {
   const upwards = releasesBetween(from, to);
-  const roll = (path: readonly ReleaseName[], direction: Step["direction"]): Omit<Step, "atMs">[] =>
+  const roll = (path: readonly ReleaseName[], direction: PlanStep["direction"]): Omit<PlanStep, "atMs">[] =>
     path.slice(1).flatMap((release, index) =>
       Array.from({ length: servers }, (_, server) => ({
         ...{ serverId: serverName(server), from: path[index]!, to: release, direction },

@@ -11,7 +11,7 @@ const LABEL_WIDTH = 12;
 const WIDTH_MIN = 48;
 const WIDTH_MAX = 120;
 
-export function summaryText(report: RehearsalReport, columns = 80): string {
+export function rehearsalSummary(report: RehearsalReport, columns = 80): string {
   const width = Math.min(WIDTH_MAX, Math.max(WIDTH_MIN, columns));
   const { runs, manifests, verdict, settings } = report;
   return [

@@ -83,6 +83,6 @@ function withoutMetadata(object: JsonObject | undefined): JsonObject | undefined
   return rest;
 }
 
-export function typeOf({ group, resource, namespaced }: LoadTarget, version: string): ResourceType {
+export function resourceTypeOf({ group, resource, namespaced }: LoadTarget, version: string): ResourceType {
   return { group, version, resource, namespaced };
 }

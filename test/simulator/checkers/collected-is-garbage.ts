@@ -1,4 +1,4 @@
-import { NOTHING, type Checker } from "../../../src/tools/simulator/checker.ts";
+import { NONE_BROKEN, type PromiseChecker } from "../../../src/tools/simulator/checker.ts";
 import type { Commit } from "../../../src/tools/simulator/history.ts";
 import { leavingOf, ownersOf, uidOf, type ObjectRecord } from "../object-record.ts";
 
@@ -15,7 +15,7 @@ export interface CollectedIsGarbageOptions {
  * Clients delete only what has no owner, and change no references. So whatever else goes or loses an owner was collected
  * or made an orphan, unless its whole namespace goes.
  */
-export function collectedIsGarbage({ record, isServed = () => true }: CollectedIsGarbageOptions): Checker {
+export function collectedIsGarbage({ record, isServed = () => true }: CollectedIsGarbageOptions): PromiseChecker {
   /** By the uid of an owner that is to leave orphans: the keys of its dependents when that was decided. */
   const orphans = new Map<string, readonly string[]>();
   const judgeCollected = ({ key, before, after }: Commit): string[] => {
@@ -46,7 +46,7 @@ export function collectedIsGarbage({ record, isServed = () => true }: CollectedI
     promise: "Nothing is collected that has a living owner, or one that was to leave it behind.",
     onCommit(commit) {
       const { before } = commit;
-      if (before === undefined || record.goesWithNamespace(before)) return NOTHING;
+      if (before === undefined || record.goesWithNamespace(before)) return NONE_BROKEN;
       return [...judgeCollected(commit), ...judgeOwner(commit)];
     },
   };

@@ -1,7 +1,7 @@
-import type { Checker } from "../../../src/tools/simulator/checker.ts";
+import type { PromiseChecker } from "../../../src/tools/simulator/checker.ts";
 import { allDocuments } from "../discovery.ts";
 
-export function documentsEqual(): Checker {
+export function documentsEqual(): PromiseChecker {
   return {
     name: "documents-equal",
     promise: "After settling, every server answers the same to every question of discovery.",

@@ -1,4 +1,4 @@
-import type { Checker } from "../../../src/tools/simulator/checker.ts";
+import type { PromiseChecker } from "../../../src/tools/simulator/checker.ts";
 import type { SimulatedCluster } from "../../../src/tools/simulator/cluster.ts";
 import type { EncodingRecord } from "../encoding-record.ts";
 import type { Run, SimulatedServer } from "../../../src/tools/simulator/server.ts";
@@ -6,7 +6,7 @@ import type { Run, SimulatedServer } from "../../../src/tools/simulator/server.t
 /** Longer than any server takes to answer. */
 const PATIENCE_MS = 120_000;
 
-export function encodingsSettle(record: EncodingRecord): Checker {
+export function encodingsSettle(record: EncodingRecord): PromiseChecker {
   return {
     name: "encodings-settle",
     promise:

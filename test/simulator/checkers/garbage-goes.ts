@@ -1,5 +1,5 @@
 import type { ResourceQuestion } from "../../../src/cluster/peers/view.ts";
-import type { Checker } from "../../../src/tools/simulator/checker.ts";
+import type { PromiseChecker } from "../../../src/tools/simulator/checker.ts";
 import type { SimulatedCluster } from "../../../src/tools/simulator/cluster.ts";
 import type { EncodingRecord } from "../encoding-record.ts";
 import { objectAt, stringsAt, type JsonObject } from "../../../src/meta/json.ts";
@@ -17,7 +17,7 @@ const PROTECTED_CLASS: ResourceQuestion = {
 };
 
 /** What waits for what it owns waits also while a departed server may bring back more of it. */
-export function garbageGoes(record: ObjectRecord, encodings: EncodingRecord): Checker {
+export function garbageGoes(record: ObjectRecord, encodings: EncodingRecord): PromiseChecker {
   const uncollected = (reach: WithinReach): string[] =>
     record.owned
       .filter(([key, object]) => {

@@ -1,8 +1,8 @@
-import { ask } from "../ask.ts";
-import type { Checker } from "../../../src/tools/simulator/checker.ts";
+import { get } from "../get.ts";
+import type { PromiseChecker } from "../../../src/tools/simulator/checker.ts";
 import { listedResources } from "../discovery.ts";
 
-export function listedIsReachable(): Checker {
+export function listedIsReachable(): PromiseChecker {
   return {
     name: "listed-is-reachable",
     promise: "After settling, whatever discovery names can be listed through every server.",
@@ -11,7 +11,7 @@ export function listedIsReachable(): Checker {
       for (const server of cluster.live) {
         for (const { path, verbs } of await listedResources(cluster, server)) {
           if (!verbs.includes("list")) continue;
-          const { status, text } = await ask(cluster, server, `${path}?limit=1`);
+          const { status, text } = await get(cluster, server, `${path}?limit=1`);
           if (status !== 200) problems.push(`${server.id} lists ${path} and answers ${status}: ${text.slice(0, 200)}`);
         }
       }

@@ -1,6 +1,6 @@
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../src/meta/json.ts";
 import { storageVersionName } from "../../../src/cluster/storageversion/objects.ts";
-import { NOTHING, type Checker } from "../../../src/tools/simulator/checker.ts";
+import { NONE_BROKEN, type PromiseChecker } from "../../../src/tools/simulator/checker.ts";
 import { STORAGE_VERSIONS, type EncodingRecord } from "../encoding-record.ts";
 import type { Commit } from "../../../src/tools/simulator/history.ts";
 
@@ -11,7 +11,7 @@ const MIGRATIONS = "storageversionmigrations/";
  * The state of a resource is held to the moment in which it is written. A StorageVersionMigration is done when everything
  * has been in the common version at some moment since it was asked for: what is written afterwards is not its concern.
  */
-export function migratedIsMigrated(record: EncodingRecord): Checker {
+export function migratedIsMigrated(record: EncodingRecord): PromiseChecker {
   /** By name: the last revision at which nothing was stored in another version than the common one. */
   const unmixedAt = new Map<string, number>();
   const isUnmixed = (name: string): boolean => {
@@ -49,7 +49,7 @@ export function migratedIsMigrated(record: EncodingRecord): Checker {
       const { key, before, revision } = commit;
       note(commit);
       if (key === STATE) return judgeState(commit);
-      if (!key.startsWith(MIGRATIONS)) return NOTHING;
+      if (!key.startsWith(MIGRATIONS)) return NONE_BROKEN;
       if (before === undefined) created.set(key, revision);
       return judgeMigration(commit, created.get(key) ?? 0);
     },

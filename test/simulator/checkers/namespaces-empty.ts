@@ -1,9 +1,9 @@
 import { objectAt, stringsAt, type JsonObject } from "../../../src/meta/json.ts";
-import { NOTHING, type Checker } from "../../../src/tools/simulator/checker.ts";
+import { NONE_BROKEN, type PromiseChecker } from "../../../src/tools/simulator/checker.ts";
 import type { Commit } from "../../../src/tools/simulator/history.ts";
 import { leavingOf, namespaceOf, NAMESPACES, type ObjectRecord } from "../object-record.ts";
 
-export function namespacesEmpty(record: ObjectRecord): Checker {
+export function namespacesEmpty(record: ObjectRecord): PromiseChecker {
   /** Names of namespaces that are gone, whether or not there are new ones of their names. */
   const gone = new Set<string>();
   const judgeNamespace = ({ key, before, after }: Commit): string[] => {
@@ -24,7 +24,7 @@ export function namespacesEmpty(record: ObjectRecord): Checker {
     promise: "A namespace is let go when the store holds nothing of it, and nothing comes into it afterwards.",
     onCommit(commit) {
       if (commit.key.startsWith(NAMESPACES)) return judgeNamespace(commit);
-      return commit.before === undefined && namespaceOf(commit.after) !== "" ? judgeCreated(commit) : NOTHING;
+      return commit.before === undefined && namespaceOf(commit.after) !== "" ? judgeCreated(commit) : NONE_BROKEN;
     },
   };
 }

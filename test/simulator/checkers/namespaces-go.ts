@@ -1,12 +1,12 @@
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../src/meta/json.ts";
-import type { Checker } from "../../../src/tools/simulator/checker.ts";
+import type { PromiseChecker } from "../../../src/tools/simulator/checker.ts";
 import type { EncodingRecord } from "../encoding-record.ts";
 import { eventuallyNone } from "../eventually.ts";
 import { NAMESPACES, type ObjectRecord } from "../object-record.ts";
 import { WithinReach } from "../within-reach.ts";
 
 /** What nobody serves any more keeps a namespace until somebody purges it. */
-export function namespacesGo(record: ObjectRecord, encodings: EncodingRecord): Checker {
+export function namespacesGo(record: ObjectRecord, encodings: EncodingRecord): PromiseChecker {
   return {
     name: "namespaces-go",
     promise: "A namespace that was deleted goes as soon as everything in it can be reached.",

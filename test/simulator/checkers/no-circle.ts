@@ -1,6 +1,6 @@
-import { NOTHING, type Checker } from "../../../src/tools/simulator/checker.ts";
+import { NONE_BROKEN, type PromiseChecker } from "../../../src/tools/simulator/checker.ts";
 
-export function noCircle(): Checker {
+export function noCircle(): PromiseChecker {
   const seenBy = new Map<string, Set<string>>();
   return {
     name: "no-circle",
@@ -8,7 +8,7 @@ export function noCircle(): Checker {
     onHop({ auditId, from, to, method, target }) {
       const senders = seenBy.get(auditId) ?? new Set();
       seenBy.set(auditId, senders.add(from));
-      return senders.has(to) ? [`${method} ${target} came back to ${to}, from ${from}`] : NOTHING;
+      return senders.has(to) ? [`${method} ${target} came back to ${to}, from ${from}`] : NONE_BROKEN;
     },
   };
 }

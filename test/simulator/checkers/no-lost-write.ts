@@ -1,16 +1,16 @@
-import { ask } from "../ask.ts";
-import { NOTHING, type Checker } from "../../../src/tools/simulator/checker.ts";
+import { get } from "../get.ts";
+import { NONE_BROKEN, type PromiseChecker } from "../../../src/tools/simulator/checker.ts";
 import type { KnownObjects } from "../objects.ts";
 import { targetAt } from "../targets.ts";
 
-export function noLostWrite(objects: KnownObjects): Checker {
+export function noLostWrite(objects: KnownObjects): PromiseChecker {
   return {
     name: "no-lost-write",
     promise: "What was acknowledged as created can be read until somebody deletes it.",
-    onAnswer({ question, unknown }) {
-      const { method, target, serverId } = question;
+    onResponse({ request, unknown }) {
+      const { method, target, serverId } = request;
       const isLost = method === "GET" && unknown === "object" && objects.get(target) === "there";
-      return isLost ? [`${serverId} does not find ${target}, which was created and never deleted`] : NOTHING;
+      return isLost ? [`${serverId} does not find ${target}, which was created and never deleted`] : NONE_BROKEN;
     },
     async whenSettled(cluster) {
       const problems: string[] = [];
@@ -19,7 +19,7 @@ export function noLostWrite(objects: KnownObjects): Checker {
           const target = targetAt(path);
           // What only a departed server served is unavailable or unknown, not lost.
           if (!cluster.live.some(({ run }) => target !== undefined && run?.served.has(target))) continue;
-          const { status } = await ask(cluster, server, path);
+          const { status } = await get(cluster, server, path);
           if (status !== 200) problems.push(`${server.id} answers ${status} for ${path}`);
         }
       }

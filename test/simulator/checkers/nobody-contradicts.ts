@@ -1,16 +1,16 @@
-import { NOTHING, type Checker } from "../../../src/tools/simulator/checker.ts";
+import { NONE_BROKEN, type PromiseChecker } from "../../../src/tools/simulator/checker.ts";
 import { STORAGE_VERSIONS, type EncodingRecord } from "../encoding-record.ts";
 
 /**
  * Holds for servers that write: who has been silent for so long that it is fenced may be left out, until it has
  * published again.
  */
-export function nobodyContradicts(record: EncodingRecord): Checker {
+export function nobodyContradicts(record: EncodingRecord): PromiseChecker {
   return {
     name: "nobody-contradicts",
     promise: "A StorageVersion object has the entry of every living server, and none contradicts its common version.",
     onCommit({ key, atMs, after }) {
-      if (!key.startsWith(STORAGE_VERSIONS)) return NOTHING;
+      if (!key.startsWith(STORAGE_VERSIONS)) return NONE_BROKEN;
       const name = key.slice(STORAGE_VERSIONS.length);
       const { storageVersions: entries = [], commonEncodingVersion: common } = record.status(name) ?? {};
       const left = record

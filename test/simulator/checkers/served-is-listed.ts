@@ -1,7 +1,7 @@
-import type { Checker } from "../../../src/tools/simulator/checker.ts";
+import type { PromiseChecker } from "../../../src/tools/simulator/checker.ts";
 import { listedResources } from "../discovery.ts";
 
-export function servedIsListed(): Checker {
+export function servedIsListed(): PromiseChecker {
   return {
     name: "served-is-listed",
     promise: "After settling, discovery names exactly what live servers serve.",

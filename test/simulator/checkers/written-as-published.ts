@@ -1,12 +1,12 @@
 import { stringAt } from "../../../src/meta/json.ts";
 import type { StoredResourceVersions } from "../../../src/cluster/storageversion/encodings.ts";
-import { NOTHING, type Checker } from "../../../src/tools/simulator/checker.ts";
+import { NONE_BROKEN, type PromiseChecker } from "../../../src/tools/simulator/checker.ts";
 import type { EncodingRecord } from "../encoding-record.ts";
 import type { Commit } from "../../../src/tools/simulator/history.ts";
 import type { Run } from "../../../src/tools/simulator/server.ts";
 
 /** At the revision of the write itself: what was or will be true does not count. */
-export function writtenAsPublished(record: EncodingRecord): Checker {
+export function writtenAsPublished(record: EncodingRecord): PromiseChecker {
   const problemsOf = ({ key, after, atMs }: Commit, run: Run, resource: StoredResourceVersions): string[] => {
     const { name } = resource;
     const version = stringAt(after!, "apiVersion");
@@ -30,9 +30,9 @@ export function writtenAsPublished(record: EncodingRecord): Checker {
       "Every write is in the version its server has published, and every living server that stores it can read it.",
     onCommit(commit) {
       const run = commit.sending && record.runOf(commit.sending);
-      if (run === undefined || commit.after === undefined) return NOTHING;
+      if (run === undefined || commit.after === undefined) return NONE_BROKEN;
       const resource = record.resourceAt(run, commit.key);
-      return resource === undefined || resource.isNeededToPublish ? NOTHING : problemsOf(commit, run, resource);
+      return resource === undefined || resource.isNeededToPublish ? NONE_BROKEN : problemsOf(commit, run, resource);
     },
   };
 }

@@ -5,7 +5,7 @@ import { serveKv } from "../../../storage/kv-ipc/serve-kv.ts";
 import type { SharedKv } from "../../../storage/share-kv.ts";
 import { receiveAbout, sendAbout, storeChannel, type FromChild, type ToChild } from "./child-protocol.ts";
 import type { Launch } from "./hosted-server.ts";
-import type { Member, StartMember } from "./member.ts";
+import type { RunningServer, StartServer } from "./member.ts";
 
 export const CHILD_COMMAND = "up-server";
 
@@ -17,7 +17,7 @@ export interface ChildOptions {
   readonly writeLog: (text: string) => void;
 }
 
-export function inProcesses(options: ChildOptions): StartMember {
+export function inProcesses(options: ChildOptions): StartServer {
   return async (launch) => {
     const child = fork(process.argv[1]!, [CHILD_COMMAND, launch.id, String(launch.options.release)], {
       serialization: "advanced",
@@ -26,21 +26,21 @@ export function inProcesses(options: ChildOptions): StartMember {
     child.stderr!.setEncoding("utf8").on("data", options.writeLog);
     const exited = whenExited(child);
     serveStore(child, options.shared);
-    const told = Promise.withResolvers<number>();
+    const listening = Promise.withResolvers<number>();
     const ready = Promise.withResolvers<void>();
     ready.promise.catch(() => {});
     receiveAbout(child, "server", (received) => {
       const message = received as FromChild;
-      if (message.kind === "listening") told.resolve(message.port);
+      if (message.kind === "listening") listening.resolve(message.port);
       else if (message.kind === "ready") ready.resolve();
-      else told.reject(Object.assign(new Error(message.message), { code: message.code }));
+      else listening.reject(Object.assign(new Error(message.message), { code: message.code }));
     });
     void exited.then((how) => {
-      told.reject(new Error(`${launch.id} ${how} before it listened`));
+      listening.reject(new Error(`${launch.id} ${how} before it listened`));
       ready.reject(new Error(`${launch.id} ${how} before it was ready`));
     });
     start(child, launch, options);
-    return memberOf({ child, exited, port: await told.promise, ready: ready.promise });
+    return memberOf({ child, exited, port: await listening.promise, ready: ready.promise });
   };
 }
 
@@ -71,11 +71,11 @@ interface Child {
   readonly ready: Promise<void>;
 }
 
-function memberOf({ child, exited, port, ready }: Child): Member {
-  let isToldToEnd = false;
-  const end = async (tell: () => void): Promise<void> => {
-    isToldToEnd = true;
-    tell();
+function memberOf({ child, exited, port, ready }: Child): RunningServer {
+  let isEnding = false;
+  const end = async (request: () => void): Promise<void> => {
+    isEnding = true;
+    request();
     await exited;
   };
   return {
@@ -83,7 +83,7 @@ function memberOf({ child, exited, port, ready }: Child): Member {
     port,
     ready,
     ended: new Promise((resolve) => {
-      void exited.then((how) => isToldToEnd || resolve(how));
+      void exited.then((how) => isEnding || resolve(how));
     }),
     stop: () => end(() => sendAbout(child, "server", { kind: "stop" } satisfies ToChild)),
     kill: () => end(() => child.kill("SIGKILL")),

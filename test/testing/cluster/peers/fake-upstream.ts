@@ -1,6 +1,5 @@
 /** Peers that answer as a test says, and what they were sent. */
 import type { User, WithUser } from "../../../../src/access/auth/user.ts";
-import { bytesBody } from "../../../../src/serving/http/message.ts";
 import { infoRequest, type RequestOptions } from "../../serving/http/requests.ts";
 import type {
   Upstream,
@@ -42,14 +41,6 @@ export class FakeUpstream implements Upstream {
   close(): Promise<void> {
     return Promise.resolve();
   }
-}
-
-export function answerOf(status: number, headers: readonly string[] = [], text = ""): UpstreamResponse {
-  return { status, headers, body: bytesBody(Buffer.from(text)) };
-}
-
-export function jsonAnswer(value: unknown, headers: readonly string[] = []): UpstreamResponse {
-  return answerOf(200, ["Content-Type", "application/json", ...headers], JSON.stringify(value));
 }
 
 export const JANE: User = { name: "jane", uid: "", groups: ["people"], extra: {} };

@@ -2,6 +2,7 @@
  * The StorageVersion resource of a server, in memory: what a client can ask of it, conflicts and preconditions included,
  * and a place to step in before a request is carried out.
  */
+import { jsonResponse } from "../../client/json-response.ts";
 import type { Clock } from "../../../../src/base/clock.ts";
 import { ScriptedStream } from "../../client/scripted-transport.ts";
 import type { ClientRequest, ClientResponse, Transport } from "../../../../src/client/transport.ts";
@@ -62,7 +63,7 @@ export class FakeStorageVersions implements Transport {
 
   async send(request: ClientRequest): Promise<ClientResponse> {
     const { pathname, searchParams } = new URL(request.target, "http://host");
-    if (!pathname.startsWith(PATH)) return answer(404, notFound({ group, resource }, pathname).toStatus());
+    if (!pathname.startsWith(PATH)) return jsonResponse(404, notFound({ group, resource }, pathname).toStatus());
     if (searchParams.has("watch")) {
       const stream = this.#watch(searchParams.has("sendInitialEvents"));
       return { status: 200, headers: {}, body: stream.chunks(request.signal) };
@@ -73,10 +74,10 @@ export class FakeStorageVersions implements Transport {
     try {
       this.before(asked);
       const body = request.body === undefined ? undefined : JSON.parse(new TextDecoder().decode(request.body));
-      return answer(200, this.#carryOut(request.method, key, body));
+      return jsonResponse(200, this.#carryOut(request.method, key, body));
     } catch (thrown) {
       if (!(thrown instanceof StatusError)) throw thrown;
-      return answer(thrown.code, thrown.toStatus());
+      return jsonResponse(thrown.code, thrown.toStatus());
     }
   }
 
@@ -134,15 +135,4 @@ interface DeleteBody {
 function checkVersion({ metadata }: StorageVersionObject, given: string | undefined): void {
   if ((given ?? metadata?.resourceVersion) !== metadata?.resourceVersion)
     throw conflict({ group, resource }, metadata?.name ?? "", "the object has been modified");
-}
-
-function answer(status: number, body: unknown): ClientResponse {
-  const bytes = new TextEncoder().encode(JSON.stringify(body));
-  return {
-    status,
-    headers: {},
-    body: (async function* () {
-      yield bytes;
-    })(),
-  };
 }

@@ -2,6 +2,7 @@
  * An API server in memory, for any resource: lists, watches, writes with versions and preconditions. A status is written
  * by itself, and nothing is checked or filled in.
  */
+import { jsonResponse } from "../../client/json-response.ts";
 import type { UnstructuredObject } from "../../../../src/client/objects.ts";
 import { ScriptedStream } from "../../client/scripted-transport.ts";
 import type { ClientRequest, ClientResponse, Transport } from "../../../../src/client/transport.ts";
@@ -61,10 +62,10 @@ export class FakeApi implements Transport {
     }
     try {
       const body = request.body === undefined ? {} : JSON.parse(new TextDecoder().decode(request.body));
-      return answer(200, this.#carryOut(request.method, place, body as UnstructuredObject));
+      return jsonResponse(200, this.#carryOut(request.method, place, body as UnstructuredObject));
     } catch (thrown) {
       if (!(thrown instanceof StatusError)) throw thrown;
-      return answer(thrown.code, thrown.toStatus());
+      return jsonResponse(thrown.code, thrown.toStatus());
     }
   }
 
@@ -121,15 +122,4 @@ function parse(path: string): Place {
 
 function keyOf({ collection, namespace, name }: Place): string {
   return `${collection} ${namespace}/${name}`;
-}
-
-function answer(status: number, body: unknown): ClientResponse {
-  const bytes = new TextEncoder().encode(JSON.stringify(body));
-  return {
-    status,
-    headers: {},
-    body: (async function* () {
-      yield bytes;
-    })(),
-  };
 }

@@ -1,6 +1,5 @@
 /** Aggregated servers that answer as a test says, and what they were sent. */
 import type { User, WithUser } from "../../../../src/access/auth/user.ts";
-import { bytesBody } from "../../../../src/serving/http/message.ts";
 import type { Outbound, OutboundRequest } from "../../../../src/serving/http/outbound.ts";
 import { infoRequest, type RequestOptions } from "../../serving/http/requests.ts";
 import { UpstreamError, type UpstreamFailure, type UpstreamResponse } from "../../../../src/serving/http/upstream.ts";
@@ -28,14 +27,6 @@ export class FakeOutbound implements Outbound {
   close(): Promise<void> {
     return Promise.resolve();
   }
-}
-
-export function answerOf(status: number, headers: readonly string[] = [], text = ""): UpstreamResponse {
-  return { status, headers, body: bytesBody(Buffer.from(text)) };
-}
-
-export function jsonAnswer(value: unknown, headers: readonly string[] = []): UpstreamResponse {
-  return answerOf(200, ["Content-Type", "application/json", ...headers], JSON.stringify(value));
 }
 
 export function failing(failure: UpstreamFailure, isSent = false): Answering {

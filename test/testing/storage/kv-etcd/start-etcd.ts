@@ -7,7 +7,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openEtcdKv } from "../../../../src/storage/kv-etcd/kv.ts";
-import { realClock } from "./real-clock.ts";
+import { realClock } from "../../real-clock.ts";
 
 export const ETCD_MISSING = "etcd is not installed, so its tests were not run (apt-get install etcd-server)";
 

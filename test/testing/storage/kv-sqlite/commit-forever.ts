@@ -5,14 +5,14 @@
 import { StorageError } from "../../../../src/storage/kv.ts";
 import type { Kv } from "../../../../src/storage/kv.ts";
 import { openSqliteKv } from "../../../../src/storage/kv-sqlite/kv.ts";
-import { createRealClock } from "./real-clock.ts";
+import { realClock } from "../../real-clock.ts";
 
 const WRITERS = 8;
 
 async function main(directory: string): Promise<void> {
   let kv: Kv;
   try {
-    kv = await openSqliteKv({ directory, clock: createRealClock() });
+    kv = await openSqliteKv({ directory, clock: realClock() });
   } catch (thrown) {
     if (!(thrown instanceof StorageError)) throw thrown;
     process.stdout.write(`refused ${thrown.code}: ${thrown.message}\n`);

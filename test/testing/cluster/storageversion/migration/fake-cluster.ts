@@ -3,6 +3,7 @@
  * anew when that is not the current one, StorageVersions, ConfigMaps, migration objects, watches and discovery. Whatever
  * is to go wrong is put before it by the test.
  */
+import { jsonResponse } from "../../../client/json-response.ts";
 import { sleep } from "../../../../../src/base/clock.ts";
 import { createClient, type Client } from "../../../../../src/client/client.ts";
 import type {
@@ -154,7 +155,7 @@ export class FakeCluster implements Transport {
     await this.#wait(call, request.signal);
     const { status, body } = instead ?? (place === undefined ? this.#discovery(call) : this.#answer(call, place));
     this.after(call);
-    return { status, headers: {}, body: oneChunk(new TextEncoder().encode(JSON.stringify(body))) };
+    return jsonResponse(status, body);
   }
 
   async #wait({ method }: Call, signal: AbortSignal | undefined): Promise<void> {
@@ -305,8 +306,4 @@ function keyOf(place: { readonly resource: string; readonly namespace: string; r
 
 function listKey({ metadata }: Json): string {
   return `${metadata.namespace ?? ""}/${metadata.name}`;
-}
-
-async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
-  yield bytes;
 }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
-import { askReport, type ReportProgress } from "./ask-report.ts";
+import { requestReport, type ReportProgress } from "./request-report.ts";
 
 interface Stub extends AsyncDisposable {
   readonly url: string;
@@ -32,7 +32,7 @@ describe("a report", () => {
       );
     });
     const told: ReportProgress[] = [];
-    expect(await askReport(server, "/x", (progress) => void told.push(progress))).toEqual({ a: 1 });
+    expect(await requestReport(server, "/x", (progress) => void told.push(progress))).toEqual({ a: 1 });
     expect(told).toEqual([
       { done: 1, total: 4 },
       { done: 2, total: 4 },
@@ -57,7 +57,7 @@ describe("a report", () => {
     ["is not known there", (response) => response.writeHead(404).end("404"), /is not an Evenkeel server/],
   ])("that %s is one sentence", async (_, answer, says) => {
     await using server = await stub(answer);
-    const asked = askReport(server, "/x", ignore);
+    const asked = requestReport(server, "/x", ignore);
     await expect(asked).rejects.toMatchObject({ name: "CommandFailure", message: expect.stringMatching(says) });
   });
 });

@@ -2,9 +2,9 @@
 import type { InProcessResponse } from "../../client/in-process.ts";
 import { abortedError, TransportError, type ClientRequest, type ClientResponse } from "../../client/transport.ts";
 import type { SimulatedServer } from "../simulator/server.ts";
-import type { Door } from "./stage.ts";
+import type { ServerConnection } from "./stage.ts";
 
-export function openDoor(server: SimulatedServer): Door {
+export function connectToSimulated(server: SimulatedServer): ServerConnection {
   return { serverId: server.id, send: (request) => send(server, request) };
 }
 

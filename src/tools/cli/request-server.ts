@@ -3,9 +3,9 @@ import { delimiter, join } from "node:path";
 import { Option, type Command } from "commander";
 import { createNodeTransport } from "../../client/node-transport.ts";
 import { readBody, TransportError, type ClientResponse } from "../../client/transport.ts";
-import { isJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
+import { parseJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
 import { CommandFailure } from "./failure.ts";
-import { readKubeconfigs, type Connection } from "./kubeconfig.ts";
+import { readKubeconfigs, type KubeconfigConnection } from "./kubeconfig.ts";
 import { readFile } from "./read-file.ts";
 
 export interface ServerFlags {
@@ -36,21 +36,21 @@ export function withServerFlags(command: Command): Command {
     .addOption(new Option("-o, --output <format>", "how to say it").choices(["table", "json"]).default("table"));
 }
 
-export async function askServer(flags: ServerFlags, target: string, method: Method = "GET"): Promise<JsonObject> {
+export async function requestJson(flags: ServerFlags, target: string, method: Method = "GET"): Promise<JsonObject> {
   const connection = connectionOf(flags);
   const asking = { target, method, signal: AbortSignal.timeout(TIMEOUT_MS), timeoutMs: TIMEOUT_MS };
-  const text = await exchange(connection, asking, ({ body }) => readText(body));
-  const value = parsed(text);
-  if (!isJsonObject(value)) throw new CommandFailure(notEvenkeel(connection.url), 1);
+  const text = await requestServer(connection, asking, ({ body }) => readText(body));
+  const value = parseJsonObject(text);
+  if (value === undefined) throw new CommandFailure(notEvenkeel(connection.url), 1);
   return value;
 }
 
 /** Where the flags say the server is, and who is asking. */
-export function connectionOf(flags: ServerFlags): Connection {
+export function connectionOf(flags: ServerFlags): KubeconfigConnection {
   return connectionFrom(flags, process.env["KUBECONFIG"]);
 }
 
-function connectionFrom(flags: ServerFlags, environment: string | undefined): Connection {
+function connectionFrom(flags: ServerFlags, environment: string | undefined): KubeconfigConnection {
   const { kubeconfig, context, server, token, caFile } = flags;
   const given = {
     ...(server === undefined ? {} : { url: server }),
@@ -73,7 +73,7 @@ function kubeconfigsOf({ kubeconfig, dataDir }: ServerFlags, environment = ""): 
 
 type Method = "GET" | "POST";
 
-interface Asking {
+interface ServerRequest {
   readonly target: string;
   /** Default: GET. */
   readonly method?: Method;
@@ -83,9 +83,9 @@ interface Asking {
 }
 
 /** Hands on an answer of 200; everything else is a CommandFailure. */
-export async function exchange<T>(
-  connection: Connection,
-  { target, method = "GET", signal, timeoutMs }: Asking,
+export async function requestServer<T>(
+  connection: KubeconfigConnection,
+  { target, method = "GET", signal, timeoutMs }: ServerRequest,
   read: (response: ClientResponse) => Promise<T>,
 ): Promise<T> {
   const { url } = connection;
@@ -126,8 +126,7 @@ function codeOf(cause: unknown): string {
 }
 
 function refusal(url: string, status: number, text: string): string {
-  const body = parsed(text);
-  const message = printable(isJsonObject(body) ? stringAt(body, "message") : "");
+  const message = printable(stringAt(parseJsonObject(text) ?? {}, "message"));
   if (status === 401) return `${url} does not know who is asking: give a token with --token, or another --kubeconfig`;
   if (status === 403) return `${url} does not allow it: ${message}`;
   // A server that knows the path says what it did not find.
@@ -137,14 +136,6 @@ function refusal(url: string, status: number, text: string): string {
 
 function notEvenkeel(url: string): string {
   return `${url} is not an Evenkeel server, or one that is older than this command`;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** What a server says goes to a terminal: nothing in it may steer one. */

@@ -2,7 +2,7 @@
 import type { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
 import type { SimulatedServer } from "../../src/tools/simulator/server.ts";
 
-export interface Told {
+export interface GetResponse {
   readonly status: number;
   readonly text: string;
   readonly servedBy: string | undefined;
@@ -11,13 +11,13 @@ export interface Told {
 /** Longer than any server takes to answer. */
 const PATIENCE_MS = 120_000;
 
-export async function ask(
+export async function get(
   cluster: SimulatedCluster,
   server: SimulatedServer,
   target: string,
   headers: Readonly<Record<string, string>> = {},
-): Promise<Told> {
-  const asking = server.request({ method: "GET", target, headers }).then(async (response): Promise<Told> => {
+): Promise<GetResponse> {
+  const asking = server.request({ method: "GET", target, headers }).then(async (response): Promise<GetResponse> => {
     const servedBy = response.headers["x-evenkeel-served-by"];
     return { status: response.status, text: await response.text(), servedBy: servedBy?.toString() };
   });

@@ -1,9 +1,9 @@
 /** A question that takes a server a while: lines of JSON say how far it is, and the last one is the report. */
 import { TransportError } from "../../client/transport.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
-import { exchange, printable } from "./ask-server.ts";
+import { requestServer, printable } from "./request-server.ts";
 import { CommandFailure } from "./failure.ts";
-import type { Connection } from "./kubeconfig.ts";
+import type { KubeconfigConnection } from "./kubeconfig.ts";
 
 export interface ReportProgress {
   readonly done: number;
@@ -14,8 +14,8 @@ export interface ReportProgress {
 const SILENCE_MS = 60_000;
 const LINE_LENGTH_MAX = 64 * 1024 * 1024;
 
-export async function askReport(
-  connection: Connection,
+export async function requestReport(
+  connection: KubeconfigConnection,
   target: string,
   onProgress: (progress: ReportProgress) => void,
 ): Promise<JsonObject> {
@@ -23,13 +23,13 @@ export async function askReport(
   const timer = setTimeout(() => silence.abort(), SILENCE_MS);
   const asking = { target, signal: silence.signal, timeoutMs: SILENCE_MS };
   try {
-    return await exchange(connection, asking, async ({ body }) => {
+    return await requestServer(connection, asking, async ({ body }) => {
       for await (const line of lines(body, () => timer.refresh())) {
         const { kind } = line;
         if (kind === "result") return objectAt(line, "report");
         if (kind === "error")
           throw new CommandFailure(`${connection.url} could not finish: ${printable(stringAt(line, "message"))}`, 1);
-        if (kind === "progress") onProgress({ done: numberAt(line, "done"), total: numberAt(line, "total") });
+        if (kind === "progress") onProgress({ done: numberOrZero(line, "done"), total: numberOrZero(line, "total") });
       }
       throw new TransportError("reset", "the answer ended before its result");
     });
@@ -60,12 +60,7 @@ function parsedLine(line: string): JsonObject {
   throw new TransportError("malformed", "a line of the answer is not an object");
 }
 
-export function numberAt(parent: JsonObject, key: string): number {
+export function numberOrZero(parent: JsonObject, key: string): number {
   const value = parent[key];
   return typeof value === "number" ? value : 0;
-}
-
-export function objectsAt(parent: JsonObject, key: string): JsonObject[] {
-  const value = parent[key];
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }

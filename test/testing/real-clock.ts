@@ -1,5 +1,5 @@
-/** The system's time, for tests that talk to a real etcd. */
-import type { Clock } from "../../../../src/base/clock.ts";
+/** The system's time, for tests that cross threads and processes or talk to a real etcd. */
+import type { Clock } from "../../src/base/clock.ts";
 
 export function realClock(): Clock {
   return {
