@@ -1,4 +1,4 @@
-/** One request of a client to one server, with time moving as far as it must. */
+/** Sends one GET to one server, and advances virtual time until the response is there. */
 import type { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
 import type { SimulatedServer } from "../../src/tools/simulator/server.ts";
 

@@ -1,4 +1,4 @@
-/** Who makes things fail: servers crash, pause and come back as other releases, networks part, stores go away. */
+/** Injects random faults: crashes, pauses, restarts with other releases, network partitions, store outages. */
 import { randomInteger, randomItem, type Random } from "../../src/base/random.ts";
 import { RELEASES } from "../../src/objects/catalogue/release.ts";
 import { objectAt, stringAt } from "../../src/meta/json.ts";

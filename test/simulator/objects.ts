@@ -1,4 +1,4 @@
-/** What clients know about the objects they have made: an acknowledged write is there until somebody deletes it. */
+/** The objects that clients have created: an acknowledged object exists until a client deletes it. */
 export type ObjectState =
   /** Asked for, and not heard of since. */
   | "perhaps"

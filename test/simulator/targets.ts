@@ -1,4 +1,4 @@
-/** What simulated clients ask for: what every release serves, what only some do, and what nobody does. */
+/** The resources that simulated clients request: served by every release, by some, or by none. */
 import type { ResourceQuestion } from "../../src/cluster/peers/view.ts";
 
 export interface Target extends ResourceQuestion {

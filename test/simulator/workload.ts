@@ -1,4 +1,4 @@
-/** Clients: at random times, at random servers, for whatever some server may or may not serve. */
+/** Simulated clients: requests at random times to random servers, also for resources that no server serves. */
 import { randomInteger, randomItem, randomUuid, type Random } from "../../src/base/random.ts";
 import { isJsonObject, parseJsonObject } from "../../src/meta/json.ts";
 import type { SimulatedResponse, SimulatedRequest } from "../../src/tools/simulator/checker.ts";

@@ -1,4 +1,4 @@
-/** What a server keeps beside its objects: certificates, the first user's token, a kubeconfig to use it with. */
+/** The files that a server keeps beside its store: certificates, the administrator's token, a kubeconfig. */
 import { randomBytes, X509Certificate } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";

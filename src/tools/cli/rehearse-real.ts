@@ -1,4 +1,4 @@
-/** A plan played for real: each server a process of its own on one embedded store, clients over TLS, time as it is. */
+/** Plays an upgrade plan in real time: one process per server on one embedded store, and clients over TLS. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { constants, hostname, tmpdir } from "node:os";
 import { join } from "node:path";

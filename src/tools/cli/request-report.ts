@@ -1,4 +1,4 @@
-/** A question that takes a server a while: lines of JSON say how far it is, and the last one is the report. */
+/** Requests a report that takes a while: the server streams its progress as lines of JSON, and then the report. */
 import { TransportError } from "../../client/transport.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { requestServer, printable } from "./request-server.ts";

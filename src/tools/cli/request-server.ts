@@ -1,4 +1,4 @@
-/** One question to a running server: which one, as whom, and what went wrong in one sentence. */
+/** Sends a command's request to a running server: finds the server and the credentials, and explains failures. */
 import { delimiter, join } from "node:path";
 import { Option, type Command } from "commander";
 import { createNodeTransport } from "../../client/node-transport.ts";

@@ -1,4 +1,4 @@
-/** Owners with what they own, and namespaces with what is in them: made, left alone for a while, and deleted. */
+/** Work for the controllers: owners with dependents, and namespaces with content, are created and later deleted. */
 import { sleep } from "../../base/clock.ts";
 import { randomInteger, randomItem } from "../../base/random.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";

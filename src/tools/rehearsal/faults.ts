@@ -1,4 +1,4 @@
-/** What goes wrong besides the upgrade, by level. Whoever falls comes back as what it was. */
+/** Injects faults during the upgrade, by level. A server that crashes restarts with the release that it had. */
 import { randomItem, type Random } from "../../base/random.ts";
 import type { SimulatedCluster } from "../simulator/cluster.ts";
 import type { SimulatedServer } from "../simulator/server.ts";

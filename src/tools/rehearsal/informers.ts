@@ -1,4 +1,4 @@
-/** Informers as controllers outside have them, and whether what they hold is what was acknowledged. */
+/** Informers as external controllers run them, checked against the acknowledged writes. */
 import type { Informer } from "../../client/informer.ts";
 import { objectText } from "./judge.ts";
 import type { LedgerEntry, Ledger } from "./ledger.ts";

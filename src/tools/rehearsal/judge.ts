@@ -1,4 +1,4 @@
-/** Holds every response against what is true: what living servers serve, and what was acknowledged. */
+/** Compares every response with the truth: the resources that running servers serve, and the acknowledged writes. */
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import type { Query } from "../../serving/http/query.ts";
 import type { RequestInfo } from "../../serving/http/request-info.ts";

@@ -1,4 +1,4 @@
-/** What people do: look what there is, make, read, change and delete, whatever the cluster is in the middle of. */
+/** A client that does what people do with kubectl: discover, list, create, read, change and delete objects. */
 import { randomInteger, randomItem } from "../../base/random.ts";
 import { resourcePath } from "../../client/paths.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";

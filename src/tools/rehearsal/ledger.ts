@@ -1,6 +1,6 @@
 /**
- * What clients know about the objects they have made. An acknowledged write is there until somebody asks to delete it,
- * its owner or its namespace; the ledger is what answers are held against.
+ * The objects that clients have created. An acknowledged object exists until a client asks to delete it, its owner or
+ * its namespace; responses are checked against the ledger.
  */
 export type LedgerEntryState =
   /** Asked for, and not heard of since. */

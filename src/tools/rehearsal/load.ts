@@ -1,4 +1,4 @@
-/** Clients at work: people with kubectl, informers, and whoever makes owners and namespaces for the controllers. */
+/** What the clients of a rehearsal share: pacing, and the choice of API versions. */
 import { sleep, type Clock } from "../../base/clock.ts";
 import { randomItem, type Random } from "../../base/random.ts";
 import type { Ledger } from "./ledger.ts";

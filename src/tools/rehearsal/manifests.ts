@@ -1,4 +1,4 @@
-/** The user's own manifests, held against the releases on the way: what comes, what goes, what is stored otherwise. */
+/** Compares the user's manifests with the releases on the way: APIs that appear, vanish or change encoding. */
 import type { ReleaseName } from "../../objects/catalogue/release.ts";
 import { RELEASES } from "../../objects/catalogue/release.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";

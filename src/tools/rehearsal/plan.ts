@@ -1,4 +1,4 @@
-/** What is played: every server of the cluster, one at a time, minor by minor, and at which minute. */
+/** The upgrade plan: which server goes to which release at which minute, one server and one minor at a time. */
 import { RELEASES, type ReleaseName } from "../../objects/catalogue/release.ts";
 
 export interface PlanOptions {

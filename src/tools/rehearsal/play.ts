@@ -1,4 +1,4 @@
-/** One playing of a plan in a world of its own: the cluster, its clients, its faults, and everything they saw. */
+/** Plays an upgrade plan once: starts the cluster, its clients and its faults, and collects the run's report. */
 import { noFalse404 } from "../simulator/checkers/no-false-404.ts";
 import type { Run } from "../simulator/server.ts";
 import { fillAndDelete, ownAndDelete, type WorkCounts, type ControllerWorkOptions } from "./controller-work.ts";

@@ -1,4 +1,4 @@
-/** Counts what clients are told, over time and by server, and keeps the first wrong answers. */
+/** Counts the responses that clients receive, over time and by server, and keeps the first wrong ones. */
 import type { Clock } from "../../base/clock.ts";
 import { judgeResponse, type ObservedResponse, type JudgeFinding, type Truth } from "./judge.ts";
 import {

@@ -1,4 +1,4 @@
-/** The same plan and the same seed twice, with the mixed version proxy and without, and what to think of it. */
+/** Rehearses an upgrade: plays the plan twice with one seed, with the mixed version proxy and without. */
 import { examineManifests, type Manifest } from "./manifests.ts";
 import { pathApis } from "./path-apis.ts";
 import { createPlan, type PlanOptions } from "./plan.ts";

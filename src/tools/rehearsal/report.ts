@@ -1,4 +1,4 @@
-/** What a rehearsal found: one value, from which the terminal, JSON and HTML are all written. */
+/** The report of a rehearsal: one value, from which the terminal summary, the JSON and the HTML page are written. */
 import type { ReleaseName } from "../../objects/catalogue/release.ts";
 import type { ManifestReport } from "./manifests.ts";
 import type { UpgradePlan } from "./plan.ts";

@@ -1,4 +1,4 @@
-/** The steps of a plan at their times, and when they really began and ended. */
+/** Runs the steps of an upgrade plan at their times, and records when each began and ended. */
 import type { UpgradePlan, PlanStep } from "./plan.ts";
 import type { PlayedStep } from "./report.ts";
 import type { RehearsalStage } from "./stage.ts";

@@ -1,4 +1,4 @@
-/** One client outside of the cluster: it asks again when it is told to wait, and says how long that took. */
+/** One client of the cluster: it retries when a server says so, and records how long each request took. */
 import type { Clock } from "../../base/clock.ts";
 import { createClient, type Client } from "../../client/client.ts";
 import { TransportError, type Transport } from "../../client/transport.ts";

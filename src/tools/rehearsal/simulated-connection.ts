@@ -1,4 +1,4 @@
-/** A connection to a simulated server: it ends with the server's host, or with the client's patience. */
+/** A client's connection to a simulated server: it breaks when the server dies or the client aborts the request. */
 import type { InProcessResponse } from "../../client/in-process.ts";
 import { abortedError, TransportError, type ClientRequest, type ClientResponse } from "../../client/transport.ts";
 import type { SimulatedServer } from "../simulator/server.ts";

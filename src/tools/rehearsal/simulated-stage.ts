@@ -1,4 +1,4 @@
-/** A plan played in virtual time: the real server code in a world that a seed decides. */
+/** Plays an upgrade plan in virtual time: the real server code in a simulated cluster, repeatable from its seed. */
 import type { Clock } from "../../base/clock.ts";
 import { randomInteger, type Random } from "../../base/random.ts";
 import type { ReleaseName } from "../../objects/catalogue/release.ts";

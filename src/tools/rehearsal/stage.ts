@@ -1,4 +1,4 @@
-/** Where a plan is played: the port between the rehearsal and a cluster, simulated or of real processes. */
+/** The stage of a rehearsal: the port between the rehearsal and its cluster, simulated or of real processes. */
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/random.ts";
 import { openCatalogue } from "../../objects/catalogue/catalogue.ts";

@@ -1,4 +1,4 @@
-/** What happens in the store itself, told before any server hears of it: what is lost there nobody can answer for. */
+/** Watches the store itself, before any server sees a change: it finds lost writes and objects left behind. */
 import { storagePlaces } from "../../objects/catalogue/storage-places.ts";
 import { objectAt } from "../../meta/json.ts";
 import type { Commit, StoreHistory } from "../simulator/history.ts";

@@ -1,4 +1,4 @@
-/** What the clients of a rehearsal use: what every release serves, what comes and goes on the way, what users have. */
+/** The resources that clients of a rehearsal use: steady ones, changing ones, and those of the user's manifests. */
 import type { ReleaseName } from "../../objects/catalogue/release.ts";
 import type { ResourceType } from "../../client/objects.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";

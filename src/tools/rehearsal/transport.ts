@@ -1,4 +1,4 @@
-/** A client's way to the cluster, on which every answer is seen by whoever judges it before the client has it. */
+/** A client's transport to the cluster: the judge sees every response before the client does. */
 import { randomUuid, type Random } from "../../base/random.ts";
 import {
   readBody,

@@ -1,4 +1,4 @@
-/** What a checker sees of a simulation, and how it says that a promise was broken. */
+/** The interface of promise checkers: the events they see of a simulation, and how they report a broken promise. */
 import type { ResourceQuestion } from "../../cluster/peers/view.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 import type { Commit } from "./history.ts";

@@ -1,4 +1,4 @@
-/** Several servers of mixed releases on one store, in a world of their own. */
+/** A simulated cluster: servers of mixed releases on one store, with virtual time and a simulated network. */
 import type { PeerTiming } from "../../cluster/peers/timing.ts";
 import { DEFAULT_PEER_TIMING } from "../../cluster/peers/timing.ts";
 import { StoreHistory } from "./history.ts";

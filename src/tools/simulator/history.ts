@@ -1,6 +1,6 @@
 /**
- * Everything that was ever committed to the store of a world, in order and with who sent it, and how the store is after
- * it. It is told of a commit before any server is, so that what a checker sees is the store at that very revision.
+ * Every commit to the store of a simulation, in order and with the server that sent it, and the objects after it. It
+ * sees a commit before any server does, so that a checker finds the store at exactly that revision.
  */
 import type { Clock } from "../../base/clock.ts";
 import { parseJsonObject, type JsonObject } from "../../meta/json.ts";

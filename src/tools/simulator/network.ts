@@ -1,4 +1,4 @@
-/** The network between simulated servers: who listens where, what breaks, and what crosses it. */
+/** The network between simulated servers: listeners, injected faults, and the requests that cross it. */
 import { authorityOf } from "../../serving/http/node/upstream/request-head.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/random.ts";

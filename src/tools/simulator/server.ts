@@ -1,4 +1,4 @@
-/** A server of a simulated cluster: an ID and an address that stay, and one run after another. */
+/** A server of a simulated cluster: it keeps its ID and address over any number of starts, crashes and restarts. */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { callInProcess, type InProcessRequest, type InProcessResponse } from "../../client/in-process.ts";

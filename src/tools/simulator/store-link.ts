@@ -1,6 +1,6 @@
 /**
- * One host's way to the shared store, which may be down, slow or behind. As with a real store, calls fail with
- * `unavailable`, and one that fails may have been done all the same; watches are held up and lose nothing.
+ * One host's connection to the shared store, which may be down, slow or behind. As with a real store, calls fail with
+ * `unavailable`, and a call that fails may have been carried out; watches are delayed and lose nothing.
  */
 import { sleep } from "../../base/clock.ts";
 import {

@@ -1,4 +1,4 @@
-/** A server as the cluster handles it, wherever it runs. */
+/** A running server as `evenkeel up` controls it, in this process or in one of its own. */
 import type { Log, LogFields } from "../../../base/log.ts";
 import type { Env } from "../../../server/env.ts";
 import type { SharedKv } from "../../../storage/share-kv.ts";

@@ -1,4 +1,4 @@
-/** Asks a server, over its own address, how it is. */
+/** Probes a server over its own address: whether it is ready, and which peers it can proxy to. */
 import { Agent, request } from "node:https";
 import type { Backend } from "./load-balancer.ts";
 
