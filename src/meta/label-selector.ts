@@ -1,4 +1,5 @@
 /** Label selectors: grammar, messages and matching as clients know them. */
+import { aggregateMessage } from "./aggregate-message.ts";
 import { labelValueErrors, qualifiedNameErrors } from "./names.ts";
 
 export type Labels = Readonly<Record<string, string>>;
@@ -200,7 +201,7 @@ function requirement(key: string, operator: Operator, values: readonly string[])
     if (errors.length > 0)
       problems.push(`values[${index}][${key}]: Invalid value: ${JSON.stringify(value)}: ${errors.join("; ")}`);
   });
-  if (problems.length > 0) throw new SelectorError(problems.length === 1 ? problems[0]! : `[${problems.join(", ")}]`);
+  if (problems.length > 0) throw new SelectorError(aggregateMessage(problems));
   return matcher(key, operator, values);
 }
 

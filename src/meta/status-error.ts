@@ -1,4 +1,5 @@
 /** The only error that crosses the wire, and the closed set of reasons it may have. */
+import { aggregateMessage } from "./aggregate-message.ts";
 import { formatGroupResource, type GroupResource } from "./group-version.ts";
 
 export const HTTP_CODE = {
@@ -212,7 +213,7 @@ export function invalid(
 ): StatusError {
   // As kubernetes NewInvalid: the message says each distinct sentence once, the causes keep all of them.
   const sentences = [...new Set(errors.map(({ field, message }) => `${field}: ${message}`))];
-  const text = sentences.length === 1 ? sentences[0]! : `[${sentences.join(", ")}]`;
+  const text = aggregateMessage(sentences);
   const label = kind.group === "" ? kind.kind : `${kind.kind}.${kind.group}`;
   return new StatusError("Invalid", `${label} ${JSON.stringify(name)} is invalid: ${text}`, {
     details: {

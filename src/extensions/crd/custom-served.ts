@@ -1,4 +1,5 @@
 /** A definition's version as the verbs know it: what an object of it is, means and looks like. */
+import { must } from "../../base/assert.ts";
 import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../../meta/group-version.ts";
 import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../meta/names.ts";
@@ -42,7 +43,7 @@ export function customServed(
   const groupVersion = { group, version: version.name };
   const apiVersion = formatGroupVersion(groupVersion);
   // The server itself watches every resource there is: a schema is compiled when there is an object to hold against it.
-  const schema = (): CustomSchema => parts.schemaOf(version.name)!;
+  const schema = (): CustomSchema => must(parts.schemaOf(version.name), "every version of a definition has a schema");
   const isOwn = (asked: GroupVersion, of: string): boolean => asked.group === group && of === kind;
   return {
     custom: customShape(definition, version, { ...parts, schema }),

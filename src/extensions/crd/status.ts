@@ -1,4 +1,5 @@
 /** What the status of a definition should say. Pure. */
+import { aggregateMessage } from "../../meta/aggregate-message.ts";
 import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { Definition, DefinitionNames } from "./definition.ts";
 
@@ -73,7 +74,7 @@ function acceptNames(
     (name) => !acceptedNames.shortNames.includes(name) && taken.resources.has(name),
   );
   if (refused.length > 0)
-    conflicts.push({ reason: "ShortNamesConflict", message: aggregated([...new Set(refused.map(inUse))]) });
+    conflicts.push({ reason: "ShortNamesConflict", message: aggregateMessage([...new Set(refused.map(inUse))]) });
   const kind = accept("kind", "KindConflict");
   const listKind = accept("listKind", "ListKindConflict");
   const shortNames = refused.length > 0 ? acceptedNames.shortNames : names.shortNames;
@@ -89,10 +90,6 @@ function acceptNames(
 
 function inUse(name: string): string {
   return `${JSON.stringify(name)} is already in use`;
-}
-
-function aggregated(messages: readonly string[]): string {
-  return messages.length === 1 ? messages[0]! : `[${messages.join(", ")}]`;
 }
 
 function shownNames({ shortNames, categories, singular, listKind, ...names }: DefinitionNames): JsonObject {

@@ -56,9 +56,9 @@ async function readPages(connection: Connection, request: RangeRequest): Promise
   const items = [...first.items];
   const pinned = pinnedTo(request.revision ?? first.revision);
   let page = first;
-  while (page.hasMore && items.length < wanted && page.items.length > 0) {
+  for (let last = page.items.at(-1); page.hasMore && items.length < wanted && last; last = page.items.at(-1)) {
     pageKeys = keysPerPage(page.items);
-    const key = `${items.at(-1)!.key}\0`;
+    const key = `${last.key}\0`;
     page = await readPageOfAtMost(connection, { ...keys, ...pinned, key }, Math.min(pageKeys, wanted - items.length));
     for (const item of page.items) items.push(item);
   }

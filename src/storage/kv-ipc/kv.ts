@@ -163,10 +163,10 @@ class ChannelKv implements Kv {
     const first = await page({ limit: PAGE_KEYS });
     const items = first.items.map(withBuffer);
     const wanted = Math.min(limit, first.count);
-    while (items.length < wanted) {
+    for (let last = items.at(-1); last !== undefined && items.length < wanted; last = items.at(-1)) {
       const next = await page({
         // The key followed by a zero byte is the next possible key.
-        start: `${items.at(-1)!.key}\0`,
+        start: `${last.key}\0`,
         revision: request.revision ?? first.revision,
         limit: Math.min(PAGE_KEYS, wanted - items.length),
       });

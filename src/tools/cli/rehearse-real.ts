@@ -1,12 +1,13 @@
 /** Plays an upgrade plan in real time: one process per server on one embedded store, and clients over TLS. */
+import { must } from "../../base/assert.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { constants, hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { sleep, type Clock } from "../../base/clock.ts";
-import { randomInteger, type Random } from "../../base/random.ts";
+import { randomInteger, randomItem, type Random } from "../../base/random.ts";
 import { createNodeTransport, type NodeTransport } from "../../client/node-transport.ts";
 import { DEFAULT_PEER_TIMING } from "../../cluster/peers/timing.ts";
-import type { PlanStep } from "../rehearsal/plan.ts";
+import { firstRelease, type PlanStep } from "../rehearsal/plan.ts";
 import {
   newServerRun,
   type ServerConnection,
@@ -145,7 +146,7 @@ class RealStage implements RehearsalStage {
 
   async begin(): Promise<void> {
     const { plan, cluster } = this.#options;
-    const release = plan.releases[0]!;
+    const release = firstRelease(plan);
     await cluster.startAll(
       plan.serverIds.map(() => parseServerSpec(release)),
       undefined,
@@ -184,7 +185,7 @@ class RealStage implements RehearsalStage {
         const ids = this.#options.plan.serverIds.filter((id) => !this.#moving.has(id));
         const id = ids[randomInteger(random, ids.length)];
         if (!this.#hasFaults || id === undefined) continue;
-        const kind = kinds[randomInteger(random, kinds.length)]!;
+        const kind = randomItem(random, kinds);
         const ms = Math.round(500 + random.float() * FAULT_MS_MAX[level]);
         onFault(`${id}: ${kind} for ${(ms / 1000).toFixed(1)} s`);
         await this.#inflict(kind, id, ms);
@@ -213,7 +214,7 @@ class RealStage implements RehearsalStage {
   }
 
   async #inflict(kind: "pause" | "partition" | "kill", id: string, ms: number): Promise<void> {
-    const release = this.#serverRuns.findLast(({ serverId }) => serverId === id)!.release as PlanStep["to"];
+    const release = this.#lastRun(id).release as PlanStep["to"];
     const isDone = await this.#fault(kind, id);
     if (!isDone) return;
     if (kind === "pause") this.#trouble(id, { sinceMs: this.clock.monotonic(), untilMs: Infinity });
@@ -244,9 +245,16 @@ class RealStage implements RehearsalStage {
   }
 
   #trouble(id: string, { sinceMs, untilMs }: { sinceMs: number | undefined; untilMs: number }): void {
-    const run = this.#serverRuns.findLast(({ serverId }) => serverId === id)!;
+    const run = this.#lastRun(id);
     run.troubledSinceMs = sinceMs;
     run.troubledUntilMs = untilMs;
+  }
+
+  #lastRun(id: string): MutableServerRun {
+    return must(
+      this.#serverRuns.findLast(({ serverId }) => serverId === id),
+      "every server has been started",
+    );
   }
 
   #isGone(id: string): void {

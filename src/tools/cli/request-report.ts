@@ -44,7 +44,7 @@ async function* lines(body: AsyncIterable<Uint8Array>, onChunk: () => void): Asy
   for await (const chunk of body) {
     onChunk();
     const complete = (text + decoder.decode(chunk, { stream: true })).split("\n");
-    text = complete.pop()!;
+    text = complete.pop() ?? "";
     if (text.length > LINE_LENGTH_MAX) throw new TransportError("malformed", "a line of the answer is too long");
     for (const line of complete) yield parsedLine(line);
   }

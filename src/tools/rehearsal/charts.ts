@@ -63,13 +63,14 @@ export function storageChart(lanes: readonly StorageLane[], plan: UpgradePlan): 
 
 function laneRow({ resource, points }: StorageLane, plan: UpgradePlan, y: number): string[] {
   const versions = [...new Set(points.flatMap(({ common }) => common ?? []))].sort();
-  const cells = points.map(({ atMs, common, encodings }, index) => {
+  const cells = points.map((point, index) => {
+    const { atMs, common, encodings } = point;
     const from = xOf(atMs, plan);
     const until = xOf(points[index + 1]?.atMs ?? plan.durationMs, plan);
     const shade = common === null ? "none" : `v${versions.indexOf(common) % 4}`;
     const who = Object.entries(encodings).map(([server, version]) => `${server} ${version}`);
     const title = `${minuteText(atMs)} ${common ?? "no common version"} (${who.join(", ")})`;
-    const shown = laneText(points[index]!);
+    const shown = laneText(point);
     const name =
       until - from > 8 * shown.length ? text({ x: from + 4, y: y + LANE_LABEL_HEIGHT + 14, kind: "in" }, shown) : "";
     return (

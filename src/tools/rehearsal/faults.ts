@@ -15,7 +15,8 @@ export interface FaultsOptions {
   readonly onFault: (what: string) => void;
 }
 
-type FaultName = "pause" | "partition" | "slow-store" | "crash" | "store-outage" | "lost-answers";
+type StoreFaultName = "slow-store" | "store-outage" | "lost-answers";
+type FaultName = "pause" | "partition" | "crash" | StoreFaultName;
 
 interface Level {
   readonly everyMs: number;
@@ -35,7 +36,7 @@ const LEVELS: Readonly<Record<Exclude<FaultLevel, "none">, Level>> = {
     faults: ["pause", "partition", "slow-store", "crash", "store-outage", "lost-answers"],
   },
 };
-const STORE_FAULTS: Readonly<Record<string, StoreFault>> = {
+const STORE_FAULTS: Readonly<Record<StoreFaultName, StoreFault>> = {
   "slow-store": { ...STORE_IS_FINE, slowMs: 1_000 },
   "store-outage": { ...STORE_IS_FINE, isDown: true },
   "lost-answers": { ...STORE_IS_FINE, answersLost: 0.2 },
@@ -90,7 +91,7 @@ export class Faults {
       server.pause();
       return this.#after(ms, () => server.resume());
     }
-    server.setStoreFault(STORE_FAULTS[fault]!);
+    server.setStoreFault(STORE_FAULTS[fault]);
     this.#after(ms, () => server.setStoreFault(STORE_IS_FINE));
   }
 

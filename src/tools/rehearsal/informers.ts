@@ -1,6 +1,6 @@
 /** Informers as external controllers run them, checked against the acknowledged writes. */
 import type { Informer } from "../../client/informer.ts";
-import { objectText } from "./judge.ts";
+import { ledgerKeyText } from "./judge.ts";
 import type { LedgerEntry, Ledger } from "./ledger.ts";
 import type { Recorder } from "./recorder.ts";
 import type { Session } from "./session.ts";
@@ -44,14 +44,14 @@ export class InformerClient {
       if (entry.revision > revision || this.#told.has(entry)) continue;
       const { name, namespace } = entry;
       if (this.#informer.get({ name, ...(namespace !== "" && { namespace }) }) !== undefined) continue;
-      const said = `an informer at revision ${revision} does not have ${objectText(entry)}`;
+      const said = `an informer at revision ${revision} does not have ${ledgerKeyText(entry)}`;
       this.#wrong(entry, { kind: "missing-from-informer", said });
     }
   }
 
   #deleted(entry: LedgerEntry | undefined, uid: string | undefined): void {
     if (entry?.state !== "there" || entry.uid !== uid) return;
-    this.#wrong(entry, { kind: "told-deleted", said: `an informer was told that ${objectText(entry)} is deleted` });
+    this.#wrong(entry, { kind: "told-deleted", said: `an informer was told that ${ledgerKeyText(entry)} is deleted` });
   }
 
   #wrong(
@@ -60,7 +60,7 @@ export class InformerClient {
   ): void {
     const { session, target, version, recorder } = this.#options;
     this.#told.add(entry);
-    const right = `${objectText(entry)} was created at revision ${entry.revision}, and nobody asked to delete it`;
+    const right = `${ledgerKeyText(entry)} was created at revision ${entry.revision}, and nobody asked to delete it`;
     const request = `informer of ${[target.group, version, target.resource].filter((part) => part !== "").join("/")}`;
     recorder.wrong({ ...found, right }, { client: session.name, server: "", request });
   }

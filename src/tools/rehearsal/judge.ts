@@ -75,7 +75,7 @@ function whoServes({ info, startedAtMs }: ObservedResponse, serverRuns: readonly
 }
 
 function absent({ info }: ObservedResponse, message: string): JudgeFinding {
-  const name = objectText(info);
+  const name = ledgerKeyText(info);
   return {
     kind: "object-called-absent",
     said: `404: ${message}`,
@@ -117,8 +117,8 @@ function judgeList({ info, query, text, startedAtMs }: ObservedResponse, ledger:
     .filter((entry) => !shown.has(`${entry.namespace}/${entry.name}`));
   return missing.slice(0, 1).map((entry) => ({
     kind: "missing-from-list",
-    said: `200: ${shown.size} objects at revision ${revision}, without ${objectText(entry)}`,
-    right: `${objectText(entry)} was created at revision ${entry.revision}, and nobody asked to delete it${more(missing)}`,
+    said: `200: ${shown.size} objects at revision ${revision}, without ${ledgerKeyText(entry)}`,
+    right: `${ledgerKeyText(entry)} was created at revision ${entry.revision}, and nobody asked to delete it${more(missing)}`,
   }));
 }
 
@@ -191,7 +191,11 @@ function isDiscoveryRoot({ segments }: RequestInfo): boolean {
   return segments.length === 1 && (segments[0] === "api" || segments[0] === "apis");
 }
 
-export function objectText({ resource, namespace, name }: Pick<LedgerKey, "resource" | "namespace" | "name">): string {
+export function ledgerKeyText({
+  resource,
+  namespace,
+  name,
+}: Pick<LedgerKey, "resource" | "namespace" | "name">): string {
   return [resource, namespace, name].filter((part) => part !== "").join("/");
 }
 

@@ -1,4 +1,5 @@
 /** Compares the user's manifests with the releases on the way: APIs that appear, vanish or change encoding. */
+import { must } from "../../base/assert.ts";
 import type { ReleaseName } from "../../objects/catalogue/release.ts";
 import { RELEASES } from "../../objects/catalogue/release.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
@@ -103,13 +104,13 @@ function examineApi(api: PathApi, { apis, releases, way }: UpgradePath): Found[]
   const found: Found[] = [];
   const replacement = replacementOf(api, apis);
   const instead = replacement === null ? "" : `; use ${replacement}`;
-  const [first, last] = [servedBy[0]!, servedBy.at(-1)!];
+  const [first, last] = endsOf(servedBy);
   if (first !== releases[0]) {
     const back = way === "and-back" ? `, and not any more after the way back to ${releases[0]}` : "";
     found.push({ kind: "appears", release: first, replacement: null, sentence: `served from ${first} on${back}` });
   }
   if (last !== releases.at(-1)) {
-    const release = releases[releases.indexOf(last) + 1]!;
+    const release = must(releases[releases.indexOf(last) + 1], "a release follows one that is not the last");
     found.push({ kind: "vanishes", release, replacement, sentence: `not served from ${release} on${instead}` });
   } else if (lifecycle?.deprecated !== undefined) {
     const sentence = `deprecated since ${lifecycle.deprecated}${removal(lifecycle.removed)}${instead}`;
@@ -120,7 +121,7 @@ function examineApi(api: PathApi, { apis, releases, way }: UpgradePath): Found[]
     const versions = changes.map(([release, version]) => `${version} (${release})`).join(", then ");
     found.push({
       kind: "changes-encoding",
-      release: changes[1]![0],
+      release: changes[1]?.[0] ?? null,
       replacement: null,
       sentence: `stored as ${versions}`,
     });
@@ -158,6 +159,11 @@ function notServed(apiVersion: string, kind: string): Found[] {
 }
 
 function span(releases: readonly ReleaseName[]): string {
-  const [first, last] = [releases[0]!, releases.at(-1)!];
+  const [first, last] = endsOf(releases);
   return first === last ? first : `${first} to ${last}`;
+}
+
+function endsOf(servedBy: readonly ReleaseName[]): [first: ReleaseName, last: ReleaseName] {
+  const sentence = "some release serves every API of the path";
+  return [must(servedBy[0], sentence), must(servedBy.at(-1), sentence)];
 }

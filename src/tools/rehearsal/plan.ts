@@ -1,4 +1,5 @@
 /** The upgrade plan: which server goes to which release at which minute, one server and one minor at a time. */
+import { must } from "../../base/assert.ts";
 import { RELEASES, type ReleaseName } from "../../objects/catalogue/release.ts";
 
 export interface PlanOptions {
@@ -70,6 +71,11 @@ export function releasesBetween(from: ReleaseName, to: ReleaseName): ReleaseName
   return RELEASES.slice(RELEASES.indexOf(from), RELEASES.indexOf(to) + 1);
 }
 
+/** Of all servers, before the first step. */
+export function firstRelease({ releases }: Pick<UpgradePlan, "releases">): ReleaseName {
+  return must(releases[0], "a plan has two releases at least");
+}
+
 export function serverName(index: number): string {
   return `apiserver-${index + 1}`;
 }
@@ -79,7 +85,7 @@ function moves({ from, to, servers, way }: PlanOptions): Omit<PlanStep, "atMs">[
   const roll = (path: readonly ReleaseName[], direction: PlanStep["direction"]): Omit<PlanStep, "atMs">[] =>
     path.slice(1).flatMap((release, index) =>
       Array.from({ length: servers }, (_, server) => ({
-        ...{ serverId: serverName(server), from: path[index]!, to: release, direction },
+        ...{ serverId: serverName(server), from: path[index] ?? release, to: release, direction },
       })),
     );
   return [...roll(upwards, "up"), ...(way === "and-back" ? roll(upwards.toReversed(), "down") : [])];

@@ -1,11 +1,12 @@
 /** Plays an upgrade plan in virtual time: the real server code in a simulated cluster, repeatable from its seed. */
+import { must } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
 import { randomInteger, type Random } from "../../base/random.ts";
 import type { ReleaseName } from "../../objects/catalogue/release.ts";
 import { SimulatedCluster } from "../simulator/cluster.ts";
 import type { SimulatedServer } from "../simulator/server.ts";
 import { Faults } from "./faults.ts";
-import type { PlanStep } from "./plan.ts";
+import { firstRelease, type PlanStep } from "./plan.ts";
 import { connectToSimulated } from "./simulated-connection.ts";
 import type { ServerConnection, RehearsalStage, StageOptions } from "./stage.ts";
 
@@ -35,7 +36,7 @@ export class SimulatedStage implements RehearsalStage {
     const { departedGraceMs, leaseDurationSeconds, leaseRenewMs } = cluster.timing;
     this.#cluster = cluster;
     this.#options = options;
-    this.#releases = new Map(plan.serverIds.map((id) => [id, plan.releases[0]!]));
+    this.#releases = new Map(plan.serverIds.map((id) => [id, firstRelease(plan)]));
     this.clock = cluster.world.clock;
     this.history = cluster.history;
     this.serverRuns = cluster.runs;
@@ -63,7 +64,10 @@ export class SimulatedStage implements RehearsalStage {
   }
 
   async move({ serverId, to }: PlanStep): Promise<void> {
-    const server = this.#cluster.servers.find(({ id }) => id === serverId)!;
+    const server = must(
+      this.#cluster.servers.find(({ id }) => id === serverId),
+      "steps are about servers of the plan",
+    );
     this.#moving.add(server);
     this.#releases.set(serverId, to);
     const kill = this.clock.after(STOP_MS_MAX, () => server.crash());
@@ -108,7 +112,7 @@ export class SimulatedStage implements RehearsalStage {
 
   #start(server: SimulatedServer): void {
     const { gate, onFailure } = this.#options;
-    const release = this.#releases.get(server.id)!;
+    const release = must(this.#releases.get(server.id), "every server of the plan has a release");
     server.start({ release, mixedVersionProxy: gate === "on" }).catch(onFailure);
   }
 }

@@ -3,7 +3,7 @@ import { storagePlaces } from "../../objects/catalogue/storage-places.ts";
 import { objectAt } from "../../meta/json.ts";
 import type { Commit, StoreHistory } from "../simulator/history.ts";
 import { decodeStatus } from "../../cluster/storageversion/decode-status.ts";
-import { objectText, type JudgeFinding } from "./judge.ts";
+import { ledgerKeyText, type JudgeFinding } from "./judge.ts";
 import type { LedgerEntry, Ledger } from "./ledger.ts";
 import type { Recorder } from "./recorder.ts";
 import type { StorageLane, StoragePoint } from "./report.ts";
@@ -42,7 +42,7 @@ export class StoreWatch {
       const annotations = objectAt(objectAt(object, "metadata"), "annotations");
       const missing = entry.marks.filter((mark) => annotations[mark] === undefined);
       if (missing.length === 0) continue;
-      const said = `${objectText(entry)} is stored without ${missing.length} acknowledged changes`;
+      const said = `${ledgerKeyText(entry)} is stored without ${missing.length} acknowledged changes`;
       this.#wrong({ kind: "write-lost", said, right: `${missing[0]} was acknowledged` }, "store", entry.storeKey);
     }
   }
@@ -59,7 +59,7 @@ export class StoreWatch {
 
   checkLeftBehind(left: readonly LedgerEntry[]): void {
     for (const entry of left) {
-      const said = `${objectText(entry)} is still stored at the end`;
+      const said = `${ledgerKeyText(entry)} is still stored at the end`;
       const right = "its deletion, or that of its owner or namespace, was acknowledged";
       this.#wrong({ kind: "left-behind", said, right }, "store", entry.storeKey);
     }
@@ -109,10 +109,10 @@ export class StoreWatch {
 
 function lost(entry: LedgerEntry): JudgeFinding {
   const { owner } = entry;
-  const said = `${objectText(entry)} is not in the store any more`;
+  const said = `${ledgerKeyText(entry)} is not in the store any more`;
   if (owner?.state !== "there")
     return { kind: "write-lost", said, right: "it was acknowledged, and nobody asked to delete it" };
-  return { kind: "collected-although-owned", said, right: `its owner ${objectText(owner)} lives` };
+  return { kind: "collected-although-owned", said, right: `its owner ${ledgerKeyText(owner)} lives` };
 }
 
 /** The keys of everything a namespace holds. */

@@ -56,10 +56,12 @@ function figures({ on, off }: RehearsalReport["runs"]): string {
     row("WRONG", ({ wrong }) => wrong),
     ...kinds.map((kind) => row(`  ${inWords(kind)}`, (run) => wrongOf(run, kind))),
   ];
-  const [first = 0, ...others] = [0, 1, 2].map((column) => Math.max(...rows.map((cells) => cells[column]!.length)));
+  const [first = 0, ...others] = [0, 1, 2].map((column) =>
+    Math.max(...rows.map((cells) => cells[column]?.length ?? 0)),
+  );
   return rows
     .map(([label = "", ...cells]) =>
-      [label.padEnd(first), ...cells.map((cell, index) => cell.padStart(others[index]!))].join("  ").trimEnd(),
+      [label.padEnd(first), ...cells.map((cell, index) => cell.padStart(others[index] ?? 0))].join("  ").trimEnd(),
     )
     .map((line) => `${line}\n`)
     .join("");

@@ -65,9 +65,10 @@ function toTarget(
   apis: readonly PathApi[],
   sampleOf: (api: PathApi) => JsonObject | undefined,
 ): LoadTarget | undefined {
-  const { group, resource, kind, namespaced, storagePrefix } = apis[0]!;
+  const [first] = apis;
   const isUsable = apis.every(({ verbs }) => VERBS.every((verb) => verbs.includes(verb)));
-  if (storagePrefix === undefined || !isUsable) return undefined;
+  if (first?.storagePrefix === undefined || !isUsable) return undefined;
+  const { group, resource, kind, namespaced, storagePrefix } = first;
   const body = bodyOfKind(name);
   return {
     ...{ group, resource, kind, namespaced, storagePrefix },

@@ -224,8 +224,9 @@ function toApiRequest(
   const queryAt = target.indexOf("?");
   const headers: Record<string, string> = {};
   for (let index = 0; index + 1 < raw.length; index += 2) {
-    const name = raw[index]!.toLowerCase();
-    headers[name] = headers[name] === undefined ? raw[index + 1]! : `${headers[name]}, ${raw[index + 1]}`;
+    const [given = "", value = ""] = raw.slice(index, index + 2);
+    const name = given.toLowerCase();
+    headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`;
   }
   return {
     method,

@@ -129,7 +129,7 @@ export class Network {
 
 export function headerOf(headers: readonly string[], wanted: string): string | undefined {
   for (let index = 0; index + 1 < headers.length; index += 2) {
-    if (headers[index]!.toLowerCase() === wanted) return headers[index + 1];
+    if (headers[index]?.toLowerCase() === wanted) return headers[index + 1];
   }
   return undefined;
 }

@@ -1,4 +1,5 @@
 /** What a webhook made of an object, held against what it was given: only labels and annotations of metadata may differ. Pure. */
+import { aggregateMessage } from "../../../meta/aggregate-message.ts";
 import { annotationsErrors } from "../../../objects/kinds/pods/rules/annotation-rules.ts";
 import { labelsErrors } from "../../../objects/kinds/checks.ts";
 import { cutValue, firstErrors } from "../../../meta/field-errors.ts";
@@ -107,5 +108,5 @@ function textsProblem(sent: JsonObject, before: JsonObject, field: "labels" | "a
 
 function aggregated(errors: readonly FieldError[]): string | undefined {
   const sentences = [...new Set(errors.map(({ field, message }) => `${field}: ${message}`))];
-  return sentences.length > 1 ? `[${sentences.join(", ")}]` : sentences[0];
+  return sentences.length === 0 ? undefined : aggregateMessage(sentences);
 }

@@ -1,4 +1,5 @@
 /** Defaults of a schema are values it would take itself. */
+import { aggregateMessage } from "../../../meta/aggregate-message.ts";
 import { forbiddenField } from "../../../meta/field-errors.ts";
 import { cloneJson, jsonEquals, objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -129,8 +130,8 @@ function metaErrors(schema: StructuralSchema, { metaPath = [] }: Place, field: s
   const errors = embeddedErrors({}, (_value, _path, found) => found(resource, ""), EMBEDDED);
   if (errors.length === 0) return [];
   const sentences = errors.map((error) => `${error.field}: ${error.message}`);
-  const told = sentences.length === 1 ? sentences[0]! : `[${sentences.join(", ")}]`;
-  return [invalidGoValue(field, shownJson(schema.default), `must result in valid metadata: ${told}`)];
+  const reason = `must result in valid metadata: ${aggregateMessage(sentences)}`;
+  return [invalidGoValue(field, shownJson(schema.default), reason)];
 }
 
 function isUnpruned(schema: StructuralSchema, isResourceRoot: boolean): boolean {

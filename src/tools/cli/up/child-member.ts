@@ -1,4 +1,5 @@
 /** Servers in processes of their own, seen from the process that started them and owns the embedded store. */
+import { must } from "../../../base/assert.ts";
 import { fork, type ChildProcess } from "node:child_process";
 import type { LogLevel } from "../../../server/env-node.ts";
 import { serveKv } from "../../../storage/kv-ipc/serve-kv.ts";
@@ -19,11 +20,15 @@ export interface ChildOptions {
 
 export function inProcesses(options: ChildOptions): StartServer {
   return async (launch) => {
-    const child = fork(process.argv[1]!, [CHILD_COMMAND, launch.id, String(launch.options.release)], {
-      serialization: "advanced",
-      stdio: ["ignore", "ignore", "pipe", "ipc"],
-    });
-    child.stderr!.setEncoding("utf8").on("data", options.writeLog);
+    const child = fork(
+      must(process.argv[1], "node runs a file"),
+      [CHILD_COMMAND, launch.id, String(launch.options.release)],
+      {
+        serialization: "advanced",
+        stdio: ["ignore", "ignore", "pipe", "ipc"],
+      },
+    );
+    child.stderr?.setEncoding("utf8").on("data", options.writeLog);
     const exited = whenExited(child);
     serveStore(child, options.shared);
     const listening = Promise.withResolvers<number>();
@@ -79,7 +84,7 @@ function memberOf({ child, exited, port, ready }: Child): RunningServer {
     await exited;
   };
   return {
-    pid: child.pid!,
+    pid: must(child.pid, "a server that listens has been spawned"),
     port,
     ready,
     ended: new Promise((resolve) => {

@@ -2,6 +2,7 @@
  * The servers of `evenkeel up`, from the first to the last. Changes are made one after another; what they are called
  * and where they listen is remembered, so that a restart finds the same cluster.
  */
+import { must } from "../../../base/assert.ts";
 import { createServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ServerOptions, StorageConfig } from "../../../server/config.ts";
@@ -340,7 +341,10 @@ export class LocalCluster {
   }
 
   #infoOf(entry: Entry): ServerInfo {
-    return this.servers().find(({ id }) => id === entry.id)!;
+    return must(
+      this.servers().find(({ id }) => id === entry.id),
+      "the entry is one of the servers",
+    );
   }
 
   #find(id: string): Entry {

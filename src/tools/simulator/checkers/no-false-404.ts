@@ -52,9 +52,9 @@ function isReady({ readyAtMs }: Run, { startedAtMs }: SimulatedRequest): boolean
 
 /** Discovery documents of groups: /apis/<group> and /apis/<group>/<version>. */
 function servesPath({ served }: Run, path: string): boolean {
-  const [, root, ...rest] = path.split("/");
-  if (root !== "apis" || rest.length === 0) return false;
-  if (rest.length === 1) return served.hasGroup(rest[0]!);
-  const { group, version } = parseGroupVersion(rest.join("/"));
+  const [, root, name, ...rest] = path.split("/");
+  if (root !== "apis" || name === undefined) return false;
+  if (rest.length === 0) return served.hasGroup(name);
+  const { group, version } = parseGroupVersion([name, ...rest].join("/"));
   return served.hasGroupVersion(group, version);
 }

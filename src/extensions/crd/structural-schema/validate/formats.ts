@@ -42,17 +42,22 @@ const SINCE_MINOR: ReadonlyMap<string, number> = new Map([
   ["k8slongname", 34],
 ]);
 
-const NUMBER_FORMATS: Readonly<Record<string, readonly string[]>> = {
-  integer: ["int32", "int64"],
-  number: ["float", "double"],
-};
+const NUMBER_FORMATS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["integer", ["int32", "int64"]],
+  ["number", ["float", "double"]],
+]);
+
+/** "" when there are several types, or none. */
+export function onlyType(types: readonly string[]): string {
+  const [type = ""] = types;
+  return types.length === 1 ? type : "";
+}
 
 /** "" where kubernetes leaves a format out of account because it does not know it for that type. */
 export function knownFormat(format: string | undefined, types: readonly string[], minor: number): string {
   if (format === undefined) return "";
-  const type = types.length === 1 ? types[0]! : "";
-  if (type !== "" && type !== "string")
-    return Object.hasOwn(NUMBER_FORMATS, type) && NUMBER_FORMATS[type]!.includes(format) ? format : "";
+  const type = onlyType(types);
+  if (type !== "" && type !== "string") return NUMBER_FORMATS.get(type)?.includes(format) === true ? format : "";
   const name = normalized(format);
   return FORMATS.has(name) && minor >= (SINCE_MINOR.get(name) ?? 0) ? format : "";
 }
@@ -147,6 +152,5 @@ function daysIn(year: number, month: number): number {
 function isDateTime(text: string): boolean {
   const [date = "", time] = text.toLowerCase().split("t", 2);
   if (time === undefined || !isDate(date)) return false;
-  const match = /^([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[^\n][0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})$/u.exec(time);
-  return match !== null && match[1]! <= "23" && match[2]! <= "59" && match[3]! <= "59";
+  return /^(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:[^\n][0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})$/u.test(time);
 }
