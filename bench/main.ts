@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { availableParallelism, cpus, hostname, loadavg } from "node:os";
 import { join, relative } from "node:path";
 import { createServingCertificate } from "../src/serving/http/node/serving-certificate.ts";
-import { startEtcd, type EtcdProcess } from "../src/storage/kv-etcd/testing/start-etcd.ts";
+import { startEtcd, type EtcdProcess } from "../test/testing/storage/kv-etcd/start-etcd.ts";
 import { fill, type BenchContext, type Subject } from "./bench-context.ts";
 import { chooseCores, pin } from "./cores.ts";
 import { LoadClient } from "./load-client.ts";

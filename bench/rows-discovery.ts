@@ -1,5 +1,5 @@
 /** What it costs to answer with the discovery of a whole cluster, once that has been put together. */
-import type { EtcdProcess } from "../src/storage/kv-etcd/testing/start-etcd.ts";
+import type { EtcdProcess } from "../test/testing/storage/kv-etcd/start-etcd.ts";
 import { toFloorAnswer, type BenchContext } from "./bench-context.ts";
 import type { FetchResult, RequestShape } from "./client/protocol.ts";
 import { startCluster } from "./cluster.ts";

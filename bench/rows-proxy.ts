@@ -1,5 +1,5 @@
 /** A GET that one server answers through another, next to a plain pass-through to a plain server. */
-import type { EtcdProcess } from "../src/storage/kv-etcd/testing/start-etcd.ts";
+import type { EtcdProcess } from "../test/testing/storage/kv-etcd/start-etcd.ts";
 import { toFloorAnswer, type BenchContext } from "./bench-context.ts";
 import type { RequestShape } from "./client/protocol.ts";
 import { startCluster, type RunningCluster } from "./cluster.ts";

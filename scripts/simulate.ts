@@ -1,6 +1,6 @@
 /** Runs seeds of the simulator and says which promises broke, and how to see it again. */
 import { parseArgs } from "node:util";
-import { runSeed, type SeedReport } from "../src/tools/simulator/run-seed.ts";
+import { runSeed, type SeedReport } from "../test/simulator/run-seed.ts";
 
 const HELP = `Usage: npm run sim -- [options]
 

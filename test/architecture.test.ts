@@ -26,6 +26,7 @@ import {
   checkDefaultExports,
   checkImportCycles,
   checkInternalFolders,
+  checkTestOnlyFiles,
 } from "./architecture/imports.ts";
 import knownOffenders from "./architecture/known-offenders.json" with { type: "json" };
 import { checkListedLimits, checkShapes } from "./architecture/shapes.ts";
@@ -61,7 +62,7 @@ test("no file only re-exports, except the public entries", () => {
   expect(report(checkBarrels(sources))).toEqual([]);
 });
 
-test("every source file is reached from an entry or a test", () => {
+test("every source file and every helper of tests is reached from an entry or a test", () => {
   expect(report(checkDeadFiles(sources))).toEqual([]);
 });
 
@@ -71,6 +72,10 @@ test("an exported name is imported by another file, or belongs to a public entry
 
 test("no two files export different things under one name", () => {
   expect(report(checkDuplicateNames(sources, knownOffenders.exportNames))).toEqual([]);
+});
+
+test("every file of src is shipped or is a test", () => {
+  expect(report(checkTestOnlyFiles(sources))).toEqual([]);
 });
 
 test("time, chance and the outside world enter where the environment is made, and nowhere else", () => {

@@ -1,9 +1,9 @@
 import { eitherSignal } from "./either-signal.ts";
 import { describe, expect, test } from "vitest";
-import { assert } from "./assert.ts";
+import { assert, must } from "./assert.ts";
 import { sleep, type Clock } from "./clock.ts";
 import { MetricsRegistry } from "./metrics.ts";
-import { randomInteger, randomUuid, type Random } from "./random.ts";
+import { randomInteger, randomItem, randomUuid, type Random } from "./random.ts";
 import { someOf } from "./some-of.ts";
 
 describe("someOf", () => {
@@ -132,11 +132,21 @@ describe("chance", () => {
   test("an integer stays below its bound", () => {
     expect([randomInteger(of(0, 0), 5), randomInteger(of(1 - Number.EPSILON, 0), 5)]).toEqual([0, 4]);
   });
+
+  test("an item is any of them", () => {
+    expect([randomItem(of(0, 0), ["a", "b"]), randomItem(of(1 - Number.EPSILON, 0), ["a", "b"])]).toEqual(["a", "b"]);
+  });
 });
 
 test("an assertion says what was assumed", () => {
   expect(() => assert(false, "two is three")).toThrow("assertion failed: two is three");
   expect(() => assert(true, "")).not.toThrow();
+});
+
+test("must returns a value that is there, however empty, and names the invariant when it is not", () => {
+  expect([must(0, ""), must("", ""), must(false, "")]).toEqual([0, "", false]);
+  expect(() => must(undefined, "there is one")).toThrow("assertion failed: there is one");
+  expect(() => must(null, "there is one")).toThrow("assertion failed: there is one");
 });
 
 describe("eitherSignal", () => {

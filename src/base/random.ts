@@ -11,6 +11,11 @@ export function randomInteger(random: Random, bound: number): number {
   return Math.floor(random.float() * bound);
 }
 
+/** An item of an array that is not empty. */
+export function randomItem<T>(random: Random, items: readonly T[]): T {
+  return items[randomInteger(random, items.length)] as T;
+}
+
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 /** A version 4 UUID. */

@@ -13,7 +13,7 @@ import {
   ScriptedTransport,
   status,
   type Reply,
-} from "./testing/scripted-transport.ts";
+} from "../../test/testing/client/scripted-transport.ts";
 
 interface Setup {
   readonly world: World;

@@ -8,7 +8,7 @@ import {
 } from "../serving/http/message.ts";
 import { callInProcess, createInProcessTransport } from "./in-process.ts";
 import { IN_PROCESS_BUFFER_BYTES } from "./client-limits.ts";
-import { collect } from "./testing/scripted-transport.ts";
+import { collect } from "../../test/testing/client/scripted-transport.ts";
 import { readBody, type ClientResponse } from "./transport.ts";
 
 const GET = { method: "GET", target: "/", headers: {} } as const;

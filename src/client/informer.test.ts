@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { HANDLER_BACKLOG } from "./client-limits.ts";
-import { recorder, RunningInformer } from "./testing/running-informer.ts";
+import { recorder, RunningInformer } from "../../test/testing/client/running-informer.ts";
 import {
   added,
   bookmark,
@@ -13,7 +13,7 @@ import {
   ScriptedStream,
   status,
   type Reply,
-} from "./testing/scripted-transport.ts";
+} from "../../test/testing/client/scripted-transport.ts";
 
 /** Longer than any first wait after a failure, shorter than a watch. */
 const WAIT_MS = 2_000;

@@ -9,7 +9,7 @@ export class KubeconfigError extends Error {
   override readonly name = "KubeconfigError";
 }
 
-export interface Connection {
+export interface KubeconfigConnection {
   readonly url: string;
   readonly ca?: string;
   readonly cert?: string;
@@ -20,7 +20,7 @@ export interface Connection {
 }
 
 /** Of several files the first that says something counts, as kubectl reads them. */
-export function readKubeconfigs(files: readonly string[], context?: string): Connection {
+export function readKubeconfigs(files: readonly string[], context?: string): KubeconfigConnection {
   const configs = files.map((file) => ({ file, config: parse(file, readFile(file, "kubeconfig")) }));
   const shown = files.join(", ");
   const name = context ?? configs.map(({ config }) => stringAt(config, "current-context")).find((text) => text !== "");
@@ -60,7 +60,7 @@ function find(configs: readonly Parsed[], what: "context" | "cluster" | "user", 
   return undefined;
 }
 
-function clusterOf(found: Found): Connection {
+function clusterOf(found: Found): KubeconfigConnection {
   const { file, entry } = found;
   const url = stringAt(entry, "server");
   if (url === "") throw new KubeconfigError(`the cluster in ${file} names no server`);
@@ -73,7 +73,7 @@ function clusterOf(found: Found): Connection {
   return { url, ...(ca === undefined ? {} : { ca }), ...(serverName === "" ? {} : { serverName }) };
 }
 
-function userOf(found: Found): Pick<Connection, "cert" | "key" | "token"> {
+function userOf(found: Found): Pick<KubeconfigConnection, "cert" | "key" | "token"> {
   const { file, entry } = found;
   const cert = dataOrFile(found, "client-certificate");
   const key = dataOrFile(found, "client-key");

@@ -5,19 +5,21 @@ import type { TLSSocket } from "node:tls";
 import type { TransportFailure } from "./transport.ts";
 
 /** Codes of the system, of Node and of undici. */
-const FAILURES: Readonly<Record<string, TransportFailure>> = {
-  ECONNREFUSED: "refused",
-  ENOTFOUND: "refused",
-  EAI_AGAIN: "refused",
-  EHOSTUNREACH: "refused",
-  ENETUNREACH: "refused",
-  UND_ERR_CONNECT_TIMEOUT: "refused",
-  ECONNRESET: "reset",
-  EPIPE: "reset",
-  ERR_STREAM_PREMATURE_CLOSE: "reset",
-  UND_ERR_SOCKET: "reset",
-  ETIMEDOUT: "timeout",
-};
+const FAILURES: ReadonlyMap<string, TransportFailure> = new Map(
+  Object.entries({
+    ECONNREFUSED: "refused",
+    ENOTFOUND: "refused",
+    EAI_AGAIN: "refused",
+    EHOSTUNREACH: "refused",
+    ENETUNREACH: "refused",
+    UND_ERR_CONNECT_TIMEOUT: "refused",
+    ECONNRESET: "reset",
+    EPIPE: "reset",
+    ERR_STREAM_PREMATURE_CLOSE: "reset",
+    UND_ERR_SOCKET: "reset",
+    ETIMEDOUT: "timeout",
+  } satisfies Record<string, TransportFailure>),
+);
 
 export interface FailedConnection {
   /** What was thrown, or what caused it. */
@@ -30,7 +32,7 @@ export interface FailedConnection {
 export function failureOf({ error, wasSent }: FailedConnection): TransportFailure {
   if (isTurnedAway(error) || isTurnedAway(error instanceof Error ? error.cause : undefined)) return "refused";
   const code = codeOf(error) ?? codeOf(error instanceof Error ? error.cause : undefined) ?? "";
-  const failure = Object.hasOwn(FAILURES, code) ? FAILURES[code]! : "other";
+  const failure = FAILURES.get(code) ?? "other";
   return !wasSent && (failure === "reset" || failure === "timeout") ? "refused" : failure;
 }
 

@@ -5,7 +5,12 @@ import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { startServer as startHandler, ok, streaming, testCertificate } from "../serving/http/node/testing.ts";
+import {
+  startServer as startHandler,
+  ok,
+  streaming,
+  testCertificate,
+} from "../../test/testing/serving/http/node/test-server.ts";
 import type { ApiRequest, StreamSink } from "../serving/http/message.ts";
 import { createNodeEnv } from "../server/env-node.ts";
 import { resolveOptions } from "../server/config.ts";
@@ -14,7 +19,7 @@ import { createClient, type Client } from "./client.ts";
 import { createFetchTransport } from "./fetch-transport.ts";
 import { createNodeTransport, type NodeTransport } from "./node-transport.ts";
 import type { KubernetesObject } from "./objects.ts";
-import { collect, CONFIG_MAPS, configMap } from "./testing/scripted-transport.ts";
+import { collect, CONFIG_MAPS, configMap } from "../../test/testing/client/scripted-transport.ts";
 import { readBody, type Transport } from "./transport.ts";
 
 const env = createNodeEnv({ logLevel: "error", write: () => {} });

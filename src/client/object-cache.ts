@@ -29,7 +29,12 @@ export class ObjectCache<T extends KubernetesObject> {
   byIndex(name: string, value: string): T[] {
     const index = this.#indexes.get(name);
     if (index === undefined) throw new TypeError(`there is no index ${JSON.stringify(name)}`);
-    return index.keys(value).map((key) => this.#objects.get(key)!);
+    const objects: T[] = [];
+    for (const key of index.keys(value)) {
+      const object = this.#objects.get(key);
+      if (object !== undefined) objects.push(object);
+    }
+    return objects;
   }
 
   set(key: string, object: T): void {
@@ -84,9 +89,9 @@ class Index<T> {
 
   remove(key: string): void {
     for (const value of this.#values.get(key) ?? []) {
-      const keys = this.#keys.get(value)!;
-      keys.delete(key);
-      if (keys.size === 0) this.#keys.delete(value);
+      const keys = this.#keys.get(value);
+      keys?.delete(key);
+      if (keys?.size === 0) this.#keys.delete(value);
     }
     this.#values.delete(key);
   }

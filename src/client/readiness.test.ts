@@ -2,7 +2,14 @@ import { describe, expect, test } from "vitest";
 import { World } from "../tools/simulator/world.ts";
 import { createClient, type ClientOptions } from "./client.ts";
 import { readinessHeaders, readyOf, waitForServerMs } from "./readiness.ts";
-import { CONFIG_MAPS, configMap, list, refuses, ScriptedTransport, type Reply } from "./testing/scripted-transport.ts";
+import {
+  CONFIG_MAPS,
+  configMap,
+  list,
+  refuses,
+  ScriptedTransport,
+  type Reply,
+} from "../../test/testing/client/scripted-transport.ts";
 
 test("an answer without the header, or with anything else in it, was not understood", () => {
   expect(readyOf({ "x-kubernetes-ready": "true" })).toBe(true);

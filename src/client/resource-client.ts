@@ -1,4 +1,5 @@
 /** The verbs of one resource. Failures are StatusErrors when a server answered, TransportErrors when none did. */
+import { must } from "../base/assert.ts";
 import { isJsonObject, type JsonObject } from "../meta/json.ts";
 import { PAGE_ITEMS } from "./client-limits.ts";
 import type {
@@ -73,8 +74,9 @@ export class ResourceClient<T extends KubernetesObject = KubernetesObject> {
       const { limit: _limit, ...unlimited } = options;
       return this.list(unlimited);
     }
-    const { continue: _token, remainingItemCount: _count, ...metadata } = pages.at(-1)!.metadata;
-    return { ...pages[0]!, metadata, items: pages.flatMap(({ items }) => items) };
+    const sentence = "pages() yields a page, or throws";
+    const { continue: _token, remainingItemCount: _count, ...metadata } = must(pages.at(-1), sentence).metadata;
+    return { ...must(pages[0], sentence), metadata, items: pages.flatMap(({ items }) => items) };
   }
 
   create(object: T, options: WriteOptions & { readonly name?: string } = {}): Promise<T> {

@@ -74,7 +74,8 @@ export async function readBody(body: AsyncIterable<Uint8Array>, bytesMax: number
 }
 
 export function concatBytes(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  if (chunks.length === 1) return chunks[0]!;
+  const [first] = chunks;
+  if (first !== undefined && chunks.length === 1) return first;
   const whole = new Uint8Array(length);
   let at = 0;
   for (const chunk of chunks) {

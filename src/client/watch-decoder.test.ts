@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import fc from "fast-check";
 import { isReason } from "../meta/status-error.ts";
 import { decodeWatch } from "./watch-decoder.ts";
-import { added, bookmark, configMap, status } from "./testing/scripted-transport.ts";
+import { added, bookmark, configMap, status } from "../../test/testing/client/scripted-transport.ts";
 
 async function* pieces(bytes: Uint8Array, cuts: readonly number[]): AsyncGenerator<Uint8Array> {
   let from = 0;

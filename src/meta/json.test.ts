@@ -4,6 +4,8 @@ import {
   isJsonObject,
   jsonEquals,
   objectAt,
+  objectsAt,
+  parseJsonObject,
   setMember,
   stringAt,
   stringsAt,
@@ -102,10 +104,18 @@ test("members of another type read as empty", () => {
     {},
     {},
   ]);
+  expect([objectsAt({ list: [{ a: 1 }, [], null, {}] }, "list"), objectsAt(parent, "object")]).toEqual([
+    [{ a: 1 }, {}],
+    [],
+  ]);
   expect([isJsonObject({}), isJsonObject([]), isJsonObject(null), isJsonObject("")]).toEqual([
     true,
     false,
     false,
     false,
   ]);
+});
+
+test.each(['{"a":1}', "{", "", "[]", "null", '"text"'])("parsing %s as an object fails unless it is one", (text) => {
+  expect(parseJsonObject(text)).toEqual(text === '{"a":1}' ? { a: 1 } : undefined);
 });

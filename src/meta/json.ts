@@ -25,6 +25,22 @@ export function stringsAt(parent: JsonObject, key: string): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
 
+/** The objects of an array; whatever else is in it is left out. */
+export function objectsAt(parent: JsonObject, key: string): JsonObject[] {
+  const value = parent[key];
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+/** Undefined for text that is not JSON, and for JSON that is not an object. */
+export function parseJsonObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Equality of JSON values; a member that is undefined counts as absent. */
 export function jsonEquals(left: unknown, right: unknown): boolean {
   if (left === right) return true;

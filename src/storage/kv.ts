@@ -1,7 +1,7 @@
 /**
  * The storage port: a revisioned key-value store with etcd's model, at most nine methods.
  *
- * Guarantees every implementation gives (storage/conformance/ holds them to it):
+ * Guarantees every implementation gives (test/testing/storage/conformance/ holds them to it):
  * - There is one revision counter. Every successful commit takes the next revision; a commit that
  *   changes nothing (its conditions failed) takes none. Revisions never go back, also across restarts.
  * - A resolved commit is durable as far as the implementation can be durable at all.

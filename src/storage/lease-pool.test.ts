@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { put } from "./conformance/kv-fixture.ts";
-import { createManualClock } from "./conformance/manual-clock.ts";
+import { put } from "../../test/testing/storage/conformance/kv-fixture.ts";
+import { createManualClock } from "../../test/testing/storage/conformance/manual-clock.ts";
 import { createMemoryKv } from "./kv-memory/kv.ts";
 import { StorageError, type Kv } from "./kv.ts";
 import { overlaidKv } from "./overlaid-kv.ts";

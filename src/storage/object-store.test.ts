@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { create, expectStorageError, put, remove } from "./conformance/kv-fixture.ts";
-import { createManualClock, type ManualClock } from "./conformance/manual-clock.ts";
+import { create, expectStorageError, put, remove } from "../../test/testing/storage/conformance/kv-fixture.ts";
+import { createManualClock, type ManualClock } from "../../test/testing/storage/conformance/manual-clock.ts";
 import { createMemoryStore } from "./kv-memory/kv.ts";
 import type { Kv } from "./kv.ts";
 import { createObjectStore, type ObjectStore } from "./object-store.ts";
-import { holdKv, type HeldKv } from "./testing/held-kv.ts";
+import { holdKv, type HeldKv } from "../../test/testing/storage/held-kv.ts";
 import { WatchCache } from "./watch-cache/cache.ts";
 import { CATCH_UP_MS, FUTURE_VERSION_WAIT_MS } from "./watch-cache/cache-limits.ts";
 

@@ -1,7 +1,13 @@
 import { expect, test } from "vitest";
-import { Recorder, create, describeEvent, expectStorageError, put } from "./conformance/kv-fixture.ts";
-import { kvSuite } from "./conformance/kv-suite.ts";
-import { createManualClock } from "./conformance/manual-clock.ts";
+import {
+  Recorder,
+  create,
+  describeEvent,
+  expectStorageError,
+  put,
+} from "../../test/testing/storage/conformance/kv-fixture.ts";
+import { kvSuite } from "../../test/testing/storage/conformance/kv-suite.ts";
+import { createManualClock } from "../../test/testing/storage/conformance/manual-clock.ts";
 import { createMemoryKv } from "./kv-memory/kv.ts";
 import { shareKv } from "./share-kv.ts";
 

@@ -1,6 +1,6 @@
 /** Kinds about access through the whole server: what comes back is what was meant, and what is wrong is said. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { SIGNING_REQUEST } from "../../src/objects/kinds/access/testing/signing-request.ts";
+import { SIGNING_REQUEST } from "../testing/objects/kinds/access/signing-request.ts";
 import { header, startServer, type TestServer } from "./start.ts";
 
 const REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { IfReadyMode } from "../../src/serving/http/filters/if-ready.ts";
-import { apiRequest } from "../../src/serving/http/testing/requests.ts";
+import { apiRequest } from "../testing/serving/http/requests.ts";
 import type { Kv } from "../../src/storage/kv.ts";
 import { FaultyKv } from "./faulty-kv.ts";
 import {

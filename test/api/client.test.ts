@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { createClient, type Client } from "../../src/client/client.ts";
 import { createInProcessTransport } from "../../src/client/in-process.ts";
-import { recorder } from "../../src/client/testing/running-informer.ts";
-import { FlakyTransport } from "../../src/client/testing/flaky-transport.ts";
+import { recorder } from "../testing/client/running-informer.ts";
+import { FlakyTransport } from "../testing/client/flaky-transport.ts";
 import type { Informer, InformerSettings } from "../../src/client/informer.ts";
 import type { KubernetesObject } from "../../src/client/objects.ts";
 import { openWatches } from "./own-records.ts";

@@ -1,72 +1,28 @@
 /** A webhook that converts endpoints between two shapes, behind real TLS: v1 has a host and a port, v2 an address. */
-import { once } from "node:events";
-import { createServer, type Server } from "node:https";
-import type { AddressInfo } from "node:net";
-import { createServingCertificate } from "../../src/serving/http/node/serving-certificate.ts";
+import type { ServerResponse } from "node:http";
+import { ReviewServer } from "./review-server.ts";
 import type { Json } from "./start.ts";
 
 const GROUP = "net.example.com";
 export const SERVICE = { namespace: "default", name: "hook", path: "/convert" };
 
-export class ConversionWebhook implements AsyncDisposable {
-  /** Of every request, in order. */
-  readonly asked: Json[] = [];
-  readonly targets: string[] = [];
+export class ConversionWebhook extends ReviewServer {
   /** Changes the honest answer, or takes its place. */
   tamper: (review: Json) => Json = (review) => review;
   /** Before it answers. */
   delayMs: () => number = () => 0;
-  readonly #certificate = createServingCertificate({
-    hosts: ["127.0.0.1", "hook.default.svc"],
-    commonName: "hook",
-    nowMs: Date.now(),
-  });
-  #server: Server | undefined;
-  port = 0;
-
-  get caBundle(): string {
-    return Buffer.from(this.#certificate.caPem).toString("base64");
-  }
 
   get clientConfig(): Json {
     return { url: `https://127.0.0.1:${this.port}/convert`, caBundle: this.caBundle };
   }
 
-  async start(): Promise<void> {
-    const { certPem: cert, keyPem: key } = this.#certificate;
-    const server = createServer({ cert, key }, (request, response) => {
-      const chunks: Buffer[] = [];
-      request.on("data", (chunk: Buffer) => chunks.push(chunk));
-      request.on("end", () => {
-        this.targets.push(request.url ?? "");
-        const review = JSON.parse(Buffer.concat(chunks).toString());
-        this.asked.push(review);
-        const answer = this.tamper(converted(review));
-        setTimeout(() => {
-          response.statusCode = answer.httpStatus ?? 200;
-          response.setHeader("Content-Type", answer.contentType ?? "application/json");
-          response.end(answer.text ?? JSON.stringify(answer));
-        }, this.delayMs());
-      });
-    });
-    server.listen(this.port, "127.0.0.1");
-    await once(server, "listening");
-    this.port = (server.address() as AddressInfo).port;
-    this.#server = server;
-  }
-
-  async stop(): Promise<void> {
-    const server = this.#server;
-    if (server === undefined) return;
-    this.#server = undefined;
-    const closed = once(server, "close");
-    server.close();
-    server.closeAllConnections();
-    await closed;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.stop();
+  protected override respond(review: Json, _path: string, response: ServerResponse): void {
+    const answer = this.tamper(converted(review));
+    setTimeout(() => {
+      response.statusCode = answer.httpStatus ?? 200;
+      response.setHeader("Content-Type", answer.contentType ?? "application/json");
+      response.end(answer.text ?? JSON.stringify(answer));
+    }, this.delayMs());
   }
 }
 

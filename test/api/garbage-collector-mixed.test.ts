@@ -1,8 +1,8 @@
 /** The owner's resource is served by one of two releases only, and that server comes and goes. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { assert } from "../../src/base/assert.ts";
-import { HandResources } from "../../src/cluster/controllers/garbage-collector/testing/hand-resources.ts";
-import { RunningCollector } from "../../src/cluster/controllers/garbage-collector/testing/running-collector.ts";
+import { HandResources } from "../testing/cluster/controllers/garbage-collector/hand-resources.ts";
+import { RunningCollector } from "../testing/cluster/controllers/garbage-collector/running-collector.ts";
 import { mergeSources } from "../../src/serving/discovery/merge.ts";
 import { resourcesOf } from "../../src/cluster/controllers/resources-of-cluster.ts";
 import { simulate, type SimulatedCluster } from "../../src/tools/simulator/cluster.ts";

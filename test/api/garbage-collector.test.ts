@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { assert } from "../../src/base/assert.ts";
-import { BadLink } from "../../src/cluster/controllers/garbage-collector/testing/bad-link.ts";
-import { HandResources } from "../../src/cluster/controllers/garbage-collector/testing/hand-resources.ts";
-import { RunningCollector } from "../../src/cluster/controllers/garbage-collector/testing/running-collector.ts";
+import { BadLink } from "../testing/cluster/controllers/garbage-collector/bad-link.ts";
+import { HandResources } from "../testing/cluster/controllers/garbage-collector/hand-resources.ts";
+import { RunningCollector } from "../testing/cluster/controllers/garbage-collector/running-collector.ts";
 import { localGroups } from "../../src/serving/discovery/local.ts";
 import { resourcesOf } from "../../src/cluster/controllers/resources-of-cluster.ts";
 import {

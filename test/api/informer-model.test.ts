@@ -6,7 +6,7 @@ import { createClient, type Client } from "../../src/client/client.ts";
 import type { InformerHandler } from "../../src/client/handler-queue.ts";
 import type { Informer } from "../../src/client/informer.ts";
 import type { KubernetesObject } from "../../src/client/objects.ts";
-import { FlakyTransport } from "../../src/client/testing/flaky-transport.ts";
+import { FlakyTransport } from "../testing/client/flaky-transport.ts";
 import type { World } from "../../src/tools/simulator/world.ts";
 import { configMap, CONFIG_MAPS as PATH, startServer, type TestServer } from "./start.ts";
 

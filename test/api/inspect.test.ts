@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { protobufTables } from "../../src/objects/catalogue/protobuf-tables.ts";
-import { encodeProtobufObject } from "../../src/objects/protobuf/testing/encode.ts";
+import { encodeProtobufObject } from "../testing/objects/protobuf/encode.ts";
 import { CONFIG_MAPS, configMap, startServer, type Answer, type Json } from "./start.ts";
 
 const VERSIONS = "/evenkeel/v1/stored-versions";

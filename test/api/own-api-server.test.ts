@@ -10,7 +10,7 @@ import {
   widget,
   WIDGETS,
   type TestApiServer,
-} from "../../src/server/testing/start-api-server.ts";
+} from "../testing/server/api-server/start-api-server.ts";
 import type { ResourceDefinition } from "../../src/extensions/library/resource-definition.ts";
 import type { PeerOptions } from "../../src/cluster/peers/peer-config.ts";
 import { createMemoryStore, type MemoryStore } from "../../src/storage/kv-memory/kv.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { protobufTables } from "../../src/objects/catalogue/protobuf-tables.ts";
 import { decodeProtobufObject } from "../../src/objects/protobuf/decode.ts";
-import { encodeProtobufObject } from "../../src/objects/protobuf/testing/encode.ts";
+import { encodeProtobufObject } from "../testing/objects/protobuf/encode.ts";
 import { MessageReader } from "../../src/objects/protobuf/wire-reader.ts";
 import { CONFIG_MAPS, configMap, deployment, PODS, pod, startServer, type Json, type TestServer } from "./start.ts";
 

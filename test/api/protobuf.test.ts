@@ -1,13 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { protobufTables } from "../../src/objects/catalogue/protobuf-tables.ts";
-import {
-  delimited,
-  encodeEnvelope,
-  encodeProtobufObject,
-  integer,
-  text,
-} from "../../src/objects/protobuf/testing/encode.ts";
-import { KUBECTL_BODIES } from "../../src/objects/protobuf/testing/kubectl-bodies.ts";
+import { delimited, encodeEnvelope, encodeProtobufObject, integer, text } from "../testing/objects/protobuf/encode.ts";
+import { KUBECTL_BODIES } from "../testing/objects/protobuf/kubectl-bodies.ts";
 import {
   CONFIG_MAPS,
   configMap,

@@ -1,6 +1,6 @@
 /** Rules that reviewers found broken once. */
 import { expect, test } from "vitest";
-import { SIGNING_REQUEST } from "../../src/objects/kinds/access/testing/signing-request.ts";
+import { SIGNING_REQUEST } from "../testing/objects/kinds/access/signing-request.ts";
 import { World } from "../../src/tools/simulator/world.ts";
 import { CONFIG_MAPS, configMap, startServer } from "./start.ts";
 

@@ -1,10 +1,10 @@
 /** What subresources do that are more than a door to the stored object. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { SIGNING_REQUEST } from "../../src/objects/kinds/access/testing/signing-request.ts";
+import { SIGNING_REQUEST } from "../testing/objects/kinds/access/signing-request.ts";
 import { protobufTables } from "../../src/objects/catalogue/protobuf-tables.ts";
 import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
 import type { Kv } from "../../src/storage/kv.ts";
-import { encodeProtobufObject } from "../../src/objects/protobuf/testing/encode.ts";
+import { encodeProtobufObject } from "../testing/objects/protobuf/encode.ts";
 import { header, names, pod, PODS, startServer, deployment, type Answer, type Json, type TestServer } from "./start.ts";
 
 const DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments";

@@ -11,7 +11,7 @@ import {
   checkDefaultExports,
   checkImportCycles,
   checkInternalFolders,
-  onlyReachedByTests,
+  checkTestOnlyFiles,
 } from "./imports.ts";
 import { offendersOf } from "./ratchet.ts";
 import { checkListedLimits, checkShapes, LIMITS, shapeOffences } from "./shapes.ts";
@@ -63,7 +63,7 @@ describe("imports", () => {
 
   test("shipped code importing test code, or anything outside src/, is found", () => {
     const sources = parsed({
-      "src/base/a.ts": 'import { fake } from "./testing/fake.ts";\nimport { helper } from "../../test/helper.ts";',
+      "src/base/a.ts": 'import { fake } from "./fake.test.ts";\nimport { helper } from "../../test/helper.ts";',
     });
     expect(places(checkAllowedImports(sources))).toEqual(["src/base/a.ts:1", "src/base/a.ts:2"]);
   });
@@ -110,17 +110,42 @@ describe("imports", () => {
     expect(places(checkBarrels(sources))).toEqual(["src/base/index.ts:1"]);
   });
 
-  test("a file that nothing reaches is found; workers and what tests import are reached", () => {
+  test("a file that nothing imports is found; workers and imports of tests and scripts are not", () => {
     const sources = parsed({
       "src/tools/cli/main.ts": 'new Worker(new URL("./worker.ts", import.meta.url));',
       "src/tools/cli/worker.ts": "export {};",
       "src/base/dead.ts": 'import "./dead-too.ts";',
       "src/base/dead-too.ts": "export {};",
-      "src/base/tested.ts": "export {};",
+      "src/base/tested.ts": 'import "../../test/testing/base/fake.ts";',
       "src/base/tested.test.ts": 'import "./tested.ts";',
+      "test/testing/base/fake.ts": "export {};",
+      "test/testing/base/dead.ts": "export {};",
+      "test/simulator/workload.ts": "export {};",
+      "scripts/simulate.ts": 'import "../test/simulator/workload.ts";',
     });
-    expect(places(checkDeadFiles(sources))).toEqual(["src/base/dead.ts:1", "src/base/dead-too.ts:1"]);
-    expect(onlyReachedByTests(sources)).toEqual(["src/base/tested.ts"]);
+    expect(places(checkDeadFiles(sources))).toEqual([
+      "src/base/dead.ts:1",
+      "src/base/dead-too.ts:1",
+      "test/testing/base/dead.ts:1",
+    ]);
+  });
+
+  test("a file of src that only tests and scripts import is found, also through another such file", () => {
+    const sources = parsed({
+      "src/index.ts": 'import "./base/shipped.ts";',
+      "src/base/shipped.ts": "export {};",
+      "src/base/shipped.test.ts": 'import "./shipped.ts";\nimport "./testing/fake.ts";',
+      "src/base/testing/fake.ts": 'import "./more.ts";\nimport "../shipped.ts";',
+      "src/base/testing/more.ts": "export {};",
+      "src/base/simulated.ts": "export {};",
+      "scripts/simulate.ts": 'import "../src/base/simulated.ts";\nimport "../test/testing/base/fake.ts";',
+      "test/testing/base/fake.ts": "export {};",
+    });
+    expect(places(checkTestOnlyFiles(sources))).toEqual([
+      "src/base/testing/fake.ts:1",
+      "src/base/testing/more.ts:1",
+      "src/base/simulated.ts:1",
+    ]);
   });
 });
 
@@ -282,6 +307,12 @@ describe("determinism", () => {
       "src/base/a.test.ts",
     ];
     expect(checkBannedGlobals(parsed(Object.fromEntries(paths.map((path) => [path, real]))))).toEqual([]);
+  });
+
+  test("the parts of the simulator in test/ may not use it, the tests beside them may", () => {
+    const real = "export const now = Date.now();";
+    const sources = parsed({ "test/simulator/nemesis.ts": real, "test/simulator/seeds.test.ts": real });
+    expect(places(checkBannedGlobals(sources))).toEqual(["test/simulator/nemesis.ts:1"]);
   });
 
   test.each([

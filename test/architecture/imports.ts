@@ -120,22 +120,30 @@ export function checkImportCycles(sources: readonly Source[]): readonly Violatio
   return violations;
 }
 
-/** Files kept alive by nothing. What only tests reach is listed by `onlyReachedByTests`. */
+/** Files that no entry, test or script imports. Files that only tests import are found by `checkTestOnlyFiles`. */
 export function checkDeadFiles(sources: readonly Source[]): readonly Violation[] {
-  const alive = new Set([...reachable(sources, ENTRIES), ...reachable(sources, rootsOutsideSrc(sources))]);
+  const alive = reachable(sources, [...ENTRIES, ...testsAndScripts(sources)]);
   return sources
-    .filter(({ path }) => path.startsWith("src/") && !alive.has(path))
+    .filter(({ path }) => isImportedCode(path) && !alive.has(path))
     .map((source) => violation(source, 0, "is reached from no entry and no test: delete it or use it"));
 }
 
-export function onlyReachedByTests(sources: readonly Source[]): readonly string[] {
+/** Helpers of tests belong in test/, so that src/ holds the shipped code and the tests beside it. */
+export function checkTestOnlyFiles(sources: readonly Source[]): readonly Violation[] {
   const shipped = reachable(sources, ENTRIES);
-  const others = reachable(sources, rootsOutsideSrc(sources));
-  return [...others].filter((path) => path.startsWith("src/") && !isTestCode(path) && !shipped.has(path)).sort();
+  const others = reachable(sources, testsAndScripts(sources));
+  return sources
+    .filter(({ path }) => path.startsWith("src/") && !isTestCode(path) && others.has(path) && !shipped.has(path))
+    .map((source) => violation(source, 0, "is reached by tests and scripts only: move it to test/testing/"));
 }
 
-function rootsOutsideSrc(sources: readonly Source[]): readonly string[] {
-  return sources.map(({ path }) => path).filter((path) => !path.startsWith("src/") || path.endsWith(".test.ts"));
+/** Code that is useful only if another file imports it: the sources, and the helpers of tests. */
+function isImportedCode(path: string): boolean {
+  return /^(src|test\/testing|test\/simulator)\//.test(path) && !path.endsWith(".test.ts");
+}
+
+function testsAndScripts(sources: readonly Source[]): readonly string[] {
+  return sources.map(({ path }) => path).filter((path) => !isImportedCode(path));
 }
 
 function reachable(sources: readonly Source[], roots: readonly string[]): ReadonlySet<string> {

@@ -116,7 +116,7 @@ export function hasModifier(node: Node, kind: SyntaxKind): boolean {
 }
 
 export function isTestCode(path: string): boolean {
-  return /\.test\.tsx?$/.test(path) || /(^|\/)(testing|conformance)(\/|\.ts$)/.test(path) || path.startsWith("test/");
+  return /\.test\.tsx?$/.test(path) || path.startsWith("test/");
 }
 
 const LITERALS: ReadonlySet<SyntaxKind> = new Set([

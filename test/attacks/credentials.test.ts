@@ -1,6 +1,6 @@
 /** Whoever pretends to be somebody: each attempt is refused, and the servers go on taking its author for who it is. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { issueClient, type Issued } from "../../src/access/auth/testing/certificates.ts";
+import { issueClient, type Issued } from "../testing/access/auth/certificates.ts";
 import { PROXY_NAME } from "../peers/credentials.ts";
 import { eventually } from "../peers/wait.ts";
 import {

@@ -5,7 +5,7 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { issueClient } from "../../src/access/auth/testing/certificates.ts";
+import { issueClient } from "../testing/access/auth/certificates.ts";
 import { AGGREGATED, groupNames, type Json } from "../peers/client.ts";
 import { startStub, WIDGETS, type StubPeer } from "../peers/stub-peer.ts";
 import {

@@ -3,7 +3,7 @@ import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { connect as connectTls, type TLSSocket } from "node:tls";
-import { issueCa, issueClient, type Issued } from "../../src/access/auth/testing/certificates.ts";
+import { issueCa, issueClient, type Issued } from "../testing/access/auth/certificates.ts";
 import type { ServerOptions } from "../../src/server/config.ts";
 import type { Answer, Json } from "../peers/client.ts";
 import { TestCluster, type Member, type RoutingSource } from "../peers/cluster.ts";

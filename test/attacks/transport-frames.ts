@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import type { TLSSocket } from "node:tls";
 
-import { rawConnection, type TestServer } from "../../src/serving/http/node/testing.ts";
+import { rawConnection, type TestServer } from "../testing/serving/http/node/test-server.ts";
 
 /** The server notices a moment after its client that a connection has ended. */
 export async function connectionsLeft({ listener }: TestServer, count: number): Promise<void> {

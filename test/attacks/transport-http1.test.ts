@@ -4,7 +4,7 @@ import type { TLSSocket } from "node:tls";
 import { describe, expect, test } from "vitest";
 
 import { BodyTooLargeError, type ApiRequest, type ApiResponse } from "../../src/serving/http/message.ts";
-import { http1Client, ok, rawConnection, startServer, untilClosed } from "../../src/serving/http/node/testing.ts";
+import { http1Client, ok, rawConnection, startServer, untilClosed } from "../testing/serving/http/node/test-server.ts";
 import { connectionsLeft } from "./transport-frames.ts";
 
 const POST = "POST / HTTP/1.1\r\nHost: x\r\n";

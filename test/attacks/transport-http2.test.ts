@@ -12,7 +12,7 @@ import {
   ok,
   startServer,
   streaming,
-} from "../../src/serving/http/node/testing.ts";
+} from "../testing/serving/http/node/test-server.ts";
 import {
   connectionsLeft,
   END_HEADERS,

@@ -1,6 +1,6 @@
 /** Custom resources in a cluster of several servers: what is made through one of them is there through all, at once. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ETCD_MISSING, hasEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
+import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
 import { ask, type Answer, type Json } from "../smoke/client.ts";
 import { openFollowedStore, type FollowedStore } from "./followed-store.ts";
 import { openCluster, type Cluster, type Member } from "./start-cluster.ts";

@@ -1,7 +1,7 @@
 /** What 1.31, 1.34 and 1.37 serve together, asked of each of them in every form there is. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ETCD_MISSING, hasEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
+import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
 import { findTools } from "../clients/tools.ts";
 import { KubectlSession } from "../clients/kubectl-session.ts";
 import type { Json } from "../smoke/client.ts";

@@ -1,7 +1,7 @@
 /** Servers that die, hang or vanish while others are asked for what they serve. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ETCD_MISSING, hasEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
+import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
 import { Watch } from "../smoke/client.ts";
 import { DEVICE_CLASSES, isSuccess, isUndecided, Load, SHARED, tallied, unexpected } from "./load.ts";
 import {

@@ -2,7 +2,7 @@
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../src/meta/json.ts";
 import { StoreHistory, type Commit } from "../../src/tools/simulator/history.ts";
 import { openEtcdKv } from "../../src/storage/kv-etcd/kv.ts";
-import { realClock } from "../../src/storage/kv-etcd/testing/real-clock.ts";
+import { realClock } from "../testing/real-clock.ts";
 import type { Kv } from "../../src/storage/kv.ts";
 import { StoreWitness } from "../stories/store-witness.ts";
 import type { Expected } from "./controller-load.ts";

@@ -1,6 +1,6 @@
 /** kubectl of several releases through the address of a server that does not serve what it is asked for. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ETCD_MISSING, hasEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
+import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
 import { findTools } from "../clients/tools.ts";
 import { KubectlSession } from "../clients/kubectl-session.ts";
 import { Watch, type Json } from "../smoke/client.ts";

@@ -1,6 +1,6 @@
 /** Namespaces that are deleted while the only server of something in them is away: for a while, or for good. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ETCD_MISSING, hasEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
+import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
 import { IN_ORDER, KubectlSession } from "../clients/kubectl-session.ts";
 import { findTools } from "../clients/tools.ts";
 import { run } from "../smoke/start-evenkeel.ts";

@@ -1,6 +1,6 @@
 /** A namespace that is being deleted: what it says about it, and what the store holds of it. */
 import { openEtcdKv } from "../../src/storage/kv-etcd/kv.ts";
-import { realClock } from "../../src/storage/kv-etcd/testing/real-clock.ts";
+import { realClock } from "../testing/real-clock.ts";
 import type { Kv } from "../../src/storage/kv.ts";
 import { prefixEnd } from "../../src/storage/kv.ts";
 import type { KubectlSession } from "../clients/kubectl-session.ts";

@@ -3,7 +3,7 @@
  * flag, under watches and requests of clients that ask again. Run by itself it prints what the clients saw.
  */
 import { join } from "node:path";
-import { createReadiness } from "../../src/tools/cli/up/readiness.ts";
+import { createReadinessProbe } from "../../src/tools/cli/up/readiness.ts";
 import { openLoadBalancer, type LoadBalancer } from "../../src/tools/cli/up/load-balancer.ts";
 import { NODE, ROOT } from "../smoke/built.ts";
 import { runProgram, TOKEN } from "../smoke/start-evenkeel.ts";
@@ -106,7 +106,7 @@ function start(cluster: Cluster, id: string, port?: number): Promise<Member> {
 }
 
 async function balance(stack: AsyncDisposableStack, ca: string, members: readonly Member[]): Promise<LoadBalancer> {
-  const readiness = createReadiness({ ca, token: TOKEN });
+  const readiness = createReadinessProbe({ ca, token: TOKEN });
   stack.defer(() => readiness.close());
   const balancer = await openLoadBalancer({
     ...{ host: "127.0.0.1", port: 0, onChange: () => {} },

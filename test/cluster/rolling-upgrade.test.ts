@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ETCD_MISSING, hasEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
+import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
 import { NOTHING_WRONG } from "./rolling-upgrade-report.ts";
 import { PER_SECOND, rollingUpgrade } from "./rolling-upgrade.ts";
 

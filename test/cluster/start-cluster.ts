@@ -4,7 +4,7 @@ import { Agent } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createAuthority, issueCertificate } from "../../src/serving/http/node/certificate-authority.ts";
-import { startEtcd, type EtcdProcess } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
+import { startEtcd, type EtcdProcess } from "../testing/storage/kv-etcd/start-etcd.ts";
 import { ensureBuilt, EVENKEEL } from "../smoke/built.ts";
 import { ask, type Target } from "../smoke/client.ts";
 import { runProgram, TOKEN, type Command, type Evenkeel, type Exit } from "../smoke/start-evenkeel.ts";

@@ -1,8 +1,8 @@
 /** Storage migrations that are met in the middle: by a server of an older release, and by the end of who makes them. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openEtcdKv } from "../../src/storage/kv-etcd/kv.ts";
-import { realClock } from "../../src/storage/kv-etcd/testing/real-clock.ts";
-import { ETCD_MISSING, hasEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
+import { realClock } from "../testing/real-clock.ts";
+import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
 import type { Kv } from "../../src/storage/kv.ts";
 import { Tally } from "../smoke/client.ts";
 import { openCluster, type Cluster, type Member } from "./start-cluster.ts";

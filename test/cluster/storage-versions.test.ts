@@ -1,8 +1,8 @@
 /** Servers of two releases that write one resource in two versions, and what becomes of it when both are one release. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openEtcdKv } from "../../src/storage/kv-etcd/kv.ts";
-import { realClock } from "../../src/storage/kv-etcd/testing/real-clock.ts";
-import { ETCD_MISSING, hasEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
+import { realClock } from "../testing/real-clock.ts";
+import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
 import { prefixEnd, type Kv } from "../../src/storage/kv.ts";
 import { KubectlSession, cells } from "../clients/kubectl-session.ts";
 import { findTools } from "../clients/tools.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ETCD_MISSING, hasEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
+import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
 import { openBlackHole, openRelay, type BlackHole } from "./black-hole.ts";
 import { DEVICE_CLASSES, Load, SHARED } from "./load.ts";
 import { EXCLUSIVE, isSuccessOf, settled, untilReachable, untilStatus } from "./settle.ts";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ETCD_MISSING, hasEtcd, startEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
+import { ETCD_MISSING, hasEtcd, startEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
 import { ROOT } from "../smoke/built.ts";
 import { runnableBlocks } from "./blocks.ts";
 import { expectToRunAll, hasProgram } from "./shell.ts";

@@ -2,7 +2,7 @@
 import { dump } from "js-yaml";
 import { protobufTables } from "../../src/objects/catalogue/protobuf-tables.ts";
 import { isJsonObject, objectAt } from "../../src/meta/json.ts";
-import { encodeProtobufObject } from "../../src/objects/protobuf/testing/encode.ts";
+import { encodeProtobufObject } from "../testing/objects/protobuf/encode.ts";
 import type { Dice, Weighted } from "./dice.ts";
 import { toJsonText, toPlainJson } from "./json-text.ts";
 

@@ -7,7 +7,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { startEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
+import { startEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const RECORDINGS = join(ROOT, "../shared/fidelity");

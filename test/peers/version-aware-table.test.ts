@@ -4,7 +4,7 @@ import type { ApiResponse } from "../../src/serving/http/message.ts";
 import { errorResponse, textResponse } from "../../src/serving/http/respond.ts";
 import { StatusError } from "../../src/meta/status-error.ts";
 import { peerProxy } from "../../src/cluster/peers/peer-proxy.ts";
-import { userRequest } from "../../src/cluster/peers/testing/fake-upstream.ts";
+import { userRequest } from "../testing/cluster/peers/fake-upstream.ts";
 import { versionRows, type VersionRow } from "./version-table.ts";
 
 const ROWS = versionRows();

@@ -1,6 +1,6 @@
 /** The table of docs/versions.md that says which server answers. */
 import { readFileSync } from "node:fs";
-import { peerOf, viewOf } from "../../src/cluster/peers/testing/cluster-view.ts";
+import { peerOf, viewOf } from "../testing/cluster/peers/cluster-view.ts";
 import type { ClusterView, PeerView } from "../../src/cluster/peers/view.ts";
 
 export interface VersionRow {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { RELEASES } from "../../src/objects/catalogue/release.ts";
 import { resourcePath } from "../../src/client/paths.ts";
 import { pathApis } from "../../src/tools/rehearsal/path-apis.ts";
-import { loadTargets, typeOf, type LoadTarget } from "../../src/tools/rehearsal/targets.ts";
+import { loadTargets, resourceTypeOf, type LoadTarget } from "../../src/tools/rehearsal/targets.ts";
 import { startServer } from "../api/start.ts";
 
 const APIS = pathApis(RELEASES);
@@ -32,7 +32,7 @@ describe("objects of every kind that clients make are accepted", () => {
       for (const version of versionsIn(target, release)) {
         const { group, kind, namespaced, bodies } = target;
         const apiVersion = group === "" ? version : `${group}/${version}`;
-        const path = resourcePath(typeOf(target, version), namespaced ? { namespace: "default" } : {});
+        const path = resourcePath(resourceTypeOf(target, version), namespaced ? { namespace: "default" } : {});
         const body = { apiVersion, kind, metadata: { name: `of-${version}` }, ...bodies.get(version) };
         const answer = await server.create(`${path}?fieldValidation=Strict`, body);
         if (answer.status !== 201) refused.push(`${apiVersion} ${kind}: ${answer.body.message}`);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Plant } from "../../src/tools/simulator/cluster.ts";
-import type { FaultName, Swarm } from "../../src/tools/simulator/nemesis.ts";
+import type { FaultName, Swarm } from "./nemesis.ts";
 import { NO_FAULTS } from "../../src/tools/simulator/network.ts";
-import { runSeed } from "../../src/tools/simulator/run-seed.ts";
+import { runSeed } from "./run-seed.ts";
 import {
   deletesTwice,
   forgetsPeers,

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { Clock } from "../../src/base/clock.ts";
-import { ask, type Told } from "../../src/tools/simulator/ask.ts";
+import { get, type GetResponse } from "./get.ts";
 import { simulate, type SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
-import { runSeed } from "../../src/tools/simulator/run-seed.ts";
+import { runSeed } from "./run-seed.ts";
 import type { SimulatedServer } from "../../src/tools/simulator/server.ts";
 
 const CLASSES = "/apis/resource.k8s.io/v1/deviceclasses";
@@ -11,7 +11,7 @@ interface Pair {
   readonly cluster: SimulatedCluster;
   readonly older: SimulatedServer;
   readonly newer: SimulatedServer;
-  readonly askOlder: () => Promise<Told>;
+  readonly askOlder: () => Promise<GetResponse>;
 }
 
 /** Only the newer of the two serves CLASSES. */
@@ -20,7 +20,7 @@ async function mixedPair(): Promise<Pair> {
   const older = await cluster.addServer({ release: "1.33" });
   const newer = await cluster.addServer({ release: "1.34" });
   await cluster.settle();
-  return { cluster, older, newer, askOlder: () => ask(cluster, older, CLASSES) };
+  return { cluster, older, newer, askOlder: () => get(cluster, older, CLASSES) };
 }
 
 test("what only another release serves is answered by it", async () => {
@@ -43,7 +43,7 @@ test("a server that comes back as another release serves what that one serves", 
   await cluster.stop(older);
   await cluster.restart(older, { release: "1.36" });
   newer.crash();
-  const { status, servedBy } = await ask(cluster, older, CLASSES);
+  const { status, servedBy } = await get(cluster, older, CLASSES);
   expect({ status, servedBy }).toEqual({ status: 200, servedBy: undefined });
 });
 

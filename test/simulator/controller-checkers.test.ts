@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { collectedIsGarbage } from "../../src/tools/simulator/checkers/collected-is-garbage.ts";
-import { namespacesEmpty } from "../../src/tools/simulator/checkers/namespaces-empty.ts";
+import { collectedIsGarbage } from "./checkers/collected-is-garbage.ts";
+import { namespacesEmpty } from "./checkers/namespaces-empty.ts";
 import { STORE_ROOT, StoreHistory } from "../../src/tools/simulator/history.ts";
-import { ObjectRecord } from "../../src/tools/simulator/object-record.ts";
+import { ObjectRecord } from "./object-record.ts";
 import { World } from "../../src/tools/simulator/world.ts";
 
 /** What is written to the store, one after the other; undefined: it is removed. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { writtenAsPublished } from "../../src/tools/simulator/checkers/written-as-published.ts";
+import { writtenAsPublished } from "./checkers/written-as-published.ts";
 import { simulate, type Plant, type SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
-import { EncodingRecord } from "../../src/tools/simulator/encoding-record.ts";
+import { EncodingRecord } from "./encoding-record.ts";
 import type { SimulatedServer } from "../../src/tools/simulator/server.ts";
 import { STORE_IS_FINE } from "../../src/tools/simulator/store-link.ts";
 import { ignoresGuards } from "./planted-storage-bugs.ts";

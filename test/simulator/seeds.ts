@@ -1,6 +1,6 @@
 /** The seeds of every run of the tests, in files of their own so that they run side by side. */
 import { expect, test } from "vitest";
-import { runSeed } from "../../src/tools/simulator/run-seed.ts";
+import { runSeed } from "./run-seed.ts";
 
 const MINUTES = 4;
 const LINES_SHOWN = 30;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { setTimeout as delay } from "node:timers/promises";
-import { ETCD_MISSING, hasEtcd, startEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
+import { ETCD_MISSING, hasEtcd, startEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
 import { Tally, type Json } from "./client.ts";
 import { History, LOAD_PATH, probeFor, readForLong, ResumingWatcher, untilHealth, writeForLong } from "./etcd-load.ts";
 import { startEvenkeel, type Evenkeel } from "./start-evenkeel.ts";

@@ -12,7 +12,7 @@ import type { IfReadyMode } from "../../src/serving/http/filters/if-ready.ts";
 import { resolveOptions } from "../../src/server/config.ts";
 import { createNodeEnv } from "../../src/server/env-node.ts";
 import { startListening, type ListeningServer } from "../../src/server/listening-server.ts";
-import { ETCD_MISSING, hasEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
+import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
 import { untilReachable } from "../cluster/settle.ts";
 import { openCluster, type Cluster, type Member, type StartingMember } from "../cluster/start-cluster.ts";
 import { ADMIN_TOKEN } from "../peers/client.ts";

@@ -1,7 +1,6 @@
-import { once } from "node:events";
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
-import { ETCD_MISSING, hasEtcd, startEtcd } from "../../src/storage/kv-etcd/testing/start-etcd.ts";
+import { ETCD_MISSING, hasEtcd, startEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
+import { startSlowLink } from "../cluster/storage-versions-slow-link.ts";
 import { configMap, CONFIG_MAPS, Tally, Watch } from "./client.ts";
 import { startEvenkeel } from "./start-evenkeel.ts";
 
@@ -16,7 +15,8 @@ describe.skipIf(isMissing)("two servers of different releases on one etcd", { ti
   test("each sees the other's acknowledged writes at once, and its watches see them in order", async () => {
     const etcd = (await startEtcd())!;
     try {
-      await using lagging = await startLaggingLink(etcd.endpoint);
+      await using lagging = await startSlowLink(etcd.endpoint);
+      lagging.lagMs = LAG_MS;
       await using a = await startEvenkeel({
         flags: ["--controllers=", "--release", "1.34", "--server-id", "a", "--etcd-servers", etcd.endpoint],
       });
@@ -54,37 +54,3 @@ describe.skipIf(isMissing)("two servers of different releases on one etcd", { ti
     }
   });
 });
-
-interface LaggingLink extends AsyncDisposable {
-  readonly endpoint: string;
-}
-
-/** Passes everything on at once in one direction, and late in the other. */
-async function startLaggingLink(endpoint: string): Promise<LaggingLink> {
-  const sockets = new Set<Socket>();
-  const server = createServer((client) => {
-    const etcd = connect({ host: "127.0.0.1", port: Number(new URL(endpoint).port), noDelay: true });
-    client.setNoDelay();
-    for (const socket of [client, etcd]) {
-      sockets.add(socket);
-      socket.on("error", () => {});
-      socket.on("close", () => {
-        sockets.delete(socket);
-        client.destroy();
-        etcd.destroy();
-      });
-    }
-    client.pipe(etcd);
-    etcd.on("data", (bytes) => void setTimeout(() => client.write(bytes), LAG_MS));
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, "close");
-    },
-  };
-}

@@ -9,7 +9,7 @@
 import { compareNames } from "../../src/serving/discovery/order.ts";
 import { isJsonObject } from "../../src/meta/json.ts";
 import { readNotFound } from "../../src/tools/rehearsal/judge.ts";
-import type { Checker } from "../../src/tools/simulator/checker.ts";
+import type { PromiseChecker } from "../../src/tools/simulator/checker.ts";
 import { noFalse404 } from "../../src/tools/simulator/checkers/no-false-404.ts";
 import type { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
 import type { Run, SimulatedServer } from "../../src/tools/simulator/server.ts";
@@ -79,7 +79,7 @@ export class DiscoveryClient {
   #work = Promise.resolve();
   readonly #cluster: SimulatedCluster;
   readonly #bounds: Bounds;
-  readonly #checker: Checker;
+  readonly #checker: PromiseChecker;
 
   constructor(cluster: SimulatedCluster, bounds: Bounds) {
     const { runs, timing } = cluster;
@@ -192,8 +192,8 @@ export class DiscoveryClient {
   ): void {
     const { startedAtMs, atMs, status } = told;
     const { unknown, message } = readNotFound(told.text);
-    const question = { auditId: "", serverId: server.id, method, target, startedAtMs, resource, name: "" };
-    this.falseNotFound.push(...(this.#checker.onAnswer?.({ question, atMs, status, unknown, message }) ?? []));
+    const request = { auditId: "", serverId: server.id, method, target, startedAtMs, resource, name: "" };
+    this.falseNotFound.push(...(this.#checker.onResponse?.({ request, atMs, status, unknown, message }) ?? []));
   }
 
   /** Nobody can be reached who is not there any more: then it counts how long ago that was when discovery named it. */

@@ -3,7 +3,7 @@ import { decodeGroups, decodeResourceList } from "../../src/serving/discovery/de
 import type { DiscoveryGroup } from "../../src/serving/discovery/groups.ts";
 import { parseGroupVersion, type GroupVersion } from "../../src/meta/group-version.ts";
 import { isJsonObject, stringAt, stringsAt, type JsonObject } from "../../src/meta/json.ts";
-import { pathOf, TARGETS, type Target } from "../../src/tools/simulator/targets.ts";
+import { pathOf, TARGETS, type Target } from "../simulator/targets.ts";
 
 /** What a server said, and when it was asked. */
 export interface Document {

@@ -2,9 +2,9 @@
 import { expect, onTestFinished, test } from "vitest";
 import type { ApiResponse } from "../../src/serving/http/message.ts";
 import type { PeerOptions } from "../../src/cluster/peers/peer-config.ts";
-import { documentsEqual } from "../../src/tools/simulator/checkers/documents-equal.ts";
-import { listedIsReachable } from "../../src/tools/simulator/checkers/listed-is-reachable.ts";
-import { servedIsListed } from "../../src/tools/simulator/checkers/served-is-listed.ts";
+import { documentsEqual } from "../simulator/checkers/documents-equal.ts";
+import { listedIsReachable } from "../simulator/checkers/listed-is-reachable.ts";
+import { servedIsListed } from "../simulator/checkers/served-is-listed.ts";
 import { simulate, type Plant, type SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
 import type { RunOptions } from "../../src/tools/simulator/server.ts";
 import { DiscoveryClient } from "./every-release-client.ts";

@@ -1,27 +1,27 @@
 /** Clients of a cluster while it is rolled, and every checker of the simulator to judge what they are told. */
 import { createClient } from "../../src/client/client.ts";
 import type { Informer } from "../../src/client/informer.ts";
-import { openDoor } from "../../src/tools/rehearsal/simulated-door.ts";
-import type { Answer, Checker } from "../../src/tools/simulator/checker.ts";
-import { atMostOneHop } from "../../src/tools/simulator/checkers/at-most-one-hop.ts";
-import { documentsEqual } from "../../src/tools/simulator/checkers/documents-equal.ts";
-import { encodingsSettle } from "../../src/tools/simulator/checkers/encodings-settle.ts";
-import { listedIsReachable } from "../../src/tools/simulator/checkers/listed-is-reachable.ts";
-import { neverBack } from "../../src/tools/simulator/checkers/never-back.ts";
-import { noCircle } from "../../src/tools/simulator/checkers/no-circle.ts";
+import { connectToSimulated } from "../../src/tools/rehearsal/simulated-connection.ts";
+import type { SimulatedResponse, PromiseChecker } from "../../src/tools/simulator/checker.ts";
+import { atMostOneHop } from "../simulator/checkers/at-most-one-hop.ts";
+import { documentsEqual } from "../simulator/checkers/documents-equal.ts";
+import { encodingsSettle } from "../simulator/checkers/encodings-settle.ts";
+import { listedIsReachable } from "../simulator/checkers/listed-is-reachable.ts";
+import { neverBack } from "../simulator/checkers/never-back.ts";
+import { noCircle } from "../simulator/checkers/no-circle.ts";
 import { noFalse404 } from "../../src/tools/simulator/checkers/no-false-404.ts";
-import { noLostWrite } from "../../src/tools/simulator/checkers/no-lost-write.ts";
-import { nobodyContradicts } from "../../src/tools/simulator/checkers/nobody-contradicts.ts";
-import { readyAgain } from "../../src/tools/simulator/checkers/ready-again.ts";
-import { sentOnce } from "../../src/tools/simulator/checkers/sent-once.ts";
-import { servedIsListed } from "../../src/tools/simulator/checkers/served-is-listed.ts";
-import { writtenAsPublished } from "../../src/tools/simulator/checkers/written-as-published.ts";
+import { noLostWrite } from "../simulator/checkers/no-lost-write.ts";
+import { nobodyContradicts } from "../simulator/checkers/nobody-contradicts.ts";
+import { readyAgain } from "../simulator/checkers/ready-again.ts";
+import { sentOnce } from "../simulator/checkers/sent-once.ts";
+import { servedIsListed } from "../simulator/checkers/served-is-listed.ts";
+import { writtenAsPublished } from "../simulator/checkers/written-as-published.ts";
 import { simulate, type Plant, type SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
-import { EncodingRecord } from "../../src/tools/simulator/encoding-record.ts";
-import { KnownObjects } from "../../src/tools/simulator/objects.ts";
+import { EncodingRecord } from "../simulator/encoding-record.ts";
+import { KnownObjects } from "../simulator/objects.ts";
 import type { SimulatedServer } from "../../src/tools/simulator/server.ts";
-import { pathOf, TARGETS, type Target } from "../../src/tools/simulator/targets.ts";
-import { Workload } from "../../src/tools/simulator/workload.ts";
+import { pathOf, TARGETS, type Target } from "../simulator/targets.ts";
+import { Workload } from "../simulator/workload.ts";
 import { StoreWitness } from "./store-witness.ts";
 
 const PACE_MS = 150;
@@ -42,7 +42,7 @@ export class Load {
   readonly #kept: { readonly target: Target; readonly name: string }[] = [];
   readonly #onFailure = (thrown: unknown): void => void this.wrong.push(String(thrown));
   #isOver = false;
-  readonly #checkers: readonly Checker[];
+  readonly #checkers: readonly PromiseChecker[];
   readonly #informers: Followed[] = [];
   readonly #end = new AbortController();
   readonly #workload: Workload;
@@ -59,8 +59,8 @@ export class Load {
     cluster.history.onCommit((commit) => this.#check((checker) => checker.onCommit?.(commit)));
     this.#workload = new Workload({
       ...{ cluster, objects: this.#objects, paceMs: PACE_MS, onFailure, random: cluster.world.randomFor("load") },
-      onQuestion: (question) => this.#check((checker) => checker.onQuestion?.(question)),
-      onAnswer: (answer) => this.#answered(answer),
+      onRequest: (request) => this.#check((checker) => checker.onRequest?.(request)),
+      onResponse: (response) => this.#observe(response),
     });
   }
 
@@ -102,12 +102,12 @@ export class Load {
     if (status === 201) this.#kept.push({ target, name });
   }
 
-  #answered(answer: Answer): void {
-    this.statuses.set(answer.status, (this.statuses.get(answer.status) ?? 0) + 1);
-    this.#check((checker) => checker.onAnswer?.(answer));
+  #observe(response: SimulatedResponse): void {
+    this.statuses.set(response.status, (this.statuses.get(response.status) ?? 0) + 1);
+    this.#check((checker) => checker.onResponse?.(response));
   }
 
-  #check(ask: (checker: Checker) => readonly string[] | undefined): void {
+  #check(ask: (checker: PromiseChecker) => readonly string[] | undefined): void {
     for (const checker of this.#checkers)
       for (const what of ask(checker) ?? []) this.wrong.push(`${checker.name}: ${what}`);
   }
@@ -116,7 +116,7 @@ export class Load {
     const { clock } = this.cluster.world;
     const random = this.cluster.world.randomFor(`informer ${server.id} ${pathOf(target)}`);
     const { group, version, resource, isNamespaced: namespaced } = target;
-    const informer = createClient({ transport: openDoor(server), clock, random }).informer({
+    const informer = createClient({ transport: connectToSimulated(server), clock, random }).informer({
       group,
       version,
       resource,
@@ -150,7 +150,7 @@ interface Followed {
   readonly informer: Informer;
 }
 
-function checkersOf(cluster: SimulatedCluster, objects: KnownObjects): Checker[] {
+function checkersOf(cluster: SimulatedCluster, objects: KnownObjects): PromiseChecker[] {
   const { history, runs, timing } = cluster;
   const { departedGraceMs, leaseDurationSeconds, leaseRenewMs, fenceAfterMs } = timing;
   const record = new EncodingRecord({ history, runs, fenceAfterMs });

@@ -1,8 +1,8 @@
 /** Holds every commit to the store of a simulated cluster against what its controllers promise. */
-import { collectedIsGarbage } from "../../src/tools/simulator/checkers/collected-is-garbage.ts";
-import { namespacesEmpty } from "../../src/tools/simulator/checkers/namespaces-empty.ts";
+import { collectedIsGarbage } from "../simulator/checkers/collected-is-garbage.ts";
+import { namespacesEmpty } from "../simulator/checkers/namespaces-empty.ts";
 import type { StoreHistory } from "../../src/tools/simulator/history.ts";
-import { NAMESPACES, ObjectRecord } from "../../src/tools/simulator/object-record.ts";
+import { NAMESPACES, ObjectRecord } from "../simulator/object-record.ts";
 
 export class StoreWitness {
   /** In sentences. */

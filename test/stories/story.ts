@@ -1,8 +1,8 @@
 /** A simulated cluster with clients that note everything they are told wrongly, and a witness of the store. */
 import { onTestFinished } from "vitest";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../src/meta/json.ts";
+import { isJsonObject, objectAt, parseJsonObject, stringAt, type JsonObject } from "../../src/meta/json.ts";
 import { readNotFound } from "../../src/tools/rehearsal/judge.ts";
-import type { Checker } from "../../src/tools/simulator/checker.ts";
+import type { PromiseChecker } from "../../src/tools/simulator/checker.ts";
 import { noFalse404 } from "../../src/tools/simulator/checkers/no-false-404.ts";
 import { simulate, type SimulatedCluster, type SimulateOptions } from "../../src/tools/simulator/cluster.ts";
 import type { RunOptions, SimulatedServer } from "../../src/tools/simulator/server.ts";
@@ -41,7 +41,7 @@ export class Story {
   readonly witness: StoreWitness;
   /** What clients were told of what living servers serve. */
   readonly falseNotFound: string[] = [];
-  readonly #checker: Checker;
+  readonly #checker: PromiseChecker;
 
   constructor(options: Partial<SimulateOptions> = {}) {
     const cluster = simulate({ seed: 1, ...options });
@@ -94,7 +94,7 @@ export class Story {
     const text = await world.run(response.text());
     const { status } = response;
     if (status === 404) this.#judge(server, { ...asked, startedAtMs, text });
-    return { status, text, body: parsed(text) };
+    return { status, text, body: parseJsonObject(text) ?? {} };
   }
 
   /** As clients that do what Retry-After asks for. */
@@ -156,9 +156,9 @@ export class Story {
     const { method, target, thing, startedAtMs } = asked;
     const { unknown, message } = readNotFound(asked.text);
     const resource = thing && { ...thing, subresource: "" };
-    const question = { auditId: "", serverId: server.id, method, target, startedAtMs, resource, name: "" };
-    const answer = { question, atMs: this.nowMs, status: 404, unknown, message };
-    this.falseNotFound.push(...(this.#checker.onAnswer?.(answer) ?? []));
+    const request = { auditId: "", serverId: server.id, method, target, startedAtMs, resource, name: "" };
+    const response = { request, atMs: this.nowMs, status: 404, unknown, message };
+    this.falseNotFound.push(...(this.#checker.onResponse?.(response) ?? []));
   }
 }
 
@@ -167,13 +167,4 @@ export interface Made {
   readonly namespace: string;
   readonly name: string;
   readonly owners?: readonly object[];
-}
-
-function parsed(text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : {};
-  } catch {
-    return {};
-  }
 }

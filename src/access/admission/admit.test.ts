@@ -3,7 +3,7 @@ import type { JsonObject } from "../../meta/json.ts";
 import { isReason, StatusError } from "../../meta/status-error.ts";
 import type { AdmissionPlugin } from "./admission.ts";
 import { createAdmission } from "./admit.ts";
-import { attributes, pod } from "./plugins/testing/attributes.ts";
+import { attributes, pod } from "../../../test/testing/access/admission/plugins/attributes.ts";
 
 const POD = pod({});
 const request = attributes({ object: POD });

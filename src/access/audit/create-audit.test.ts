@@ -8,7 +8,7 @@ import { closedSink } from "../../serving/http/closed-sink.ts";
 import type { ApiRequest, ApiResponse, StreamSink } from "../../serving/http/message.ts";
 import { bufferedBody } from "../../serving/http/request-body.ts";
 import { jsonResponse, textResponse } from "../../serving/http/respond.ts";
-import { bodyJson, infoRequest, type RequestOptions } from "../../serving/http/testing/requests.ts";
+import { bodyJson, infoRequest, type RequestOptions } from "../../../test/testing/serving/http/requests.ts";
 import { notFound, StatusError } from "../../meta/status-error.ts";
 import { World } from "../../tools/simulator/world.ts";
 import { createAudit, recordDecision, type Audit, type Audited } from "./create-audit.ts";
@@ -16,7 +16,11 @@ import { createAuditMetrics } from "./metrics.ts";
 import type { ReadBody } from "./objects.ts";
 import { parsePolicy } from "./parse-policy.ts";
 import type { AuditTrail } from "../../serving/http/audit-trail.ts";
-import { collectingBackend, type CollectingBackend, type EventJson } from "./testing/events.ts";
+import {
+  collectingBackend,
+  type CollectingBackend,
+  type EventJson,
+} from "../../../test/testing/access/audit/events.ts";
 
 const ALICE = { name: "alice", uid: "7", groups: ["devs"], extra: {} };
 const CONFIG_MAPS = "/api/v1/namespaces/ns/configmaps";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { jsonLine, legacyLine, microTime } from "./event.ts";
-import { auditEvent } from "./testing/events.ts";
+import { auditEvent } from "../../../test/testing/access/audit/events.ts";
 
 describe("as JSON", () => {
   test("an event is one line in kube-apiserver's order, safe to stand in HTML", () => {

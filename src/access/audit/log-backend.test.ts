@@ -5,7 +5,7 @@ import { World } from "../../tools/simulator/world.ts";
 import type { AuditBackend, AuditOutput, LostLine } from "./backend.ts";
 import { createLogBackend, type LogBackendParts, type LogOptions } from "./log-backend.ts";
 import { createAuditMetrics } from "./metrics.ts";
-import { auditEvent } from "./testing/events.ts";
+import { auditEvent } from "../../../test/testing/access/audit/events.ts";
 
 const BATCH: LogOptions["batch"] = { bufferSize: 10_000, sizeMax: 1, waitMaxMs: 0, throttle: undefined };
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { SILENT_LOG } from "../../base/log.ts";
 import { MetricsRegistry } from "../../base/metrics.ts";
 import { textResponse } from "../../serving/http/respond.ts";
-import { apiRequest, infoRequest } from "../../serving/http/testing/requests.ts";
+import { apiRequest, infoRequest } from "../../../test/testing/serving/http/requests.ts";
 import { World } from "../../tools/simulator/world.ts";
 import type { AuditOutput } from "./backend.ts";
 import { openAudit, type OpenAuditParts } from "./open-audit.ts";

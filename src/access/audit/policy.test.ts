@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { infoRequest } from "../../serving/http/testing/requests.ts";
 import { parsePolicy, AuditPolicyError } from "./parse-policy.ts";
+import { infoRequest } from "../../../test/testing/serving/http/requests.ts";
 import { policyEvaluator, type AuditDecision } from "./policy.ts";
 
 const ALICE = { name: "alice", uid: "", groups: ["devs", "system:authenticated"], extra: {} };

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { NO_BODY, type ApiResponse } from "../../serving/http/message.ts";
-import { infoRequest, type RequestOptions } from "../../serving/http/testing/requests.ts";
+import { infoRequest, type RequestOptions } from "../../../test/testing/serving/http/requests.ts";
 import { parseTokenFile } from "./authenticators/token-file.ts";
-import { tokenFileAuthenticator } from "./testing/token-file.ts";
+import { tokenFileAuthenticator } from "../../../test/testing/access/auth/token-file.ts";
 import { allowAuthenticated, authorize, type Authorizer } from "./authorize.ts";
 import { ANONYMOUS, AUTHENTICATED, type User, type WithUser } from "./user.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { NO_CLAIMS } from "../../serving/http/filters/strip-identity.ts";
 import { NO_BODY, type ApiResponse } from "../../serving/http/message.ts";
-import { infoRequest } from "../../serving/http/testing/requests.ts";
+import { infoRequest } from "../../../test/testing/serving/http/requests.ts";
 import { authenticate, type Authenticator } from "./authenticate.ts";
 import { AUTHENTICATED, UNAUTHENTICATED, type User, type WithUser } from "./user.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { NO_BODY, type ApiResponse } from "../../serving/http/message.ts";
-import { infoRequest, type RequestOptions } from "../../serving/http/testing/requests.ts";
+import { infoRequest, type RequestOptions } from "../../../test/testing/serving/http/requests.ts";
 import { accessOf, authorize, authorizeCreateOnUpdate, type Authorizer } from "./authorize.ts";
 import { ANONYMOUS, AUTHENTICATED, type User, type WithUser } from "./user.ts";
 

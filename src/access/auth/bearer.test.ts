@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { infoRequest } from "../../serving/http/testing/requests.ts";
+import { infoRequest } from "../../../test/testing/serving/http/requests.ts";
 import type { AuthenticatorAnswer } from "./authenticate.ts";
 import { parseTokenFile, staticTokens } from "./authenticators/token-file.ts";
 import { bearerAuthenticator, tokenUnion, type BearerOptions } from "./bearer.ts";

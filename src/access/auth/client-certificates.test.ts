@@ -9,7 +9,7 @@ import {
   NOW,
   type Attribute,
   type Issued,
-} from "./testing/certificates.ts";
+} from "../../../test/testing/access/auth/certificates.ts";
 
 const HOUR_MS = 3_600_000;
 const ca = issueCa("the ca");

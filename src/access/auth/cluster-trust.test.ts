@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { clusterTrust, type TrustParts } from "./cluster-trust.ts";
 import { requestHeaderOptions } from "./request-header-options.ts";
-import { issueCa, NOW } from "./testing/certificates.ts";
+import { issueCa, NOW } from "../../../test/testing/access/auth/certificates.ts";
 
 const [users, otherUsers, proxies] = [issueCa("users"), issueCa("other users"), issueCa("proxies")];
 const YEARS_MS = 100 * 365 * 86_400_000;

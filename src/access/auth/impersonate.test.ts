@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { NO_BODY, type ApiResponse, type RequestHeaders } from "../../serving/http/message.ts";
-import { infoRequest } from "../../serving/http/testing/requests.ts";
+import { infoRequest } from "../../../test/testing/serving/http/requests.ts";
 import type { Authorizer } from "./authorize.ts";
 import { impersonate, type ImpersonateOptions } from "./impersonate.ts";
 import { AUTHENTICATED, type User, type WithUser } from "./user.ts";

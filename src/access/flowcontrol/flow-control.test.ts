@@ -4,12 +4,20 @@ import type { User } from "../auth/user.ts";
 import { MetricsRegistry } from "../../base/metrics.ts";
 import { NO_BODY, type ApiResponse } from "../../serving/http/message.ts";
 import { bufferedBody } from "../../serving/http/request-body.ts";
-import type { RequestOptions } from "../../serving/http/testing/requests.ts";
+import type { RequestOptions } from "../../../test/testing/serving/http/requests.ts";
 import { StatusError } from "../../meta/status-error.ts";
-import { createManualClock } from "../../storage/conformance/manual-clock.ts";
+import { createManualClock } from "../../../test/testing/storage/conformance/manual-clock.ts";
 import { BoundedMemo } from "./bounded-memo.ts";
 import { createFlowControl } from "./flow-control.ts";
-import { EVERYTHING, flowSchema, group, priorityLevel, queued, userNamed, userRequest } from "./testing.ts";
+import {
+  EVERYTHING,
+  flowSchema,
+  group,
+  priorityLevel,
+  queued,
+  userNamed,
+  userRequest,
+} from "../../../test/testing/access/flowcontrol/objects.ts";
 
 const OK: ApiResponse = { status: 200, headers: { a: "b" }, body: NO_BODY };
 const JANE = userNamed("jane");

@@ -1,11 +1,18 @@
 import { describe, expect, test } from "vitest";
 
-import { infoRequest } from "../../serving/http/testing/requests.ts";
+import { infoRequest } from "../../../test/testing/serving/http/requests.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import { compareSchemas, isAbout, isSubject, readFlowSchema } from "./flow-schema.ts";
 import { readPriorityLevel } from "./priority-level.ts";
 import { deal, hashOfFlow, isDealable } from "./shuffle-sharding.ts";
-import { EVERYTHING, flowSchema, group, priorityLevel, queued, userNamed } from "./testing.ts";
+import {
+  EVERYTHING,
+  flowSchema,
+  group,
+  priorityLevel,
+  queued,
+  userNamed,
+} from "../../../test/testing/access/flowcontrol/objects.ts";
 
 function ruleOf(rule: JsonObject) {
   return readFlowSchema(flowSchema("a", "b", { rules: [rule] })).rules[0]!;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { DroppedRequests } from "./dropped-requests.ts";
-import { infoRequest } from "../../serving/http/testing/requests.ts";
+import { infoRequest } from "../../../test/testing/serving/http/requests.ts";
 import type { PriorityLevel } from "./priority-level.ts";
 import { currentLimits, fairProportion, seatLimits, type SeatClaim } from "./seat-allocation.ts";
 import { SeatDemand } from "./seat-demand.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createManualClock } from "../../storage/conformance/manual-clock.ts";
+import { createManualClock } from "../../../test/testing/storage/conformance/manual-clock.ts";
 import type { RequestBody } from "../../serving/http/message.ts";
 import { SlowBodies } from "./slow-bodies.ts";
 

@@ -7,8 +7,6 @@ import { invalidStrings } from "../../objects/kinds/core/services/go-strings.ts"
 import { HEADLESS, isHeadless } from "../../objects/kinds/core/services/service-fields.ts";
 import type { ReleaseGates } from "../../objects/release-gates.ts";
 
-const BOTH: readonly IpFamily[] = ["IPv4", "IPv6"];
-
 /** Fills in ipFamilyPolicy and ipFamilies of a service that is more than a name; returns what is wrong with them. */
 export function fillIpFamilies(
   spec: JsonObject,
@@ -36,7 +34,7 @@ export function fillIpFamilies(
   });
   if (isOpen) {
     if (families.length === 0) families.push(family);
-    if (families.length < 2 && policy !== "SingleStack") families.push(BOTH.find((other) => other !== families[0])!);
+    if (families.length < 2 && policy !== "SingleStack") families.push(families[0] === "IPv4" ? "IPv6" : "IPv4");
   } else {
     if (policy === "RequireDualStack")
       errors.push(

@@ -4,7 +4,7 @@ import { SILENT_LOG } from "../../base/log.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import { CONTROLLERS } from "./controller-names.ts";
 import { createClusterRoleAggregationController } from "./cluster-role-aggregation.ts";
-import { clientOf, RunningController } from "./namespace/testing/running-controller.ts";
+import { clientOf, RunningController } from "../../../test/testing/cluster/controllers/namespace/running-controller.ts";
 
 const ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
 

@@ -79,7 +79,7 @@ function gatheredRules(role: UnstructuredObject, roles: readonly UnstructuredObj
 }
 
 function isSameRules(left: readonly JsonObject[], right: readonly JsonObject[]): boolean {
-  return left.length === right.length && left.every((rule, index) => ruleKey(rule) === ruleKey(right[index]!));
+  return left.length === right.length && left.every((rule, index) => ruleKey(rule) === ruleKey(right[index] ?? {}));
 }
 
 const RULE_MEMBERS: readonly string[] = ["verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs"];

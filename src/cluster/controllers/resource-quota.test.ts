@@ -3,7 +3,7 @@ import { pod, PODS, startServer, type Json, type TestServer } from "../../../tes
 import { createQuotaCalculator } from "../../access/admission/plugins/quota/recalculate.ts";
 import { SILENT_LOG } from "../../base/log.ts";
 import { CONTROLLERS } from "./controller-names.ts";
-import { clientOf, RunningController } from "./namespace/testing/running-controller.ts";
+import { clientOf, RunningController } from "../../../test/testing/cluster/controllers/namespace/running-controller.ts";
 import { createResourceQuotaController } from "./resource-quota.ts";
 import { gatesOf } from "../../objects/catalogue/release-gates.ts";
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { group, resource, source, version } from "../../serving/discovery/testing/documents.ts";
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import type { DiscoverySource } from "../../serving/discovery/merge.ts";
 import type { ServedRecord } from "../peers/served-record.ts";
-import { peerOf, viewOf } from "../peers/testing/cluster-view.ts";
 import { clusterResources, resourcesOf } from "./resources-of-cluster.ts";
+import { group, resource, source, version } from "../../../test/testing/serving/discovery/documents.ts";
+import { peerOf, viewOf } from "../../../test/testing/cluster/peers/cluster-view.ts";
 
 const LOCAL = [group("", version("v1", "configmaps"))];
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { startServer, type TestServer } from "../../../test/api/start.ts";
 import { SILENT_LOG } from "../../base/log.ts";
 import { CONTROLLERS } from "./controller-names.ts";
-import { clientOf, RunningController } from "./namespace/testing/running-controller.ts";
+import { clientOf, RunningController } from "../../../test/testing/cluster/controllers/namespace/running-controller.ts";
 import { createServiceAccountController } from "./service-account.ts";
 
 const NAMESPACES = "/api/v1/namespaces";

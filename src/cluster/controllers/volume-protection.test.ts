@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { pod, PODS, startServer, type Json, type TestServer } from "../../../test/api/start.ts";
 import { SILENT_LOG } from "../../base/log.ts";
 import { CONTROLLERS } from "./controller-names.ts";
-import { clientOf, RunningController } from "./namespace/testing/running-controller.ts";
+import { clientOf, RunningController } from "../../../test/testing/cluster/controllers/namespace/running-controller.ts";
 import { createVolumeProtection } from "./volume-protection.ts";
 
 const CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims";

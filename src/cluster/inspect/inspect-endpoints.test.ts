@@ -7,9 +7,9 @@ import type { WithInfo } from "../../serving/http/filters/request-info.ts";
 import { errorResponse } from "../../serving/http/respond.ts";
 import { closedSink } from "../../serving/http/closed-sink.ts";
 import type { ApiResponse } from "../../serving/http/message.ts";
-import { json, plantedStore } from "./testing/planted-store.ts";
 import { StatusError } from "../../meta/status-error.ts";
 import { StorageError, type Kv } from "../../storage/kv.ts";
+import { json, plantedStore } from "../../../test/testing/cluster/inspect/planted-store.ts";
 import { inspectEndpoints } from "./inspect-endpoints.ts";
 
 const VERSIONS = "/evenkeel/v1/stored-versions";

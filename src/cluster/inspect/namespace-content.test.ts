@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Kv, RangeRequest } from "../../storage/kv.ts";
 import { createNamespaceContent, namespaceKeys, namespaceParts } from "./namespace-content.ts";
-import { json, plantedStore } from "./testing/planted-store.ts";
+import { json, plantedStore } from "../../../test/testing/cluster/inspect/planted-store.ts";
 
 const VALUE = json("v1");
 

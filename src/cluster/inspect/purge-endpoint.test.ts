@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { configMap, startServer, type Json, type TestServer } from "../../../test/api/start.ts";
 import type { WithUser } from "../../access/auth/user.ts";
-import { FixedResources } from "../controllers/namespace/testing/fixed-resources.ts";
-import { clientOf } from "../controllers/namespace/testing/running-controller.ts";
 import { localGroups } from "../../serving/discovery/local.ts";
 import { Query } from "../../serving/http/query.ts";
 import { StatusError } from "../../meta/status-error.ts";
 import type { Kv } from "../../storage/kv.ts";
 import { resourcesOf } from "../controllers/resources-of-cluster.ts";
 import { CONTROLLERS } from "../controllers/controller-names.ts";
+import { FixedResources } from "../../../test/testing/cluster/controllers/namespace/fixed-resources.ts";
+import { clientOf } from "../../../test/testing/cluster/controllers/namespace/running-controller.ts";
 import { purgeEndpoint } from "./purge-endpoint.ts";
 
 const NAMESPACES = "/api/v1/namespaces";

@@ -5,7 +5,7 @@ import { parseRuntimeConfig } from "../../objects/catalogue/runtime-config.ts";
 import { storageOfRelease, storagePlaces } from "../../objects/catalogue/storage-places.ts";
 import { RELEASES } from "../../objects/catalogue/release.ts";
 import { decideReading, rollbackCheck, type Reading } from "./rollback-check.ts";
-import { json, plantedStore, protobuf, walking } from "./testing/planted-store.ts";
+import { json, plantedStore, protobuf, walking } from "../../../test/testing/cluster/inspect/planted-store.ts";
 
 function reading(to: ReleaseName, resource: string, apiVersion: string, runtimeConfig = ""): Reading {
   const place = storagePlaces().find((candidate) => candidate.resource === resource)!;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { protobufTables } from "../../objects/catalogue/protobuf-tables.ts";
-import { encodeProtobufObject } from "../../objects/protobuf/testing/encode.ts";
+import { encodeProtobufObject } from "../../../test/testing/objects/protobuf/encode.ts";
 import { storedApiVersion } from "./stored-api-version.ts";
-import { json, protobuf } from "./testing/planted-store.ts";
+import { json, protobuf } from "../../../test/testing/cluster/inspect/planted-store.ts";
 
 const POD = { kind: "Pod", apiVersion: "v1", metadata: { name: "p" } };
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { storedVersions } from "./stored-versions.ts";
-import { json, plantedStore, protobuf, walking } from "./testing/planted-store.ts";
+import { json, plantedStore, protobuf, walking } from "../../../test/testing/cluster/inspect/planted-store.ts";
 
 test("objects are counted by resource and stored version, in either encoding", async () => {
   const kv = await plantedStore({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { StorageError, type Kv, type RangeRequest } from "../../storage/kv.ts";
-import { json, plantedStore, walking } from "./testing/planted-store.ts";
+import { json, plantedStore, walking } from "../../../test/testing/cluster/inspect/planted-store.ts";
 import { walkStore } from "./walk-store.ts";
 
 function numbered(count: number, value: Buffer = json("v1")): Record<string, Buffer> {

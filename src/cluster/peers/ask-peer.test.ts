@@ -1,11 +1,11 @@
+import { answerOf } from "../../../test/testing/serving/http/upstream-answers.ts";
 import { expect, test } from "vitest";
-import { answerOf } from "../../serving/http/testing/upstream-answers.ts";
 import type { WholeResponse } from "../../serving/http/ask.ts";
 import type { ResponseBody, StreamSink } from "../../serving/http/message.ts";
 import { UpstreamError, type UpstreamRequest } from "../../serving/http/upstream.ts";
 import { World } from "../../tools/simulator/world.ts";
 import { createAskPeer } from "./ask-peer.ts";
-import { FakeUpstream, type Answering } from "./testing/fake-upstream.ts";
+import { FakeUpstream, type Answering } from "../../../test/testing/cluster/peers/fake-upstream.ts";
 
 const ADDRESS = { host: "127.0.0.1", port: 1 };
 

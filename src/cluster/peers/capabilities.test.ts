@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { openCatalogue } from "../../objects/catalogue/catalogue.ts";
 import type { ReleaseName } from "../../objects/catalogue/release.ts";
-import { infoRequest } from "../../serving/http/testing/requests.ts";
-import { peerOf } from "./testing/cluster-view.ts";
 import type { CapabilityNeed } from "./view.ts";
+import { infoRequest } from "../../../test/testing/serving/http/requests.ts";
+import { peerOf } from "../../../test/testing/cluster/peers/cluster-view.ts";
 import { createSupports, createUnmetNeed } from "./capabilities.ts";
 
 const SERVICES = { group: "", version: "v1", resource: "services", subresource: "" };

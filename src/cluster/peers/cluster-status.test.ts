@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { clusterStatus, type ClusterStatus, type ClusterStatusInput } from "./cluster-status.ts";
 import type { ServedRecord } from "./served-record.ts";
-import { peerOf, viewOf } from "./testing/cluster-view.ts";
-import { documentOf, type ShortDocument } from "./testing/documents.ts";
+import { peerOf, viewOf } from "../../../test/testing/cluster/peers/cluster-view.ts";
+import { documentOf, type ShortDocument } from "../../../test/testing/cluster/peers/documents.ts";
 import type { ClusterView } from "./view.ts";
 
 const LOCAL = { v1: { pods: "get", "pods/log": "get" }, "apps/v1": { deployments: "get" } };

@@ -174,7 +174,7 @@ function departedStatus({ view, departed }: ClusterStatusInput): DepartedStatus[
     }
   }
   return [...answers].map(([key, answer]) => {
-    const resources = selected(bySource.get(key)!, () => true);
+    const resources = selected(bySource.get(key) ?? new Map<string, Set<string>>(), () => true);
     return {
       ...answer,
       resourceCount: resources.reduce((sum, { resources: { length } }) => sum + length, 0),

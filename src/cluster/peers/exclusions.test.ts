@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Exclusions, exclusionName, withoutExcluded, type Excludable } from "./exclusions.ts";
-import { documentOf } from "./testing/documents.ts";
+import { documentOf } from "../../../test/testing/cluster/peers/documents.ts";
 
 const GRACE_MS = 300_000;
 const WIDGETS = { group: "example.com", version: "v1", resource: "widgets" };

@@ -3,7 +3,7 @@ import { SILENT_LOG } from "../../base/log.ts";
 import type { WithInfo } from "../../serving/http/filters/request-info.ts";
 import { NO_BODY, type ApiResponse } from "../../serving/http/message.ts";
 import { errorResponse } from "../../serving/http/respond.ts";
-import { infoRequest } from "../../serving/http/testing/requests.ts";
+import { infoRequest } from "../../../test/testing/serving/http/requests.ts";
 import { StatusError } from "../../meta/status-error.ts";
 import { World } from "../../tools/simulator/world.ts";
 import { Fence, fence, fenceHealthCheck } from "./fence.ts";

@@ -1,20 +1,20 @@
 /** The server that was asked as the last candidate: it answers when no peer can have done anything. */
+import { answerOf } from "../../../test/testing/serving/http/upstream-answers.ts";
 import { expect, test } from "vitest";
-import { answerOf } from "../../serving/http/testing/upstream-answers.ts";
 import { SILENT_LOG } from "../../base/log.ts";
 import { MetricsRegistry } from "../../base/metrics.ts";
 import { NO_BODY, type ApiResponse, type RequestBody } from "../../serving/http/message.ts";
 import { bufferedBody, EMPTY_BODY } from "../../serving/http/request-body.ts";
 import { textResponse } from "../../serving/http/respond.ts";
-import type { RequestOptions } from "../../serving/http/testing/requests.ts";
+import type { RequestOptions } from "../../../test/testing/serving/http/requests.ts";
 import { UpstreamError, type UpstreamFailure } from "../../serving/http/upstream.ts";
 import { StatusError } from "../../meta/status-error.ts";
 import { World } from "../../tools/simulator/world.ts";
 import { createForward } from "./forward.ts";
 import type { PeerRoute } from "./route.ts";
 import { createProxyMetrics } from "./proxy-metrics.ts";
-import { peerOf, viewOf } from "./testing/cluster-view.ts";
-import { FakeUpstream, userRequest, type Answering } from "./testing/fake-upstream.ts";
+import { peerOf, viewOf } from "../../../test/testing/cluster/peers/cluster-view.ts";
+import { FakeUpstream, userRequest, type Answering } from "../../../test/testing/cluster/peers/fake-upstream.ts";
 
 const ROUTE: PeerRoute = {
   kind: "peer",

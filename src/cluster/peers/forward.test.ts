@@ -1,18 +1,18 @@
+import { answerOf } from "../../../test/testing/serving/http/upstream-answers.ts";
 import { describe, expect, test } from "vitest";
-import { answerOf } from "../../serving/http/testing/upstream-answers.ts";
 import type { WithUser } from "../../access/auth/user.ts";
 import { SILENT_LOG } from "../../base/log.ts";
 import { MetricsRegistry } from "../../base/metrics.ts";
 import type { ApiResponse, RequestBody, StreamSink } from "../../serving/http/message.ts";
-import type { RequestOptions } from "../../serving/http/testing/requests.ts";
+import type { RequestOptions } from "../../../test/testing/serving/http/requests.ts";
 import { UpstreamError, type UpstreamFailure, type UpstreamResponse } from "../../serving/http/upstream.ts";
 import { StatusError } from "../../meta/status-error.ts";
 import { World } from "../../tools/simulator/world.ts";
 import { createForward, type Forward } from "./forward.ts";
 import type { PeerRoute } from "./route.ts";
 import { createProxyMetrics } from "./proxy-metrics.ts";
-import { peerOf, viewOf } from "./testing/cluster-view.ts";
-import { FakeUpstream, userRequest, type Answering } from "./testing/fake-upstream.ts";
+import { peerOf, viewOf } from "../../../test/testing/cluster/peers/cluster-view.ts";
+import { FakeUpstream, userRequest, type Answering } from "../../../test/testing/cluster/peers/fake-upstream.ts";
 import type { PeerView } from "./view.ts";
 
 const WIDGETS = "/apis/example.com/v1/namespaces/default/widgets";

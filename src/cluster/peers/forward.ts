@@ -2,6 +2,7 @@
  * One hop to one of several peers. At most one of them does the work: after something was sent, only what changes
  * nothing is tried elsewhere; anything else only if nothing was sent, or the peer said that it did nothing.
  */
+import { must } from "../../base/assert.ts";
 import type { WithUser } from "../../access/auth/user.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -81,7 +82,7 @@ export function createForward(options: ForwardOptions): Forward {
     } finally {
       if (isCounted) inFlight--;
     }
-    return "status" in outcome ? outcome : here!(outcome);
+    return "status" in outcome ? outcome : must(here, "a body comes back only if there is a fallback")(outcome);
   };
 }
 
@@ -119,7 +120,7 @@ async function forwardOnce(options: ForwardOptions, hop: Hop): Promise<ApiRespon
     if (!attempt.mayRetry || request.signal.aborted) throw hopFailed(refusal, hop, metrics);
   }
   if (hasFallback && body.isRepeatable) return body.unsent();
-  throw hopFailed(refusal!, hop, metrics);
+  throw hopFailed(must(refusal, "a route has candidates, and each was tried"), hop, metrics);
 }
 
 function hopFailed(refusal: ProxyRefusal, { request, view }: Hop, metrics: ProxyMetrics): StatusError {

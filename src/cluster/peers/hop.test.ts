@@ -1,9 +1,9 @@
+import { answerOf } from "../../../test/testing/serving/http/upstream-answers.ts";
 import { describe, expect, test } from "vitest";
-import { answerOf } from "../../serving/http/testing/upstream-answers.ts";
 import type { ConnectionInfo } from "../../serving/http/message.ts";
 import { answerHeader, isUpgrade } from "../../serving/http/forwarded.ts";
 import { peerResponseHeaders, hopHeaders, ownHeaders } from "./hop.ts";
-import { JANE, userRequest } from "./testing/fake-upstream.ts";
+import { JANE, userRequest } from "../../../test/testing/cluster/peers/fake-upstream.ts";
 
 const H1: ConnectionInfo = { protocol: "http/1.1", remoteAddress: "192.0.2.7", clientChain: [] };
 /** In every request to a peer, after what the client sent. */

@@ -9,6 +9,7 @@
  * Two processes with one ID never fight: the endpoint record, which no user of the API can write, says whose the ID is.
  * Whoever has the record takes its lease back; whoever has not stands aside.
  */
+import { must } from "../../base/assert.ts";
 import { eitherSignal } from "../../base/either-signal.ts";
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -220,7 +221,7 @@ export class IdentityLease {
     const version = versionOf(current);
     if (this.#rival?.version !== version || isNews) this.#rival = { holder, version, sinceMs: clock.monotonic() };
     this.#seen = undefined;
-    const because = this.conflict!;
+    const because = must(this.conflict, "a rival is a conflict");
     if (isNews) log.error(because, { holder });
     onLost(because);
   }

@@ -281,7 +281,7 @@ function incarnationOf(id: string, { spec }: LeaseObject): string {
 function isSameServers(left: readonly KnownLease[], right: readonly KnownLease[]): boolean {
   return (
     left.length === right.length &&
-    left.every(({ id, holderIdentity }, at) => right[at]!.id === id && right[at]!.holderIdentity === holderIdentity)
+    left.every(({ id, holderIdentity }, at) => right[at]?.id === id && right[at].holderIdentity === holderIdentity)
   );
 }
 

@@ -1,5 +1,5 @@
+import { answerOf } from "../../../test/testing/serving/http/upstream-answers.ts";
 import { expect, test } from "vitest";
-import { answerOf } from "../../serving/http/testing/upstream-answers.ts";
 import { isNotServedAnswer } from "./not-served.ts";
 
 const TEXT = ["Content-Type", "text/plain; charset=utf-8"];

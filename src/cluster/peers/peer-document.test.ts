@@ -1,11 +1,11 @@
+import { answerOf, jsonAnswer } from "../../../test/testing/serving/http/upstream-answers.ts";
 import { describe, expect, test } from "vitest";
-import { answerOf, jsonAnswer } from "../../serving/http/testing/upstream-answers.ts";
-import { lines } from "../../serving/discovery/testing/documents.ts";
+import { lines } from "../../../test/testing/serving/discovery/documents.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../../serving/http/upstream.ts";
 import { World } from "../../tools/simulator/world.ts";
 import { createAskPeer } from "./ask-peer.ts";
 import { fetchPeerDocument, type PeerDocument } from "./peer-document.ts";
-import { FakeUpstream } from "./testing/fake-upstream.ts";
+import { FakeUpstream } from "../../../test/testing/cluster/peers/fake-upstream.ts";
 
 const CORE = aggregated("", "v1", "pods");
 const NAMED = aggregated("apps", "v1", "deployments");

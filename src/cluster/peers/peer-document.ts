@@ -39,11 +39,12 @@ const ACCEPT = [
 /** The known document itself when the peer confirms it. */
 export async function fetchPeerDocument(options: FetchOptions): Promise<PeerDocument> {
   const { known } = options;
-  const answers = await Promise.all(PATHS.map((path) => askPath(options, path, known?.etags[path])));
-  if (known !== undefined && answers.every(({ status }) => status === 304)) return known;
+  const answers = await Promise.all(
+    PATHS.map(async (path) => ({ path, answer: await askPath(options, path, known?.etags[path]) })),
+  );
+  if (known !== undefined && answers.every(({ answer }) => answer.status === 304)) return known;
   const parts = await Promise.all(
-    answers.map(async (answer, index) => {
-      const path = PATHS[index]!;
+    answers.map(async ({ path, answer }) => {
       const whole = answer.status === 304 ? await askPath(options, path, undefined) : answer;
       return { path, ...(await describedBy(options, path, whole)) };
     }),
@@ -116,17 +117,19 @@ function namedGroups(document: object): { name: string; versions: string[] }[] {
   return groups.map((group: unknown) => {
     if (!isJsonObject(group) || !Array.isArray(group["versions"])) throw notDiscovery();
     const versions = group["versions"].map((entry: unknown) => (isJsonObject(entry) ? entry["version"] : undefined));
-    return { name: names([group["name"]], 1)[0]!, versions: names(versions, LEGACY_VERSIONS_MAX) };
+    return { name: checkedName(group["name"]), versions: names(versions, LEGACY_VERSIONS_MAX) };
   });
 }
 
 /** They become parts of paths that this server asks for. */
 function names(values: unknown, countMax: number): string[] {
   if (!Array.isArray(values) || values.length > countMax) throw notDiscovery();
-  return values.map((value: unknown) => {
-    if (typeof value !== "string" || !LEGACY_NAME.test(value)) throw notDiscovery();
-    return value;
-  });
+  return values.map(checkedName);
+}
+
+function checkedName(value: unknown): string {
+  if (typeof value !== "string" || !LEGACY_NAME.test(value)) throw notDiscovery();
+  return value;
 }
 
 function notDiscovery(): Error {

@@ -2,12 +2,12 @@ import { StatusError } from "../../meta/status-error.ts";
 import { expect, test } from "vitest";
 import { headerValue, type ApiResponse } from "../../serving/http/message.ts";
 import { textResponse } from "../../serving/http/respond.ts";
-import { bodyJson, type RequestOptions } from "../../serving/http/testing/requests.ts";
+import { bodyJson, type RequestOptions } from "../../../test/testing/serving/http/requests.ts";
 import type { WithUser } from "../../access/auth/user.ts";
 import type { PeerRoute } from "./route.ts";
 import { peerProxy } from "./peer-proxy.ts";
-import { peerOf, viewOf } from "./testing/cluster-view.ts";
-import { userRequest } from "./testing/fake-upstream.ts";
+import { peerOf, viewOf } from "../../../test/testing/cluster/peers/cluster-view.ts";
+import { userRequest } from "../../../test/testing/cluster/peers/fake-upstream.ts";
 import type { CapabilityNeed, ClusterView } from "./view.ts";
 
 const WIDGETS = { "example.com/v1": { widgets: "get list" } };

@@ -1,5 +1,5 @@
+import { answerOf, jsonAnswer } from "../../../test/testing/serving/http/upstream-answers.ts";
 import { describe, expect, test } from "vitest";
-import { answerOf, jsonAnswer } from "../../serving/http/testing/upstream-answers.ts";
 import { SILENT_LOG } from "../../base/log.ts";
 import { MetricsRegistry } from "../../base/metrics.ts";
 import {
@@ -12,7 +12,7 @@ import { World } from "../../tools/simulator/world.ts";
 import { createAskPeer } from "./ask-peer.ts";
 import { PeerTracker } from "./peer-tracker.ts";
 import { createProxyMetrics } from "./proxy-metrics.ts";
-import { FakeUpstream } from "./testing/fake-upstream.ts";
+import { FakeUpstream } from "../../../test/testing/cluster/peers/fake-upstream.ts";
 import { DEFAULT_PEER_TIMING } from "./timing.ts";
 import type { KnownPeer } from "./tracked-peer.ts";
 import type { PeerView } from "./view.ts";

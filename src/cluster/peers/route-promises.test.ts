@@ -1,7 +1,7 @@
 /** Every combination of what the decision depends on, held to the promises that routing makes. */
 import { expect, test } from "vitest";
 import { decideRoute, RULES, type Route, type RouteFacts } from "./route.ts";
-import { peerOf, viewOf } from "./testing/cluster-view.ts";
+import { peerOf, viewOf } from "../../../test/testing/cluster/peers/cluster-view.ts";
 import type { ClusterView, PeerView } from "./view.ts";
 
 const QUESTION = { group: "", version: "v1", resource: "pods", subresource: "resize" };

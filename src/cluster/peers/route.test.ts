@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { decideRoute, type Route, type RouteFacts, type RouteRule } from "./route.ts";
-import { peerOf, viewOf } from "./testing/cluster-view.ts";
+import { peerOf, viewOf } from "../../../test/testing/cluster/peers/cluster-view.ts";
 import type { CapabilityNeed, ClusterView } from "./view.ts";
 
 const WIDGETS = { "example.com/v1": { widgets: "get list delete" } };

@@ -6,6 +6,7 @@
  * serves and none that left a short while ago served it; and a request makes at most one hop.
  */
 import { someOf } from "../../base/some-of.ts";
+import { must } from "../../base/assert.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import type { ServedSet } from "./served-set.ts";
 import type { CapabilityNeed, ClusterView, PeerView, ResourceQuestion } from "./view.ts";
@@ -103,7 +104,9 @@ export function decideRoute(facts: RouteFacts, view: ClusterView): Route {
   // Nearly every request ends here, so nothing is allocated up to this point.
   const isServedHere = serves(view.local, facts);
   if (isServedHere && (facts.needs === undefined || facts.isProxied))
-    return facts.compatibilityVersion === undefined || facts.isProxied ? SERVED_HERE : decideByVersion(facts, view);
+    return facts.compatibilityVersion === undefined || facts.isProxied
+      ? SERVED_HERE
+      : decideByVersion(facts, view, facts.compatibilityVersion);
   if (facts.isProxied) return decideProxied(facts, view);
   if (!view.isSynced) return unavailable("not-synced", `${view.self.id} does not know its peers yet`);
   if (isServedHere) return decideNeed(facts, view);
@@ -116,8 +119,7 @@ export function decideRoute(facts: RouteFacts, view: ClusterView): Route {
  * What is served here goes elsewhere only for a better fit: to a peer of the client's own release; to one of a greater
  * release only if this server's is neither. Nothing is refused for want of one.
  */
-function decideByVersion(facts: RouteFacts, view: ClusterView): Route {
-  const wanted = facts.compatibilityVersion!;
+function decideByVersion(facts: RouteFacts, view: ClusterView, wanted: string): Route {
   const { id, release } = view.self;
   if (release === wanted) return SERVED_HERE;
   const isUsable = view.isSynced && view.missingFlag === undefined;
@@ -207,11 +209,9 @@ function decideHolders(
     const reason = `${described(facts)} is served by ${names(candidates.flat())}, not by ${view.self.id}`;
     return { kind: "peer", rule, reason, candidates };
   }
-  const [peer] = holders;
-  const why = peer!.address === undefined ? "has not said where it can be reached" : "cannot be reached";
-  return unavailable("peer-unreachable", `${described(facts)} is served by ${peer!.id}, which ${why}`, {
-    peerId: peer!.id,
-  });
+  const { id: peerId, address } = must(holders[0], "there are holders");
+  const why = address === undefined ? "has not said where it can be reached" : "cannot be reached";
+  return unavailable("peer-unreachable", `${described(facts)} is served by ${peerId}, which ${why}`, { peerId });
 }
 
 function decideNobody(facts: RouteFacts, view: ClusterView): Route {

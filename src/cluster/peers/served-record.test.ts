@@ -7,7 +7,7 @@ import {
   servedRecordPrefix,
   type ServedRecord,
 } from "./served-record.ts";
-import { documentOf } from "./testing/documents.ts";
+import { documentOf } from "../../../test/testing/cluster/peers/documents.ts";
 
 const ROOT = "/registry/";
 const RECORD: ServedRecord = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createServedSet } from "./served-set.ts";
-import { documentOf } from "./testing/documents.ts";
+import { documentOf } from "../../../test/testing/cluster/peers/documents.ts";
 
 const PODS = { group: "", version: "v1", resource: "pods", subresource: "" };
 

@@ -23,8 +23,8 @@ function base32(bytes: Uint8Array): string {
   let held = 0;
   for (const byte of bytes) {
     held = (held << 8) | byte;
-    for (bits += 8; bits >= 5; bits -= 5) text += BASE32[(held >>> (bits - 5)) & 31]!;
+    for (bits += 8; bits >= 5; bits -= 5) text += BASE32.charAt((held >>> (bits - 5)) & 31);
     held &= 0xff;
   }
-  return bits === 0 ? text : text + BASE32[(held << (5 - bits)) & 31]!;
+  return bits === 0 ? text : text + BASE32.charAt((held << (5 - bits)) & 31);
 }

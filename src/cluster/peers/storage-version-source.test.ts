@@ -8,8 +8,8 @@ import {
   type RegisteredEntry,
   type ReleaseServing,
 } from "./storage-version-source.ts";
-import { peerOf, type PeerParts } from "./testing/cluster-view.ts";
-import { documentOf } from "./testing/documents.ts";
+import { peerOf, type PeerParts } from "../../../test/testing/cluster/peers/cluster-view.ts";
+import { documentOf } from "../../../test/testing/cluster/peers/documents.ts";
 import type { PeerView, ResourceQuestion } from "./view.ts";
 
 const entry = (serverId: string, ...servedVersions: readonly string[]): RegisteredEntry => ({

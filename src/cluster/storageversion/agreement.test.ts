@@ -24,7 +24,7 @@ import {
   liveServers,
   LONG_AGO,
   statusOf,
-} from "./testing/entries.ts";
+} from "../../../test/testing/cluster/storageversion/entries.ts";
 
 const NOW = "2030-01-01T00:00:00Z";
 const E1 = entry("1", "v1", "v1 v2", "v1");

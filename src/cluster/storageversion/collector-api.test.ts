@@ -6,8 +6,14 @@ import { SILENT_LOG } from "../../base/log.ts";
 import { createClient } from "../../client/client.ts";
 import { createCollector } from "./collector.ts";
 import type { StorageVersionStatus } from "./objects.ts";
-import { CONDITION_FALSE, CONDITION_TRUE, entry, FOREIGN_CONDITION, statusOf } from "./testing/entries.ts";
-import { FakeMembers } from "./testing/fake-members.ts";
+import {
+  CONDITION_FALSE,
+  CONDITION_TRUE,
+  entry,
+  FOREIGN_CONDITION,
+  statusOf,
+} from "../../../test/testing/cluster/storageversion/entries.ts";
+import { FakeMembers } from "../../../test/testing/cluster/storageversion/fake-members.ts";
 
 const API = "internal.apiserver.k8s.io/v1alpha1";
 const OBJECTS = `/apis/${API}/storageversions`;

@@ -3,7 +3,7 @@ import { isFailure, TransportError } from "../../client/transport.ts";
 import { StatusError } from "../../meta/status-error.ts";
 import { decideCollection, type Collection, type CollectionContext } from "./collector.ts";
 import type { StorageVersionObject } from "./objects.ts";
-import { Collecting } from "./testing/collecting.ts";
+import { Collecting } from "../../../test/testing/cluster/storageversion/collecting.ts";
 import {
   CONDITION_FALSE,
   conditionUnknown,
@@ -12,7 +12,7 @@ import {
   FOREIGN_CONDITION,
   liveServers,
   statusOf,
-} from "./testing/entries.ts";
+} from "../../../test/testing/cluster/storageversion/entries.ts";
 
 const NAME = "k8s.test.resources";
 const NOW = "2030-01-01T00:00:00Z";

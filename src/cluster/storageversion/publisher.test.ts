@@ -7,8 +7,8 @@ import { World } from "../../tools/simulator/world.ts";
 import type { StoredResourceVersions } from "./encodings.ts";
 import type { ServerStorageVersion } from "./objects.ts";
 import { Publisher } from "./publisher.ts";
-import { FakeMembers } from "./testing/fake-members.ts";
-import { FakeStorageVersions } from "./testing/fake-storage-versions.ts";
+import { FakeMembers } from "../../../test/testing/cluster/storageversion/fake-members.ts";
+import { FakeStorageVersions } from "../../../test/testing/cluster/storageversion/fake-storage-versions.ts";
 
 const SELF = "server-1";
 const GROUP = { group: "internal.apiserver.k8s.io", resource: "storageversions" };

@@ -5,7 +5,7 @@ import { chain } from "../../serving/http/chain.ts";
 import { recover } from "../../serving/http/filters/recover.ts";
 import type { WithInfo } from "../../serving/http/filters/request-info.ts";
 import { NO_BODY, type ApiResponse } from "../../serving/http/message.ts";
-import { bodyJson, infoRequest } from "../../serving/http/testing/requests.ts";
+import { bodyJson, infoRequest } from "../../../test/testing/serving/http/requests.ts";
 import { formatGroupResource } from "../../meta/group-version.ts";
 import { decideWriteGate, writeGate, type WriteGateState } from "./write-gate.ts";
 

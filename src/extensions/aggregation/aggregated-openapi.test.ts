@@ -1,13 +1,18 @@
+import { jsonAnswer } from "../../../test/testing/serving/http/upstream-answers.ts";
 import { describe, expect, test } from "vitest";
 
-import { jsonAnswer } from "../../serving/http/testing/upstream-answers.ts";
 import { SILENT_LOG } from "../../base/log.ts";
 import { withHash, type OpenApiDocuments } from "../../serving/discovery/openapi/documents.ts";
 import { World } from "../../tools/simulator/world.ts";
 import { withAggregatedOpenApi } from "./aggregated-openapi.ts";
 import { createAskServer, createAskService } from "./ask-server.ts";
 import { onlyPathsBelow } from "./openapi-v2-part.ts";
-import { failing, FakeOutbound, remote, type Answering } from "./testing/fake-outbound.ts";
+import {
+  failing,
+  FakeOutbound,
+  remote,
+  type Answering,
+} from "../../../test/testing/extensions/aggregation/fake-outbound.ts";
 
 const PATH = "apis/metrics.example.com/v1";
 const V3 = { openapi: "3.0.0", info: {}, paths: { [`/${PATH}/pods`]: {} } };

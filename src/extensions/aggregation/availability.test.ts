@@ -1,6 +1,6 @@
+import { answerOf, jsonAnswer } from "../../../test/testing/serving/http/upstream-answers.ts";
 import { describe, expect, test } from "vitest";
 
-import { answerOf, jsonAnswer } from "../../serving/http/testing/upstream-answers.ts";
 import { SILENT_LOG } from "../../base/log.ts";
 import { MetricsRegistry } from "../../base/metrics.ts";
 import { createClient } from "../../client/client.ts";
@@ -12,8 +12,13 @@ import { createAvailability, type Availability } from "./availability-controller
 import { obstacle } from "./availability.ts";
 import { createServiceDirectory } from "../../access/webhooks/service-directory.ts";
 import { resolveService, type ServiceOverrides } from "../../access/webhooks/service-resolver.ts";
-import { FakeApi } from "./testing/fake-api.ts";
-import { failing, FakeOutbound, remote, remoteObject } from "./testing/fake-outbound.ts";
+import { FakeApi } from "../../../test/testing/extensions/aggregation/fake-api.ts";
+import {
+  failing,
+  FakeOutbound,
+  remote,
+  remoteObject,
+} from "../../../test/testing/extensions/aggregation/fake-outbound.ts";
 
 const NAME = "v1.metrics.example.com";
 const PATH = `/apis/apiregistration.k8s.io/v1/apiservices/${NAME}`;

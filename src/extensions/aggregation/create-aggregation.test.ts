@@ -14,12 +14,12 @@ import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import type { ApiResponse } from "../../serving/http/message.ts";
 import { createOutbound } from "../../serving/http/node/upstream/create-outbound.ts";
 import { createServingCertificate } from "../../serving/http/node/serving-certificate.ts";
-import { outcomeOf, TestSink } from "../../serving/http/node/upstream/testing.ts";
-import type { RequestOptions } from "../../serving/http/testing/requests.ts";
 import { createServices } from "../../access/webhooks/create-services.ts";
+import { outcomeOf, TestSink } from "../../../test/testing/serving/http/node/test-upstream.ts";
+import type { RequestOptions } from "../../../test/testing/serving/http/requests.ts";
 import { createAggregation, type Aggregation } from "./create-aggregation.ts";
-import { FakeApi } from "./testing/fake-api.ts";
-import { remoteObject, userRequest } from "./testing/fake-outbound.ts";
+import { FakeApi } from "../../../test/testing/extensions/aggregation/fake-api.ts";
+import { remoteObject, userRequest } from "../../../test/testing/extensions/aggregation/fake-outbound.ts";
 
 const NOW_MS = Date.now();
 const SERVING = createServingCertificate({ hosts: ["metrics.system.svc"], commonName: "metrics", nowMs: NOW_MS });

@@ -1,18 +1,24 @@
+import { answerOf, jsonAnswer } from "../../../test/testing/serving/http/upstream-answers.ts";
 import { describe, expect, test } from "vitest";
 
-import { answerOf, jsonAnswer } from "../../serving/http/testing/upstream-answers.ts";
 import type { WithUser } from "../../access/auth/user.ts";
 import type { Clock } from "../../base/clock.ts";
 import { SILENT_LOG } from "../../base/log.ts";
 import { createSystemClock } from "../../client/system.ts";
 import type { ApiResponse } from "../../serving/http/message.ts";
 import { bufferedBody } from "../../serving/http/request-body.ts";
-import { bodyJson, type RequestOptions } from "../../serving/http/testing/requests.ts";
+import { bodyJson, type RequestOptions } from "../../../test/testing/serving/http/requests.ts";
 import { World } from "../../tools/simulator/world.ts";
 import { decideAggregation } from "./decide.ts";
 import { aggregationProxy } from "./proxy.ts";
 import type { Resolution } from "../../access/webhooks/service-resolver.ts";
-import { failing, FakeOutbound, remote, userRequest, type Answering } from "./testing/fake-outbound.ts";
+import {
+  failing,
+  FakeOutbound,
+  remote,
+  userRequest,
+  type Answering,
+} from "../../../test/testing/extensions/aggregation/fake-outbound.ts";
 
 const URL = "/apis/metrics.example.com/v1/namespaces/x/pods/a%20b";
 const INFO = { apiPrefix: "apis", group: "metrics.example.com", version: "v1" };

@@ -3,6 +3,7 @@
  * endpoints answers. At most one of them does the work: after something was sent, only what changes nothing is tried at
  * another.
  */
+import { must } from "../../base/assert.ts";
 import { SERVED_BY_ANNOTATION } from "../../serving/http/audit-trail.ts";
 import type { WithUser } from "../../access/auth/user.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -93,7 +94,7 @@ async function forward(
     }
   }
   if (!request.signal.aborted) options.onUnreachable(apiService.name);
-  throw unreachable(failed!, request);
+  throw unreachable(must(failed, "a resolved service has addresses, and each was tried"), request);
 }
 
 interface Attempt {

@@ -11,7 +11,7 @@ import {
   type LocalGroupVersion,
   type RegistrationFacts,
 } from "./registration.ts";
-import { FakeApi } from "./testing/fake-api.ts";
+import { FakeApi } from "../../../test/testing/extensions/aggregation/fake-api.ts";
 
 const PRIORITIES = { groupPriorityMinimum: 1_000, versionPriority: 100 };
 const BUILT_IN: LocalGroupVersion = { group: "apps", version: "v1", ...PRIORITIES, isCustom: false };

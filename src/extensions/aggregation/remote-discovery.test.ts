@@ -1,12 +1,17 @@
+import { answerOf, jsonAnswer } from "../../../test/testing/serving/http/upstream-answers.ts";
 import { describe, expect, test } from "vitest";
 
-import { answerOf, jsonAnswer } from "../../serving/http/testing/upstream-answers.ts";
 import { SILENT_LOG } from "../../base/log.ts";
 import { World } from "../../tools/simulator/world.ts";
 import type { RemoteApiService } from "./api-service.ts";
 import { createAskServer, createAskService } from "./ask-server.ts";
 import { createRemoteDiscovery, type RemoteDiscovery } from "./remote-discovery.ts";
-import { failing, FakeOutbound, remote, type Answering } from "./testing/fake-outbound.ts";
+import {
+  failing,
+  FakeOutbound,
+  remote,
+  type Answering,
+} from "../../../test/testing/extensions/aggregation/fake-outbound.ts";
 
 const AGGREGATED_TYPE = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const GROUP = "metrics.example.com";

@@ -2,6 +2,7 @@
  * What aggregated servers say they serve: asked when an APIService comes, changes or is reachable again, and every minute
  * besides. What a server said last is kept for as long as its APIService is there; when it cannot be asked, that is Stale.
  */
+import { must } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
@@ -156,8 +157,8 @@ async function describe(
   known: Described | undefined,
   asking: Asking,
 ): Promise<Found> {
-  const [first] = apiServices;
-  const described = await askAggregated(first!, known, asking);
+  const first = must(apiServices[0], "a server is asked about the API services that it serves");
+  const described = await askAggregated(first, known, asking);
   const versions = new Map<string, DiscoveryVersion>();
   for (const apiService of apiServices) {
     const version = described === undefined ? await askLegacy(apiService, asking) : versionIn(described, apiService);

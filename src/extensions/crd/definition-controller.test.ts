@@ -7,7 +7,7 @@ import { World } from "../../tools/simulator/world.ts";
 import { DefinitionController, DEFINITION_TYPE } from "./definition-controller.ts";
 import { DefinitionTable } from "./definition-table.ts";
 import { parseDefinition } from "./definition.ts";
-import { definitionObject } from "./testing/definition-object.ts";
+import { definitionObject } from "../../../test/testing/extensions/crd/definition-object.ts";
 
 const CLEANUP = "customresourcecleanup.apiextensions.k8s.io";
 const LAG_MS = 50;

@@ -68,11 +68,11 @@ export class DefinitionController {
     this.#definitions = client.resource<UnstructuredObject>(DEFINITION_TYPE);
     this.#queue = new WorkQueue({ clock, random, retryMsMax: RETRY_MS_MAX });
     table.onChange(({ before, after }) => {
-      const decided = this.#decided.get((before ?? after)!.name);
+      const decided = this.#decided.get((before ?? after)?.name ?? "");
       if (decided !== undefined && !isOlder(after, decided)) this.#decided.delete(decided.name);
       if (after !== undefined && !(before?.isBeingDeleted === true && after.isBeingDeleted))
         this.#queue.add(after.name);
-      if (hasFreedNames(before, after)) this.#reconsider(before!.group);
+      if (before !== undefined && hasFreedNames(before, after)) this.#reconsider(before.group);
     });
   }
 

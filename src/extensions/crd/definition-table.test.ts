@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { DefinitionTable, type KnownDefinition } from "./definition-table.ts";
-import { establishedDefinition } from "./testing/definition-object.ts";
+import { establishedDefinition } from "../../../test/testing/extensions/crd/definition-object.ts";
 
 function known(plural: string, revision: number): KnownDefinition {
   return { definition: establishedDefinition({}, { plural }), revision };

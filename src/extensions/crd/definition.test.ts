@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../meta/json.ts";
 import { parseDefinition } from "./definition.ts";
-import { definitionObject } from "./testing/definition-object.ts";
+import { definitionObject } from "../../../test/testing/extensions/crd/definition-object.ts";
 
 describe("a definition", () => {
   test("is read with everything that it says", () => {

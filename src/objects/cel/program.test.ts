@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { celEnvironment } from "./environment.ts";
 import { compile } from "./program.ts";
-import { evaluated } from "./testing/evaluated.ts";
+import { evaluated } from "../../../test/testing/objects/cel/evaluated.ts";
 import { INT, listOf, STRING } from "./types/type.ts";
 import { ArrayList } from "./values/value.ts";
 import { gatesOf } from "../catalogue/release-gates.ts";

@@ -9,7 +9,7 @@ import { cloneJson, isJsonObject, objectAt } from "../../meta/json.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
 import { convertObject, isConvertible, isSameShape } from "./convert.ts";
-import { fullObject } from "./testing/full-object.ts";
+import { fullObject } from "../../../test/testing/objects/conversion/full-object.ts";
 
 interface KindVersions {
   readonly kind: string;

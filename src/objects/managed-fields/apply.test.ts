@@ -8,7 +8,7 @@ import { checkApplied } from "./applied-check.ts";
 import { FieldSet } from "./field-set.ts";
 import { fromFieldsV1, toFieldsV1 } from "./fields-v1.ts";
 import { pathText } from "./path-element.ts";
-import { appliableObjects } from "./testing/appliable-objects.ts";
+import { appliableObjects } from "../../../test/testing/objects/managed-fields/appliable-objects.ts";
 import { NEVER_TRACKED } from "./tracking.ts";
 import { changedFields, fieldsOf } from "./typed-set.ts";
 

@@ -7,8 +7,15 @@ import type { JsonObject } from "../../meta/json.ts";
 import { JSON_DEPTH_MAX } from "../json/json-text.ts";
 import { decodeEnvelope, decodeProtobufObject, isProtobufEnvelope, ProtobufDecodeError } from "./decode.ts";
 import { MESSAGES_MAX } from "./message-decoder.ts";
-import { delimited, encodeEnvelope, encodeProtobufObject, integer, text, varint } from "./testing/encode.ts";
-import { KUBECTL_BODIES } from "./testing/kubectl-bodies.ts";
+import {
+  delimited,
+  encodeEnvelope,
+  encodeProtobufObject,
+  integer,
+  text,
+  varint,
+} from "../../../test/testing/objects/protobuf/encode.ts";
+import { KUBECTL_BODIES } from "../../../test/testing/objects/protobuf/kubectl-bodies.ts";
 
 const tables = protobufTables();
 const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };

@@ -4,9 +4,9 @@ import { protobufTables } from "../catalogue/protobuf-tables.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import { decodeEnvelope, decodeProtobufObject } from "./decode.ts";
 import { encodeWatchEvent, envelopeHead, ProtobufEncoder, type TypeMeta } from "./encode.ts";
-import { delimited, encodeProtobufObject, integer, text } from "./testing/encode.ts";
-import { kindsOf } from "./testing/kinds.ts";
-import { KUBECTL_BODIES } from "./testing/kubectl-bodies.ts";
+import { delimited, encodeProtobufObject, integer, text } from "../../../test/testing/objects/protobuf/encode.ts";
+import { kindsOf } from "../../../test/testing/objects/protobuf/kinds.ts";
+import { KUBECTL_BODIES } from "../../../test/testing/objects/protobuf/kubectl-bodies.ts";
 import { MessageReader } from "./wire-reader.ts";
 
 const tables = protobufTables();

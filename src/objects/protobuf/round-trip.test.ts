@@ -6,13 +6,13 @@ import type { ReleaseName } from "../catalogue/release.ts";
 import { modelName } from "../catalogue/schema-source.ts";
 import { isJsonObject } from "../../meta/json.ts";
 import type { JsonObject } from "../../meta/json.ts";
-import { fullObject } from "../conversion/testing/full-object.ts";
+import { fullObject } from "../../../test/testing/objects/conversion/full-object.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
 import { decodeProtobufObject } from "./decode.ts";
 import { envelopeHead, ProtobufEncoder, type TypeMeta } from "./encode.ts";
-import { encodeProtobufObject } from "./testing/encode.ts";
-import { kindsOf } from "./testing/kinds.ts";
-import { someObject } from "./testing/some-object.ts";
+import { encodeProtobufObject } from "../../../test/testing/objects/protobuf/encode.ts";
+import { kindsOf } from "../../../test/testing/objects/protobuf/kinds.ts";
+import { someObject } from "../../../test/testing/objects/protobuf/some-object.ts";
 
 const RELEASES: readonly ReleaseName[] = ["1.28", "1.31", "1.36"];
 const tables = protobufTables();

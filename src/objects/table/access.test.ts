@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cellOf, rowOf } from "./testing/rows.ts";
+import { cellOf, rowOf } from "../../../test/testing/objects/table/rows.ts";
 
 test.each(["RoleBinding", "ClusterRoleBinding"])("a %s shows the role and who has it", (kind) => {
   const subjects = [

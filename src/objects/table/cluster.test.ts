@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../meta/json.ts";
-import { cellOf, rowOf, secondsAgo } from "./testing/rows.ts";
+import { cellOf, rowOf, secondsAgo } from "../../../test/testing/objects/table/rows.ts";
 
 describe("a node", () => {
   const node: JsonObject = {

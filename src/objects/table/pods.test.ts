@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../meta/json.ts";
-import { cellOf, rendererOf, rowOf, secondsAgo } from "./testing/rows.ts";
+import { cellOf, rendererOf, rowOf, secondsAgo } from "../../../test/testing/objects/table/rows.ts";
 
 const waiting = (reason: string): JsonObject => ({ waiting: { reason } });
 const terminated = (fields: JsonObject): JsonObject => ({ terminated: fields });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../meta/json.ts";
-import { cellOf, rowOf, secondsAgo } from "./testing/rows.ts";
+import { cellOf, rowOf, secondsAgo } from "../../../test/testing/objects/table/rows.ts";
 
 test("a priority class shows its value, and since 1.32 whether it preempts", () => {
   const object = { value: 1_000, globalDefault: true, preemptionPolicy: "Never" };

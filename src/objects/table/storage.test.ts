@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../meta/json.ts";
-import { cellOf, rowOf, secondsAgo } from "./testing/rows.ts";
+import { cellOf, rowOf, secondsAgo } from "../../../test/testing/objects/table/rows.ts";
 
 test("a volume shows its size, modes, claim and class", () => {
   const object: JsonObject = {

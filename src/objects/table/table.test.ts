@@ -4,8 +4,8 @@ import { RELEASES } from "../catalogue/release.ts";
 import { tableColumns } from "../catalogue/table-columns.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import { tableRenderer } from "./table.ts";
-import { NOW, rendererOf, rowOf, secondsAgo } from "./testing/rows.ts";
 import { gatesOf, NEWEST_GATES } from "../catalogue/release-gates.ts";
+import { NOW, rendererOf, rowOf, secondsAgo } from "../../../test/testing/objects/table/rows.ts";
 
 const kinds = Object.keys(storedTables().kinds);
 

@@ -1,6 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { GOYAML_ERRORS, GOYAML_REPEATED_KEYS, GOYAML_VALUES } from "./testing/goyaml-answers.ts";
+import {
+  GOYAML_ERRORS,
+  GOYAML_REPEATED_KEYS,
+  GOYAML_VALUES,
+} from "../../../test/testing/objects/yaml/goyaml-answers.ts";
 import { parseYaml, toYaml, YamlError } from "./yaml.ts";
 
 describe("reading YAML", () => {

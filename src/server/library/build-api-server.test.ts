@@ -1,8 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { World } from "../../tools/simulator/world.ts";
 import { ownResources } from "../../extensions/library/resource-table.ts";
-import { GADGET, GROUP, startApiServer, WIDGET, widget, WIDGETS } from "../testing/start-api-server.ts";
 import { gatesOf } from "../../objects/catalogue/release-gates.ts";
+import {
+  GADGET,
+  GROUP,
+  startApiServer,
+  WIDGET,
+  widget,
+  WIDGETS,
+} from "../../../test/testing/server/api-server/start-api-server.ts";
 
 const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { expect, test } from "vitest";
-import { GADGET } from "../testing/start-api-server.ts";
+import { GADGET } from "../../../test/testing/server/api-server/start-api-server.ts";
 import { createApiServer, type ApiServerOptions } from "./create-api-server.ts";
 
 const OPTIONS: ApiServerOptions = {

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { MetricsRegistry } from "../../base/metrics.ts";
 import type { ApiResponse, RequestHeaders } from "../http/message.ts";
-import { bodyJson, infoRequest } from "../http/testing/requests.ts";
+import { bodyJson, infoRequest } from "../../../test/testing/serving/http/requests.ts";
 import { isReason, StatusError } from "../../meta/status-error.ts";
 import type { DiscoveryGroup } from "./groups.ts";
 import { discoveryHandler, type DiscoveryOptions, type DiscoveryRequest } from "./handlers.ts";
 import type { DiscoverySource } from "./merge.ts";
-import { group, resource, source, version } from "./testing/documents.ts";
 import { gatesOf } from "../../objects/catalogue/release-gates.ts";
 import type { ReleaseName } from "../../objects/catalogue/release.ts";
+import { group, resource, source, version } from "../../../test/testing/serving/discovery/documents.ts";
 
 const V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const V2BETA1 = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";

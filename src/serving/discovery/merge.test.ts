@@ -7,7 +7,7 @@ import { aggregatedGroups } from "./document.ts";
 import type { DiscoveryGroup, DiscoveryResource, DiscoveryVersion } from "./groups.ts";
 import { localGroups } from "./local.ts";
 import { joinViews, mergeSources, renderView, viewOf, type DiscoverySource } from "./merge.ts";
-import { group, lines, resource, source, version } from "./testing/documents.ts";
+import { group, lines, resource, source, version } from "../../../test/testing/serving/discovery/documents.ts";
 
 const only = (groups: readonly DiscoveryGroup[]): DiscoveryResource => {
   const found = groups[0]?.versions[0]?.resources[0];

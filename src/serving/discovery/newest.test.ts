@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { MetricsRegistry } from "../../base/metrics.ts";
 import type { ApiResponse } from "../http/message.ts";
-import { bodyJson, infoRequest } from "../http/testing/requests.ts";
+import { bodyJson, infoRequest } from "../../../test/testing/serving/http/requests.ts";
 import { isReason } from "../../meta/status-error.ts";
 import { discoveryHandler, type DiscoveryOptions } from "./handlers.ts";
 import type { DiscoverySource } from "./merge.ts";
 import { newestFirst, type Candidate } from "./newest.ts";
-import { group, resource, source, version } from "./testing/documents.ts";
 import { gatesOf } from "../../objects/catalogue/release-gates.ts";
+import { group, resource, source, version } from "../../../test/testing/serving/discovery/documents.ts";
 
 function candidate(serverId: string, release: string | undefined, more: Partial<Candidate> = {}): Candidate {
   return { serverId, release, isReachable: true, ...more };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { openSchemas } from "../../objects/catalogue/schema-source.ts";
-import { infoRequest } from "../http/testing/requests.ts";
+import { infoRequest } from "../../../test/testing/serving/http/requests.ts";
 import { StatusError } from "../../meta/status-error.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import type { EndpointCall } from "./endpoint.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createManualClock } from "../../storage/conformance/manual-clock.ts";
+import { createManualClock } from "../../../test/testing/storage/conformance/manual-clock.ts";
 import { closedSink } from "./closed-sink.ts";
 import { NO_BODY, type ApiResponse, type StreamSink } from "./message.ts";
 import { OpenRequests, type RequestKind } from "./open-requests.ts";

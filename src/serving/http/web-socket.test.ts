@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { forwardedHeaders } from "./forwarded.ts";
-import { infoRequest } from "./testing/requests.ts";
+import { infoRequest } from "../../../test/testing/serving/http/requests.ts";
 import { ClientFrameReader, frameHead } from "./web-socket.ts";
 import { offeredProtocols } from "./web-socket-protocols.ts";
 

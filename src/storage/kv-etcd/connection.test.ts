@@ -4,10 +4,15 @@ import type { Change, Kv } from "../kv.ts";
 import { openEtcdKv } from "./kv.ts";
 import { MESSAGE_RECEIVE_BYTES_MAX, MESSAGE_SEND_BYTES_MAX } from "./etcd-limits.ts";
 import { METHOD } from "./messages.ts";
-import type { FakeReply } from "./testing/fake-server.ts";
-import { rangeFrame, respond, respondWithStatus, startFakeServer } from "./testing/fake-server.ts";
-import { realClock } from "./testing/real-clock.ts";
-import { RecordingSink } from "./testing/recording-sink.ts";
+import type { FakeReply } from "../../../test/testing/storage/kv-etcd/fake-server.ts";
+import {
+  rangeFrame,
+  respond,
+  respondWithStatus,
+  startFakeServer,
+} from "../../../test/testing/storage/kv-etcd/fake-server.ts";
+import { realClock } from "../../../test/testing/real-clock.ts";
+import { RecordingSink } from "../../../test/testing/storage/kv-etcd/recording-sink.ts";
 
 const CHANGE: Change = { kind: "put", key: "/a", value: Buffer.from("x"), expectedRevision: 0 };
 

@@ -11,6 +11,7 @@
  * A request waits for `ready` and is then sent once. It is sent again only when nothing of it left
  * this process, or when it is idempotent and its connection was lost under it.
  */
+import { must } from "../../base/assert.ts";
 import type { Cancel, Clock } from "../../base/clock.ts";
 import { StorageError } from "../kv.ts";
 import { closedError } from "../kv-errors.ts";
@@ -184,7 +185,7 @@ export class EtcdConnection {
 
   #connect(): void {
     const { clock, endpoints, tls } = this.#options;
-    const endpoint = endpoints[this.#endpointIndex]!;
+    const endpoint = must(endpoints[this.#endpointIndex], "the index stays among the endpoints");
     const isCurrent = (): boolean => this.#state.kind === "connecting" && this.#state.channel === channel;
     const fail = (problem: string): void => {
       if (isCurrent()) this.#connectFailed(channel, problem);

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { Kv } from "../kv.ts";
 import { openEtcdKv } from "./kv.ts";
-import { realClock } from "./testing/real-clock.ts";
-import { RecordingSink } from "./testing/recording-sink.ts";
-import type { EtcdProcess } from "./testing/start-etcd.ts";
-import { ETCD_MISSING, hasEtcd, startEtcd } from "./testing/start-etcd.ts";
+import { realClock } from "../../../test/testing/real-clock.ts";
+import { RecordingSink } from "../../../test/testing/storage/kv-etcd/recording-sink.ts";
+import type { EtcdProcess } from "../../../test/testing/storage/kv-etcd/start-etcd.ts";
+import { ETCD_MISSING, hasEtcd, startEtcd } from "../../../test/testing/storage/kv-etcd/start-etcd.ts";
 
 interface Store extends AsyncDisposable {
   readonly etcd: EtcdProcess;

@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { kvSuite } from "../conformance/kv-suite.ts";
+import { kvSuite } from "../../../test/testing/storage/conformance/kv-suite.ts";
 import type { Kv } from "../kv.ts";
 import { openEtcdKv } from "./kv.ts";
-import { makeCertificates } from "./testing/certificates.ts";
-import { realClock } from "./testing/real-clock.ts";
-import { RecordingSink } from "./testing/recording-sink.ts";
-import { ETCD_MISSING, startEtcd } from "./testing/start-etcd.ts";
+import { makeCertificates } from "../../../test/testing/storage/kv-etcd/certificates.ts";
+import { realClock } from "../../../test/testing/real-clock.ts";
+import { RecordingSink } from "../../../test/testing/storage/kv-etcd/recording-sink.ts";
+import { ETCD_MISSING, startEtcd } from "../../../test/testing/storage/kv-etcd/start-etcd.ts";
 
 const etcd = await startEtcd();
 if (etcd === undefined) console.warn(ETCD_MISSING);

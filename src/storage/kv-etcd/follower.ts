@@ -68,7 +68,7 @@ export class EtcdFollower {
 
   #acceptEvents(answer: WatchAnswer): void {
     let events = answer.events;
-    if (events[0]!.modRevision < this.#nextRevision) {
+    if (events[0] !== undefined && events[0].modRevision < this.#nextRevision) {
       events = events.filter((event) => event.modRevision >= this.#nextRevision);
     }
     if (this.#held.length > 0) events = [...this.#held, ...events];

@@ -55,7 +55,8 @@ export class FrameReader {
   }
 
   #joined(): Buffer {
-    const all = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.#bytes);
+    const [first] = this.#chunks;
+    const all = first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks, this.#bytes);
     this.#chunks = [all];
     return all;
   }

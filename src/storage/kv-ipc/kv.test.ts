@@ -1,8 +1,15 @@
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { describe, expect, test } from "vitest";
-import { Recorder, bytes, create, describeEvent, expectStorageError, put } from "../conformance/kv-fixture.ts";
-import { kvSuite } from "../conformance/kv-suite.ts";
-import { createManualClock } from "../conformance/manual-clock.ts";
+import {
+  Recorder,
+  bytes,
+  create,
+  describeEvent,
+  expectStorageError,
+  put,
+} from "../../../test/testing/storage/conformance/kv-fixture.ts";
+import { kvSuite } from "../../../test/testing/storage/conformance/kv-suite.ts";
+import { createManualClock } from "../../../test/testing/storage/conformance/manual-clock.ts";
 import { createMemoryKv } from "../kv-memory/kv.ts";
 import type { Kv } from "../kv.ts";
 import { openChannelKv } from "./kv.ts";

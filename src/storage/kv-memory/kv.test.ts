@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { Recorder, create, describeEvent, put } from "../conformance/kv-fixture.ts";
-import { kvSuite } from "../conformance/kv-suite.ts";
-import { createManualClock } from "../conformance/manual-clock.ts";
+import { Recorder, create, describeEvent, put } from "../../../test/testing/storage/conformance/kv-fixture.ts";
+import { kvSuite } from "../../../test/testing/storage/conformance/kv-suite.ts";
+import { createManualClock } from "../../../test/testing/storage/conformance/manual-clock.ts";
 import type { Kv } from "../kv.ts";
 import { createMemoryKv, createMemoryStore } from "./kv.ts";
 

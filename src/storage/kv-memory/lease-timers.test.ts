@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createManualClock } from "../conformance/manual-clock.ts";
+import { createManualClock } from "../../../test/testing/storage/conformance/manual-clock.ts";
 import { LeaseTimers } from "./lease-timers.ts";
 
 test("a lease longer than a timer can wait ends at its time and not before", () => {

@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { expectStorageError } from "../conformance/kv-fixture.ts";
+import { expectStorageError } from "../../../test/testing/storage/conformance/kv-fixture.ts";
 import type { Kv } from "../kv.ts";
 import { openSqliteKv } from "./kv.ts";
-import { createRealClock } from "./testing/real-clock.ts";
+import { realClock } from "../../../test/testing/real-clock.ts";
 
 interface Acknowledged {
   readonly key: string;
@@ -27,7 +27,7 @@ class Writer {
   constructor(directory: string) {
     this.#child = spawn(
       process.execPath,
-      [fileURLToPath(new URL("./testing/commit-forever.ts", import.meta.url)), directory],
+      [fileURLToPath(new URL("../../../test/testing/storage/kv-sqlite/commit-forever.ts", import.meta.url)), directory],
       {
         stdio: ["ignore", "pipe", "inherit"],
       },
@@ -95,7 +95,7 @@ test("every acknowledged commit survives kill -9, and revisions never go back", 
     await writer.linesAtLeast(lines);
     const acknowledged = await writer.kill();
     expect(Math.min(...acknowledged.map(({ revision }) => revision))).toBeGreaterThan(newest);
-    const kv = await openSqliteKv({ directory: directory.path, clock: createRealClock() });
+    const kv = await openSqliteKv({ directory: directory.path, clock: realClock() });
     await expectAllPresent(kv, acknowledged);
     newest = await kv.currentRevision();
     await kv.close();
@@ -109,9 +109,9 @@ test("a second process is refused with one clear sentence until the first is gon
   const second = new Writer(directory.path);
   const sentence = `The directory ${directory.path} is in use by another server, process ${first.pid}: stop that server or choose another directory.`;
   expect(await second.output()).toBe(`refused unavailable: ${sentence}\n`);
-  const here = openSqliteKv({ directory: directory.path, clock: createRealClock() });
+  const here = openSqliteKv({ directory: directory.path, clock: realClock() });
   expect((await expectStorageError(here, "unavailable")).message).toBe(sentence);
   await first.kill();
-  const kv = await openSqliteKv({ directory: directory.path, clock: createRealClock() });
+  const kv = await openSqliteKv({ directory: directory.path, clock: realClock() });
   await kv.close();
 });

@@ -4,15 +4,23 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { Recorder, bytes, create, describeEvent, expectStorageError, put, remove } from "../conformance/kv-fixture.ts";
-import { kvSuite } from "../conformance/kv-suite.ts";
-import { createManualClock } from "../conformance/manual-clock.ts";
+import {
+  Recorder,
+  bytes,
+  create,
+  describeEvent,
+  expectStorageError,
+  put,
+  remove,
+} from "../../../test/testing/storage/conformance/kv-fixture.ts";
+import { kvSuite } from "../../../test/testing/storage/conformance/kv-suite.ts";
+import { createManualClock } from "../../../test/testing/storage/conformance/manual-clock.ts";
 import type { Kv } from "../kv.ts";
 import { VALUE_BYTES_MAX } from "../kv-errors.ts";
 import { openSqliteKv } from "./kv.ts";
 import type { SqliteKvOptions } from "./kv.ts";
 import { COMPACTION_STEP_REVISIONS, QUEUED_BYTES_MAX, QUEUED_WRITES_MAX } from "./sqlite-limits.ts";
-import { createRealClock } from "./testing/real-clock.ts";
+import { realClock } from "../../../test/testing/real-clock.ts";
 
 /** Opens, and dies at the first request. */
 const DYING_WORKER = new URL(
@@ -28,7 +36,7 @@ class TempStore implements AsyncDisposable {
   readonly #handles: Kv[] = [];
 
   async open(options: Partial<SqliteKvOptions> = {}): Promise<Kv> {
-    const kv = await openSqliteKv({ directory: this.directory, clock: createRealClock(), ...options });
+    const kv = await openSqliteKv({ directory: this.directory, clock: realClock(), ...options });
     this.#handles.push(kv);
     return kv;
   }

@@ -2,6 +2,7 @@
  * Group commit. One batch is with the worker at a time; what arrives meanwhile waits here and goes as
  * the next batch, one transaction and one fsync for all of it. A batch either happened or failed as a whole.
  */
+import { must } from "../../base/assert.ts";
 import { StorageError } from "../kv.ts";
 import { BATCH_BYTES_MAX, BATCH_WRITES_MAX, QUEUED_BYTES_MAX, QUEUED_WRITES_MAX } from "./sqlite-limits.ts";
 import type { WireWrite, WireWriteResult } from "./protocol.ts";
@@ -94,11 +95,9 @@ export class WriteQueue {
       for (const { reject } of batch) reject(error);
     } else {
       const { results } = outcome;
-      this.#onApplied(
-        batch.map((write, index) => ({ write, result: results[index]! })),
-        outcome.revision,
-      );
-      batch.forEach(({ resolve }, index) => resolve(results[index]!));
+      const applied = batch.map((write, index) => ({ write, result: must(results[index], "each write has a result") }));
+      this.#onApplied(applied, outcome.revision);
+      for (const { write, result } of applied) write.resolve(result);
     }
     this.#sendSoon();
   }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { create, put, remove } from "../conformance/kv-fixture.ts";
-import { createManualClock, type ManualClock } from "../conformance/manual-clock.ts";
+import { create, put, remove } from "../../../test/testing/storage/conformance/kv-fixture.ts";
+import { createManualClock, type ManualClock } from "../../../test/testing/storage/conformance/manual-clock.ts";
 import { createMemoryStore } from "../kv-memory/kv.ts";
 import { StorageError, type Kv } from "../kv.ts";
-import { holdKv, type HeldKv } from "../testing/held-kv.ts";
+import { holdKv, type HeldKv } from "../../../test/testing/storage/held-kv.ts";
 import { WatchCache, type CacheState } from "./cache.ts";
 import type { CacheEvent, HistoryFollower } from "./history.ts";
 import { CATCH_UP_MS, HISTORY_EVENTS_MAX } from "./cache-limits.ts";

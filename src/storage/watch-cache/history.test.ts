@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createManualClock, type ManualClock } from "../conformance/manual-clock.ts";
+import { createManualClock, type ManualClock } from "../../../test/testing/storage/conformance/manual-clock.ts";
 import { createEntry } from "./entry.ts";
 import { History, type CacheEvent, type HistoryFollower } from "./history.ts";
 import { HISTORY_AGE_MS, HISTORY_BYTES_MAX, HISTORY_EVENTS_MAX, HISTORY_EVENTS_MIN } from "./cache-limits.ts";

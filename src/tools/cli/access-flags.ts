@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { AccessOptions } from "../../access/access-config.ts";
 import { AUTHORIZATION_MODES } from "../../access/auth/authorization-modes.ts";
-import { list, yesOrNo } from "./flags.ts";
+import { yesOrNo, commaList } from "./flags.ts";
 
 export interface AccessFlags {
   readonly authorizationMode?: readonly string[];
@@ -16,7 +16,7 @@ export function withAccessFlags(command: Command): Command {
     .option(
       "--authorization-mode <modes>",
       `who decides what users may do, in order: ${AUTHORIZATION_MODES.join(", ")} (default RBAC)`,
-      list,
+      commaList,
     )
     .addOption(
       yesOrNo(
@@ -24,8 +24,8 @@ export function withAccessFlags(command: Command): Command {
         "requests wait for each other as FlowSchemas and priority levels say; otherwise reads and writes are counted",
       ).default(true),
     )
-    .option("--enable-admission-plugins <names>", "admission plugins beside those that are on by default", list)
-    .option("--disable-admission-plugins <names>", "admission plugins to switch off", list);
+    .option("--enable-admission-plugins <names>", "admission plugins beside those that are on by default", commaList)
+    .option("--disable-admission-plugins <names>", "admission plugins to switch off", commaList);
 }
 
 export function accessOptionsOf(flags: AccessFlags): AccessOptions {

@@ -11,7 +11,7 @@ import { makeDirectory } from "../../base/make-directory.ts";
 import { keptServiceAccountKey } from "./credential-flags.ts";
 import { CLUSTER_NAMES } from "./data-directory.ts";
 import { CommandFailure } from "./failure.ts";
-import { list } from "./flags.ts";
+import { commaList } from "./flags.ts";
 import { asUsable } from "./read-file.ts";
 
 interface CertsFlags {
@@ -32,7 +32,9 @@ export function certsCommand(): Command {
         "What is there already is kept.",
     )
     .requiredOption("--out <directory>", "where to put them")
-    .option("--hosts <names>", "names and addresses of the server, beside those every cluster has", list, ["127.0.0.1"])
+    .option("--hosts <names>", "names and addresses of the server, beside those every cluster has", commaList, [
+      "127.0.0.1",
+    ])
     .option("--name <name>", "what the serving certificate's files are called", "serving")
     .action((flags: CertsFlags) => certs(flags));
 }

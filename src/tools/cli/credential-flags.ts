@@ -3,7 +3,7 @@ import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Option, type Command } from "commander";
-import { duration, list, yesOrNo } from "./flags.ts";
+import { duration, commaList, yesOrNo } from "./flags.ts";
 import { readFile } from "./read-file.ts";
 
 export interface CredentialFlags {
@@ -25,7 +25,7 @@ interface KeyFile {
 }
 
 /** What the server is told of service accounts. */
-export interface ServiceAccountWishes {
+export interface ServiceAccountSettings {
   readonly keyFiles: readonly KeyFile[];
   readonly signingKey: KeyFile | undefined;
   readonly issuers: readonly string[] | undefined;
@@ -62,7 +62,7 @@ export function withCredentialFlags(command: Command): Command {
     .addOption(
       yesOrNo("--service-account-lookup", "tokens in Secrets hold only as long as the Secret is there").default(true),
     )
-    .option("--api-audiences <names>", "what tokens must be meant for, by default the issuers", list)
+    .option("--api-audiences <names>", "what tokens must be meant for, by default the issuers", commaList)
     .addOption(
       yesOrNo(
         "--anonymous-auth",
@@ -72,7 +72,7 @@ export function withCredentialFlags(command: Command): Command {
 }
 
 /** `kept` is what signs where no key is named. */
-export function serviceAccountsOf(flags: CredentialFlags, kept: KeyFile | undefined): ServiceAccountWishes {
+export function serviceAccountsOf(flags: CredentialFlags, kept: KeyFile | undefined): ServiceAccountSettings {
   const { serviceAccountKeyFile = [], serviceAccountSigningKeyFile: signing } = flags;
   return {
     keyFiles: serviceAccountKeyFile.map((file) => ({ file, pem: readFile(file, "service account key") })),

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { makeDirectory } from "../../base/make-directory.ts";
 import { createServingCertificate } from "../../serving/http/node/serving-certificate.ts";
 
-export interface Credentials {
+export interface ServingCredentials {
   readonly cert: string;
   readonly key: string;
   readonly ca: string;
@@ -54,7 +54,7 @@ function hasEarlierCluster(directory: string): boolean {
 }
 
 /** The serving certificate kept in the directory, made anew when it is missing, about to expire or for other addresses. */
-export function servingCredentials(directory: string, addresses: readonly string[]): Credentials {
+export function servingCredentials(directory: string, addresses: readonly string[]): ServingCredentials {
   const files = {
     cert: join(directory, "serving.crt"),
     key: join(directory, "serving.key"),

@@ -4,5 +4,5 @@ export function parseDurationMs(text: string): number | undefined {
   const parts = [...text.matchAll(/([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)/g)];
   if (parts.length === 0 || parts.map(([part]) => part).join("") !== text) return undefined;
   const units: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-  return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * units[unit!]!, 0);
+  return parts.reduce((sum, [, amount, unit = ""]) => sum + Number(amount) * (units[unit] ?? 0), 0);
 }

@@ -1,7 +1,7 @@
 /** `evenkeel explain-route`: which server would answer a request, and by which rule, without sending it. */
 import { Command } from "commander";
 import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
-import { askServer, printable, withServerFlags, type ServerFlags } from "./ask-server.ts";
+import { requestJson, printable, withServerFlags, type ServerFlags } from "./request-server.ts";
 import { isMinorVersion } from "../../cluster/peers/route.ts";
 import { alignColumns } from "./columns.ts";
 import { CommandFailure } from "./failure.ts";
@@ -44,7 +44,7 @@ async function explainRoute(verb: string, path: string, flags: ExplainFlags): Pr
     ...(flags.contentType === undefined ? {} : { contentType: flags.contentType }),
     ...(flags.compatibilityVersion === undefined ? {} : { compatibilityVersion: flags.compatibilityVersion }),
   });
-  const answer = await askServer(flags, `${TARGET}?${query.toString()}`);
+  const answer = await requestJson(flags, `${TARGET}?${query.toString()}`);
   process.stdout.write(flags.output === "json" ? `${JSON.stringify(answer, undefined, 2)}\n` : explanationText(answer));
 }
 

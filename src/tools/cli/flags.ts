@@ -36,7 +36,7 @@ export function address(text: string): string {
 }
 
 /** A flag that may be given several times, each time with a comma-separated list. */
-export function list(text: string, before: readonly string[] | undefined): string[] {
+export function commaList(text: string, before: readonly string[] | undefined): string[] {
   return [...(before ?? []), ...text.split(",").filter((item) => item !== "")];
 }
 

@@ -1,5 +1,5 @@
 /** One line on a terminal that says how far a long walk is; elsewhere, and for short ones, nothing. */
-import type { ReportProgress } from "./ask-report.ts";
+import type { ReportProgress } from "./request-report.ts";
 
 /** Fewer keys than this are read before anybody wonders. */
 const KEYS_SHOWN_MIN = 5_000;

@@ -1,9 +1,9 @@
 /** `evenkeel purge-namespace`: what is left of a deleted namespace that nobody serves any more, and its removal. */
 import { createInterface } from "node:readline/promises";
 import { Command } from "commander";
-import { stringAt, type JsonObject } from "../../meta/json.ts";
-import { numberAt, objectsAt } from "./ask-report.ts";
-import { askServer, printable, withServerFlags, type ServerFlags } from "./ask-server.ts";
+import { objectsAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { numberOrZero } from "./request-report.ts";
+import { requestJson, printable, withServerFlags, type ServerFlags } from "./request-server.ts";
 import { CommandFailure } from "./failure.ts";
 
 interface PurgeFlags extends ServerFlags {
@@ -28,7 +28,7 @@ export function purgeNamespaceCommand(): Command {
 async function purgeNamespace(namespace: string, flags: PurgeFlags): Promise<void> {
   const isJson = flags.output === "json";
   for (let isFirst = true; ; isFirst = false) {
-    const leftovers = await askServer(flags, purgePath(namespace));
+    const leftovers = await requestJson(flags, purgePath(namespace));
     const token = stringAt(leftovers, "token");
     if (!isJson || flags.yes === undefined || token === "") say(leftovers, isJson ? json : leftoversText);
     if (token === "") {
@@ -37,10 +37,10 @@ async function purgeNamespace(namespace: string, flags: PurgeFlags): Promise<voi
     }
     if (flags.yes === undefined && (isJson || !(await isConfirmed(leftovers))))
       throw new CommandFailure("nothing was removed", REFUSED);
-    const purged = await askServer(flags, purgePath(namespace, token), "POST");
+    const purged = await requestJson(flags, purgePath(namespace, token), "POST");
     say(purged, isJson ? json : purgedText);
     // What did not fit into one list comes in the next.
-    if (numberAt(purged, "more") === 0) return;
+    if (numberOrZero(purged, "more") === 0) return;
   }
 }
 
@@ -63,7 +63,7 @@ export function leftoversText(leftovers: JsonObject): string {
   const keys = objectsAt(leftovers, "keys");
   const kept = objectsAt(leftovers, "kept");
   const namespace = text(leftovers, "namespace");
-  const total = keys.length + numberAt(leftovers, "more");
+  const total = keys.length + numberOrZero(leftovers, "more");
   if (total === 0 && kept.length === 0) return `The store holds nothing of the namespace ${namespace}.\n`;
   const names = keys.slice(0, NAMES_MAX).map((key) => `  ${text(key, "resource")} ${text(key, "name")}\n`);
   const hidden = total - names.length;
@@ -71,14 +71,16 @@ export function leftoversText(leftovers: JsonObject): string {
     total === 0
       ? `Nothing of what is left in the namespace ${namespace} may be removed.\n`
       : `No server serves ${total} of the objects left in the namespace ${namespace}:\n${names.join("")}${hidden > 0 ? `  and ${hidden} more\n` : ""}`;
-  const others = kept.map((one) => `  ${numberAt(one, "objects")} ${text(one, "resource")}: ${text(one, "because")}\n`);
+  const others = kept.map(
+    (one) => `  ${numberOrZero(one, "objects")} ${text(one, "resource")}: ${text(one, "because")}\n`,
+  );
   return listed + (others.length === 0 ? "" : `These stay:\n${others.join("")}`);
 }
 
 export function purgedText(purged: JsonObject): string {
-  const changed = numberAt(purged, "changed");
+  const changed = numberOrZero(purged, "changed");
   const note = changed === 0 ? "" : `; ${changed} have changed since they were listed and were left alone`;
-  return `Removed ${objects(numberAt(purged, "removed"))} of the namespace ${text(purged, "namespace")}${note}.\n`;
+  return `Removed ${objects(numberOrZero(purged, "removed"))} of the namespace ${text(purged, "namespace")}${note}.\n`;
 }
 
 async function isConfirmed(leftovers: JsonObject): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** Files that a command was told of: what is wrong with one is one sentence with its name in it. */
+/** Reads files that flags name: a failure is one sentence with the file's name in it. */
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { CommandFailure } from "./failure.ts";

@@ -1,23 +1,30 @@
-/** A plan played for real: each server a process of its own on one embedded store, clients over TLS, time as it is. */
+/** Plays an upgrade plan in real time: one process per server on one embedded store, and clients over TLS. */
+import { must } from "../../base/assert.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { constants, hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { sleep, type Clock } from "../../base/clock.ts";
-import { randomInteger, type Random } from "../../base/random.ts";
+import { randomInteger, randomItem, type Random } from "../../base/random.ts";
 import { createNodeTransport, type NodeTransport } from "../../client/node-transport.ts";
 import { DEFAULT_PEER_TIMING } from "../../cluster/peers/timing.ts";
-import type { Step } from "../rehearsal/plan.ts";
-import { newLife, type Door, type Life, type Stage, type StageOptions } from "../rehearsal/stage.ts";
+import { firstRelease, type PlanStep } from "../rehearsal/plan.ts";
+import {
+  newServerRun,
+  type ServerConnection,
+  type ServerRun,
+  type RehearsalStage,
+  type StageOptions,
+} from "../rehearsal/stage.ts";
 import { createNodeEnv } from "../../server/env-node.ts";
 import { StoreHistory } from "../simulator/history.ts";
 import { World } from "../simulator/world.ts";
 import { shareKv } from "../../storage/share-kv.ts";
 import { inProcesses } from "./up/child-member.ts";
-import { Cluster, type Fault, type ServerInfo } from "./up/cluster.ts";
+import { LocalCluster, type Fault, type ServerInfo } from "./up/cluster.ts";
 import { clusterCredentials, type ClusterCredentials } from "./up/cluster-files.ts";
 import { HOST } from "./up/hosted-server.ts";
 import { openLoadBalancer } from "./up/load-balancer.ts";
-import { createReadiness } from "./up/readiness.ts";
+import { createReadinessProbe } from "./up/readiness.ts";
 import { parseServerSpec } from "./up/server-spec.ts";
 
 const PROXY_OFF = "UnknownVersionInteroperabilityProxy=false";
@@ -29,7 +36,7 @@ const FAULT_MS_MAX = { light: 3_000, heavy: 8_000 } as const;
 /** Whatever was started by then, last first. */
 type Undo = (() => unknown)[];
 
-export async function openRealStage(options: StageOptions): Promise<Stage> {
+export async function openRealStage(options: StageOptions): Promise<RehearsalStage> {
   const undo: Undo = [];
   const directory = mkdtempSync(join(tmpdir(), "evenkeel-rehearsal-"));
   undo.push(() => rmSync(directory, { recursive: true, force: true }));
@@ -59,12 +66,12 @@ async function open(options: StageOptions, directory: string, undo: Undo): Promi
     onFailure: (thrown) => isClosing || onFailure(thrown),
   });
   const credentials = clusterCredentials(directory);
-  const readiness = createReadiness({ ca: credentials.ca.certPem, token: credentials.token });
+  const readiness = createReadinessProbe({ ca: credentials.ca.certPem, token: credentials.token });
   undo.push(() => readiness.close());
   const isReady = readiness.isReady.bind(readiness);
   const balancer = await openLoadBalancer({ host: HOST, port: 0, isReady, onChange: () => {} });
   undo.push(() => balancer.close());
-  const cluster = new Cluster(
+  const cluster = new LocalCluster(
     {
       ...{ directory, credentials, storage, balancer, hostname: hostname(), firstPort: undefined },
       common: { featureGates: gate === "off" ? [PROXY_OFF] : [], controllers: ["*"] },
@@ -101,18 +108,18 @@ interface RealStageOptions extends StageOptions {
   readonly clock: Clock;
   readonly history: StoreHistory;
   readonly credentials: ClusterCredentials;
-  readonly cluster: Cluster;
+  readonly cluster: LocalCluster;
   readonly undo: Undo;
 }
 
-type OwnLife = ReturnType<typeof newLife>;
+type MutableServerRun = ReturnType<typeof newServerRun>;
 
-class RealStage implements Stage {
+class RealStage implements RehearsalStage {
   readonly clock: Clock;
   readonly history: StoreHistory;
-  readonly timing: Stage["timing"];
+  readonly timing: RehearsalStage["timing"];
   readonly #options: RealStageOptions;
-  readonly #lives: OwnLife[] = [];
+  readonly #serverRuns: MutableServerRun[] = [];
   readonly #world: World;
   /** By address. */
   readonly #transports = new Map<string, NodeTransport>();
@@ -129,8 +136,8 @@ class RealStage implements Stage {
     this.timing = { departedGraceMs, leaseKeptMs: leaseDurationSeconds * 1000 - leaseRenewMs };
   }
 
-  get lives(): readonly Life[] {
-    return this.#lives;
+  get serverRuns(): readonly ServerRun[] {
+    return this.#serverRuns;
   }
 
   randomFor(name: string): Random {
@@ -139,7 +146,7 @@ class RealStage implements Stage {
 
   async begin(): Promise<void> {
     const { plan, cluster } = this.#options;
-    const release = plan.releases[0]!;
+    const release = firstRelease(plan);
     await cluster.startAll(
       plan.serverIds.map(() => parseServerSpec(release)),
       undefined,
@@ -147,15 +154,15 @@ class RealStage implements Stage {
     for (const { id } of cluster.servers()) this.#isBack(id, release);
   }
 
-  door(random: Random, home: string | undefined): Door | undefined {
+  connect(random: Random, home: string | undefined): ServerConnection | undefined {
     const servers = this.#options.cluster.servers();
-    const wished = servers.find(({ id, state }) => id === home && (state === "running" || state === "paused"));
+    const preferred = servers.find(({ id, state }) => id === home && (state === "running" || state === "paused"));
     const ready = servers.filter(({ isReady }) => isReady);
-    const server = wished ?? ready[randomInteger(random, ready.length)];
+    const server = preferred ?? ready[randomInteger(random, ready.length)];
     return server && { serverId: server.id, send: (request) => this.#transport(server).send(request) };
   }
 
-  async move({ serverId, to }: Step): Promise<void> {
+  async move({ serverId, to }: PlanStep): Promise<void> {
     this.#moving.add(serverId);
     this.#isGone(serverId);
     try {
@@ -178,7 +185,7 @@ class RealStage implements Stage {
         const ids = this.#options.plan.serverIds.filter((id) => !this.#moving.has(id));
         const id = ids[randomInteger(random, ids.length)];
         if (!this.#hasFaults || id === undefined) continue;
-        const kind = kinds[randomInteger(random, kinds.length)]!;
+        const kind = randomItem(random, kinds);
         const ms = Math.round(500 + random.float() * FAULT_MS_MAX[level]);
         onFault(`${id}: ${kind} for ${(ms / 1000).toFixed(1)} s`);
         await this.#inflict(kind, id, ms);
@@ -207,7 +214,7 @@ class RealStage implements Stage {
   }
 
   async #inflict(kind: "pause" | "partition" | "kill", id: string, ms: number): Promise<void> {
-    const release = this.#lives.findLast(({ serverId }) => serverId === id)!.release as Step["to"];
+    const release = this.#lastRun(id).release as PlanStep["to"];
     const isDone = await this.#fault(kind, id);
     if (!isDone) return;
     if (kind === "pause") this.#trouble(id, { sinceMs: this.clock.monotonic(), untilMs: Infinity });
@@ -238,18 +245,25 @@ class RealStage implements Stage {
   }
 
   #trouble(id: string, { sinceMs, untilMs }: { sinceMs: number | undefined; untilMs: number }): void {
-    const life = this.#lives.findLast(({ serverId }) => serverId === id)!;
-    life.troubledSinceMs = sinceMs;
-    life.troubledUntilMs = untilMs;
+    const run = this.#lastRun(id);
+    run.troubledSinceMs = sinceMs;
+    run.troubledUntilMs = untilMs;
+  }
+
+  #lastRun(id: string): MutableServerRun {
+    return must(
+      this.#serverRuns.findLast(({ serverId }) => serverId === id),
+      "every server has been started",
+    );
   }
 
   #isGone(id: string): void {
-    const life = this.#lives.findLast(({ serverId }) => serverId === id);
-    if (life !== undefined) life.endedAtMs ??= this.clock.monotonic();
+    const run = this.#serverRuns.findLast(({ serverId }) => serverId === id);
+    if (run !== undefined) run.endedAtMs ??= this.clock.monotonic();
   }
 
-  #isBack(id: string, release: Step["to"]): void {
-    this.#lives.push({ ...newLife(id, release), readyAtMs: this.clock.monotonic() });
+  #isBack(id: string, release: PlanStep["to"]): void {
+    this.#serverRuns.push({ ...newServerRun(id, release), readyAtMs: this.clock.monotonic() });
   }
 
   #transport({ url }: ServerInfo): NodeTransport {

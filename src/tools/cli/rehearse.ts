@@ -6,9 +6,9 @@ import { isReleaseName, RELEASES, type ReleaseName } from "../../objects/catalog
 import { rehearsalHtml } from "../rehearsal/html.ts";
 import { MANIFESTS_MAX, readManifests, type Manifest, type ManifestFile } from "../rehearsal/manifests.ts";
 import { planProblem } from "../rehearsal/plan.ts";
-import { rehearse, type OpenStage, type Progress } from "../rehearsal/rehearse.ts";
+import { rehearse, type OpenStage, type PlayProgress } from "../rehearsal/rehearse.ts";
 import type { FaultLevel, Gate } from "../rehearsal/report.ts";
-import { summaryText } from "../rehearsal/summary.ts";
+import { rehearsalSummary } from "../rehearsal/summary.ts";
 import { CommandFailure } from "./failure.ts";
 import { count } from "./flags.ts";
 import type { Terminal } from "./progress-line.ts";
@@ -102,7 +102,9 @@ async function rehearseWith(flags: RehearseFlags): Promise<void> {
   progress.clear();
   if (html !== undefined) writeHtml(html, rehearsalHtml(report));
   process.stdout.write(
-    flags.output === "json" ? `${JSON.stringify(report, undefined, 2)}\n` : summaryText(report, process.stdout.columns),
+    flags.output === "json"
+      ? `${JSON.stringify(report, undefined, 2)}\n`
+      : rehearsalSummary(report, process.stdout.columns),
   );
   if (!report.verdict.isPass) process.exitCode = FAILED;
 }
@@ -115,7 +117,7 @@ export class RehearsalProgress {
     this.#terminal = terminal;
   }
 
-  show({ gate, passedMs, durationMs }: Progress): void {
+  show({ gate, passedMs, durationMs }: PlayProgress): void {
     if (this.#terminal.isTTY !== true) return;
     const [minute, minutes] = [Math.floor(passedMs / 60_000), Math.ceil(durationMs / 60_000)];
     const which = gate === "on" ? "with the proxy" : "without the proxy";

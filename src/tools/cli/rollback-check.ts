@@ -1,10 +1,10 @@
 /** `evenkeel rollback-check`: what would be lost to a server of another release, by name. */
 import { Command } from "commander";
-import type { JsonObject } from "../../meta/json.ts";
-import { numberAt, objectsAt } from "./ask-report.ts";
-import { withServerFlags, type ServerFlags } from "./ask-server.ts";
+import { objectsAt, type JsonObject } from "../../meta/json.ts";
+import { numberOrZero } from "./request-report.ts";
+import { withServerFlags, type ServerFlags } from "./request-server.ts";
 import { CommandFailure } from "./failure.ts";
-import { list } from "./flags.ts";
+import { commaList } from "./flags.ts";
 import { askWithProgress, resourceName, surveyNotes, text } from "./stored-versions.ts";
 
 interface RollbackFlags extends ServerFlags {
@@ -30,8 +30,12 @@ export function rollbackCheckCommand(): Command {
           "or would not serve. Exit code 0 when there are none, 1 when there are, 2 when it could not be checked.",
       )
       .requiredOption("--to <release>", "the release to go back to, such as 1.33")
-      .option("--runtime-config <pairs>", "that its servers would have, such as resource.k8s.io/v1beta1=true", list)
-      .option("--feature-gates <pairs>", "that its servers would have, Name=true or Name=false", list),
+      .option(
+        "--runtime-config <pairs>",
+        "that its servers would have, such as resource.k8s.io/v1beta1=true",
+        commaList,
+      )
+      .option("--feature-gates <pairs>", "that its servers would have, Name=true or Name=false", commaList),
   ).action((flags: RollbackFlags) => rollbackCheck(flags));
 }
 
@@ -61,7 +65,7 @@ export function rollbackCheckPath({ to, runtimeConfig, featureGates }: RollbackT
 }
 
 export function rollbackCheckText(report: JsonObject): string {
-  const objects = numberAt(report, "objects");
+  const objects = numberOrZero(report, "objects");
   const to = text(report, "to");
   const count = findingCount(report);
   const verdict =
@@ -72,7 +76,7 @@ export function rollbackCheckText(report: JsonObject): string {
 }
 
 export function findingCount(report: JsonObject): number {
-  return objectsAt(report, "findings").reduce((sum, finding) => sum + numberAt(finding, "count"), 0);
+  return objectsAt(report, "findings").reduce((sum, finding) => sum + numberOrZero(finding, "count"), 0);
 }
 
 /** Each reason and the objects it is about, of which at most so many are named. */
@@ -82,7 +86,7 @@ export function findingsText(report: JsonObject, namesMax: number): string {
     .map((finding) => {
       const names = objectsAt(finding, "names").slice(0, room);
       room -= names.length;
-      const hidden = numberAt(finding, "count") - names.length;
+      const hidden = numberOrZero(finding, "count") - names.length;
       const shown = names.map((name) => `  ${objectName(finding, name)}\n`).join("");
       return `${text(finding, "reason")}:\n${shown}${hidden > 0 ? `  ${shown === "" ? "" : "and "}${hidden} more\n` : ""}`;
     })
@@ -104,7 +108,7 @@ function brokenNotes(report: JsonObject): string {
   return objectsAt(report, "broken")
     .map((one) => {
       const names = objectsAt(one, "names").slice(0, BROKEN_SHOWN_MAX).map(placeName).join(", ");
-      const who = `${numberAt(one, "count")} values of ${resourceName(one)}`;
+      const who = `${numberOrZero(one, "count")} values of ${resourceName(one)}`;
       return `${who} cannot be read by any release${names === "" ? "" : `, as ${names}`}.\n`;
     })
     .join("");

@@ -2,7 +2,7 @@
 import { Option, type Command } from "commander";
 import { DEFAULT_RELEASE, RELEASES } from "../../objects/catalogue/release.ts";
 import type { LogLevel } from "../../server/env-node.ts";
-import { address, count, duration, list, port, probability } from "./flags.ts";
+import { address, count, duration, commaList, port, probability } from "./flags.ts";
 
 export interface ServeFlags {
   readonly securePort: number;
@@ -65,20 +65,20 @@ export function withServeFlags(command: Command): Command {
     .option(
       "--runtime-config <pairs>",
       "APIs to switch on or off: api/all, api/beta, group/version, group/version/resource, each =true or =false",
-      list,
+      commaList,
     )
-    .option("--feature-gates <pairs>", "gates to switch, Name=true or Name=false", list)
+    .option("--feature-gates <pairs>", "gates to switch, Name=true or Name=false", commaList)
     .option(
       "--service-endpoint-override <pairs>",
       "NAME.NAMESPACE=HOST:PORT of services that webhooks and aggregated API servers are reached at",
-      list,
+      commaList,
     )
     .option(
       "--controllers <names>",
       'controllers to run while this server leads: "*" (default) for all, name, -name',
-      list,
+      commaList,
     )
-    .option("--etcd-servers <urls>", "keep objects in etcd instead of the data directory", list)
+    .option("--etcd-servers <urls>", "keep objects in etcd instead of the data directory", commaList)
     .option("--etcd-cafile <file>", "CA that signed etcd's certificate")
     .option("--etcd-certfile <file>", "client certificate for etcd")
     .option("--etcd-keyfile <file>", "key of the client certificate for etcd")
@@ -155,13 +155,25 @@ export function withCallerFlags(command: Command): Command {
   return command
     .option("--client-ca-file <file>", "CA whose client certificates name users: CN the user, O the groups")
     .option("--requestheader-client-ca-file <file>", "CA of front proxies and peers, which may speak for users")
-    .option("--requestheader-allowed-names <names>", "common names of front proxies; without it all of that CA", list)
-    .option("--requestheader-username-headers <names>", "headers with the user's name (default X-Remote-User)", list)
-    .option("--requestheader-uid-headers <names>", "headers with the user's uid (default X-Remote-Uid)", list)
-    .option("--requestheader-group-headers <names>", "headers with the user's groups (default X-Remote-Group)", list)
+    .option(
+      "--requestheader-allowed-names <names>",
+      "common names of front proxies; without it all of that CA",
+      commaList,
+    )
+    .option(
+      "--requestheader-username-headers <names>",
+      "headers with the user's name (default X-Remote-User)",
+      commaList,
+    )
+    .option("--requestheader-uid-headers <names>", "headers with the user's uid (default X-Remote-Uid)", commaList)
+    .option(
+      "--requestheader-group-headers <names>",
+      "headers with the user's groups (default X-Remote-Group)",
+      commaList,
+    )
     .option(
       "--requestheader-extra-headers-prefix <prefixes>",
       "how headers about the user begin (default X-Remote-Extra-)",
-      list,
+      commaList,
     );
 }

@@ -1,4 +1,5 @@
 /** `evenkeel serve`: one API server. */
+import { stopOnSignals } from "./stop-on-signals.ts";
 import type { IfReadyMode } from "../../serving/http/filters/if-ready.ts";
 import { resolve } from "node:path";
 import { Command } from "commander";
@@ -15,7 +16,7 @@ import {
   firstToken,
   servingCredentials,
   writeKubeconfig,
-  type Credentials,
+  type ServingCredentials,
 } from "./data-directory.ts";
 import { auditOptionsOf, withAuditFlags, type AuditFlags } from "./audit-flags.ts";
 import { openCredentialFiles, type CredentialFileNames } from "../../access/auth/reloading/credential-files.ts";
@@ -62,7 +63,7 @@ async function serve(flags: AllFlags): Promise<void> {
     await kv?.close();
     throw thrown;
   });
-  stopOnSignals(running);
+  stopOnSignals({ what: "the server", stop: () => running.stop(), onStopping: () => print("Stopping.") });
   const url = `https://${hostInUrl(flags.bindAddress)}:${running.port}`;
   const kubeconfig = writeKubeconfig(directory, { server: url, ca, token });
   announce({ url, kubeconfig, config, directory });
@@ -82,7 +83,7 @@ async function openStore(directory: string, { clock }: Env): Promise<Kv> {
 interface NamedFiles {
   /** The files of flags; undefined where the data directory has the command's own. */
   readonly tokens: string | undefined;
-  readonly credentials: Credentials | undefined;
+  readonly credentials: ServingCredentials | undefined;
   readonly rootCa: string | undefined;
   readonly followed: ReturnType<typeof openCredentialFiles>;
 }
@@ -264,7 +265,7 @@ function servingAddresses({ bindAddress }: ServeFlags, { advertise, serviceClust
 }
 
 /** Undefined where no files are named. */
-function namedCredentials({ tlsCertFile, tlsPrivateKeyFile }: ServeFlags): Credentials | undefined {
+function namedCredentials({ tlsCertFile, tlsPrivateKeyFile }: ServeFlags): ServingCredentials | undefined {
   if (tlsCertFile === undefined || tlsPrivateKeyFile === undefined) return undefined;
   const cert = readFile(tlsCertFile, "serving certificate");
   return { cert, key: readFile(tlsPrivateKeyFile, "serving key"), ca: cert };
@@ -308,27 +309,6 @@ function unusable(directory: string): string {
 
 function isSystemError(cause: unknown): boolean {
   return cause instanceof Error && "syscall" in cause;
-}
-
-/** The first signal drains; the second does not wait. */
-function stopOnSignals(running: ListeningServer): void {
-  let isStopping = false;
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.on(signal, () => {
-      if (isStopping) process.exit(1);
-      isStopping = true;
-      print("Stopping.");
-      running.stop().then(
-        () => process.exit(0),
-        (thrown: unknown) => {
-          process.stderr.write(
-            `evenkeel: the server did not stop cleanly: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`,
-          );
-          process.exit(1);
-        },
-      );
-    });
-  }
 }
 
 function announce(what: { url: string; kubeconfig: string; config: ServerConfig; directory: string }): void {

@@ -1,8 +1,8 @@
 /** `evenkeel status`: the servers of a cluster, as one of them sees it. */
 import { Command } from "commander";
 import { someOf } from "../../base/some-of.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
-import { askServer, printable, withServerFlags, type ServerFlags } from "./ask-server.ts";
+import { objectAt, stringAt, stringsAt, type JsonObject, objectsAt } from "../../meta/json.ts";
+import { requestJson, printable, withServerFlags, type ServerFlags } from "./request-server.ts";
 import { alignColumns } from "./columns.ts";
 
 const TARGET = "/evenkeel/v1/status";
@@ -20,7 +20,7 @@ export function statusCommand(): Command {
 }
 
 async function status(flags: ServerFlags): Promise<void> {
-  const answer = await askServer(flags, TARGET);
+  const answer = await requestJson(flags, TARGET);
   process.stdout.write(flags.output === "json" ? `${JSON.stringify(answer, undefined, 2)}\n` : statusTable(answer));
   if (!isComplete(answer)) process.exitCode = INCOMPLETE;
 }
@@ -103,11 +103,6 @@ function departures(answer: JsonObject): string[] {
     const count = typeof departed["resourceCount"] === "number" ? departed["resourceCount"] : 0;
     return `Departed: ${who} left at ${text(departed, "departedAt")}; ${count} resources that nobody serves now: ${summary(objectsAt(departed, "resources"))}.`;
   });
-}
-
-function objectsAt(parent: JsonObject, key: string): JsonObject[] {
-  const value = parent[key];
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
 function text(parent: JsonObject, key: string): string {

@@ -1,9 +1,9 @@
 /** `evenkeel stored-versions`: in which versions the objects of a store are encoded. */
 import { Command } from "commander";
 import { formatGroupResource } from "../../meta/group-version.ts";
-import { stringAt, type JsonObject } from "../../meta/json.ts";
-import { askReport, numberAt, objectsAt } from "./ask-report.ts";
-import { connectionOf, printable, withServerFlags, type ServerFlags } from "./ask-server.ts";
+import { objectsAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { numberOrZero, requestReport } from "./request-report.ts";
+import { connectionOf, printable, withServerFlags, type ServerFlags } from "./request-server.ts";
 import { alignColumns } from "./columns.ts";
 import { ProgressLine } from "./progress-line.ts";
 
@@ -30,7 +30,7 @@ async function storedVersions(flags: ServerFlags): Promise<void> {
 export async function askWithProgress(flags: ServerFlags, target: string): Promise<JsonObject> {
   const line = new ProgressLine(process.stderr);
   try {
-    return await askReport(connectionOf(flags), target, (progress) => line.show(progress));
+    return await requestReport(connectionOf(flags), target, (progress) => line.show(progress));
   } finally {
     line.clear();
   }
@@ -42,10 +42,10 @@ export function storedVersionsText(report: JsonObject): string {
   const rows = resources.flatMap((resource) => rowsOf(resource, release));
   const objects = resources
     .flatMap((resource) => objectsAt(resource, "versions"))
-    .reduce((sum, version) => sum + numberAt(version, "objects"), 0);
-  const privateKeys = numberAt(report, "privateKeys");
+    .reduce((sum, version) => sum + numberOrZero(version, "objects"), 0);
+  const privateKeys = numberOrZero(report, "privateKeys");
   const summary =
-    `${objects} objects of ${resources.length} resources at revision ${numberAt(report, "revision")}` +
+    `${objects} objects of ${resources.length} resources at revision ${numberOrZero(report, "revision")}` +
     (privateKeys === 0 ? "" : `, and ${privateKeys} keys that servers keep for themselves`);
   return `${alignColumns([HEADINGS, ...rows])}\n${summary}.\n${surveyNotes(report)}`;
 }
@@ -54,7 +54,7 @@ function rowsOf(resource: JsonObject, release: string): string[][] {
   const name = resourceName(resource);
   const versions = objectsAt(resource, "versions");
   const writes = text(resource, "writes");
-  const unreadable = numberAt(resource, "unreadable");
+  const unreadable = numberOrZero(resource, "unreadable");
   const rows = versions.map((version) => {
     const apiVersion = text(version, "apiVersion");
     const marks = [
@@ -62,7 +62,7 @@ function rowsOf(resource: JsonObject, release: string): string[][] {
       ...(writes === "" ? [`${release} does not know it`] : []),
       ...(writes !== "" && writes !== apiVersion ? [`${release} writes ${writes}`] : []),
     ];
-    return [name, apiVersion, String(numberAt(version, "objects")), mark(marks)];
+    return [name, apiVersion, String(numberOrZero(version, "objects")), mark(marks)];
   });
   if (unreadable > 0) rows.push([name, "unknown", String(unreadable), mark(["cannot be read"])]);
   return rows;
@@ -74,7 +74,7 @@ function mark(marks: readonly string[]): string {
 
 /** What a walk could not judge, and how far it can be trusted. */
 export function surveyNotes(report: JsonObject): string {
-  const unknown = objectsAt(report, "unknown").map((one) => `${text(one, "prefix")} (${numberAt(one, "keys")})`);
+  const unknown = objectsAt(report, "unknown").map((one) => `${text(one, "prefix")} (${numberOrZero(one, "keys")})`);
   const notes = [
     ...(unknown.length === 0
       ? []

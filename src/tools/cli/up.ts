@@ -1,4 +1,6 @@
 /** `evenkeel up`: a control plane of several servers, of several releases, on this machine. */
+import { createReadinessProbe } from "./up/readiness.ts";
+import { stopOnSignals } from "./stop-on-signals.ts";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { Command, Option } from "commander";
@@ -11,23 +13,22 @@ import { openSqliteKv } from "../../storage/kv-sqlite/kv.ts";
 import { StorageError, type Kv } from "../../storage/kv.ts";
 import { shareKv } from "../../storage/share-kv.ts";
 import { CommandFailure } from "./failure.ts";
-import { list, port } from "./flags.ts";
+import { commaList, port } from "./flags.ts";
 import { accessOptionsOf, withAccessFlags, type AccessFlags } from "./access-flags.ts";
 import { routingOptionsOf, withRoutingFlags, type RoutingFlags } from "./peer-flags.ts";
 import { asUsable } from "./read-file.ts";
 import { inProcesses } from "./up/child-member.ts";
-import { Cluster } from "./up/cluster.ts";
+import { LocalCluster } from "./up/cluster.ts";
 import { clusterCredentials, readState, type ClusterState } from "./up/cluster-files.ts";
 import { openControl } from "./up/control.ts";
 import { controlHandler } from "./up/control-handler.ts";
 import { Display } from "./up/display.ts";
 import { HOST } from "./up/hosted-server.ts";
 import { openLoadBalancer, type LoadBalancer, type LoadBalancerOptions } from "./up/load-balancer.ts";
-import { inProcess, type StartMember } from "./up/member.ts";
-import { createReadiness } from "./up/readiness.ts";
+import { inProcess, type StartServer } from "./up/member.ts";
 import { createRollbackGuard } from "./up/rollback-guard.ts";
 import { DEFAULT_SERVERS, parseServerSpec, type CommonOptions, type ServerSpec } from "./up/server-spec.ts";
-import { serverJson, statusText, summaryText } from "./up/summary.ts";
+import { serverJson, statusText, clusterSummary } from "./up/summary.ts";
 
 interface UpFlags extends RoutingFlags, AccessFlags {
   readonly servers?: readonly string[];
@@ -50,7 +51,7 @@ export function upCommand(): Command {
     .option(
       "--servers <list>",
       `releases of the servers, each with runtime config of its own if need be, as in 1.36+batch/v1=false (default: those of the data directory, at first ${DEFAULT_SERVERS})`,
-      list,
+      commaList,
     )
     .option(
       "--data-dir <directory>",
@@ -62,13 +63,13 @@ export function upCommand(): Command {
       `port of the load balancer, followed by those of the servers; 0 takes free ones (default: those of the data directory, at first ${DEFAULT_PORT} if it is free)`,
       port,
     )
-    .option("--etcd-servers <urls>", "keep objects in etcd instead of the data directory", list)
+    .option("--etcd-servers <urls>", "keep objects in etcd instead of the data directory", commaList)
     .option("--processes", "run each server in a process of its own")
-    .option("--feature-gates <pairs>", "gates to switch on all servers, Name=true or Name=false", list)
+    .option("--feature-gates <pairs>", "gates to switch on all servers, Name=true or Name=false", commaList)
     .option(
       "--controllers <names>",
       'controllers to run on the server that leads: "*" (default) for all, name, -name',
-      list,
+      commaList,
     );
   return withAccessFlags(withRoutingFlags(command))
     .option("--json", "print one line of JSON when everything is ready, and nothing else")
@@ -95,7 +96,7 @@ async function up(flags: UpFlags): Promise<void> {
     running.onStop(() => store.close());
     const control = await openControl(directory, (request) => running.handle(request));
     running.onStop(() => control.close());
-    stopOnSignals(running);
+    stopOnSignals({ what: "the cluster", stop: () => running.stop() });
     await start({ flags, directory, kept, specs, running, store });
   } catch (thrown) {
     await running.stop();
@@ -143,7 +144,7 @@ async function start({ flags, directory, kept, specs, running, store }: StartPar
   display.line(
     `Starting ${specs.length} ${specs.length === 1 ? "server" : "servers"}: Kubernetes ${specs.map(({ text }) => text).join(", ")}`,
   );
-  const readiness = createReadiness({ ca: credentials.ca.certPem, token: credentials.token });
+  const readiness = createReadinessProbe({ ca: credentials.ca.certPem, token: credentials.token });
   running.onStop(() => readiness.close());
   const balancer = await openBalancer(
     { host: HOST, isReady: (backend) => readiness.isReady(backend), onChange: () => display.changed() },
@@ -151,7 +152,7 @@ async function start({ flags, directory, kept, specs, running, store }: StartPar
     kept,
   );
   running.onStop(() => balancer.close());
-  const cluster = new Cluster(
+  const cluster = new LocalCluster(
     {
       directory,
       credentials,
@@ -175,7 +176,7 @@ async function start({ flags, directory, kept, specs, running, store }: StartPar
   const kubeconfig = join(directory, "kubeconfig");
   const servers = cluster.servers();
   const objects = store.config.kind === "etcd" ? `in etcd at ${store.config.endpoints.join(", ")}` : `in ${directory}`;
-  display.line(summaryText({ servers, featureGates, loadBalancer, kubeconfig, objects }));
+  display.line(clusterSummary({ servers, featureGates, loadBalancer, kubeconfig, objects }));
   if (!flags.json) return;
   const { token, caFile } = credentials;
   const made = { loadBalancer, kubeconfig, token, caFile, dataDir: directory, pid: process.pid };
@@ -222,12 +223,12 @@ function storageOf({ etcdServers = [] }: UpFlags, directory: string): StorageCon
 function starter(
   { processes, logLevel }: UpFlags,
   { env, kv, display }: { readonly env: Env; readonly kv: Kv | undefined; readonly display: Display },
-): StartMember {
+): StartServer {
   const shared = kv === undefined ? undefined : shareKv(kv);
   return processes ? inProcesses({ logLevel, shared, writeLog: (text) => display.log(text) }) : inProcess(env, shared);
 }
 
-/** A port that was asked for is taken or refused; any other is a wish. */
+/** A port that was asked for is taken or refused; any other is a preference. */
 async function openBalancer(
   options: Omit<LoadBalancerOptions, "port">,
   asked: number | undefined,
@@ -242,25 +243,6 @@ async function openBalancer(
     if (code === "EADDRINUSE")
       throw new CommandFailure(`port ${asked} on ${HOST} is already taken: choose another with --port`, 1);
     throw new CommandFailure(`port ${asked} on ${HOST} cannot be used: ${message}`, 1);
-  }
-}
-
-/** The first signal stops in order; the second does not wait. */
-function stopOnSignals(running: Running): void {
-  let isStopping = false;
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.on(signal, () => {
-      if (isStopping) process.exit(1);
-      isStopping = true;
-      running.stop().then(
-        () => process.exit(0),
-        (thrown: unknown) => {
-          const why = thrown instanceof Error ? thrown.message : String(thrown);
-          process.stderr.write(`evenkeel: the cluster did not stop cleanly: ${why}\n`);
-          process.exit(1);
-        },
-      );
-    });
   }
 }
 

@@ -1,7 +1,7 @@
 /** The flags by which a server behaves as another release than the one it is. */
 import type { Command } from "commander";
 import type { EmulationOptions } from "../../objects/catalogue/effective-version.ts";
-import { list } from "./flags.ts";
+import { commaList } from "./flags.ts";
 
 export interface VersionFlags {
   readonly emulatedVersion?: readonly string[];
@@ -15,12 +15,12 @@ export function withVersionFlags(command: Command): Command {
     .option(
       "--emulated-version <version>",
       "release to behave as: 1.35 or kube=1.35; not greater than --release, at most three less",
-      list,
+      commaList,
     )
     .option(
       "--min-compatibility-version <version>",
       "oldest release to stay compatible with: what is stored can be read by it (default the one before the emulated)",
-      list,
+      commaList,
     )
     .option(
       "--emulation-forward-compatible",

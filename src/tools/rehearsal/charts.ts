@@ -1,6 +1,6 @@
 /** The charts of a report as SVG, made of nothing but the report's own figures. */
 import { escapeHtml } from "./html-text.ts";
-import type { Plan } from "./plan.ts";
+import type { UpgradePlan } from "./plan.ts";
 import type { RunReport, SeriesKey, StorageLane, StoragePoint } from "./report.ts";
 import { minuteText } from "./times.ts";
 
@@ -24,7 +24,7 @@ export const SERIES_NAMES: Readonly<Record<SeriesKey, string>> = {
 };
 
 /** Requests by answer over time, the steps as bands, wrong answers as marks. */
-export function answersChart(run: RunReport, plan: Plan, scaleMax: number): string {
+export function answersChart(run: RunReport, plan: UpgradePlan, scaleMax: number): string {
   const height = TOP + PLOT_HEIGHT + 24;
   const label = `Answers over time ${run.gate === "on" ? "with" : "without"} the mixed version proxy`;
   return svg(height, label, [
@@ -49,7 +49,7 @@ function stackOf(bucket: Readonly<Record<SeriesKey, number>>): number {
 }
 
 /** In which version everybody writes a resource, one lane for each. */
-export function storageChart(lanes: readonly StorageLane[], plan: Plan): string {
+export function storageChart(lanes: readonly StorageLane[], plan: UpgradePlan): string {
   const rowHeight = LANE_HEIGHT + LANE_LABEL_HEIGHT;
   const height = TOP + lanes.length * rowHeight + 24;
   const rows = lanes.flatMap((lane, index) => laneRow(lane, plan, TOP + index * rowHeight));
@@ -61,15 +61,16 @@ export function storageChart(lanes: readonly StorageLane[], plan: Plan): string 
   ]);
 }
 
-function laneRow({ resource, points }: StorageLane, plan: Plan, y: number): string[] {
+function laneRow({ resource, points }: StorageLane, plan: UpgradePlan, y: number): string[] {
   const versions = [...new Set(points.flatMap(({ common }) => common ?? []))].sort();
-  const cells = points.map(({ atMs, common, encodings }, index) => {
+  const cells = points.map((point, index) => {
+    const { atMs, common, encodings } = point;
     const from = xOf(atMs, plan);
     const until = xOf(points[index + 1]?.atMs ?? plan.durationMs, plan);
     const shade = common === null ? "none" : `v${versions.indexOf(common) % 4}`;
     const who = Object.entries(encodings).map(([server, version]) => `${server} ${version}`);
     const title = `${minuteText(atMs)} ${common ?? "no common version"} (${who.join(", ")})`;
-    const shown = laneText(points[index]!);
+    const shown = laneText(point);
     const name =
       until - from > 8 * shown.length ? text({ x: from + 4, y: y + LANE_LABEL_HEIGHT + 14, kind: "in" }, shown) : "";
     return (
@@ -88,7 +89,7 @@ export function laneText({ common, encodings }: StoragePoint): string {
   return versions.map((version) => version.slice(version.lastIndexOf("/") + 1)).join(" and ") || "none";
 }
 
-function bars({ series }: RunReport, plan: Plan, scaleMax: number): string[] {
+function bars({ series }: RunReport, plan: UpgradePlan, scaleMax: number): string[] {
   const width = Math.max(1, ROOM / series.buckets.length - 1);
   return series.buckets.flatMap((bucket, index) => {
     const atMs = index * series.bucketMs;
@@ -102,7 +103,7 @@ function bars({ series }: RunReport, plan: Plan, scaleMax: number): string[] {
   });
 }
 
-function marks({ series }: RunReport, plan: Plan): string[] {
+function marks({ series }: RunReport, plan: UpgradePlan): string[] {
   const half = ROOM / series.buckets.length / 2;
   return series.buckets.flatMap(({ wrong }, index) => {
     if (wrong === 0) return [];
@@ -115,7 +116,7 @@ function marks({ series }: RunReport, plan: Plan): string[] {
 }
 
 /** One for each minor, with its name. */
-function bands(plan: Plan, height: number): string[] {
+function bands(plan: UpgradePlan, height: number): string[] {
   const { steps, durationMs } = plan;
   const firsts = steps.filter(({ from, to }, index) => {
     const before = steps[index - 1];
@@ -133,7 +134,7 @@ function bands(plan: Plan, height: number): string[] {
 }
 
 /** While a server is away. */
-function absences({ steps: played }: RunReport, plan: Plan, height: number): string[] {
+function absences({ steps: played }: RunReport, plan: UpgradePlan, height: number): string[] {
   return played.map(({ serverId, to, stoppedAtMs, readyAtMs }) => {
     const x = xOf(stoppedAtMs, plan);
     const width = Math.max(1.5, xOf(readyAtMs ?? plan.durationMs, plan) - x);
@@ -141,7 +142,7 @@ function absences({ steps: played }: RunReport, plan: Plan, height: number): str
   });
 }
 
-function axis(plan: Plan, y: number): string[] {
+function axis(plan: UpgradePlan, y: number): string[] {
   const ticks = Array.from({ length: TICKS + 1 }, (_, index) => (plan.durationMs * index) / TICKS);
   return [
     `<line class="axis" x1="${LEFT}" y1="${n(y)}" x2="${LEFT + ROOM}" y2="${n(y)}"/>`,
@@ -149,7 +150,7 @@ function axis(plan: Plan, y: number): string[] {
   ];
 }
 
-function xOf(atMs: number, { durationMs }: Plan): number {
+function xOf(atMs: number, { durationMs }: UpgradePlan): number {
   return LEFT + (Math.min(durationMs, Math.max(0, atMs)) / durationMs) * ROOM;
 }
 

@@ -1,8 +1,8 @@
-/** Owners with what they own, and namespaces with what is in them: made, left alone for a while, and deleted. */
+/** Work for the controllers: owners with dependents, and namespaces with content, are created and later deleted. */
 import { sleep } from "../../base/clock.ts";
-import { randomInteger } from "../../base/random.ts";
+import { randomInteger, randomItem } from "../../base/random.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
-import { pick, pickVersion, type LoadContext } from "./load.ts";
+import { pickVersion, type LoadContext } from "./load.ts";
 import { pathOfEntry, type Session } from "./session.ts";
 import type { LoadTarget } from "./targets.ts";
 
@@ -11,7 +11,7 @@ export interface WorkCounts {
   namespacesDeleted: number;
 }
 
-export interface WorkOptions {
+export interface ControllerWorkOptions {
   readonly context: LoadContext;
   readonly session: Session;
   readonly counts: WorkCounts;
@@ -28,46 +28,50 @@ const NAMESPACES: LoadTarget = {
 };
 
 /** An owner, what it owns, a rest, and the end of the owner. */
-export async function ownAndDelete(options: WorkOptions, number: number, signal: AbortSignal): Promise<void> {
+export async function ownAndDelete(options: ControllerWorkOptions, number: number, signal: AbortSignal): Promise<void> {
   const { context, session, counts } = options;
   const { random } = session;
-  const target = pick(random, ownable(context));
+  const target = randomItem(random, ownable(context));
   const version = pickVersion(random, target, context.isServed);
   const name = `${session.name}-${number}`;
-  const entry = await session.make({ target, version, namespace: "default", name });
+  const entry = await session.create({ target, version, namespace: "default", name });
   if (entry === undefined) return;
   const owner = { entry, apiVersion: formatGroupVersion({ group: target.group, version }), kind: target.kind };
   for (let index = 1 + randomInteger(random, DEPENDENTS_MAX); index > 0; index--) {
-    const owned = pick(
+    const owned = randomItem(
       random,
       ownable(context).filter(({ namespaced }) => namespaced || !target.namespaced),
     );
     const ownedVersion = pickVersion(random, owned, context.isServed);
-    await session.make({
+    await session.create({
       ...{ target: owned, version: ownedVersion, namespace: "default", name: `${name}-owns-${index}`, owner },
     });
   }
   if (!(await rest(options, signal))) return;
   const path = pathOfEntry(entry, target, pickVersion(random, target, context.isServed));
-  if (await session.remove(entry, path, pick(random, POLICIES))) counts.ownersDeleted++;
+  if (await session.delete(entry, path, randomItem(random, POLICIES))) counts.ownersDeleted++;
 }
 
 /** A namespace, some of everything in it, a rest, and the end of it all. */
-export async function fillAndDelete(options: WorkOptions, number: number, signal: AbortSignal): Promise<void> {
+export async function fillAndDelete(
+  options: ControllerWorkOptions,
+  number: number,
+  signal: AbortSignal,
+): Promise<void> {
   const { context, session, counts } = options;
   const { random } = session;
-  const namespace = await session.make({
+  const namespace = await session.create({
     ...{ target: NAMESPACES, version: "v1", namespace: "", name: `${session.name}-${number}` },
   });
   if (namespace === undefined) return;
   const namespaced = ownable(context).filter((target) => target.namespaced);
   for (let index = 1 + randomInteger(random, CONTENT_MAX); index > 0; index--) {
-    const target = pick(random, namespaced);
+    const target = randomItem(random, namespaced);
     const version = pickVersion(random, target, context.isServed);
-    await session.make({ target, version, namespace: namespace.name, name: `content-${index}` });
+    await session.create({ target, version, namespace: namespace.name, name: `content-${index}` });
   }
   if (!(await rest(options, signal))) return;
-  if (await session.remove(namespace, pathOfEntry(namespace, NAMESPACES, "v1"), "Background"))
+  if (await session.delete(namespace, pathOfEntry(namespace, NAMESPACES, "v1"), "Background"))
     counts.namespacesDeleted++;
 }
 
@@ -75,6 +79,6 @@ function ownable({ targets }: LoadContext): LoadTarget[] {
   return targets.filter(({ use }) => use === "all");
 }
 
-function rest({ context, session, restMsMax }: WorkOptions, signal: AbortSignal): Promise<boolean> {
+function rest({ context, session, restMsMax }: ControllerWorkOptions, signal: AbortSignal): Promise<boolean> {
   return sleep(context.clock, session.random.float() * restMsMax, signal);
 }

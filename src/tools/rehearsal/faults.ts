@@ -1,5 +1,5 @@
-/** What goes wrong besides the upgrade, by level. Whoever falls comes back as what it was. */
-import { randomInteger, type Random } from "../../base/random.ts";
+/** Injects faults during the upgrade, by level. A server that crashes restarts with the release that it had. */
+import { randomItem, type Random } from "../../base/random.ts";
 import type { SimulatedCluster } from "../simulator/cluster.ts";
 import type { SimulatedServer } from "../simulator/server.ts";
 import { STORE_IS_FINE, type StoreFault } from "../simulator/store-link.ts";
@@ -15,7 +15,8 @@ export interface FaultsOptions {
   readonly onFault: (what: string) => void;
 }
 
-type FaultName = "pause" | "partition" | "slow-store" | "crash" | "store-outage" | "lost-answers";
+type StoreFaultName = "slow-store" | "store-outage" | "lost-answers";
+type FaultName = "pause" | "partition" | "crash" | StoreFaultName;
 
 interface Level {
   readonly everyMs: number;
@@ -35,7 +36,7 @@ const LEVELS: Readonly<Record<Exclude<FaultLevel, "none">, Level>> = {
     faults: ["pause", "partition", "slow-store", "crash", "store-outage", "lost-answers"],
   },
 };
-const STORE_FAULTS: Readonly<Record<string, StoreFault>> = {
+const STORE_FAULTS: Readonly<Record<StoreFaultName, StoreFault>> = {
   "slow-store": { ...STORE_IS_FINE, slowMs: 1_000 },
   "store-outage": { ...STORE_IS_FINE, isDown: true },
   "lost-answers": { ...STORE_IS_FINE, answersLost: 0.2 },
@@ -69,7 +70,7 @@ export class Faults {
   #next(level: Level): void {
     const { random } = this.#options;
     this.#after(2 * random.float() * level.everyMs, () => {
-      this.#do(pick(random, level.faults), level);
+      this.#do(randomItem(random, level.faults), level);
       this.#next(level);
     });
   }
@@ -78,7 +79,7 @@ export class Faults {
     const { cluster, random, mayFail, onFault } = this.#options;
     const candidates = cluster.servers.filter((server) => server.run !== undefined && mayFail(server));
     if (candidates.length === 0) return;
-    const server = pick(random, candidates);
+    const server = randomItem(random, candidates);
     const ms = Math.round(500 + random.float() * lastsMsMax);
     onFault(`${server.id}: ${fault} for ${(ms / 1000).toFixed(1)} s`);
     if (fault === "partition") return this.#part(server, ms);
@@ -90,7 +91,7 @@ export class Faults {
       server.pause();
       return this.#after(ms, () => server.resume());
     }
-    server.setStoreFault(STORE_FAULTS[fault]!);
+    server.setStoreFault(STORE_FAULTS[fault]);
     this.#after(ms, () => server.setStoreFault(STORE_IS_FINE));
   }
 
@@ -120,8 +121,4 @@ export class Faults {
       if (!this.#isOver) action();
     });
   }
-}
-
-function pick<T>(random: Random, from: readonly T[]): T {
-  return from[randomInteger(random, from.length)]!;
 }

@@ -3,7 +3,7 @@ import { rehearsalHtml } from "./html.ts";
 import { escapeHtml, scriptJson } from "./html-text.ts";
 import type { ManifestFinding } from "./manifests.ts";
 import type { WrongAnswer } from "./report.ts";
-import { sampleReport, sampleRun } from "./testing/sample-report.ts";
+import { sampleReport, sampleRun } from "../../../test/testing/tools/rehearsal/sample-report.ts";
 
 const EVIL = `</script><img src=x onerror="alert('1')">&amp;`;
 

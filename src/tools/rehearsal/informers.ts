@@ -1,10 +1,10 @@
-/** Informers as controllers outside have them, and whether what they hold is what was acknowledged. */
+/** Informers as external controllers run them, checked against the acknowledged writes. */
 import type { Informer } from "../../client/informer.ts";
-import { placeText } from "./judge.ts";
-import type { Entry, Ledger } from "./ledger.ts";
+import { ledgerKeyText } from "./judge.ts";
+import type { LedgerEntry, Ledger } from "./ledger.ts";
 import type { Recorder } from "./recorder.ts";
 import type { Session } from "./session.ts";
-import { typeOf, type LoadTarget } from "./targets.ts";
+import { resourceTypeOf, type LoadTarget } from "./targets.ts";
 
 export interface InformerClientOptions {
   readonly session: Session;
@@ -18,12 +18,12 @@ export class InformerClient {
   readonly #options: InformerClientOptions;
   readonly #informer: Informer;
   /** Each is said once. */
-  readonly #told = new Set<Entry>();
+  readonly #told = new Set<LedgerEntry>();
 
   constructor(options: InformerClientOptions) {
     const { session, target, version } = options;
     this.#options = options;
-    this.#informer = session.client.informer(typeOf(target, version));
+    this.#informer = session.client.informer(resourceTypeOf(target, version));
     this.#informer.addHandler({
       onDelete: ({ metadata = {} }) => {
         const { name = "", namespace = "" } = metadata;
@@ -40,27 +40,27 @@ export class InformerClient {
   check(): void {
     if (!this.#informer.hasSynced) return;
     const revision = Number(this.#informer.resourceVersion);
-    for (const entry of this.#options.ledger.there(this.#options.target)) {
+    for (const entry of this.#options.ledger.present(this.#options.target)) {
       if (entry.revision > revision || this.#told.has(entry)) continue;
       const { name, namespace } = entry;
       if (this.#informer.get({ name, ...(namespace !== "" && { namespace }) }) !== undefined) continue;
-      const said = `an informer at revision ${revision} does not have ${placeText(entry)}`;
+      const said = `an informer at revision ${revision} does not have ${ledgerKeyText(entry)}`;
       this.#wrong(entry, { kind: "missing-from-informer", said });
     }
   }
 
-  #deleted(entry: Entry | undefined, uid: string | undefined): void {
+  #deleted(entry: LedgerEntry | undefined, uid: string | undefined): void {
     if (entry?.state !== "there" || entry.uid !== uid) return;
-    this.#wrong(entry, { kind: "told-deleted", said: `an informer was told that ${placeText(entry)} is deleted` });
+    this.#wrong(entry, { kind: "told-deleted", said: `an informer was told that ${ledgerKeyText(entry)} is deleted` });
   }
 
   #wrong(
-    entry: Entry,
+    entry: LedgerEntry,
     found: { readonly kind: "missing-from-informer" | "told-deleted"; readonly said: string },
   ): void {
     const { session, target, version, recorder } = this.#options;
     this.#told.add(entry);
-    const right = `${placeText(entry)} was created at revision ${entry.revision}, and nobody asked to delete it`;
+    const right = `${ledgerKeyText(entry)} was created at revision ${entry.revision}, and nobody asked to delete it`;
     const request = `informer of ${[target.group, version, target.resource].filter((part) => part !== "").join("/")}`;
     recorder.wrong({ ...found, right }, { client: session.name, server: "", request });
   }

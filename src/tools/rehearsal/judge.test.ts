@@ -3,9 +3,9 @@ import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import { Query } from "../../serving/http/query.ts";
 import { parseRequestInfo } from "../../serving/http/request-info.ts";
 import type { ServedSet } from "../../cluster/peers/served-set.ts";
-import { judgeAnswer, missingFromDiscovery, readNotFound, type Answered, type Truth } from "./judge.ts";
+import { judgeResponse, missingFromDiscovery, readNotFound, type ObservedResponse, type Truth } from "./judge.ts";
 import { Ledger } from "./ledger.ts";
-import type { Life } from "./stage.ts";
+import type { ServerRun } from "./stage.ts";
 
 const PAGE = "404 page not found\n";
 const ABSENT = JSON.stringify({
@@ -15,7 +15,12 @@ const ABSENT = JSON.stringify({
   details: { name: "a", kind: "configmaps" },
 });
 
-function answered(target: string, status: number, text: string, changed: Partial<Answered> = {}): Answered {
+function answered(
+  target: string,
+  status: number,
+  text: string,
+  changed: Partial<ObservedResponse> = {},
+): ObservedResponse {
   const [path = "", rawQuery = ""] = target.split("?");
   const query = new Query(rawQuery);
   const method = changed.method ?? "GET";
@@ -27,7 +32,7 @@ function answered(target: string, status: number, text: string, changed: Partial
 }
 
 function truth(changed: Partial<Truth> = {}): Truth {
-  return { ledger: new Ledger(), lives: [], noFalse404: { onAnswer: () => [] }, ...changed };
+  return { ledger: new Ledger(), serverRuns: [], noFalse404: { onResponse: () => [] }, ...changed };
 }
 
 function ledgerWith(atMs = 500): Ledger {
@@ -40,7 +45,7 @@ function ledgerWith(atMs = 500): Ledger {
   return ledger;
 }
 
-const kinds = (answer: Answered, from: Truth): string[] => judgeAnswer(answer, from).map(({ kind }) => kind);
+const kinds = (answer: ObservedResponse, from: Truth): string[] => judgeResponse(answer, from).map(({ kind }) => kind);
 
 describe("a 404", () => {
   const OBJECT = "/api/v1/namespaces/default/configmaps/a";
@@ -55,15 +60,18 @@ describe("a 404", () => {
 
   test("about an object that somebody asked to delete is not", () => {
     const ledger = ledgerWith();
-    ledger.leave(ledger.all()[0]!);
+    ledger.markDeleting(ledger.all()[0]!);
     expect(kinds(answered(OBJECT, 404, ABSENT), truth({ ledger }))).toEqual([]);
   });
 
   test("about a resource that somebody serves is wrong, and says who", () => {
     const served = { ...SERVES_NOTHING, has: () => true };
-    const lives = [life({ serverId: "apiserver-1", served })];
-    const from = truth({ lives, noFalse404: { onAnswer: ({ unknown }) => (unknown === "resource" ? ["it is"] : []) } });
-    expect(judgeAnswer(answered("/apis/resource.k8s.io/v1/resourceclaims", 404, PAGE), from)).toEqual([
+    const serverRuns = [serverRun({ serverId: "apiserver-1", served })];
+    const from = truth({
+      serverRuns,
+      noFalse404: { onResponse: ({ unknown }) => (unknown === "resource" ? ["it is"] : []) },
+    });
+    expect(judgeResponse(answered("/apis/resource.k8s.io/v1/resourceclaims", 404, PAGE), from)).toEqual([
       {
         kind: "resource-called-unknown",
         said: "404: 404 page not found",
@@ -119,7 +127,7 @@ const SERVES_NOTHING: ServedSet = {
   hasGroupVersion: () => false,
 };
 
-function life(changed: Partial<Life>): Life {
+function serverRun(changed: Partial<ServerRun>): ServerRun {
   return {
     ...{ serverId: "apiserver-2", release: "1.34", groups: [], readyAtMs: 10, endedAtMs: undefined },
     ...{ served: SERVES_NOTHING, troubledUntilMs: 0, troubledSinceMs: undefined },
@@ -129,10 +137,10 @@ function life(changed: Partial<Life>): Life {
 
 describe("discovery", () => {
   const empty = JSON.stringify({ kind: "APIGroupDiscoveryList", items: [] });
-  const lives = [life({}), life({ serverId: "apiserver-1", groups: GROUPS })];
+  const serverRuns = [serverRun({}), serverRun({ serverId: "apiserver-1", groups: GROUPS })];
 
   test("without what a server that is well serves is wrong", () => {
-    const [found] = judgeAnswer(answered("/apis", 200, empty), truth({ lives }));
+    const [found] = judgeResponse(answered("/apis", 200, empty), truth({ serverRuns }));
     expect(found).toMatchObject({
       kind: "missing-from-discovery",
       right: "apiserver-1 (1.34) serves apps/v1/deployments",
@@ -140,20 +148,20 @@ describe("discovery", () => {
   });
 
   test("is held to nothing while whoever serves, or whoever answers, is not well", () => {
-    const gone = [life({}), life({ serverId: "apiserver-1", groups: GROUPS, endedAtMs: 9_000 })];
-    const troubled = [life({ troubledUntilMs: Infinity }), lives[1]!];
+    const gone = [serverRun({}), serverRun({ serverId: "apiserver-1", groups: GROUPS, endedAtMs: 9_000 })];
+    const troubled = [serverRun({ troubledUntilMs: Infinity }), serverRuns[1]!];
     for (const doubtful of [gone, troubled])
-      expect(kinds(answered("/apis", 200, empty), truth({ lives: doubtful }))).toEqual([]);
+      expect(kinds(answered("/apis", 200, empty), truth({ serverRuns: doubtful }))).toEqual([]);
   });
 
   test("may be a few seconds behind a server that has just come", () => {
-    const young = [life({}), life({ serverId: "apiserver-1", groups: GROUPS, readyAtMs: 6_000 })];
-    expect(kinds(answered("/apis", 200, empty), truth({ lives: young }))).toEqual([]);
+    const young = [serverRun({}), serverRun({ serverId: "apiserver-1", groups: GROUPS, readyAtMs: 6_000 })];
+    expect(kinds(answered("/apis", 200, empty), truth({ serverRuns: young }))).toEqual([]);
   });
 
   test("of the core group is another document, and legacy ones name no resources", () => {
-    expect(kinds(answered("/api", 200, empty), truth({ lives }))).toEqual([]);
-    expect(kinds(answered("/apis", 200, '{"kind":"APIGroupList","groups":[]}'), truth({ lives }))).toEqual([]);
+    expect(kinds(answered("/api", 200, empty), truth({ serverRuns }))).toEqual([]);
+    expect(kinds(answered("/apis", 200, '{"kind":"APIGroupList","groups":[]}'), truth({ serverRuns }))).toEqual([]);
   });
 
   test("is compared by group, version and resource", () => {

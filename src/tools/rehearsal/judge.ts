@@ -1,15 +1,15 @@
-/** Holds every answer against what is true: what living servers serve, and what was acknowledged. */
+/** Compares every response with the truth: the resources that running servers serve, and the acknowledged writes. */
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import type { Query } from "../../serving/http/query.ts";
 import type { RequestInfo } from "../../serving/http/request-info.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
-import type { Checker } from "../simulator/checker.ts";
-import type { Entry, Ledger, Place } from "./ledger.ts";
+import { objectAt, objectsAt, parseJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
+import type { PromiseChecker } from "../simulator/checker.ts";
+import type { LedgerEntry, Ledger, LedgerKey } from "./ledger.ts";
 import type { WrongAnswer } from "./report.ts";
-import type { Life } from "./stage.ts";
+import type { ServerRun } from "./stage.ts";
 
 /** A request of a client, and what it was told. */
-export interface Answered {
+export interface ObservedResponse {
   readonly client: string;
   readonly serverId: string;
   readonly auditId: string;
@@ -30,51 +30,52 @@ export interface Answered {
 export interface Truth {
   readonly ledger: Ledger;
   /** All there were so far. */
-  readonly lives: readonly Life[];
+  readonly serverRuns: readonly ServerRun[];
   /** Finds whoever serves what was called unknown. */
-  readonly noFalse404: Pick<Checker, "onAnswer">;
+  readonly noFalse404: Pick<PromiseChecker, "onResponse">;
 }
 
-export type Finding = Pick<WrongAnswer, "kind" | "said" | "right">;
+export type JudgeFinding = Pick<WrongAnswer, "kind" | "said" | "right">;
 
-/** Everything that is wrong about an answer. */
-export function judgeAnswer(answer: Answered, truth: Truth): Finding[] {
-  if (answer.status === 404) return judgeNotFound(answer, truth);
-  if (answer.status !== 200 || answer.method !== "GET") return [];
-  if (answer.info.verb === "list") return judgeList(answer, truth.ledger);
-  if (!answer.info.isResourceRequest && isDiscoveryRoot(answer.info)) return judgeDiscovery(answer, truth.lives);
+/** Everything that is wrong about a response. */
+export function judgeResponse(response: ObservedResponse, truth: Truth): JudgeFinding[] {
+  if (response.status === 404) return judgeNotFound(response, truth);
+  if (response.status !== 200 || response.method !== "GET") return [];
+  if (response.info.verb === "list") return judgeList(response, truth.ledger);
+  if (!response.info.isResourceRequest && isDiscoveryRoot(response.info))
+    return judgeDiscovery(response, truth.serverRuns);
   return [];
 }
 
-function judgeNotFound(answer: Answered, { ledger, noFalse404, lives }: Truth): Finding[] {
-  const { info, atMs, status, startedAtMs, auditId, serverId, method, target } = answer;
-  const { message, unknown } = readNotFound(answer.text);
-  if (unknown === "object") return isAbsentWrongly(answer, ledger) ? [absent(answer, message)] : [];
+function judgeNotFound(response: ObservedResponse, { ledger, noFalse404, serverRuns }: Truth): JudgeFinding[] {
+  const { info, atMs, status, startedAtMs, auditId, serverId, method, target } = response;
+  const { message, unknown } = readNotFound(response.text);
+  if (unknown === "object") return isAbsentWrongly(response, ledger) ? [absent(response, message)] : [];
   const { group, version, resource, subresource, name } = info;
-  const question = {
+  const request = {
     ...{ auditId, serverId, method, startedAtMs, name },
     target: pathOf(target),
     resource: info.isResourceRequest ? { group, version, resource, subresource } : undefined,
   };
-  const problems = noFalse404.onAnswer?.({ question, atMs, status, unknown, message }) ?? [];
-  const right = whoServes(answer, lives);
+  const problems = noFalse404.onResponse?.({ request, atMs, status, unknown, message }) ?? [];
+  const right = whoServes(response, serverRuns);
   return problems.slice(0, 1).map(() => ({ kind: "resource-called-unknown", said: `404: ${message}`, right }));
 }
 
 /** The last that did; who is still there comes first. */
-function whoServes({ info, startedAtMs }: Answered, lives: readonly Life[]): string {
+function whoServes({ info, startedAtMs }: ObservedResponse, serverRuns: readonly ServerRun[]): string {
   const { isResourceRequest, group, version } = info;
-  const serves = ({ served }: Life): boolean =>
+  const serves = ({ served }: ServerRun): boolean =>
     isResourceRequest ? served.has(info) : served.hasGroupVersion(group, version) || version === "";
-  const able = lives.filter((life) => (life.readyAtMs ?? Infinity) <= startedAtMs && serves(life));
+  const able = serverRuns.filter((run) => (run.readyAtMs ?? Infinity) <= startedAtMs && serves(run));
   const holder = able.findLast(({ endedAtMs }) => endedAtMs === undefined) ?? able.at(-1);
   if (holder === undefined) return "somebody serves it";
   const who = `${holder.serverId} (${holder.release})`;
   return holder.endedAtMs === undefined ? `${who} serves it` : `${who} served it until a short while ago`;
 }
 
-function absent({ info }: Answered, message: string): Finding {
-  const name = placeText(info);
+function absent({ info }: ObservedResponse, message: string): JudgeFinding {
+  const name = ledgerKeyText(info);
   return {
     kind: "object-called-absent",
     said: `404: ${message}`,
@@ -82,7 +83,7 @@ function absent({ info }: Answered, message: string): Finding {
   };
 }
 
-function isAbsentWrongly({ info, startedAtMs, method }: Answered, ledger: Ledger): boolean {
+function isAbsentWrongly({ info, startedAtMs, method }: ObservedResponse, ledger: Ledger): boolean {
   if (method === "POST" || info.subresource !== "") return false;
   const entry = ledger.find(info);
   return entry?.state === "there" && entry.acknowledgedAtMs <= startedAtMs;
@@ -93,7 +94,7 @@ export function readNotFound(text: string): {
   readonly unknown: "object" | "resource" | undefined;
   readonly message: string;
 } {
-  const status = parsed(text);
+  const status = parseJsonObject(text);
   if (status === undefined)
     return { unknown: text === PAGE_NOT_FOUND ? "resource" : undefined, message: text.trim().slice(0, 200) };
   const isObject = stringAt(objectAt(status, "details"), "name") !== "";
@@ -102,33 +103,32 @@ export function readNotFound(text: string): {
 
 const PAGE_NOT_FOUND = "404 page not found\n";
 
-function judgeList({ info, query, text, startedAtMs }: Answered, ledger: Ledger): Finding[] {
+function judgeList({ info, query, text, startedAtMs }: ObservedResponse, ledger: Ledger): JudgeFinding[] {
   const isPart = ["labelSelector", "fieldSelector", "continue"].some((name) => (query.get(name) ?? "") !== "");
-  const list = parsed(text);
+  const list = parseJsonObject(text);
   if (isPart || list === undefined || stringAt(objectAt(list, "metadata"), "continue") !== "") return [];
   const shown = shownNames(list);
   const revision = Number(stringAt(objectAt(list, "metadata"), "resourceVersion"));
   const isFresh = (query.get("resourceVersion") ?? "") === "";
   const missing = ledger
-    .there(info)
+    .present(info)
     .filter((entry) => info.namespace === "" || entry.namespace === info.namespace)
     .filter((entry) => entry.acknowledgedAtMs <= startedAtMs && (isFresh || revision >= entry.revision))
     .filter((entry) => !shown.has(`${entry.namespace}/${entry.name}`));
   return missing.slice(0, 1).map((entry) => ({
     kind: "missing-from-list",
-    said: `200: ${shown.size} objects at revision ${revision}, without ${placeText(entry)}`,
-    right: `${placeText(entry)} was created at revision ${entry.revision}, and nobody asked to delete it${more(missing)}`,
+    said: `200: ${shown.size} objects at revision ${revision}, without ${ledgerKeyText(entry)}`,
+    right: `${ledgerKeyText(entry)} was created at revision ${entry.revision}, and nobody asked to delete it${more(missing)}`,
   }));
 }
 
-function more(missing: readonly Entry[]): string {
+function more(missing: readonly LedgerEntry[]): string {
   return missing.length > 1 ? ` (nor ${missing.length - 1} others)` : "";
 }
 
 function shownNames(list: JsonObject): Set<string> {
-  const items = Array.isArray(list["items"]) ? list["items"].filter(isJsonObject) : [];
   return new Set(
-    items.map((item) => {
+    objectsAt(list, "items").map((item) => {
       const metadata = objectAt(item, "metadata");
       return `${stringAt(metadata, "namespace")}/${stringAt(metadata, "name")}`;
     }),
@@ -139,17 +139,17 @@ function shownNames(list: JsonObject): Set<string> {
 const LISTED_WITHIN_MS = 5_000;
 
 /** Held only to servers that are well all the time, and only if whoever answers is. */
-function judgeDiscovery(answer: Answered, lives: readonly Life[]): Finding[] {
-  const well = lives.filter(
+function judgeDiscovery(response: ObservedResponse, serverRuns: readonly ServerRun[]): JudgeFinding[] {
+  const well = serverRuns.filter(
     ({ readyAtMs = Infinity, endedAtMs, troubledUntilMs }) =>
-      readyAtMs + LISTED_WITHIN_MS <= answer.startedAtMs &&
+      readyAtMs + LISTED_WITHIN_MS <= response.startedAtMs &&
       endedAtMs === undefined &&
-      troubledUntilMs < answer.startedAtMs,
+      troubledUntilMs < response.startedAtMs,
   );
-  const document = parsed(answer.text);
-  if (document?.["kind"] !== "APIGroupDiscoveryList" || !well.some(({ serverId }) => serverId === answer.serverId))
+  const document = parseJsonObject(response.text);
+  if (document?.["kind"] !== "APIGroupDiscoveryList" || !well.some(({ serverId }) => serverId === response.serverId))
     return [];
-  const isCore = answer.info.apiPrefix === "api";
+  const isCore = response.info.apiPrefix === "api";
   for (const { groups, serverId, release } of well) {
     const wanted = groups.filter(({ name }) => (name === "") === isCore);
     const missing = missingFromDiscovery(document, wanted);
@@ -163,14 +163,10 @@ function judgeDiscovery(answer: Answered, lives: readonly Life[]): Finding[] {
 
 /** The resources, as "apps/v1/deployments", that an aggregated document should name and does not. */
 export function missingFromDiscovery(document: JsonObject, wanted: readonly DiscoveryGroup[]): string[] {
-  const items = (of: JsonObject, member: string): JsonObject[] => {
-    const value = of[member];
-    return Array.isArray(value) ? value.filter(isJsonObject) : [];
-  };
   const listed = new Set(
-    items(document, "items").flatMap((group) =>
-      items(group, "versions").flatMap((version) =>
-        items(version, "resources").map((resource) =>
+    objectsAt(document, "items").flatMap((group) =>
+      objectsAt(group, "versions").flatMap((version) =>
+        objectsAt(version, "resources").map((resource) =>
           nameOf(
             stringAt(objectAt(group, "metadata"), "name"),
             stringAt(version, "version"),
@@ -195,20 +191,15 @@ function isDiscoveryRoot({ segments }: RequestInfo): boolean {
   return segments.length === 1 && (segments[0] === "api" || segments[0] === "apis");
 }
 
-export function placeText({ resource, namespace, name }: Pick<Place, "resource" | "namespace" | "name">): string {
+export function ledgerKeyText({
+  resource,
+  namespace,
+  name,
+}: Pick<LedgerKey, "resource" | "namespace" | "name">): string {
   return [resource, namespace, name].filter((part) => part !== "").join("/");
 }
 
 function pathOf(target: string): string {
-  const question = target.indexOf("?");
-  return question < 0 ? target : target.slice(0, question);
-}
-
-function parsed(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const queryAt = target.indexOf("?");
+  return queryAt < 0 ? target : target.slice(0, queryAt);
 }

@@ -1,10 +1,10 @@
-/** What people do: look what there is, make, read, change and delete, whatever the cluster is in the middle of. */
-import { randomInteger } from "../../base/random.ts";
+/** A client that does what people do with kubectl: discover, list, create, read, change and delete objects. */
+import { randomInteger, randomItem } from "../../base/random.ts";
 import { resourcePath } from "../../client/paths.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
-import { pick, pickVersion, type LoadContext } from "./load.ts";
+import { pickVersion, type LoadContext } from "./load.ts";
 import { pathOfEntry, type Session } from "./session.ts";
-import { typeOf, type LoadTarget } from "./targets.ts";
+import { resourceTypeOf, type LoadTarget } from "./targets.ts";
 
 const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;q=0.9";
 const NAMESPACE = "default";
@@ -26,11 +26,11 @@ export class KubectlClient {
 
   async once(): Promise<unknown> {
     const { random } = this.#session;
-    const target = pick(random, this.#context.targets);
+    const target = randomItem(random, this.#context.targets);
     const version = pickVersion(random, target, this.#context.isServed);
     const kind = randomInteger(random, 20);
     if (kind < 2) return this.#discover();
-    if (kind < 3) return this.#session.ask("GET", groupVersionPath(target, version));
+    if (kind < 3) return this.#session.request("GET", groupVersionPath(target, version));
     if (kind < 7) return this.#list(target, version);
     if (kind < 11) return this.#make(target, version);
     if (kind < 13) return this.#remove(target, version);
@@ -39,29 +39,29 @@ export class KubectlClient {
   }
 
   async #discover(): Promise<void> {
-    for (const root of ["/api", "/apis"]) await this.#session.ask("GET", root, { accept: AGGREGATED });
+    for (const root of ["/api", "/apis"]) await this.#session.request("GET", root, { accept: AGGREGATED });
   }
 
   #list(target: LoadTarget, version: string): Promise<unknown> {
     const isEverywhere = randomInteger(this.#session.random, 2) === 0;
     const place = target.namespaced && !isEverywhere ? { namespace: NAMESPACE } : {};
-    return this.#session.ask("GET", resourcePath(typeOf(target, version), place));
+    return this.#session.request("GET", resourcePath(resourceTypeOf(target, version), place));
   }
 
   async #make(target: LoadTarget, version: string): Promise<void> {
     if (target.use === "read" || this.#refused.has(target)) return void (await this.#list(target, version));
     const { name: client } = this.#session;
-    const own = this.#context.ledger.there(target).filter(({ name }) => name.startsWith(`${client}-`));
+    const own = this.#context.ledger.present(target).filter(({ name }) => name.startsWith(`${client}-`));
     if (own.length >= OBJECTS_MAX) return this.#remove(target, version);
     const name = `${client}-${++this.#made}`;
-    const entry = await this.#session.make({ target, version, namespace: NAMESPACE, name });
+    const entry = await this.#session.create({ target, version, namespace: NAMESPACE, name });
     const wasRefused = this.#context.ledger.find({ ...target, namespace: namespaceOf(target), name }) === undefined;
     if (entry === undefined && wasRefused && this.#context.isServed(target, version)) this.#refused.add(target);
   }
 
   async #remove(target: LoadTarget, version: string): Promise<void> {
     const entry = this.#pickEntry(target);
-    if (entry !== undefined) await this.#session.remove(entry, pathOfEntry(entry, target, version), "Background");
+    if (entry !== undefined) await this.#session.delete(entry, pathOfEntry(entry, target, version), "Background");
   }
 
   async #change(target: LoadTarget, version: string): Promise<void> {
@@ -72,15 +72,15 @@ export class KubectlClient {
   }
 
   async #read(target: LoadTarget, version: string): Promise<void> {
-    const there = this.#context.ledger.there(target);
+    const there = this.#context.ledger.present(target);
     if (there.length === 0) return void (await this.#list(target, version));
-    await this.#session.ask("GET", pathOfEntry(pick(this.#session.random, there), target, version));
+    await this.#session.request("GET", pathOfEntry(randomItem(this.#session.random, there), target, version));
   }
 
   /** Owners and what they own, and what is in namespaces that go, is others' to change. */
-  #pickEntry(target: LoadTarget): ReturnType<LoadContext["ledger"]["there"]>[number] | undefined {
-    const there = this.#context.ledger.there(target).filter(({ name }) => name.startsWith("kubectl-"));
-    return there.length === 0 ? undefined : pick(this.#session.random, there);
+  #pickEntry(target: LoadTarget): ReturnType<LoadContext["ledger"]["present"]>[number] | undefined {
+    const there = this.#context.ledger.present(target).filter(({ name }) => name.startsWith("kubectl-"));
+    return there.length === 0 ? undefined : randomItem(this.#session.random, there);
   }
 }
 

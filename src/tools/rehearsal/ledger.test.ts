@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { Ledger, type Entry } from "./ledger.ts";
+import { Ledger, type LedgerEntry } from "./ledger.ts";
 
-function made(ledger: Ledger, resource: string, name: string, more: { namespace?: string; owner?: Entry } = {}): Entry {
+function made(
+  ledger: Ledger,
+  resource: string,
+  name: string,
+  more: { namespace?: string; owner?: LedgerEntry } = {},
+): LedgerEntry {
   const { namespace = "", owner } = more;
   const entry = ledger.begin({ group: "", resource, namespace, name }, { storagePrefix: resource, owner });
   ledger.acknowledge(entry, { uid: `uid-${name}`, revision: 5, atMs: 100 });
@@ -14,9 +19,9 @@ describe("the ledger", () => {
     const place = { group: "", resource: "configmaps", namespace: "default", name: "a" };
     const entry = ledger.begin(place, { storagePrefix: "configmaps" });
     expect(entry).toMatchObject({ state: "perhaps", storeKey: "configmaps/default/a" });
-    expect(ledger.there(place)).toEqual([]);
+    expect(ledger.present(place)).toEqual([]);
     ledger.acknowledge(entry, { uid: "u", revision: 7, atMs: 3 });
-    expect(ledger.there(place)).toEqual([entry]);
+    expect(ledger.present(place)).toEqual([entry]);
     expect(ledger.atStoreKey("configmaps/default/a")).toBe(entry);
   });
 
@@ -26,7 +31,7 @@ describe("the ledger", () => {
     const owned = made(ledger, "configmaps", "owned", { owner });
     const last = made(ledger, "configmaps", "last", { owner: owned });
     const other = made(ledger, "configmaps", "other");
-    ledger.leave(owner);
+    ledger.markDeleting(owner);
     expect([owner, owned, last, other].map(({ state }) => state)).toEqual(["leaving", "leaving", "leaving", "there"]);
   });
 
@@ -34,7 +39,7 @@ describe("the ledger", () => {
     const ledger = new Ledger();
     const owner = made(ledger, "configmaps", "owner");
     const owned = made(ledger, "configmaps", "owned", { owner });
-    ledger.leaveAlone(owner);
+    ledger.markDeletingAlone(owner);
     expect([owner.state, owned.state]).toEqual(["leaving", "there"]);
   });
 
@@ -47,7 +52,7 @@ describe("the ledger", () => {
       { storagePrefix: "secrets" },
     );
     const outside = made(ledger, "configmaps", "a", { namespace: "m" });
-    ledger.leave(namespace);
+    ledger.markDeleting(namespace);
     ledger.acknowledge(asked, { uid: "u", revision: 9, atMs: 9 });
     expect([inside, asked, outside].map(({ state }) => state)).toEqual(["leaving", "leaving", "there"]);
   });
@@ -56,9 +61,9 @@ describe("the ledger", () => {
     const ledger = new Ledger();
     const owner = made(ledger, "configmaps", "owner");
     const owned = made(ledger, "configmaps", "owned", { owner });
-    ledger.leave(owner);
+    ledger.markDeleting(owner);
     expect([owner.mustGo, owned.mustGo]).toEqual([false, false]);
-    ledger.mustLeave(owner);
+    ledger.markMustGo(owner);
     expect([owner.mustGo, owned.mustGo]).toEqual([true, true]);
   });
 

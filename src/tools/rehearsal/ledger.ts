@@ -1,8 +1,8 @@
 /**
- * What clients know about the objects they have made. An acknowledged write is there until somebody asks to delete it,
- * its owner or its namespace; the ledger is what answers are held against.
+ * The objects that clients have created. An acknowledged object exists until a client asks to delete it, its owner or
+ * its namespace; responses are checked against the ledger.
  */
-export type EntryState =
+export type LedgerEntryState =
   /** Asked for, and not heard of since. */
   | "perhaps"
   | "there"
@@ -10,7 +10,7 @@ export type EntryState =
   | "leaving"
   | "gone";
 
-export interface Place {
+export interface LedgerKey {
   readonly group: string;
   readonly resource: string;
   /** "" for what is in none. */
@@ -18,11 +18,11 @@ export interface Place {
   readonly name: string;
 }
 
-export interface Entry extends Place {
+export interface LedgerEntry extends LedgerKey {
   /** Below the root of the store. */
   readonly storeKey: string;
-  readonly owner: Entry | undefined;
-  state: EntryState;
+  readonly owner: LedgerEntry | undefined;
+  state: LedgerEntryState;
   /** Its deletion, or that of something it goes with, was acknowledged. */
   mustGo: boolean;
   uid: string;
@@ -34,14 +34,17 @@ export interface Entry extends Place {
 }
 
 export class Ledger {
-  readonly #entries = new Map<string, Entry>();
-  readonly #byStoreKey = new Map<string, Entry>();
+  readonly #entries = new Map<string, LedgerEntry>();
+  readonly #byStoreKey = new Map<string, LedgerEntry>();
 
   /** Somebody is about to ask for it. */
-  begin(place: Place, how: { readonly storagePrefix: string; readonly owner?: Entry | undefined }): Entry {
+  begin(
+    place: LedgerKey,
+    how: { readonly storagePrefix: string; readonly owner?: LedgerEntry | undefined },
+  ): LedgerEntry {
     const { namespace, name } = place;
     const storeKey = [how.storagePrefix, namespace, name].filter((part) => part !== "").join("/");
-    const entry: Entry = {
+    const entry: LedgerEntry = {
       ...place,
       ...{
         storeKey,
@@ -59,58 +62,61 @@ export class Ledger {
     return entry;
   }
 
-  acknowledge(entry: Entry, told: { readonly uid: string; readonly revision: number; readonly atMs: number }): void {
-    entry.uid = told.uid;
-    entry.revision = told.revision;
-    entry.acknowledgedAtMs = told.atMs;
+  acknowledge(
+    entry: LedgerEntry,
+    created: { readonly uid: string; readonly revision: number; readonly atMs: number },
+  ): void {
+    entry.uid = created.uid;
+    entry.revision = created.revision;
+    entry.acknowledgedAtMs = created.atMs;
     // Its owner or namespace may have been asked to go meanwhile.
     if (entry.state === "perhaps") entry.state = "there";
   }
 
-  find(place: Place): Entry | undefined {
+  find(place: LedgerKey): LedgerEntry | undefined {
     return this.#entries.get(keyOf(place));
   }
 
-  atStoreKey(key: string): Entry | undefined {
+  atStoreKey(key: string): LedgerEntry | undefined {
     return this.#byStoreKey.get(key);
   }
 
   /** In the order in which they were made. */
-  all(): Entry[] {
+  all(): LedgerEntry[] {
     return [...this.#entries.values()];
   }
 
   /** Those there of a resource. */
-  there(of: Pick<Place, "group" | "resource">): Entry[] {
+  present(of: Pick<LedgerKey, "group" | "resource">): LedgerEntry[] {
     return this.all().filter(
       ({ group, resource, state }) => state === "there" && group === of.group && resource === of.resource,
     );
   }
 
   /** From now on it may be absent, and so may everything that goes with it. */
-  leave(entry: Entry): void {
-    for (const one of this.#goingWith(entry)) this.leaveAlone(one);
+  markDeleting(entry: LedgerEntry): void {
+    for (const one of this.#goingWith(entry)) this.markDeletingAlone(one);
   }
 
   /** Its deletion was acknowledged: all of it must be gone after a while. */
-  mustLeave(entry: Entry): void {
+  markMustGo(entry: LedgerEntry): void {
     for (const one of this.#goingWith(entry)) one.mustGo = true;
   }
 
   /** From now on it may be absent; what goes with it otherwise stays. */
-  leaveAlone(entry: Entry): void {
+  markDeletingAlone(entry: LedgerEntry): void {
     if (entry.state !== "gone") entry.state = "leaving";
   }
 
   /** Only what is left of it is forgotten: whoever knows that it is gone does not ask again. */
-  forget(entry: Entry): void {
+  forget(entry: LedgerEntry): void {
     entry.state = "gone";
     this.#entries.delete(keyOf(entry));
     this.#byStoreKey.delete(entry.storeKey);
   }
 
   /** Itself, what it owns, and what is in it, down to the last. */
-  #goingWith(entry: Entry): Set<Entry> {
+  #goingWith(entry: LedgerEntry): Set<LedgerEntry> {
     const going = new Set([entry]);
     // A set is walked in the order in which it grows.
     for (const one of going) {
@@ -122,6 +128,6 @@ export class Ledger {
   }
 }
 
-function keyOf({ group, resource, namespace, name }: Place): string {
+function keyOf({ group, resource, namespace, name }: LedgerKey): string {
   return `${group}/${resource}/${namespace}/${name}`;
 }

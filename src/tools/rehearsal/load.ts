@@ -1,6 +1,6 @@
-/** Clients at work: people with kubectl, informers, and whoever makes owners and namespaces for the controllers. */
+/** What the clients of a rehearsal share: pacing, and the choice of API versions. */
 import { sleep, type Clock } from "../../base/clock.ts";
-import { randomInteger, type Random } from "../../base/random.ts";
+import { randomItem, type Random } from "../../base/random.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Session } from "./session.ts";
 import type { LoadTarget } from "./targets.ts";
@@ -38,9 +38,5 @@ const ASKS_BLINDLY = 0.1;
 export function pickVersion(random: Random, target: LoadTarget, isServed: LoadContext["isServed"]): string {
   const served = target.versions.filter((version) => isServed(target, version));
   const isBlind = served.length === 0 || random.float() < ASKS_BLINDLY;
-  return pick(random, isBlind ? target.versions : served);
-}
-
-export function pick<T>(random: Random, from: readonly T[]): T {
-  return from[randomInteger(random, from.length)]!;
+  return randomItem(random, isBlind ? target.versions : served);
 }

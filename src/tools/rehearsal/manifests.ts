@@ -1,4 +1,5 @@
-/** The user's own manifests, held against the releases on the way: what comes, what goes, what is stored otherwise. */
+/** Compares the user's manifests with the releases on the way: APIs that appear, vanish or change encoding. */
+import { must } from "../../base/assert.ts";
 import type { ReleaseName } from "../../objects/catalogue/release.ts";
 import { RELEASES } from "../../objects/catalogue/release.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
@@ -44,7 +45,7 @@ export interface ManifestReport {
   readonly findings: readonly ManifestFinding[];
 }
 
-export interface Way {
+export interface UpgradePath {
   readonly apis: readonly PathApi[];
   readonly releases: readonly ReleaseName[];
   readonly way: "up" | "and-back";
@@ -84,7 +85,7 @@ function toObjects(value: unknown): JsonObject[] {
   return stringAt(value, "apiVersion") === "" || stringAt(value, "kind") === "" ? [] : [value];
 }
 
-export function examineManifests(manifests: readonly Manifest[], way: Way): ManifestReport {
+export function examineManifests(manifests: readonly Manifest[], way: UpgradePath): ManifestReport {
   const byKind = new Map(way.apis.map((api) => [`${formatGroupVersion(api)} ${api.kind}`, api]));
   const findings = manifests.flatMap(({ file, object }) => {
     const [apiVersion, objectKind] = [stringAt(object, "apiVersion"), stringAt(object, "kind")];
@@ -98,18 +99,18 @@ export function examineManifests(manifests: readonly Manifest[], way: Way): Mani
 
 type Found = Pick<ManifestFinding, "kind" | "release" | "replacement" | "sentence">;
 
-function examineApi(api: PathApi, { apis, releases, way }: Way): Found[] {
+function examineApi(api: PathApi, { apis, releases, way }: UpgradePath): Found[] {
   const { servedBy, storedAs, lifecycle } = api;
   const found: Found[] = [];
   const replacement = replacementOf(api, apis);
   const instead = replacement === null ? "" : `; use ${replacement}`;
-  const [first, last] = [servedBy[0]!, servedBy.at(-1)!];
+  const [first, last] = endsOf(servedBy);
   if (first !== releases[0]) {
     const back = way === "and-back" ? `, and not any more after the way back to ${releases[0]}` : "";
     found.push({ kind: "appears", release: first, replacement: null, sentence: `served from ${first} on${back}` });
   }
   if (last !== releases.at(-1)) {
-    const release = releases[releases.indexOf(last) + 1]!;
+    const release = must(releases[releases.indexOf(last) + 1], "a release follows one that is not the last");
     found.push({ kind: "vanishes", release, replacement, sentence: `not served from ${release} on${instead}` });
   } else if (lifecycle?.deprecated !== undefined) {
     const sentence = `deprecated since ${lifecycle.deprecated}${removal(lifecycle.removed)}${instead}`;
@@ -117,8 +118,13 @@ function examineApi(api: PathApi, { apis, releases, way }: Way): Found[] {
   }
   if (changesEncoding(api)) {
     const changes = [...storedAs].filter(([, version], index, all) => version !== all[index - 1]?.[1]);
-    const told = changes.map(([release, version]) => `${version} (${release})`).join(", then ");
-    found.push({ kind: "changes-encoding", release: changes[1]![0], replacement: null, sentence: `stored as ${told}` });
+    const versions = changes.map(([release, version]) => `${version} (${release})`).join(", then ");
+    found.push({
+      kind: "changes-encoding",
+      release: changes[1]?.[0] ?? null,
+      replacement: null,
+      sentence: `stored as ${versions}`,
+    });
   }
   return found;
 }
@@ -129,8 +135,8 @@ function removal(removed: string | undefined): string {
 
 /** As the release itself says, or another version of the same kind that the last release serves. */
 function replacementOf({ group, resource, version, lifecycle }: PathApi, apis: readonly PathApi[]): string | null {
-  const said = lifecycle?.replacement;
-  if (said !== undefined) return `${formatGroupVersion(said)} ${said.kind}`;
+  const named = lifecycle?.replacement;
+  if (named !== undefined) return `${formatGroupVersion(named)} ${named.kind}`;
   const newest = apis.flatMap(({ servedBy }) => servedBy).reduce(laterOf);
   const other = apis.find(
     (api) =>
@@ -153,6 +159,11 @@ function notServed(apiVersion: string, kind: string): Found[] {
 }
 
 function span(releases: readonly ReleaseName[]): string {
-  const [first, last] = [releases[0]!, releases.at(-1)!];
+  const [first, last] = endsOf(releases);
   return first === last ? first : `${first} to ${last}`;
+}
+
+function endsOf(servedBy: readonly ReleaseName[]): [first: ReleaseName, last: ReleaseName] {
+  const sentence = "some release serves every API of the path";
+  return [must(servedBy[0], sentence), must(servedBy.at(-1), sentence)];
 }

@@ -1,4 +1,4 @@
-/** What the releases on the way serve without flags, and how they store it: what comes, what goes, what changes. */
+/** The APIs that the releases on the way serve by default, and the version that each release stores them in. */
 import { openCatalogue, type CatalogueResource, type CatalogueVersion } from "../../objects/catalogue/catalogue.ts";
 import type { ReleaseName } from "../../objects/catalogue/release.ts";
 

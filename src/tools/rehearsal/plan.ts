@@ -1,4 +1,5 @@
-/** What is played: every server of the cluster, one at a time, minor by minor, and at which minute. */
+/** The upgrade plan: which server goes to which release at which minute, one server and one minor at a time. */
+import { must } from "../../base/assert.ts";
 import { RELEASES, type ReleaseName } from "../../objects/catalogue/release.ts";
 
 export interface PlanOptions {
@@ -12,7 +13,7 @@ export interface PlanOptions {
   readonly stepMsMin?: number;
 }
 
-export interface Step {
+export interface PlanStep {
   /** When the server is asked to stop. All times count from the first request of a client. */
   readonly atMs: number;
   readonly serverId: string;
@@ -21,11 +22,11 @@ export interface Step {
   readonly direction: "up" | "down";
 }
 
-export interface Plan {
+export interface UpgradePlan {
   /** Every release that is met, oldest first. */
   readonly releases: readonly ReleaseName[];
   readonly serverIds: readonly string[];
-  readonly steps: readonly Step[];
+  readonly steps: readonly PlanStep[];
   /** From here on there are no faults, and nothing changes any more. */
   readonly settleAtMs: number;
   readonly durationMs: number;
@@ -50,7 +51,7 @@ export function planProblem(options: PlanOptions): string | undefined {
   return `--minutes ${minutes} is too short for ${count} steps: ${minutesMin(options, count)} minutes are enough`;
 }
 
-export function createPlan(options: PlanOptions): Plan {
+export function createPlan(options: PlanOptions): UpgradePlan {
   const { servers, minutes } = options;
   const durationMs = minutes * 60_000;
   const planned = moves(options);
@@ -70,16 +71,21 @@ export function releasesBetween(from: ReleaseName, to: ReleaseName): ReleaseName
   return RELEASES.slice(RELEASES.indexOf(from), RELEASES.indexOf(to) + 1);
 }
 
+/** Of all servers, before the first step. */
+export function firstRelease({ releases }: Pick<UpgradePlan, "releases">): ReleaseName {
+  return must(releases[0], "a plan has two releases at least");
+}
+
 export function serverName(index: number): string {
   return `apiserver-${index + 1}`;
 }
 
-function moves({ from, to, servers, way }: PlanOptions): Omit<Step, "atMs">[] {
+function moves({ from, to, servers, way }: PlanOptions): Omit<PlanStep, "atMs">[] {
   const upwards = releasesBetween(from, to);
-  const roll = (path: readonly ReleaseName[], direction: Step["direction"]): Omit<Step, "atMs">[] =>
+  const roll = (path: readonly ReleaseName[], direction: PlanStep["direction"]): Omit<PlanStep, "atMs">[] =>
     path.slice(1).flatMap((release, index) =>
       Array.from({ length: servers }, (_, server) => ({
-        ...{ serverId: serverName(server), from: path[index]!, to: release, direction },
+        ...{ serverId: serverName(server), from: path[index] ?? release, to: release, direction },
       })),
     );
   return [...roll(upwards, "up"), ...(way === "and-back" ? roll(upwards.toReversed(), "down") : [])];

@@ -1,26 +1,26 @@
-/** One playing of a plan in a world of its own: the cluster, its clients, its faults, and everything they saw. */
+/** Plays an upgrade plan once: starts the cluster, its clients and its faults, and collects the run's report. */
 import { noFalse404 } from "../simulator/checkers/no-false-404.ts";
 import type { Run } from "../simulator/server.ts";
-import { fillAndDelete, ownAndDelete, type WorkCounts, type WorkOptions } from "./controller-work.ts";
+import { fillAndDelete, ownAndDelete, type WorkCounts, type ControllerWorkOptions } from "./controller-work.ts";
 import { InformerClient } from "./informers.ts";
 import { KubectlClient } from "./kubectl-client.ts";
-import { Ledger, type Entry } from "./ledger.ts";
+import { Ledger, type LedgerEntry } from "./ledger.ts";
 import { keepDoing, type LoadContext } from "./load.ts";
-import type { Plan } from "./plan.ts";
+import type { UpgradePlan } from "./plan.ts";
 import { Recorder } from "./recorder.ts";
 import type { Gate, PlayedFault, RunReport } from "./report.ts";
 import { Roll } from "./roll.ts";
 import { pathOfEntry, Session } from "./session.ts";
-import { isMissed, servesAtAll, type Life, type Stage } from "./stage.ts";
+import { isMissed, servesAtAll, type ServerRun, type RehearsalStage } from "./stage.ts";
 import { StoreWatch } from "./store-watch.ts";
 import type { LoadTarget } from "./targets.ts";
 import { createRehearsalTransport } from "./transport.ts";
 
 export interface PlayOptions {
-  readonly plan: Plan;
+  readonly plan: UpgradePlan;
   readonly gate: Gate;
   /** Somewhere that nothing has been played on yet; it is closed afterwards. */
-  readonly openStage: (onFailure: (thrown: unknown) => void) => Promise<Stage>;
+  readonly openStage: (onFailure: (thrown: unknown) => void) => Promise<RehearsalStage>;
   readonly targets: readonly LoadTarget[];
   /** Milliseconds that have passed. */
   readonly onProgress?: (passedMs: number) => void;
@@ -58,7 +58,7 @@ export async function play(options: PlayOptions): Promise<RunReport> {
 }
 
 class Playing {
-  readonly #stage: Stage;
+  readonly #stage: RehearsalStage;
   readonly #options: PlayOptions;
   readonly #onFailure: (thrown: unknown) => void;
   readonly #ledger = new Ledger();
@@ -71,16 +71,20 @@ class Playing {
   readonly #counts: WorkCounts = { ownersDeleted: 0, namespacesDeleted: 0 };
   readonly #end = new AbortController();
   #made = 0;
-  #left: readonly Entry[] = [];
+  #left: readonly LedgerEntry[] = [];
 
-  constructor(stage: Stage, options: PlayOptions, onFailure: (thrown: unknown) => void) {
+  constructor(stage: RehearsalStage, options: PlayOptions, onFailure: (thrown: unknown) => void) {
     const { plan, targets } = options;
-    const { clock, lives, history, timing } = stage;
+    const { clock, serverRuns, history, timing } = stage;
     this.#stage = stage;
     this.#options = options;
     this.#onFailure = onFailure;
-    // The checker looks at nothing but what every life has.
-    const truth = { ledger: this.#ledger, lives, noFalse404: noFalse404({ ...timing, runs: lives as readonly Run[] }) };
+    // The checker looks at nothing but what every server run has.
+    const truth = {
+      ledger: this.#ledger,
+      serverRuns,
+      noFalse404: noFalse404({ ...timing, runs: serverRuns as readonly Run[] }),
+    };
     const { durationMs, serverIds } = plan;
     this.#recorder = new Recorder({ clock, truth, durationMs, serverIds });
     this.#store = new StoreWatch({ history, ledger: this.#ledger, recorder: this.#recorder });
@@ -117,10 +121,10 @@ class Playing {
     await this.#readEverything();
     this.#store.checkAll();
     const living = this.#living();
-    this.#left = this.#store.leftBehind((entry) => living.some((life) => servesAtAll(life, entry)));
+    this.#left = this.#store.leftBehind((entry) => living.some((run) => servesAtAll(run, entry)));
     const { departedGraceMs } = this.#stage.timing;
     // As long as something may come back, controllers wait for it, and rightly.
-    if (!isMissed(this.#stage.lives, this.#stage.clock.monotonic() - departedGraceMs))
+    if (!isMissed(this.#stage.serverRuns, this.#stage.clock.monotonic() - departedGraceMs))
       this.#store.checkLeftBehind(this.#left);
     onProgress(plan.durationMs);
   }
@@ -167,12 +171,12 @@ class Playing {
   #startWork(
     name: string,
     paceMs: number,
-    work: (options: WorkOptions, number: number, signal: AbortSignal) => Promise<void>,
+    work: (options: ControllerWorkOptions, number: number, signal: AbortSignal) => Promise<void>,
   ): void {
     const { signal } = this.#end;
     const session = this.#session(name, undefined);
     const restMsMax = this.#options.plan.durationMs * REST_SHARE;
-    const options: WorkOptions = { context: this.#context, session, counts: this.#counts, restMsMax };
+    const options: ControllerWorkOptions = { context: this.#context, session, counts: this.#counts, restMsMax };
     let number = 0;
     void keepDoing(this.#context, session, { paceMs, signal }, () => {
       work(options, ++number, signal).catch(this.#onFailure);
@@ -185,18 +189,18 @@ class Playing {
     const random = stage.randomFor(name);
     const transport = createRehearsalTransport({
       ...{ stage, random, client: name, home },
-      onAnswer: (answer) => {
-        if (answer.status === 201) this.#made++;
-        this.#recorder.answered(answer);
+      onResponse: (response) => {
+        if (response.status === 201) this.#made++;
+        this.#recorder.answered(response);
       },
-      onSilence: () => this.#recorder.unanswered(),
+      onNoResponse: () => this.#recorder.unanswered(),
     });
     const { ledger, recorder } = { ledger: this.#ledger, recorder: this.#recorder };
     return new Session({ name, transport, clock: stage.clock, random, ledger, recorder });
   }
 
-  #living(): readonly Life[] {
-    return this.#stage.lives.filter(({ endedAtMs }) => endedAtMs === undefined);
+  #living(): readonly ServerRun[] {
+    return this.#stage.serverRuns.filter(({ endedAtMs }) => endedAtMs === undefined);
   }
 
   /** Through every server, what everybody was told is there, as long as somebody serves it. */
@@ -206,8 +210,8 @@ class Playing {
       for (const target of this.#options.targets) {
         const version = target.versions.findLast((one) => this.#context.isServed(target, one));
         if (version === undefined) continue;
-        for (const entry of this.#ledger.there(target))
-          await this.#stage.until(session.ask("GET", pathOfEntry(entry, target, version)));
+        for (const entry of this.#ledger.present(target))
+          await this.#stage.until(session.request("GET", pathOfEntry(entry, target, version)));
       }
     }
   }

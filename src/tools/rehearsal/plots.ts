@@ -8,7 +8,7 @@ export function sparkline(values: readonly number[], scaleMax = Math.max(0, ...v
     .map((value) => {
       if (value <= 0 || scaleMax <= 0) return NOTHING;
       const level = Math.ceil((Math.min(value, scaleMax) / scaleMax) * LEVELS.length);
-      return LEVELS[level - 1]!;
+      return LEVELS.charAt(level - 1);
     })
     .join("");
 }
@@ -17,7 +17,10 @@ export function sparkline(values: readonly number[], scaleMax = Math.max(0, ...v
 export function squeeze(values: readonly number[], countMax: number): number[] {
   const count = Math.min(values.length, Math.max(1, countMax));
   const squeezed = Array.from({ length: count }, () => 0);
-  values.forEach((value, index) => (squeezed[Math.floor((index * count) / values.length)]! += value));
+  for (const [index, value] of values.entries()) {
+    const at = Math.floor((index * count) / values.length);
+    squeezed[at] = (squeezed[at] ?? 0) + value;
+  }
   return squeezed;
 }
 

@@ -1,12 +1,12 @@
-/** Counts what clients are told, over time and by server, and keeps the first wrong answers. */
+/** Counts the responses that clients receive, over time and by server, and keeps the first wrong ones. */
 import type { Clock } from "../../base/clock.ts";
-import { judgeAnswer, type Answered, type Finding, type Truth } from "./judge.ts";
+import { judgeResponse, type ObservedResponse, type JudgeFinding, type Truth } from "./judge.ts";
 import {
   FIRST_WRONG_MAX,
   type RunReport,
   type SeriesKey,
   type ServerRouting,
-  type Wait,
+  type ClientWait,
   type WrongAnswer,
   type WrongKind,
 } from "./report.ts";
@@ -35,7 +35,7 @@ export class Recorder {
   #startMs: number | undefined;
   #wrong = 0;
   #unanswered = 0;
-  #longestWait: Wait | null = null;
+  #longestWait: ClientWait | null = null;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -57,19 +57,19 @@ export class Recorder {
     return this.#startMs === undefined ? 0 : Math.round(worldMs - this.#startMs);
   }
 
-  answered(answer: Answered): void {
-    const { status, serverId, servedBy } = answer;
+  answered(response: ObservedResponse): void {
+    const { status, serverId, servedBy } = response;
     this.#byStatus.set(status, (this.#byStatus.get(status) ?? 0) + 1);
     this.#bucket()[seriesOf(status)]++;
     const routing = this.#routing.get(serverId);
     const where = servedBy === undefined ? "local" : "proxied";
     if (routing !== undefined) routing[status === 503 ? "unavailable" : where]++;
-    const { client, method, target } = answer;
-    for (const finding of judgeAnswer(answer, this.#options.truth))
+    const { client, method, target } = response;
+    for (const finding of judgeResponse(response, this.#options.truth))
       this.wrong(finding, { client, server: serverId, request: `${method} ${target}` });
   }
 
-  wrong(finding: Finding, where: Pick<WrongAnswer, "client" | "server" | "request">): void {
+  wrong(finding: JudgeFinding, where: Pick<WrongAnswer, "client" | "server" | "request">): void {
     this.#wrong++;
     this.#bucket().wrong++;
     this.#wrongByKind.set(finding.kind, (this.#wrongByKind.get(finding.kind) ?? 0) + 1);
@@ -81,7 +81,7 @@ export class Recorder {
   }
 
   /** A client has what it wanted, or has given up. */
-  waited(wait: Omit<Wait, "atMs">): void {
+  waited(wait: Omit<ClientWait, "atMs">): void {
     if (wait.ms <= (this.#longestWait?.ms ?? 0)) return;
     this.#longestWait = { ...wait, ms: Math.round(wait.ms), atMs: this.nowMs() };
   }

@@ -1,11 +1,11 @@
-/** The same plan and the same seed twice, with the mixed version proxy and without, and what to think of it. */
+/** Rehearses an upgrade: plays the plan twice with one seed, with the mixed version proxy and without. */
 import { examineManifests, type Manifest } from "./manifests.ts";
 import { pathApis } from "./path-apis.ts";
 import { createPlan, type PlanOptions } from "./plan.ts";
 import { play } from "./play.ts";
 import { decideVerdict, type FaultLevel, type Gate, type RehearsalReport } from "./report.ts";
 import { SimulatedStage } from "./simulated-stage.ts";
-import type { Stage, StageOptions } from "./stage.ts";
+import type { RehearsalStage, StageOptions } from "./stage.ts";
 import { loadTargets, type Sample } from "./targets.ts";
 
 export interface RehearseOptions extends PlanOptions {
@@ -17,12 +17,12 @@ export interface RehearseOptions extends PlanOptions {
   /** Where it is played. Default: in virtual time. */
   readonly openStage?: OpenStage;
   /** How far both playings are, together, from 0 to 1. */
-  readonly onProgress?: (progress: Progress) => void;
+  readonly onProgress?: (progress: PlayProgress) => void;
 }
 
-export type OpenStage = (options: StageOptions) => Promise<Stage>;
+export type OpenStage = (options: StageOptions) => Promise<RehearsalStage>;
 
-export interface Progress {
+export interface PlayProgress {
   readonly gate: Gate;
   readonly passedMs: number;
   readonly durationMs: number;
@@ -35,7 +35,7 @@ export async function rehearse(options: RehearseOptions): Promise<RehearsalRepor
   const plan = createPlan(options);
   const apis = pathApis(plan.releases);
   const targets = loadTargets(apis, plan.releases, (manifests ?? []).flatMap(toSample));
-  const { openStage = (about): Promise<Stage> => Promise.resolve(new SimulatedStage(about)) } = options;
+  const { openStage = (about): Promise<RehearsalStage> => Promise.resolve(new SimulatedStage(about)) } = options;
   const playWith = (played: Gate): ReturnType<typeof play> =>
     play({
       ...{ plan, targets, gate: played },

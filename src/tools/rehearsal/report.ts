@@ -1,7 +1,7 @@
-/** What a rehearsal found: one value, from which the terminal, JSON and HTML are all written. */
+/** The report of a rehearsal: one value, from which the terminal summary, the JSON and the HTML page are written. */
 import type { ReleaseName } from "../../objects/catalogue/release.ts";
 import type { ManifestReport } from "./manifests.ts";
-import type { Plan } from "./plan.ts";
+import type { UpgradePlan } from "./plan.ts";
 
 export type FaultLevel = "none" | "light" | "heavy";
 export type Gate = "on" | "off";
@@ -21,7 +21,7 @@ export interface RehearsalReport {
     readonly gate: Gate;
     readonly seed: number;
   };
-  readonly plan: Plan;
+  readonly plan: UpgradePlan;
   readonly runs: { readonly on: RunReport; readonly off: RunReport };
   /** Null: none were given. */
   readonly manifests: ManifestReport | null;
@@ -44,7 +44,7 @@ export interface RunReport {
   readonly wrongByKind: Readonly<Partial<Record<WrongKind, number>>>;
   readonly firstWrong: readonly WrongAnswer[];
   readonly unavailable: number;
-  readonly longestWait: Wait | null;
+  readonly longestWait: ClientWait | null;
   readonly routing: readonly ServerRouting[];
   readonly series: Series;
   readonly steps: readonly PlayedStep[];
@@ -82,7 +82,7 @@ export interface WrongAnswer {
   readonly right: string;
 }
 
-export interface Wait {
+export interface ClientWait {
   readonly ms: number;
   readonly atMs: number;
   readonly client: string;

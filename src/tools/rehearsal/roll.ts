@@ -1,18 +1,18 @@
-/** The steps of a plan at their times, and when they really began and ended. */
-import type { Plan, Step } from "./plan.ts";
+/** Runs the steps of an upgrade plan at their times, and records when each began and ended. */
+import type { UpgradePlan, PlanStep } from "./plan.ts";
 import type { PlayedStep } from "./report.ts";
-import type { Stage } from "./stage.ts";
+import type { RehearsalStage } from "./stage.ts";
 
 export interface RollOptions {
-  readonly stage: Stage;
-  readonly plan: Plan;
+  readonly stage: RehearsalStage;
+  readonly plan: UpgradePlan;
   readonly sinceStart: (stageMs: number) => number;
   readonly onFailure: (thrown: unknown) => void;
 }
 
 export class Roll {
   readonly #options: RollOptions;
-  readonly #begun: { readonly step: Step; readonly atMs: number }[] = [];
+  readonly #begun: { readonly step: PlanStep; readonly atMs: number }[] = [];
 
   constructor(options: RollOptions) {
     this.#options = options;
@@ -31,8 +31,8 @@ export class Roll {
   played(): PlayedStep[] {
     const { stage, sinceStart } = this.#options;
     return this.#begun.map(({ step: { serverId, from, to }, atMs }) => {
-      const back = stage.lives.find(
-        (life) => life.serverId === serverId && life.release === to && (life.readyAtMs ?? 0) > atMs,
+      const back = stage.serverRuns.find(
+        (run) => run.serverId === serverId && run.release === to && (run.readyAtMs ?? 0) > atMs,
       );
       const readyAtMs = back?.readyAtMs === undefined ? null : sinceStart(back.readyAtMs);
       return { serverId, from, to, stoppedAtMs: sinceStart(atMs), readyAtMs };

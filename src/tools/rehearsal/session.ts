@@ -1,14 +1,14 @@
-/** One client outside of the cluster: it asks again when it is told to wait, and says how long that took. */
+/** One client of the cluster: it retries when a server says so, and records how long each request took. */
 import type { Clock } from "../../base/clock.ts";
 import { createClient, type Client } from "../../client/client.ts";
 import { TransportError, type Transport } from "../../client/transport.ts";
 import type { Random } from "../../base/random.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
+import { objectAt, parseJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
 import { HTTP_CODE, StatusError } from "../../meta/status-error.ts";
 import { resourcePath } from "../../client/paths.ts";
-import type { Entry, Ledger } from "./ledger.ts";
+import type { LedgerEntry, Ledger } from "./ledger.ts";
 import type { Recorder } from "./recorder.ts";
-import { typeOf, type LoadTarget } from "./targets.ts";
+import { resourceTypeOf, type LoadTarget } from "./targets.ts";
 
 export interface SessionOptions {
   readonly name: string;
@@ -19,32 +19,27 @@ export interface SessionOptions {
   readonly recorder: Recorder;
 }
 
-export interface Told {
+export interface SessionResponse {
   /** Undefined: nobody answered. */
   readonly status: number | undefined;
   readonly object: JsonObject;
 }
 
-export interface Wish {
+export interface SessionRequest {
   readonly body?: JsonObject;
   readonly contentType?: string;
   readonly accept?: string;
 }
 
-export interface Making {
+export interface NewObject {
   readonly target: LoadTarget;
   readonly version: string;
   readonly namespace: string;
   readonly name: string;
-  readonly owner?: { readonly entry: Entry; readonly apiVersion: string; readonly kind: string };
+  readonly owner?: { readonly entry: LedgerEntry; readonly apiVersion: string; readonly kind: string };
 }
 
 const MERGE_PATCH = "application/merge-patch+json";
-/** By which servers keep what they are given for volumes until nobody uses it. */
-const PROTECTIONS: ReadonlySet<string> = new Set(
-  ["pv", "pvc", "vac"].map((what) => `kubernetes.io/${what}-protection`),
-);
-const UNPROTECT_TRIES_MAX = 5;
 /** A person gives up after this. */
 const PATIENCE_MS = 60_000;
 
@@ -63,23 +58,23 @@ export class Session {
     this.client = createClient({ transport, clock, random, userAgent: `rehearsal/${name}` });
   }
 
-  async ask(method: string, path: string, wish: Wish = {}): Promise<Told> {
+  async request(method: string, path: string, request: SessionRequest = {}): Promise<SessionResponse> {
     const { clock, recorder } = this.#options;
     const startedAtMs = clock.monotonic();
-    const told = await this.#tell(method, path, wish);
+    const response = await this.#send(method, path, request);
     recorder.waited({ ms: clock.monotonic() - startedAtMs, client: this.name, request: `${method} ${path}` });
-    return told;
+    return response;
   }
 
-  async #tell(method: string, target: string, { accept, body, contentType }: Wish): Promise<Told> {
+  async #send(method: string, target: string, { accept, body, contentType }: SessionRequest): Promise<SessionResponse> {
     try {
-      const answer = await this.client.request({
+      const response = await this.client.request({
         ...{ method, target, timeoutMs: PATIENCE_MS },
         ...(accept && { headers: { accept } }),
         ...(body && { body }),
         ...(contentType && { contentType }),
       });
-      return { status: answer.status, object: parsed(answer.text) };
+      return { status: response.status, object: parseJsonObject(response.text) ?? {} };
     } catch (thrown) {
       if (thrown instanceof StatusError) return { status: HTTP_CODE[thrown.reason], object: {} };
       if (thrown instanceof TransportError) return { status: undefined, object: {} };
@@ -88,20 +83,18 @@ export class Session {
   }
 
   /** Undefined when it was not acknowledged. */
-  async make(making: Making): Promise<Entry | undefined> {
+  async create(making: NewObject): Promise<LedgerEntry | undefined> {
     const { ledger, clock } = this.#options;
     const { target, version, namespace, name, owner } = making;
     const { group, resource, storagePrefix } = target;
     const place = { group, resource, namespace: target.namespaced ? namespace : "", name };
     const entry = ledger.begin(place, { storagePrefix, owner: owner?.entry });
-    const path = resourcePath(typeOf(target, version), { namespace: place.namespace });
-    const { status, object } = await this.ask("POST", path, { body: bodyOf(making, place.namespace) });
+    const path = resourcePath(resourceTypeOf(target, version), { namespace: place.namespace });
+    const { status, object } = await this.request("POST", path, { body: bodyOf(making, place.namespace) });
     if (status === 201) {
       const metadata = objectAt(object, "metadata");
       const revision = Number(stringAt(metadata, "resourceVersion"));
       ledger.acknowledge(entry, { uid: stringAt(metadata, "uid"), revision, atMs: clock.monotonic() });
-      if (stringsAt(metadata, "finalizers").some((finalizer) => PROTECTIONS.has(finalizer)))
-        await this.#unprotect(pathOfEntry(entry, target, version));
       return entry;
     }
     // A refusal says that nothing was made; after anything else nobody knows.
@@ -109,56 +102,47 @@ export class Session {
     return undefined;
   }
 
-  /** As the controllers of volumes do with what nobody uses: there are none here, and it would never go. */
-  async #unprotect(path: string): Promise<void> {
-    const patch = { body: { metadata: { finalizers: null } }, contentType: MERGE_PATCH };
-    for (let tries = 0; tries < UNPROTECT_TRIES_MAX; tries++) {
-      const { status } = await this.ask("PATCH", path, patch);
-      if (status !== undefined && status < 500) return;
-    }
-  }
-
   /** With what goes with it, unless it is to be orphaned. */
-  async remove(
-    entry: Entry,
+  async delete(
+    entry: LedgerEntry,
     path: string,
     propagationPolicy: "Background" | "Foreground" | "Orphan",
   ): Promise<boolean> {
     const { ledger } = this.#options;
-    if (propagationPolicy === "Orphan") ledger.leaveAlone(entry);
-    else ledger.leave(entry);
+    if (propagationPolicy === "Orphan") ledger.markDeletingAlone(entry);
+    else ledger.markDeleting(entry);
     const body = { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy };
-    const { status } = await this.ask("DELETE", path, { body });
+    const { status } = await this.request("DELETE", path, { body });
     const isAcknowledged = status === 200 || status === 202;
     if (isAcknowledged && propagationPolicy === "Orphan") entry.mustGo = true;
-    else if (isAcknowledged) ledger.mustLeave(entry);
+    else if (isAcknowledged) ledger.markMustGo(entry);
     return isAcknowledged;
   }
 
   /** Adds a mark that nobody takes away, by a patch or by what was read and then changed. */
-  async mark(entry: Entry, path: string, how: "patch" | "replace"): Promise<void> {
+  async mark(entry: LedgerEntry, path: string, how: "patch" | "replace"): Promise<void> {
     const mark = `rehearsal/${this.name}-${++this.#marks}`;
     const annotations = { [mark]: "1" };
     if (how === "patch") {
       const patch = { body: { metadata: { annotations } }, contentType: MERGE_PATCH };
-      const { status } = await this.ask("PATCH", path, patch);
+      const { status } = await this.request("PATCH", path, patch);
       if (status === 200) entry.marks.push(mark);
       return;
     }
-    const { status, object } = await this.ask("GET", path);
+    const { status, object } = await this.request("GET", path);
     if (status !== 200) return;
     const metadata = objectAt(object, "metadata");
     const merged = { ...metadata, annotations: { ...objectAt(metadata, "annotations"), ...annotations } };
-    const replaced = await this.ask("PUT", path, { body: { ...object, metadata: merged } });
+    const replaced = await this.request("PUT", path, { body: { ...object, metadata: merged } });
     if (replaced.status === 200) entry.marks.push(mark);
   }
 }
 
-export function pathOfEntry(entry: Entry, target: LoadTarget, version: string): string {
-  return resourcePath(typeOf(target, version), { namespace: entry.namespace, name: entry.name });
+export function pathOfEntry(entry: LedgerEntry, target: LoadTarget, version: string): string {
+  return resourcePath(resourceTypeOf(target, version), { namespace: entry.namespace, name: entry.name });
 }
 
-function bodyOf({ target, version, name, owner }: Making, namespace: string): JsonObject {
+function bodyOf({ target, version, name, owner }: NewObject, namespace: string): JsonObject {
   const ownerReferences = owner && [
     {
       ...{ apiVersion: owner.apiVersion, kind: owner.kind, name: owner.entry.name, uid: owner.entry.uid },
@@ -171,13 +155,4 @@ function bodyOf({ target, version, name, owner }: Making, namespace: string): Js
     metadata: { name, ...(namespace && { namespace }), ...(ownerReferences && { ownerReferences }) },
     ...target.bodies.get(version),
   };
-}
-
-function parsed(text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : {};
-  } catch {
-    return {};
-  }
 }

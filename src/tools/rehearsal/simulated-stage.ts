@@ -1,13 +1,14 @@
-/** A plan played in virtual time: the real server code in a world that a seed decides. */
+/** Plays an upgrade plan in virtual time: the real server code in a simulated cluster, repeatable from its seed. */
+import { must } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
 import { randomInteger, type Random } from "../../base/random.ts";
 import type { ReleaseName } from "../../objects/catalogue/release.ts";
 import { SimulatedCluster } from "../simulator/cluster.ts";
 import type { SimulatedServer } from "../simulator/server.ts";
 import { Faults } from "./faults.ts";
-import type { Step } from "./plan.ts";
-import { openDoor } from "./simulated-door.ts";
-import type { Door, Stage, StageOptions } from "./stage.ts";
+import { firstRelease, type PlanStep } from "./plan.ts";
+import { connectToSimulated } from "./simulated-connection.ts";
+import type { ServerConnection, RehearsalStage, StageOptions } from "./stage.ts";
 
 /** Between the end of one process and the start of the next. */
 const EXCHANGE_MS = 3_000;
@@ -17,11 +18,11 @@ const READY_SECONDS_MAX = 120;
 /** Longer than any client waits. */
 const PATIENCE_MS = 600_000;
 
-export class SimulatedStage implements Stage {
+export class SimulatedStage implements RehearsalStage {
   readonly clock: Clock;
   readonly history: SimulatedCluster["history"];
-  readonly lives: SimulatedCluster["runs"];
-  readonly timing: Stage["timing"];
+  readonly serverRuns: SimulatedCluster["runs"];
+  readonly timing: RehearsalStage["timing"];
   readonly #cluster: SimulatedCluster;
   readonly #options: StageOptions;
   readonly #releases: Map<string, ReleaseName>;
@@ -35,10 +36,10 @@ export class SimulatedStage implements Stage {
     const { departedGraceMs, leaseDurationSeconds, leaseRenewMs } = cluster.timing;
     this.#cluster = cluster;
     this.#options = options;
-    this.#releases = new Map(plan.serverIds.map((id) => [id, plan.releases[0]!]));
+    this.#releases = new Map(plan.serverIds.map((id) => [id, firstRelease(plan)]));
     this.clock = cluster.world.clock;
     this.history = cluster.history;
-    this.lives = cluster.runs;
+    this.serverRuns = cluster.runs;
     this.timing = { departedGraceMs, leaseKeptMs: leaseDurationSeconds * 1000 - leaseRenewMs };
   }
 
@@ -54,16 +55,19 @@ export class SimulatedStage implements Stage {
     if (!isReady()) throw new Error("the servers did not become ready before the upgrade");
   }
 
-  door(random: Random, home: string | undefined): Door | undefined {
+  connect(random: Random, home: string | undefined): ServerConnection | undefined {
     const { servers, live } = this.#cluster;
-    const wished = servers.find(({ id, run }) => id === home && run !== undefined);
+    const preferred = servers.find(({ id, run }) => id === home && run !== undefined);
     const ready = live.filter(({ isReady }) => isReady);
-    const server = wished ?? ready[randomInteger(random, ready.length)];
-    return server && openDoor(server);
+    const server = preferred ?? ready[randomInteger(random, ready.length)];
+    return server && connectToSimulated(server);
   }
 
-  async move({ serverId, to }: Step): Promise<void> {
-    const server = this.#cluster.servers.find(({ id }) => id === serverId)!;
+  async move({ serverId, to }: PlanStep): Promise<void> {
+    const server = must(
+      this.#cluster.servers.find(({ id }) => id === serverId),
+      "steps are about servers of the plan",
+    );
     this.#moving.add(server);
     this.#releases.set(serverId, to);
     const kill = this.clock.after(STOP_MS_MAX, () => server.crash());
@@ -108,7 +112,7 @@ export class SimulatedStage implements Stage {
 
   #start(server: SimulatedServer): void {
     const { gate, onFailure } = this.#options;
-    const release = this.#releases.get(server.id)!;
+    const release = must(this.#releases.get(server.id), "every server of the plan has a release");
     server.start({ release, mixedVersionProxy: gate === "on" }).catch(onFailure);
   }
 }

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { isMissed, newLife, servesAtAll } from "./stage.ts";
+import { isMissed, newServerRun, servesAtAll } from "./stage.ts";
 
-const OLD = { ...newLife("apiserver-1", "1.33"), readyAtMs: 0 };
-const NEW = { ...newLife("apiserver-1", "1.34"), readyAtMs: 0 };
+const OLD = { ...newServerRun("apiserver-1", "1.33"), readyAtMs: 0 };
+const NEW = { ...newServerRun("apiserver-1", "1.34"), readyAtMs: 0 };
 
 test("what came with a newer release is missed after the way back, for as long as it counts", () => {
   const gone = { ...NEW, endedAtMs: 5_000 };

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../meta/json.ts";
 import type { Commit } from "../simulator/history.ts";
 import { World } from "../simulator/world.ts";
-import { Ledger, type Entry } from "./ledger.ts";
+import { Ledger, type LedgerEntry } from "./ledger.ts";
 import { Recorder } from "./recorder.ts";
 import { StoreWatch } from "./store-watch.ts";
 
@@ -17,7 +17,7 @@ class StoreStub {
 
   constructor() {
     const { clock } = this.world;
-    const truth = { ledger: this.ledger, lives: [], noFalse404: {} };
+    const truth = { ledger: this.ledger, serverRuns: [], noFalse404: {} };
     this.recorder = new Recorder({ clock, truth, durationMs: 60_000, serverIds: [] });
     this.recorder.start();
     const history = {
@@ -39,7 +39,7 @@ class StoreStub {
     this.#listener({ revision: 1, atMs: 0, sending: undefined, key, before, after });
   }
 
-  made(resource: string, name: string, owner?: Entry): Entry {
+  made(resource: string, name: string, owner?: LedgerEntry): LedgerEntry {
     const namespace = resource === "namespaces" ? "" : "n";
     const entry = this.ledger.begin({ group: "", resource, namespace, name }, { storagePrefix: resource, owner });
     this.ledger.acknowledge(entry, { uid: name, revision: 1, atMs: 0 });
@@ -64,7 +64,7 @@ describe("what happens in the store", () => {
     const store = new StoreStub();
     const owner = store.made("configmaps", "owner");
     const owned = store.made("secrets", "owned", owner);
-    store.ledger.leave(owner);
+    store.ledger.markDeleting(owner);
     for (const { storeKey } of [owner, owned]) store.commit(storeKey, undefined);
     expect(store.wrong).toEqual([]);
     expect(store.ledger.all()).toEqual([]);
@@ -81,7 +81,7 @@ describe("what happens in the store", () => {
       const store = new StoreStub();
       const namespace = store.made("namespaces", "n");
       const inside = store.made("configmaps", "a");
-      store.ledger.leave(namespace);
+      store.ledger.markDeleting(namespace);
       for (const { storeKey } of isEarly ? [namespace, inside] : [inside, namespace]) store.commit(storeKey, undefined);
       expect(store.wrong).toEqual(isEarly ? ["namespace-gone-with-content"] : []);
     }
@@ -101,9 +101,9 @@ describe("what happens in the store", () => {
     const namespace = store.made("namespaces", "n");
     const inside = store.made("secrets", "a");
     store.made("configmaps", "b");
-    store.ledger.leave(namespace);
+    store.ledger.markDeleting(namespace);
     expect(store.watch.leftBehind(() => true)).toEqual([]);
-    store.ledger.mustLeave(namespace);
+    store.ledger.markMustGo(namespace);
     store.commit("configmaps/n/b", undefined);
     expect(store.watch.leftBehind(() => true)).toEqual([namespace, inside]);
     expect(store.watch.leftBehind(({ resource }) => resource !== "secrets")).toEqual([]);

@@ -1,10 +1,10 @@
-/** What happens in the store itself, told before any server hears of it: what is lost there nobody can answer for. */
+/** Watches the store itself, before any server sees a change: it finds lost writes and objects left behind. */
 import { storagePlaces } from "../../objects/catalogue/storage-places.ts";
 import { objectAt } from "../../meta/json.ts";
 import type { Commit, StoreHistory } from "../simulator/history.ts";
 import { decodeStatus } from "../../cluster/storageversion/decode-status.ts";
-import { placeText, type Finding } from "./judge.ts";
-import type { Entry, Ledger } from "./ledger.ts";
+import { ledgerKeyText, type JudgeFinding } from "./judge.ts";
+import type { LedgerEntry, Ledger } from "./ledger.ts";
 import type { Recorder } from "./recorder.ts";
 import type { StorageLane, StoragePoint } from "./report.ts";
 
@@ -42,13 +42,13 @@ export class StoreWatch {
       const annotations = objectAt(objectAt(object, "metadata"), "annotations");
       const missing = entry.marks.filter((mark) => annotations[mark] === undefined);
       if (missing.length === 0) continue;
-      const said = `${placeText(entry)} is stored without ${missing.length} acknowledged changes`;
+      const said = `${ledgerKeyText(entry)} is stored without ${missing.length} acknowledged changes`;
       this.#wrong({ kind: "write-lost", said, right: `${missing[0]} was acknowledged` }, "store", entry.storeKey);
     }
   }
 
   /** What must have gone by now. What nobody serves any more nobody can delete, nor the namespace it is in. */
-  leftBehind(isServed: (entry: Pick<Entry, "group" | "resource">) => boolean): Entry[] {
+  leftBehind(isServed: (entry: Pick<LedgerEntry, "group" | "resource">) => boolean): LedgerEntry[] {
     const { history, ledger } = this.#options;
     const stored = ledger.all().filter(({ mustGo, storeKey }) => mustGo && history.get(storeKey) !== undefined);
     const held = new Set(stored.filter((entry) => !isServed(entry)).map(({ namespace }) => namespace));
@@ -57,9 +57,9 @@ export class StoreWatch {
     );
   }
 
-  checkLeftBehind(left: readonly Entry[]): void {
+  checkLeftBehind(left: readonly LedgerEntry[]): void {
     for (const entry of left) {
-      const said = `${placeText(entry)} is still stored at the end`;
+      const said = `${ledgerKeyText(entry)} is still stored at the end`;
       const right = "its deletion, or that of its owner or namespace, was acknowledged";
       this.#wrong({ kind: "left-behind", said, right }, "store", entry.storeKey);
     }
@@ -102,17 +102,17 @@ export class StoreWatch {
     points.push({ atMs, common, encodings });
   }
 
-  #wrong(finding: Finding, server: string, request: string): void {
+  #wrong(finding: JudgeFinding, server: string, request: string): void {
     this.#options.recorder.wrong(finding, { client: "store", server, request });
   }
 }
 
-function lost(entry: Entry): Finding {
+function lost(entry: LedgerEntry): JudgeFinding {
   const { owner } = entry;
-  const said = `${placeText(entry)} is not in the store any more`;
+  const said = `${ledgerKeyText(entry)} is not in the store any more`;
   if (owner?.state !== "there")
     return { kind: "write-lost", said, right: "it was acknowledged, and nobody asked to delete it" };
-  return { kind: "collected-although-owned", said, right: `its owner ${placeText(owner)} lives` };
+  return { kind: "collected-although-owned", said, right: `its owner ${ledgerKeyText(owner)} lives` };
 }
 
 /** The keys of everything a namespace holds. */

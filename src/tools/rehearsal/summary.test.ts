@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { ManifestFinding } from "./manifests.ts";
 import { ruler, sparkline, squeeze } from "./plots.ts";
 import { decideVerdict } from "./report.ts";
-import { summaryText } from "./summary.ts";
-import { sampleReport, sampleRun } from "./testing/sample-report.ts";
+import { rehearsalSummary } from "./summary.ts";
+import { sampleReport, sampleRun } from "../../../test/testing/tools/rehearsal/sample-report.ts";
 import { durationText, minuteText } from "./times.ts";
 
 describe("small plots", () => {
@@ -41,7 +41,7 @@ const FINDING: ManifestFinding = {
 
 describe("the summary", () => {
   test("shows the figures of both runs and ends with the verdict", () => {
-    const text = summaryText(sampleReport());
+    const text = rehearsalSummary(sampleReport());
     expect(text).toMatch(/^Rehearsal of 1\.33 to 1\.35: 2 servers, 6 virtual minutes, faults light, seed 7\n/);
     expect(text).toMatch(/^answers +120 +120$/m);
     expect(text).toMatch(/^WRONG +0 +2$/m);
@@ -51,13 +51,13 @@ describe("the summary", () => {
   });
 
   test.each([48, 60, 80, 200])("no line is longer than %i columns allow", (columns) => {
-    const lines = summaryText(sampleReport(), columns).split("\n");
+    const lines = rehearsalSummary(sampleReport(), columns).split("\n");
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(Math.min(columns, 120));
   });
 
   test("nothing a manifest or a server says moves the cursor", () => {
     const finding: ManifestFinding = { ...FINDING, kind: "not-served", file: "a\u001b[2Jb.yaml", name: "n\r" };
-    const text = summaryText(sampleReport({ manifests: { objects: 1, findings: [finding] } }));
+    const text = rehearsalSummary(sampleReport({ manifests: { objects: 1, findings: [finding] } }));
     expect(text).toContain("a?[2Jb.yaml");
     for (const character of ["\u001b", "\r"]) expect(text).not.toContain(character);
   });

@@ -11,7 +11,7 @@ const LABEL_WIDTH = 12;
 const WIDTH_MIN = 48;
 const WIDTH_MAX = 120;
 
-export function summaryText(report: RehearsalReport, columns = 80): string {
+export function rehearsalSummary(report: RehearsalReport, columns = 80): string {
   const width = Math.min(WIDTH_MAX, Math.max(WIDTH_MIN, columns));
   const { runs, manifests, verdict, settings } = report;
   return [
@@ -56,10 +56,12 @@ function figures({ on, off }: RehearsalReport["runs"]): string {
     row("WRONG", ({ wrong }) => wrong),
     ...kinds.map((kind) => row(`  ${inWords(kind)}`, (run) => wrongOf(run, kind))),
   ];
-  const [first = 0, ...others] = [0, 1, 2].map((column) => Math.max(...rows.map((cells) => cells[column]!.length)));
+  const [first = 0, ...others] = [0, 1, 2].map((column) =>
+    Math.max(...rows.map((cells) => cells[column]?.length ?? 0)),
+  );
   return rows
     .map(([label = "", ...cells]) =>
-      [label.padEnd(first), ...cells.map((cell, index) => cell.padStart(others[index]!))].join("  ").trimEnd(),
+      [label.padEnd(first), ...cells.map((cell, index) => cell.padStart(others[index] ?? 0))].join("  ").trimEnd(),
     )
     .map((line) => `${line}\n`)
     .join("");

@@ -1,4 +1,4 @@
-/** What the clients of a rehearsal use: what every release serves, what comes and goes on the way, what users have. */
+/** The resources that clients of a rehearsal use: steady ones, changing ones, and those of the user's manifests. */
 import type { ReleaseName } from "../../objects/catalogue/release.ts";
 import type { ResourceType } from "../../client/objects.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
@@ -65,9 +65,10 @@ function toTarget(
   apis: readonly PathApi[],
   sampleOf: (api: PathApi) => JsonObject | undefined,
 ): LoadTarget | undefined {
-  const { group, resource, kind, namespaced, storagePrefix } = apis[0]!;
+  const [first] = apis;
   const isUsable = apis.every(({ verbs }) => VERBS.every((verb) => verbs.includes(verb)));
-  if (storagePrefix === undefined || !isUsable) return undefined;
+  if (first?.storagePrefix === undefined || !isUsable) return undefined;
+  const { group, resource, kind, namespaced, storagePrefix } = first;
   const body = bodyOfKind(name);
   return {
     ...{ group, resource, kind, namespaced, storagePrefix },
@@ -83,6 +84,6 @@ function withoutMetadata(object: JsonObject | undefined): JsonObject | undefined
   return rest;
 }
 
-export function typeOf({ group, resource, namespaced }: LoadTarget, version: string): ResourceType {
+export function resourceTypeOf({ group, resource, namespaced }: LoadTarget, version: string): ResourceType {
   return { group, version, resource, namespaced };
 }

@@ -1,11 +1,11 @@
-/** What a checker sees of a simulation, and how it says that a promise was broken. */
+/** The interface of promise checkers: the events they see of a simulation, and how they report a broken promise. */
 import type { ResourceQuestion } from "../../cluster/peers/view.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 import type { Commit } from "./history.ts";
-import type { Hop } from "./network.ts";
+import type { ProxiedRequest } from "./network.ts";
 
 /** What a client asked for. */
-export interface Question {
+export interface SimulatedRequest {
   readonly auditId: string;
   readonly serverId: string;
   readonly method: string;
@@ -17,8 +17,8 @@ export interface Question {
   readonly name: string;
 }
 
-export interface Answer {
-  readonly question: Question;
+export interface SimulatedResponse {
+  readonly request: SimulatedRequest;
   readonly atMs: number;
   readonly status: number;
   /** Of a 404: what is said to be unknown. */
@@ -28,23 +28,23 @@ export interface Answer {
 }
 
 /** Each method returns what was broken, in sentences. */
-export interface Checker {
+export interface PromiseChecker {
   readonly name: string;
   /** In words, for whoever reads that it was broken. */
   readonly promise: string;
-  onQuestion?(question: Question): readonly string[];
-  onAnswer?(answer: Answer): readonly string[];
-  onHop?(hop: Hop): readonly string[];
+  onRequest?(request: SimulatedRequest): readonly string[];
+  onResponse?(response: SimulatedResponse): readonly string[];
+  onHop?(hop: ProxiedRequest): readonly string[];
   /** The store is as it was right after it, and no server has heard of it. */
   onCommit?(commit: Commit): readonly string[];
   /** All faults are over, and there was time to notice. */
   whenSettled?(cluster: SimulatedCluster): Promise<readonly string[]>;
 }
 
-export interface Violation {
+export interface BrokenPromise {
   readonly checker: string;
   readonly promise: string;
   readonly what: string;
 }
 
-export const NOTHING: readonly string[] = [];
+export const NONE_BROKEN: readonly string[] = [];

@@ -1,8 +1,8 @@
-/** Several servers of mixed releases on one store, in a world of their own. */
+/** A simulated cluster: servers of mixed releases on one store, with virtual time and a simulated network. */
 import type { PeerTiming } from "../../cluster/peers/timing.ts";
 import { DEFAULT_PEER_TIMING } from "../../cluster/peers/timing.ts";
 import { StoreHistory } from "./history.ts";
-import { Network, NO_FAULTS, type Hop, type NetworkOptions } from "./network.ts";
+import { Network, NO_FAULTS, type ProxiedRequest, type NetworkOptions } from "./network.ts";
 import { createPeerCertificate } from "./peer-certificate.ts";
 import { SimulatedServer, type Run, type RunOptions, type ServerContext } from "./server.ts";
 import { STORE_IS_FINE } from "./store-link.ts";
@@ -17,7 +17,7 @@ export interface SimulateOptions {
   readonly timing?: Partial<PeerTiming>;
   readonly plant?: Plant;
   readonly traceLinesMax?: number;
-  readonly onHop?: (hop: Hop) => void;
+  readonly onHop?: (hop: ProxiedRequest) => void;
   /** What follows the history of the store failed. */
   readonly onFailure?: (thrown: unknown) => void;
 }

@@ -27,7 +27,7 @@ import type { PeerCertificate } from "./peer-certificate.ts";
 import { Relay } from "./relay.ts";
 
 /** What listens at an address. */
-export interface Node {
+export interface NetworkNode {
   readonly name: string;
   readonly host: Host;
   readonly handle: (request: ApiRequest) => Promise<ApiResponse>;
@@ -42,14 +42,14 @@ export type Fate =
   /** The answer breaks off in its middle. */
   | "cut";
 
-export interface ExchangeParts {
+export interface SimulatedExchangeOptions {
   readonly links: Links;
   readonly random: Random;
   readonly certificate: PeerCertificate;
   readonly from: { readonly name: string; readonly host: Host; readonly ip: string };
   readonly toName: string;
   /** Who is there when the request arrives. */
-  readonly find: () => Node | undefined;
+  readonly find: () => NetworkNode | undefined;
   readonly request: UpstreamRequest;
   readonly fate: Fate;
   readonly onOver: () => void;
@@ -59,19 +59,19 @@ export interface ExchangeParts {
 
 const CUT_AFTER_MS_MAX = 30_000;
 
-export class Exchange {
-  readonly #parts: ExchangeParts;
+export class SimulatedExchange {
+  readonly #parts: SimulatedExchangeOptions;
   readonly #server = new AbortController();
   readonly #onAbort = (): void => this.#fail("aborted", "the request was given up");
   readonly #order: Stream = { lastAtMs: 0 };
   #isDeparted = false;
   #isAnswered = false;
   #isOver = false;
-  #node: Node | undefined;
+  #node: NetworkNode | undefined;
   #relay: Relay | undefined;
-  #forgetDeath: () => void = () => {};
+  #removeDeathListener: () => void = () => {};
 
-  constructor(parts: ExchangeParts) {
+  constructor(parts: SimulatedExchangeOptions) {
     this.#parts = parts;
     const { signal } = parts.request;
     if (signal.aborted) this.#onAbort();
@@ -118,7 +118,7 @@ export class Exchange {
       });
     }
     this.#node = node;
-    this.#forgetDeath = node.host.onDeath(() => this.#toCaller(() => this.#fail("reset", "the server died")));
+    this.#removeDeathListener = node.host.onDeath(() => this.#toCaller(() => this.#fail("reset", "the server died")));
     const received = toApiRequest(request, body, {
       connection: { protocol: "http/1.1", remoteAddress: from.ip, clientChain: certificate.chain },
       signal: this.#server.signal,
@@ -126,12 +126,12 @@ export class Exchange {
     node.host
       .hear(() => node.handle(received))
       .then(
-        (response) => this.#onAnswer(response, node),
+        (response) => this.#onResponse(response, node),
         () => this.#toCaller(() => this.#fail("reset", "the server failed")),
       );
   }
 
-  #onAnswer(response: ApiResponse, node: Node): void {
+  #onResponse(response: ApiResponse, node: NetworkNode): void {
     const { fate, random } = this.#parts;
     if (fate === "response-lost" || this.#server.signal.aborted) {
       discardAnswer(response);
@@ -142,7 +142,7 @@ export class Exchange {
     const headers = flatHeaders(response.headers);
     if (body.kind === "stream" || (body.kind === "bytes" && fate === "cut")) {
       const relay = this.#openRelay(node);
-      this.#toCaller(() => this.#answer({ status, headers, body: relay.body() }));
+      this.#toCaller(() => this.#respond({ status, headers, body: relay.body() }));
       if (body.kind === "stream") body.open(relay.sink());
       else writeHalf(relay, body.chunks);
       if (fate === "cut") {
@@ -154,12 +154,12 @@ export class Exchange {
     }
     this.#leaveServer();
     this.#toCaller(() => {
-      this.#answer({ status, headers, body });
+      this.#respond({ status, headers, body });
       this.#leave();
     });
   }
 
-  #openRelay(node: Node): Relay {
+  #openRelay(node: NetworkNode): Relay {
     const { links, from, toName } = this.#parts;
     this.#relay = new Relay({
       forth: (deliver) => {
@@ -176,7 +176,7 @@ export class Exchange {
     links.carry(toName, from.name, () => from.host.run(deliver), this.#order);
   }
 
-  #answer(response: UpstreamResponse): void {
+  #respond(response: UpstreamResponse): void {
     if (this.#isOver) return discardAnswer(response);
     this.#isAnswered = true;
     this.#parts.resolve(response);
@@ -206,7 +206,7 @@ export class Exchange {
   }
 
   #leaveServer(): void {
-    this.#forgetDeath();
+    this.#removeDeathListener();
   }
 }
 
@@ -221,16 +221,17 @@ function toApiRequest(
   body: Buffer,
   from: Pick<ApiRequest, "connection" | "signal">,
 ): ApiRequest {
-  const question = target.indexOf("?");
+  const queryAt = target.indexOf("?");
   const headers: Record<string, string> = {};
   for (let index = 0; index + 1 < raw.length; index += 2) {
-    const name = raw[index]!.toLowerCase();
-    headers[name] = headers[name] === undefined ? raw[index + 1]! : `${headers[name]}, ${raw[index + 1]}`;
+    const [given = "", value = ""] = raw.slice(index, index + 2);
+    const name = given.toLowerCase();
+    headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`;
   }
   return {
     method,
-    path: question < 0 ? target : target.slice(0, question),
-    rawQuery: question < 0 ? "" : target.slice(question + 1),
+    path: queryAt < 0 ? target : target.slice(0, queryAt),
+    rawQuery: queryAt < 0 ? "" : target.slice(queryAt + 1),
     headers,
     rawHeaders: raw,
     body: body.length === 0 ? EMPTY_BODY : receivedBody(body),

@@ -1,18 +1,18 @@
 /**
- * Everything that was ever committed to the store of a world, in order and with who sent it, and how the store is after
- * it. It is told of a commit before any server is, so that what a checker sees is the store at that very revision.
+ * Every commit to the store of a simulation, in order and with the server that sent it, and the objects after it. It
+ * sees a commit before any server does, so that a checker finds the store at exactly that revision.
  */
 import type { Clock } from "../../base/clock.ts";
-import { isJsonObject, type JsonObject } from "../../meta/json.ts";
+import { parseJsonObject, type JsonObject } from "../../meta/json.ts";
 import type { Kv, KvEvent } from "../../storage/kv.ts";
 import type { Host } from "./host.ts";
 
-export interface Writer {
+export interface StoreWriter {
   readonly serverId: string;
   readonly host: Host;
 }
 
-export interface Sending extends Writer {
+export interface SentWrite extends StoreWriter {
   /** By the world's clock, when the change left the server. */
   readonly sentAtMs: number;
 }
@@ -21,7 +21,7 @@ export interface Commit {
   readonly revision: number;
   readonly atMs: number;
   /** Undefined when the store itself ended a lease. */
-  readonly sending: Sending | undefined;
+  readonly sending: SentWrite | undefined;
   /** Below the root. */
   readonly key: string;
   /** Undefined: there was nothing. */
@@ -44,7 +44,7 @@ export class StoreHistory {
   readonly #clock: Clock;
   readonly #objects = new Map<string, JsonObject>();
   readonly #listeners: ((commit: Commit) => void)[] = [];
-  #sending: Sending | undefined;
+  #sending: SentWrite | undefined;
 
   constructor({ clock, kv, onFailure }: StoreHistoryOptions) {
     this.#clock = clock;
@@ -74,12 +74,12 @@ export class StoreHistory {
   }
 
   /** When something that is now on its way left. */
-  departure(writer: Writer): Sending {
+  departure(writer: StoreWriter): SentWrite {
     return { ...writer, sentAtMs: this.#clock.monotonic() };
   }
 
   /** Does work that commits before it returns its promise. */
-  arrival<T>(sending: Sending, work: () => Promise<T>): Promise<T> {
+  arrival<T>(sending: SentWrite, work: () => Promise<T>): Promise<T> {
     this.#sending = sending;
     try {
       return work();
@@ -91,22 +91,12 @@ export class StoreHistory {
   #add(event: KvEvent): void {
     const key = event.key.slice(STORE_ROOT.length);
     const before = this.#objects.get(key);
-    const after = event.kind === "put" ? parsed(event.value) : undefined;
+    const after = event.kind === "put" ? (parseJsonObject(event.value.toString("utf8")) ?? {}) : undefined;
     if (after === undefined) this.#objects.delete(key);
     else this.#objects.set(key, after);
     const commit: Commit = {
       ...{ revision: event.modRevision, atMs: this.#clock.monotonic(), sending: this.#sending, key, before, after },
     };
     for (const listener of this.#listeners) listener(commit);
-  }
-}
-
-/** Whatever is no object says nothing. */
-function parsed(value: Buffer): JsonObject {
-  try {
-    const object: unknown = JSON.parse(value.toString("utf8"));
-    return isJsonObject(object) ? object : {};
-  } catch {
-    return {};
   }
 }

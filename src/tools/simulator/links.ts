@@ -1,6 +1,6 @@
 /**
- * What carries messages from one host to another, each direction by itself: with a delay, or, while the direction is
- * blocked, not before it is open again. As with TCP nothing is lost on the way and nothing overtakes within a stream.
+ * Carries messages between hosts, each direction by itself: with a delay, and while a direction is blocked not before
+ * it is open again. As with TCP, nothing is lost on the way and nothing overtakes within a stream.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/random.ts";

@@ -1,4 +1,4 @@
-/** The network between simulated servers: who listens where, what breaks, and what crosses it. */
+/** The network between simulated servers: listeners, injected faults, and the requests that cross it. */
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/random.ts";
 import {
@@ -8,7 +8,7 @@ import {
   type UpstreamAddress,
   type UpstreamRequest,
 } from "../../serving/http/upstream.ts";
-import { Exchange, type Fate, type Node } from "./exchange.ts";
+import { SimulatedExchange, type Fate, type NetworkNode } from "./exchange.ts";
 import type { Host } from "./host.ts";
 import { Links } from "./links.ts";
 import type { PeerCertificate } from "./peer-certificate.ts";
@@ -22,7 +22,7 @@ export interface FaultRates {
 export const NO_FAULTS: FaultRates = { requestLost: 0, responseLost: 0, cut: 0 };
 
 /** A client's request that one server hands to another. */
-export interface Hop {
+export interface ProxiedRequest {
   readonly auditId: string;
   readonly from: string;
   readonly to: string;
@@ -34,21 +34,21 @@ export interface NetworkOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly certificate: PeerCertificate;
-  readonly onHop: (hop: Hop) => void;
+  readonly onHop: (hop: ProxiedRequest) => void;
   /** A planted bug: what really goes on the wire, and where to. */
   readonly tamper?: (request: UpstreamRequest, from: string) => UpstreamRequest;
 }
 
-interface Place {
+interface Listener {
   readonly name: string;
-  node: Node | undefined;
+  node: NetworkNode | undefined;
 }
 
 export class Network {
   readonly links: Links;
   rates: FaultRates = NO_FAULTS;
   readonly #options: NetworkOptions;
-  readonly #places = new Map<string, Place>();
+  readonly #listeners = new Map<string, Listener>();
 
   constructor(options: NetworkOptions) {
     this.#options = options;
@@ -56,12 +56,12 @@ export class Network {
   }
 
   /** From now on, or with undefined no longer, somebody listens there. */
-  listen(address: UpstreamAddress, name: string, node: Node | undefined): void {
-    this.#places.set(authorityOf(address), { name, node });
+  listen(address: UpstreamAddress, name: string, node: NetworkNode | undefined): void {
+    this.#listeners.set(authorityOf(address), { name, node });
   }
 
   openUpstream(from: { readonly name: string; readonly host: Host; readonly ip: string }): Upstream {
-    const open = new Map<Exchange, string>();
+    const open = new Map<SimulatedExchange, string>();
     let isClosed = false;
     const breakAll = (reason: string, authority?: string): void => {
       for (const [exchange, to] of [...open]) {
@@ -75,7 +75,7 @@ export class Network {
           if (isClosed) throw new UpstreamError("connect", "connections are closed", { isSent: false });
           const sent = this.#options.tamper?.(request, from.name) ?? request;
           const authority = authorityOf(sent.address);
-          const exchange = new Exchange({
+          const exchange = new SimulatedExchange({
             ...this.#route(sent, from.name),
             links: this.links,
             random: this.#options.random,
@@ -104,12 +104,12 @@ export class Network {
   #route(
     { address, method, target, headers }: UpstreamRequest,
     from: string,
-  ): { readonly toName: string; readonly find: () => Node | undefined } {
+  ): { readonly toName: string; readonly find: () => NetworkNode | undefined } {
     const authority = authorityOf(address);
-    const toName = this.#places.get(authority)?.name ?? authority;
+    const toName = this.#listeners.get(authority)?.name ?? authority;
     const auditId = headerOf(headers, "audit-id");
-    const find = (): Node | undefined => {
-      const { node } = this.#places.get(authority) ?? {};
+    const find = (): NetworkNode | undefined => {
+      const { node } = this.#listeners.get(authority) ?? {};
       const isThere = node !== undefined && node.host.state !== "dead";
       // What a server asks on its own behalf carries no ID: it is no hop of anybody's request.
       if (isThere && auditId !== undefined) this.#options.onHop({ auditId, from, to: toName, method, target });
@@ -129,7 +129,7 @@ export class Network {
 
 export function headerOf(headers: readonly string[], wanted: string): string | undefined {
   for (let index = 0; index + 1 < headers.length; index += 2) {
-    if (headers[index]!.toLowerCase() === wanted) return headers[index + 1];
+    if (headers[index]?.toLowerCase() === wanted) return headers[index + 1];
   }
   return undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * A stream on its way from the server that writes it to the server that reads it, frame by frame, in order. The writer's
- * end is a sink as any transport's; the reader's end is that of the real connections.
+ * Carries a streamed response from the server that writes it to the server that reads it, frame by frame and in order.
+ * The writer's end is a sink like any transport's; the reader's end is that of real connections.
  */
 import type { StreamFrame, ResponseBody, StreamSink } from "../../serving/http/message.ts";
 import { AnswerStream } from "../../serving/http/node/upstream/answer-stream.ts";

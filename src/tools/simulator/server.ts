@@ -1,4 +1,4 @@
-/** A server of a simulated cluster: an ID and an address that stay, and one run after another. */
+/** A server of a simulated cluster: it keeps its ID and address over any number of starts, crashes and restarts. */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { callInProcess, type InProcessRequest, type InProcessResponse } from "../../client/in-process.ts";
@@ -16,7 +16,7 @@ import { STORE_ROOT, type StoreHistory } from "./history.ts";
 import { Host } from "./host.ts";
 import type { Network } from "./network.ts";
 import type { PeerCertificate } from "./peer-certificate.ts";
-import { StoreLink, type Doom, type StoreFault } from "./store-link.ts";
+import { StoreLink, type InjectedCrash, type StoreFault } from "./store-link.ts";
 import type { Trace } from "./trace.ts";
 import type { World } from "./world.ts";
 
@@ -75,7 +75,7 @@ export interface CrashPoint {
   readonly matches: (key: string) => boolean;
   /** How many changes of such keys are let through. */
   readonly skip: number;
-  readonly side: Doom["side"];
+  readonly side: InjectedCrash["side"];
   readonly onCrash: () => void;
 }
 
@@ -123,7 +123,12 @@ export class SimulatedServer {
     const name = `${this.id}#${++this.#runs}`;
     const host = new Host({ name, clock: world.countingClock, random: world.randomFor(name), offsetMs, drift });
     const writer = { serverId: this.id, host };
-    const store = new StoreLink({ kv: world.openKv(), writer, history, doom: (key) => this.#doom(host, key) });
+    const store = new StoreLink({
+      kv: world.openKv(),
+      writer,
+      history,
+      injectCrash: (key) => this.#injectCrash(host, key),
+    });
     const what = [`release ${options.release}`, ...(options.runtimeConfig ?? []), `clock ${offsetMs} ms`];
     trace.add(this.id, `starts: ${what.join(", ")}`);
     const server = await buildServer(this.#envOf(host, store), this.#configOf(options));
@@ -202,7 +207,7 @@ export class SimulatedServer {
     return callInProcess((received) => run.host.hear(() => handle(received)), { ...request, headers });
   }
 
-  #doom(host: Host, key: string): Doom | undefined {
+  #injectCrash(host: Host, key: string): InjectedCrash | undefined {
     const point = this.#crashPoint;
     if (point === undefined || this.#run?.host !== host || !point.matches(key.slice(STORE_ROOT.length)))
       return undefined;
@@ -275,8 +280,8 @@ export class SimulatedServer {
   #log(): Log {
     const { trace } = this.#context;
     const add: Log["info"] = (message, fields = {}) => {
-      const told = Object.entries(fields).map(([key, value]) => ` ${key}=${JSON.stringify(value)}`);
-      trace.add(this.id, `says: ${message}${told.join("")}`.slice(0, 300));
+      const details = Object.entries(fields).map(([key, value]) => ` ${key}=${JSON.stringify(value)}`);
+      trace.add(this.id, `says: ${message}${details.join("")}`.slice(0, 300));
     };
     return { debug: () => {}, info: add, warn: add, error: add };
   }

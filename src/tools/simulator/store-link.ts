@@ -1,6 +1,6 @@
 /**
- * One host's way to the shared store, which may be down, slow or behind. As with a real store, calls fail with
- * `unavailable`, and one that fails may have been done all the same; watches are held up and lose nothing.
+ * One host's connection to the shared store, which may be down, slow or behind. As with a real store, calls fail with
+ * `unavailable`, and a call that fails may have been carried out; watches are delayed and lose nothing.
  */
 import { sleep } from "../../base/clock.ts";
 import {
@@ -13,7 +13,7 @@ import {
   type WatchSink,
   type Watching,
 } from "../../storage/kv.ts";
-import type { Sending, StoreHistory, Writer } from "./history.ts";
+import type { SentWrite, StoreHistory, StoreWriter } from "./history.ts";
 import type { Host } from "./host.ts";
 
 export interface StoreFault {
@@ -31,21 +31,21 @@ export const STORE_IS_FINE: StoreFault = { isDown: false, slowMs: 0, isLagging: 
 
 export interface StoreLinkOptions {
   readonly kv: Kv;
-  readonly writer: Writer;
+  readonly writer: StoreWriter;
   readonly history: StoreHistory;
   /** What is to happen to the server just when a change of this key reaches the store. */
-  readonly doom: (key: string) => Doom | undefined;
+  readonly injectCrash: (key: string) => InjectedCrash | undefined;
 }
 
-export interface Doom {
+export interface InjectedCrash {
   readonly side: "before" | "after";
   crash(): void;
 }
 
-interface Followed {
+interface OpenWatch {
   readonly sink: WatchSink;
   /** While the watch is open and the host runs. */
-  readonly tell: (deliver: () => void) => void;
+  readonly whileOpen: (deliver: () => void) => void;
   readonly missed: (readonly KvEvent[])[];
   readonly close: () => void;
 }
@@ -57,7 +57,7 @@ export class StoreLink implements Kv {
   readonly #options: StoreLinkOptions;
   readonly #kv: Kv;
   readonly #host: Host;
-  readonly #followed = new Set<Followed>();
+  readonly #watches = new Set<OpenWatch>();
   #fault: StoreFault = STORE_IS_FINE;
 
   constructor(options: StoreLinkOptions) {
@@ -76,56 +76,56 @@ export class StoreLink implements Kv {
     this.#fault = fault;
     if (!fault.isDown && !fault.isLagging) this.#catchUp();
     if (fault.isDown === before.isDown) return;
-    for (const { sink, tell } of [...this.#followed]) tell(() => sink.interrupted(fault.isDown));
+    for (const { sink, whileOpen } of [...this.#watches]) whileOpen(() => sink.interrupted(fault.isDown));
   }
 
   /** The store has forgotten what its watches had not seen yet. */
   loseHistory(): void {
-    for (const { sink, close } of [...this.#followed]) {
+    for (const { sink, close } of [...this.#watches]) {
       close();
       const error = new StorageError("revision-compacted", "the history is gone", { revision: 1 });
       this.#host.run(() => sink.closed(error));
     }
   }
 
-  readonly range: Kv["range"] = (request) => this.#reach(() => this.#kv.range(request));
-  readonly currentRevision: Kv["currentRevision"] = () => this.#reach(() => this.#kv.currentRevision());
-  readonly compact: Kv["compact"] = (revision) => this.#reach(() => this.#kv.compact(revision));
-  readonly leaseGrant: Kv["leaseGrant"] = (ttlSeconds) => this.#reach(() => this.#kv.leaseGrant(ttlSeconds));
-  readonly leaseKeepAlive: Kv["leaseKeepAlive"] = (lease) => this.#reach(() => this.#kv.leaseKeepAlive(lease));
-  readonly leaseRevoke: Kv["leaseRevoke"] = (lease) => this.#reach(() => this.#kv.leaseRevoke(lease));
+  readonly range: Kv["range"] = (request) => this.#call(() => this.#kv.range(request));
+  readonly currentRevision: Kv["currentRevision"] = () => this.#call(() => this.#kv.currentRevision());
+  readonly compact: Kv["compact"] = (revision) => this.#call(() => this.#kv.compact(revision));
+  readonly leaseGrant: Kv["leaseGrant"] = (ttlSeconds) => this.#call(() => this.#kv.leaseGrant(ttlSeconds));
+  readonly leaseKeepAlive: Kv["leaseKeepAlive"] = (lease) => this.#call(() => this.#kv.leaseKeepAlive(lease));
+  readonly leaseRevoke: Kv["leaseRevoke"] = (lease) => this.#call(() => this.#kv.leaseRevoke(lease));
 
   commit(change: Change): Promise<CommitResult> {
     const sending = this.#options.history.departure(this.#options.writer);
-    return this.#reach(() => this.#arrive(change, sending));
+    return this.#call(() => this.#arrive(change, sending));
   }
 
   watch(request: WatchRequest, sink: WatchSink): Watching {
     let isOpen = true;
     const missed: (readonly KvEvent[])[] = [];
-    const tell = (deliver: () => void): void => this.#host.run(() => isOpen && deliver());
+    const whileOpen = (deliver: () => void): void => this.#host.run(() => isOpen && deliver());
     const watching = this.#kv.watch(request, {
       events: (batch) => {
         if (this.#isSilent) missed.push(batch);
-        else tell(() => sink.events(batch));
+        else whileOpen(() => sink.events(batch));
       },
       progress: (revision) => {
-        if (!this.#isSilent) tell(() => sink.progress(revision));
+        if (!this.#isSilent) whileOpen(() => sink.progress(revision));
       },
-      interrupted: (isInterrupted) => tell(() => sink.interrupted(isInterrupted)),
+      interrupted: (isInterrupted) => whileOpen(() => sink.interrupted(isInterrupted)),
       closed: (error) => {
-        this.#followed.delete(followed);
-        tell(() => sink.closed(error));
+        this.#watches.delete(watch);
+        whileOpen(() => sink.closed(error));
       },
     });
     const close = (): void => {
       isOpen = false;
-      this.#followed.delete(followed);
+      this.#watches.delete(watch);
       watching.close();
     };
-    const followed: Followed = { sink, tell, missed, close };
-    this.#followed.add(followed);
-    if (this.#fault.isDown) queueMicrotask(() => tell(() => sink.interrupted(true)));
+    const watch: OpenWatch = { sink, whileOpen, missed, close };
+    this.#watches.add(watch);
+    if (this.#fault.isDown) queueMicrotask(() => whileOpen(() => sink.interrupted(true)));
     return { close };
   }
 
@@ -133,14 +133,14 @@ export class StoreLink implements Kv {
     return this.#kv.close();
   }
 
-  #arrive(change: Change, sending: Sending): Promise<CommitResult> {
-    const doom = this.#options.doom(change.key);
-    if (doom?.side === "before") {
-      doom.crash();
+  #arrive(change: Change, sending: SentWrite): Promise<CommitResult> {
+    const crash = this.#options.injectCrash(change.key);
+    if (crash?.side === "before") {
+      crash.crash();
       return new Promise(() => {});
     }
     const committing = this.#options.history.arrival(sending, () => this.#kv.commit(change));
-    doom?.crash();
+    crash?.crash();
     return committing;
   }
 
@@ -149,16 +149,16 @@ export class StoreLink implements Kv {
   }
 
   #catchUp(): void {
-    for (const { sink, tell, missed } of [...this.#followed]) {
-      for (const batch of missed.splice(0)) tell(() => sink.events(batch));
+    for (const { sink, whileOpen, missed } of [...this.#watches]) {
+      for (const batch of missed.splice(0)) whileOpen(() => sink.events(batch));
     }
   }
 
-  #reach<T>(work: () => Promise<T>): Promise<T> {
-    return this.#host.hear(() => (this.#fault === STORE_IS_FINE ? work() : this.#struggle(work)));
+  #call<T>(work: () => Promise<T>): Promise<T> {
+    return this.#host.hear(() => (this.#fault === STORE_IS_FINE ? work() : this.#callFaultyStore(work)));
   }
 
-  async #struggle<T>(work: () => Promise<T>): Promise<T> {
+  async #callFaultyStore<T>(work: () => Promise<T>): Promise<T> {
     const { clock, random } = this.#host;
     const { slowMs, answersLost } = this.#fault;
     if (slowMs > 0) await sleep(clock, random.float() * slowMs);

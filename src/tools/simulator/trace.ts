@@ -1,4 +1,4 @@
-/** What happened, one line per event with fixed columns, and a digest of all of it by which two runs are compared. */
+/** The trace of a simulation: one line per event, and a digest of all lines, by which two runs are compared. */
 import { createHash, type Hash } from "node:crypto";
 
 export interface TraceOptions {

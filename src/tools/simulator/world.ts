@@ -126,8 +126,7 @@ export class World {
 
   #schedule(delayMs: number, callback: () => void): Cancel {
     const entry: Scheduled = { at: this.#now + Math.max(0, delayMs), sequence: this.#sequence++, callback };
-    let index = this.#queue.length;
-    while (index > 0 && isLater(this.#queue[index - 1]!, entry)) index--;
+    const index = this.#queue.findLastIndex((other) => !isLater(other, entry)) + 1;
     this.#queue.splice(index, 0, entry);
     return () => {
       const at = this.#queue.indexOf(entry);

@@ -1,7 +1,7 @@
 /** Definitions in a cluster of several servers, each of which learns of them by itself. */
 import { expect, test } from "vitest";
 import { World } from "../../../src/tools/simulator/world.ts";
-import { holdKv, type HeldKv } from "../../../src/storage/testing/held-kv.ts";
+import { holdKv, type HeldKv } from "../../testing/storage/held-kv.ts";
 import { names, startServer, type Json, type TestServer } from "../start.ts";
 import {
   condition,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Authorizer } from "../../auth/authorize.ts";
 import type { JsonObject } from "../../../meta/json.ts";
-import { attributes, pod } from "../plugins/testing/attributes.ts";
+import { attributes, pod } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 import { compileMatchConditions, type ConditionsOutcome } from "./match-conditions.ts";
 import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { Attributes } from "../admission.ts";
-import { attributes, readerOf, refusal } from "../plugins/testing/attributes.ts";
+import { attributes, readerOf, refusal } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 import { matchCriteria, readMatchResources, readWebhookCriteria } from "./criteria.ts";
 import { isExemptFromPolicies, isExemptFromWebhooks } from "./exemptions.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { Attributes, ServedVersion } from "../admission.ts";
-import { attributes } from "../plugins/testing/attributes.ts";
+import { attributes } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 import { matchRules, readRules } from "./rules.ts";
 
 const EVERYTHING = { operations: ["*"], apiGroups: ["*"], apiVersions: ["*"], resources: ["*/*"] };

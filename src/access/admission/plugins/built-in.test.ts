@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { enabledPlugins, fixedPlugins, missingPlugins, registeredPlugins } from "../plugin-order.ts";
 import { builtInPlugins } from "./built-in.ts";
-import { readerOf } from "./testing/attributes.ts";
 import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
+import { readerOf } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 
 /** Made elsewhere, as they follow what the cluster says. */
 const DYNAMIC: readonly string[] = [

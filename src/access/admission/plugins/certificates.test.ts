@@ -1,13 +1,16 @@
 import { describe, expect, test } from "vitest";
 import type { Authorizer } from "../../auth/authorize.ts";
-import { MASTERS_REQUEST, OPERATORS_REQUEST } from "./testing/signing-requests.ts";
+import {
+  MASTERS_REQUEST,
+  OPERATORS_REQUEST,
+} from "../../../../test/testing/access/admission/plugins/signing-requests.ts";
 import {
   certificateApproval,
   certificateSigning,
   certificateSubjectRestriction,
   clusterTrustBundleAttest,
 } from "./certificates.ts";
-import { attributes, refusal } from "./testing/attributes.ts";
+import { attributes, refusal } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 
 /** May do this verb for signers of this name. */
 function allowing(verb: string, name: string): Authorizer {

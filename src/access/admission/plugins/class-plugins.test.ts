@@ -3,7 +3,13 @@ import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import { defaultIngressClass, defaultStorageClass } from "./default-classes.ts";
 import { podTopologyLabels, taintNodesByCondition } from "./node-plugins.ts";
 import { runtimeClass } from "./runtime-class.ts";
-import { attributes, mutated, pod, readerOf, refusal } from "./testing/attributes.ts";
+import {
+  attributes,
+  mutated,
+  pod,
+  readerOf,
+  refusal,
+} from "../../../../test/testing/access/admission/plugins/attributes.ts";
 import { persistentVolumeClaimResize } from "./volume-claim-resize.ts";
 
 function storageClass(name: string, creationTimestamp: string, annotations: JsonObject, more: JsonObject = {}) {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { objectAt } from "../../../meta/json.ts";
 import { defaultTolerationSeconds } from "./default-toleration-seconds.ts";
-import { attributes, mutated, pod } from "./testing/attributes.ts";
+import { attributes, mutated, pod } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 
 const plugin = defaultTolerationSeconds({ notReadySeconds: 10, unreachableSeconds: 20 });
 const NOT_READY = {

@@ -1,7 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import { limitRanger } from "./limit-ranger.ts";
-import { attributes, containers, mutated, pod, readerOf, refusal } from "./testing/attributes.ts";
+import {
+  attributes,
+  containers,
+  mutated,
+  pod,
+  readerOf,
+  refusal,
+} from "../../../../test/testing/access/admission/plugins/attributes.ts";
 
 function plugin(...limits: readonly JsonObject[]) {
   return limitRanger(readerOf({ limitranges: [{ metadata: { name: "r", namespace: "ns" }, spec: { limits } }] }));

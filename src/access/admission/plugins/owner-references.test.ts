@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Authorizer } from "../../auth/authorize.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import { ownerReferencesPermissionEnforcement, type ResourcesOfKind } from "./owner-references.ts";
-import { attributes, refusal } from "./testing/attributes.ts";
+import { attributes, refusal } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 
 const resourcesOfKind: ResourcesOfKind = ({ group, version }, kind) =>
   kind === "ReplicaSet" && group === "apps" ? [{ group, version, resource: "replicasets", isNamespaced: true }] : [];

@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import { priority } from "./priority.ts";
-import { attributes, mutated, pod, readerOf, refusal } from "./testing/attributes.ts";
+import {
+  attributes,
+  mutated,
+  pod,
+  readerOf,
+  refusal,
+} from "../../../../test/testing/access/admission/plugins/attributes.ts";
 
 const CLASSES = "priorityclasses.scheduling.k8s.io";
 const HIGH = { metadata: { name: "high" }, value: 1000, preemptionPolicy: "Never" };

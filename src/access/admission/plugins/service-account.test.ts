@@ -2,7 +2,14 @@ import { describe, expect, test } from "vitest";
 import type { Clock } from "../../../base/clock.ts";
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import { serviceAccount } from "./service-account.ts";
-import { attributes, mutated, pod, readerOf, refusal, type StoredObjects } from "./testing/attributes.ts";
+import {
+  attributes,
+  mutated,
+  pod,
+  readerOf,
+  refusal,
+  type StoredObjects,
+} from "../../../../test/testing/access/admission/plugins/attributes.ts";
 
 /** Every wait is over at once. */
 const clock: Clock = {

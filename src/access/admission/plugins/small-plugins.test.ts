@@ -8,7 +8,13 @@ import {
   extendedResourceToleration,
   limitPodHardAntiAffinityTopology,
 } from "./small-plugins.ts";
-import { attributes, containers, mutated, pod, refusal } from "./testing/attributes.ts";
+import {
+  attributes,
+  containers,
+  mutated,
+  pod,
+  refusal,
+} from "../../../../test/testing/access/admission/plugins/attributes.ts";
 
 test("AlwaysAdmit is asked nothing, AlwaysDeny denies everything", async () => {
   const about = { groupVersion: { group: "", version: "v1" }, resource: "pods", subresource: "" };

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import { StatusError } from "../../../meta/status-error.ts";
 import { Reinvocation } from "../webhooks/reinvocation.ts";
-import { mutatedPod, mutatingPlugin, TEST_POD } from "./testing/mutations.ts";
-import { binding, policy } from "./testing/policies.ts";
+import { mutatedPod, mutatingPlugin, TEST_POD } from "../../../../test/testing/access/admission/policies/mutations.ts";
+import { binding, policy } from "../../../../test/testing/access/admission/policies/policies.ts";
 
 const apply = (expression: string): JsonObject => ({
   patchType: "ApplyConfiguration",

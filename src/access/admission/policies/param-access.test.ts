@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import type { AccessAttributes, Authorizer } from "../../auth/authorize.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { Attributes } from "../admission.ts";
-import { attributes, readerOf, refusal } from "../plugins/testing/attributes.ts";
+import { attributes, readerOf, refusal } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 import { createParamAccess } from "./param-access.ts";
-import { policy, testParamKinds } from "./testing/policies.ts";
+import { policy, testParamKinds } from "../../../../test/testing/access/admission/policies/policies.ts";
 
 const GROUP = "admissionregistration.k8s.io";
 const CONFIG_MAP = { apiVersion: "v1", kind: "ConfigMap" };

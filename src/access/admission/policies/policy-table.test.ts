@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createPolicyTables, type PolicyTables } from "./policy-table.ts";
-import { ask, binding, policy, policyServer } from "./testing/policies.ts";
+import { ask, binding, policy, policyServer } from "../../../../test/testing/access/admission/policies/policies.ts";
 
 function names(tables: PolicyTables<unknown>, resource = "pods"): string[] {
   return tables

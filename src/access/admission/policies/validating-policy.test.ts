@@ -1,6 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { ask, askOne, binding, policy, policyServer } from "./testing/policies.ts";
+import {
+  ask,
+  askOne,
+  binding,
+  policy,
+  policyServer,
+} from "../../../../test/testing/access/admission/policies/policies.ts";
 
 const DENIED = "ValidatingAdmissionPolicy 'x' with binding 'y' denied request: ";
 const LIMITS = { apiVersion: "v1", kind: "ConfigMap" };

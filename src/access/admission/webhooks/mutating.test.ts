@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { badRequest } from "../../../meta/status-error.ts";
 import type { Attributes, ServedVersion } from "../admission.ts";
-import { attributes, refusal } from "../plugins/testing/attributes.ts";
+import { attributes, refusal } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 import { mutatingAdmissionWebhook, type MutatedAttributes, type MutatingParts } from "./mutating.ts";
 import { Reinvocation } from "./reinvocation.ts";
 import {
@@ -13,7 +13,7 @@ import {
   FakeWebhooks,
   withPatch,
   type WebhookReply,
-} from "./testing/fake-webhooks.ts";
+} from "../../../../test/testing/access/admission/webhooks/fake-webhooks.ts";
 
 const OBJECT: JsonObject = { apiVersion: "v1", kind: "Pod", metadata: { name: "p", namespace: "ns" }, spec: {} };
 const label = (key: string, value = "x"): JsonObject => ({ op: "add", path: `/metadata/labels/${key}`, value });

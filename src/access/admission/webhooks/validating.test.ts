@@ -2,8 +2,15 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { StatusError } from "../../../meta/status-error.ts";
 import type { Attributes } from "../admission.ts";
-import { attributes, pod, refusal } from "../plugins/testing/attributes.ts";
-import { allowed, base64, configuration, denied, FakeWebhooks, type WebhookReply } from "./testing/fake-webhooks.ts";
+import type { WebhookReply } from "../../../../test/testing/access/admission/webhooks/fake-webhooks.ts";
+import { attributes, pod, refusal } from "../../../../test/testing/access/admission/plugins/attributes.ts";
+import {
+  allowed,
+  base64,
+  configuration,
+  denied,
+  FakeWebhooks,
+} from "../../../../test/testing/access/admission/webhooks/fake-webhooks.ts";
 import { validatingAdmissionWebhook } from "./validating.ts";
 
 interface Tried {

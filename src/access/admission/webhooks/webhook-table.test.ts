@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { configuration } from "./testing/fake-webhooks.ts";
+import { configuration } from "../../../../test/testing/access/admission/webhooks/fake-webhooks.ts";
 import { createWebhookTables, type WebhookTable } from "./webhook-table.ts";
 
 const ids = (table: WebhookTable): string[] => table.webhooks().map(({ id }) => id);

@@ -1,14 +1,14 @@
 import { hash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { infoRequest } from "../../../serving/http/testing/requests.ts";
+import { infoRequest } from "../../../../test/testing/serving/http/requests.ts";
 import type { WithInfo } from "../../../serving/http/filters/request-info.ts";
 import { authenticate } from "../authenticate.ts";
 import { createCertificateVerifier } from "../client-certificates.ts";
 import { requestHeaderOptions, spoofableHeaders, type RequestHeaderFlags } from "../request-header-options.ts";
-import { issueCa, issueClient, NOW, type Issued } from "../testing/certificates.ts";
+import { issueCa, issueClient, NOW, type Issued } from "../../../../test/testing/access/auth/certificates.ts";
 import type { User, WithUser } from "../user.ts";
 import { requestHeaderAuthenticator } from "./request-header.ts";
-import { tokenFileAuthenticator } from "../testing/token-file.ts";
+import { tokenFileAuthenticator } from "../../../../test/testing/access/auth/token-file.ts";
 import { x509Authenticator } from "./x509.ts";
 
 const HOUR_MS = 3_600_000;

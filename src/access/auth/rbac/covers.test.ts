@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { compacted, uncovered } from "./covers.ts";
 import { compactText, policyRules, type PolicyRule } from "./policy-rule.ts";
-import { clusterRole, paths, rule } from "./testing/objects.ts";
+import { clusterRole, paths, rule } from "../../../../test/testing/access/auth/rbac/objects.ts";
 
 /** As `rule` reads them, or "paths verbs path...". */
 const rules = (...texts: string[]): readonly PolicyRule[] =>

@@ -3,7 +3,15 @@ import { BindingBook } from "./binding-book.ts";
 import { withPrivilegedGroups } from "./privileged-groups.ts";
 import { createRbac, type Rbac } from "./rbac.ts";
 import { RoleBook } from "./role-book.ts";
-import { asked, binding, clusterRole, paths, role, rule, user } from "./testing/objects.ts";
+import {
+  asked,
+  binding,
+  clusterRole,
+  paths,
+  role,
+  rule,
+  user,
+} from "../../../../test/testing/access/auth/rbac/objects.ts";
 
 const READS = rule("get core pods");
 

@@ -4,7 +4,7 @@ import { StatusError } from "../../../meta/status-error.ts";
 import type { User } from "../user.ts";
 import { createRbac } from "./rbac.ts";
 import { checkedResource, checkRoleWrite, type RoleWrite } from "./role-write.ts";
-import { binding, clusterRole, paths, role, rule, user } from "./testing/objects.ts";
+import { binding, clusterRole, paths, role, rule, user } from "../../../../test/testing/access/auth/rbac/objects.ts";
 
 const rbac = createRbac();
 rbac.clusterRoles.reset([

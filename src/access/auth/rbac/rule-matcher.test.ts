@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { policyRules } from "./policy-rule.ts";
 import { combinedResource, compilePolicyRules } from "./rule-matcher.ts";
-import { asked, clusterRole, paths, rule } from "./testing/objects.ts";
+import { asked, clusterRole, paths, rule } from "../../../../test/testing/access/auth/rbac/objects.ts";
 
 test.each([
   // [rule, asked, allowed]

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import type { Clock } from "../../../base/clock.ts";
 import { createServingCertificate } from "../../../serving/http/node/serving-certificate.ts";
 import type { ListenTls } from "../../../serving/http/node/listener.ts";
-import { issueCa, issueClient, NOW } from "../testing/certificates.ts";
+import { issueCa, issueClient, NOW } from "../../../../test/testing/access/auth/certificates.ts";
 import { certificateAuthorities, currentVerifier, type CertificateAuthorities } from "./authorities.ts";
 import { fixedValue, followFiles, reloadingFiles, type ReloadingFiles } from "./reloading.ts";
 import { followTls, listenTls, servingCertificate } from "./serving-tls.ts";

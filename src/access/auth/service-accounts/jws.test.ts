@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { isSignedBy, parseCompactJws, signCompactJws, TOKEN_CHARACTERS_MAX } from "./jws.ts";
 import { parsePublicKeys, parseSigningKey, type SigningKey } from "./keys.ts";
-import { ecPem, KEY, rsaPem } from "./testing/token-world.ts";
+import { ecPem, KEY, rsaPem } from "../../../../test/testing/access/auth/service-accounts/token-world.ts";
 
 const rsa = parseSigningKey(rsaPem());
 const PAYLOAD = { iss: "me", sub: "you" };

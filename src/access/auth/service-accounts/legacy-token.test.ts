@@ -2,7 +2,15 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { signCompactJws } from "./jws.ts";
 import { LEGACY_ISSUER, type LegacyTokenUse } from "./legacy-token.ts";
-import { authenticator, KEY, NOW, object, put, world, type World } from "./testing/token-world.ts";
+import {
+  authenticator,
+  KEY,
+  NOW,
+  object,
+  put,
+  world,
+  type World,
+} from "../../../../test/testing/access/auth/service-accounts/token-world.ts";
 
 const PREFIX = "kubernetes.io/serviceaccount/";
 const CLAIMS = {

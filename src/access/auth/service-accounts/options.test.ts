@@ -1,11 +1,11 @@
 import { createPublicKey } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { infoRequest } from "../../../serving/http/testing/requests.ts";
+import { infoRequest } from "../../../../test/testing/serving/http/requests.ts";
 import { parseSigningKey } from "./keys.ts";
 import { openIdDocuments, type OpenIdOptions } from "./openid.ts";
 import { openIdHandler } from "./openid-handler.ts";
 import { serviceAccountOptions, type ServiceAccountFlags } from "./options.ts";
-import { ecPem, rsaPem } from "./testing/token-world.ts";
+import { ecPem, rsaPem } from "../../../../test/testing/access/auth/service-accounts/token-world.ts";
 
 const signing = { file: "sa.key", pem: ecPem() };
 const rsa = { file: "rsa.key", pem: rsaPem() };

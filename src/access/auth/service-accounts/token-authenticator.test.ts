@@ -2,8 +2,19 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { signCompactJws } from "./jws.ts";
 import { parseSigningKey } from "./keys.ts";
-import { ACCOUNT, authenticator, ecPem, ISSUER, issued, KEY, NOW, object, put, world } from "./testing/token-world.ts";
 import type { TokenRequestSpec } from "../../../serving/endpoints/subresources/token-request/token-request-spec.ts";
+import {
+  ACCOUNT,
+  authenticator,
+  ecPem,
+  ISSUER,
+  issued,
+  KEY,
+  NOW,
+  object,
+  put,
+  world,
+} from "../../../../test/testing/access/auth/service-accounts/token-world.ts";
 
 const HOUR_MS = 3_600_000;
 const POD = { name: "web", uid: "pod-uid" };

@@ -7,7 +7,7 @@ import { blockingDependents, type GraphNode, type OwnerGraph } from "./graph.ts"
 import { DEPENDENTS_UNKNOWN_MS } from "./collector-limits.ts";
 import type { FoundLiveObject, LiveObjects, ListChange, LiveObjectPlace } from "./live-objects.ts";
 import { orphanDependents } from "./orphan.ts";
-import { FOREGROUND, ORPHAN, type LiveObject } from "./seen-object.ts";
+import { FOREGROUND, ORPHAN, uidOfOwner, type LiveObject } from "./seen-object.ts";
 import { verifyOwner } from "./verify-owner.ts";
 import { wait, type Wait } from "./wait.ts";
 
@@ -87,7 +87,7 @@ async function carryOut(context: AttemptContext, of: Attempt, decision: Collecto
     case "wait":
       return decision;
     case "disown": {
-      const kept = live.ownerReferences.filter((_, index) => !decision.uids.has(live.owners[index]!.uid));
+      const kept = live.ownerReferences.filter((_, index) => !decision.uids.has(uidOfOwner(live, index)));
       return afterPatch(graph, await changed(context, of, { name: "ownerReferences", list: kept }), live.uid);
     }
     case "delete": {
@@ -127,7 +127,7 @@ async function attemptInForeground(context: AttemptContext, of: Attempt): Promis
   const circle = ownersInCircle(node);
   if (!live.owners.some(({ uid, blocks }) => blocks && circle.has(uid))) return undefined;
   const list = live.ownerReferences.map((reference, index) =>
-    circle.has(live.owners[index]!.uid) ? withoutBlock(reference) : reference,
+    circle.has(uidOfOwner(live, index)) ? withoutBlock(reference) : reference,
   );
   return afterPatch(context.graph, await changed(context, of, { name: "ownerReferences", list }), live.uid);
 }

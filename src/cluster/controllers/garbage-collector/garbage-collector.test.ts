@@ -12,12 +12,15 @@ import {
   ScriptedStream,
   ScriptedTransport,
   type Reply,
-} from "../../../client/testing/scripted-transport.ts";
+} from "../../../../test/testing/client/scripted-transport.ts";
 import { World } from "../../../tools/simulator/world.ts";
 import type { ClusterResource } from "../cluster-resources.ts";
 import { METADATA_ACCEPT } from "./live-objects.ts";
-import { ALL_VERBS, HandResources } from "./testing/hand-resources.ts";
-import { RunningCollector } from "./testing/running-collector.ts";
+import {
+  ALL_VERBS,
+  HandResources,
+} from "../../../../test/testing/cluster/controllers/garbage-collector/hand-resources.ts";
+import { RunningCollector } from "../../../../test/testing/cluster/controllers/garbage-collector/running-collector.ts";
 
 const CONFIG_MAPS: ClusterResource = {
   ...{ group: "", resource: "configmaps", kind: "ConfigMap", namespaced: true, versions: ["v1"], verbs: ALL_VERBS },

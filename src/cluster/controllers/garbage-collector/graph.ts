@@ -264,7 +264,10 @@ function isFitting({ owner, group, kind, name }: Ownership, dependent: GraphNode
 
 function isSameOwners(edges: readonly Edge[], owners: readonly SeenOwner[]): boolean {
   if (edges.length !== owners.length) return false;
-  return edges.every((edge, index) => edge.owner.uid === owners[index]!.uid && isSaying(edge, owners[index]!));
+  return edges.every((edge, index) => {
+    const owner = owners[index];
+    return owner !== undefined && edge.owner.uid === owner.uid && isSaying(edge, owner);
+  });
 }
 
 function isSaying(edge: Edge, { group, kind, name, blocks }: Omit<SeenOwner, "uid">): boolean {

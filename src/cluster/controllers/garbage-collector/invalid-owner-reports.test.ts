@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { SILENT_LOG } from "../../../base/log.ts";
 import { createClient } from "../../../client/client.ts";
-import { ScriptedTransport, type Reply } from "../../../client/testing/scripted-transport.ts";
+import { ScriptedTransport, type Reply } from "../../../../test/testing/client/scripted-transport.ts";
 import { World } from "../../../tools/simulator/world.ts";
 import { OwnerGraph, type GraphNode } from "./graph.ts";
 import { InvalidOwnerReports } from "./invalid-owner-reports.ts";
 import { LruSet } from "./lru-set.ts";
 import { ServedResources } from "./served-resources.ts";
-import { HandResources } from "./testing/hand-resources.ts";
+import { HandResources } from "../../../../test/testing/cluster/controllers/garbage-collector/hand-resources.ts";
 
 const SIGNAL = new AbortController().signal;
 

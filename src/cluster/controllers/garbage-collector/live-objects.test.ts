@@ -1,12 +1,20 @@
 import { describe, expect, test } from "vitest";
 import { SILENT_LOG } from "../../../base/log.ts";
 import { createClient } from "../../../client/client.ts";
-import { configMap, refuses, ScriptedTransport, type Reply } from "../../../client/testing/scripted-transport.ts";
+import {
+  configMap,
+  refuses,
+  ScriptedTransport,
+  type Reply,
+} from "../../../../test/testing/client/scripted-transport.ts";
 import { World } from "../../../tools/simulator/world.ts";
 import { Holds } from "./holds.ts";
 import { LiveObjects } from "./live-objects.ts";
 import { ServedResources } from "./served-resources.ts";
-import { ALL_VERBS, HandResources } from "./testing/hand-resources.ts";
+import {
+  ALL_VERBS,
+  HandResources,
+} from "../../../../test/testing/cluster/controllers/garbage-collector/hand-resources.ts";
 
 const RESOURCE = { group: "", resource: "configmaps" };
 const PLACE = { resource: RESOURCE, namespace: "default", name: "a" };

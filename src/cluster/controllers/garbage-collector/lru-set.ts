@@ -20,6 +20,8 @@ export class LruSet {
   add(key: string): void {
     this.#keys.delete(key);
     this.#keys.add(key);
-    if (this.#keys.size > this.#max) this.#keys.delete(this.#keys.values().next().value!);
+    if (this.#keys.size <= this.#max) return;
+    const [oldest] = this.#keys;
+    if (oldest !== undefined) this.#keys.delete(oldest);
   }
 }

@@ -2,7 +2,7 @@ import type { KubernetesObject } from "../../../client/objects.ts";
 import { isSeen, placeOf, type AttemptContext, type SeenNode } from "./attempt-context.ts";
 import { isOfForeignNamespace, type GraphNode } from "./graph.ts";
 import { CONFLICT_RETRY_MS, ORPHANS_AT_ONCE } from "./collector-limits.ts";
-import { toSeenObject } from "./seen-object.ts";
+import { toSeenObject, uidOfOwner } from "./seen-object.ts";
 import { wait, type Wait } from "./wait.ts";
 
 /**
@@ -73,7 +73,7 @@ async function orphan(
     return undefined;
   }
   const live = answer.object;
-  const kept = live.ownerReferences.filter((_, index) => live.owners[index]!.uid !== owner.uid);
+  const kept = live.ownerReferences.filter((_, index) => uidOfOwner(live, index) !== owner.uid);
   if (kept.length === live.ownerReferences.length) return undefined;
   const patched = await objects.patch(place, { of: live, name: "ownerReferences", list: kept }, signal);
   if (patched.kind === "wait") return patched;

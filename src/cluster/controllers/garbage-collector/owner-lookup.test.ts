@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { SILENT_LOG } from "../../../base/log.ts";
 import { createClient } from "../../../client/client.ts";
-import { configMap, refuses, ScriptedTransport, type Reply } from "../../../client/testing/scripted-transport.ts";
+import {
+  configMap,
+  refuses,
+  ScriptedTransport,
+  type Reply,
+} from "../../../../test/testing/client/scripted-transport.ts";
 import { World } from "../../../tools/simulator/world.ts";
 import type { ClusterResource, Doubt } from "../cluster-resources.ts";
 import { OwnerGraph } from "./graph.ts";
@@ -9,7 +14,10 @@ import { Holds } from "./holds.ts";
 import { LiveObjects } from "./live-objects.ts";
 import { OwnerLookup, type OwnerPlace, type OwnerState } from "./owner-lookup.ts";
 import { ServedResources } from "./served-resources.ts";
-import { ALL_VERBS, HandResources } from "./testing/hand-resources.ts";
+import {
+  ALL_VERBS,
+  HandResources,
+} from "../../../../test/testing/cluster/controllers/garbage-collector/hand-resources.ts";
 
 const THINGS: ClusterResource = {
   ...{ group: "example.org", resource: "things", kind: "Thing", namespaced: true, versions: ["v2"], verbs: ALL_VERBS },

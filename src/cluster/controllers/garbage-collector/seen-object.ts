@@ -1,4 +1,5 @@
 /** The few members of an object's metadata that decide over its life, taken from whatever came over the wire. */
+import { must } from "../../../base/assert.ts";
 import type { KubernetesObject } from "../../../client/objects.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 
@@ -95,4 +96,9 @@ function metadataOf(object: KubernetesObject): JsonObject {
 function referencesOf(metadata: JsonObject): JsonObject[] {
   const references = metadata["ownerReferences"];
   return Array.isArray(references) ? references.filter(isJsonObject) : [];
+}
+
+/** The uid that the owner reference at this index names. */
+export function uidOfOwner({ owners }: Pick<LiveObject, "owners">, index: number): string {
+  return must(owners[index], "each reference names an owner").uid;
 }

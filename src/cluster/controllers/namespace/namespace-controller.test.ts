@@ -4,8 +4,8 @@ import { RELEASES } from "../../../objects/catalogue/release.ts";
 import { localGroups } from "../../../serving/discovery/local.ts";
 import { resourcesOf } from "../resources-of-cluster.ts";
 import { CONTROLLERS } from "../controller-names.ts";
-import { Deleting } from "./testing/deleting.ts";
-import { FixedResources } from "./testing/fixed-resources.ts";
+import { Deleting } from "../../../../test/testing/cluster/controllers/namespace/deleting.ts";
+import { FixedResources } from "../../../../test/testing/cluster/controllers/namespace/fixed-resources.ts";
 
 const NAMESPACES = "/api/v1/namespaces";
 const TEAM = `${NAMESPACES}/team`;

@@ -275,7 +275,8 @@ function obstacleOf({ findings, isSteady }: Look): string {
   if (!isViewCurrent) return "which servers there are cannot be known at present";
   const [doubt] = doubts;
   if (doubt !== undefined) return `${doubt.server} ${doubt.because}`;
-  if (failures.length > 0) return failures.toSorted()[0]!;
+  const [failure] = failures.toSorted();
+  if (failure !== undefined) return failure;
   if (remaining.length > 0) return remaining.map((one) => `${one.count} ${formatGroupResource(one)}`).join(", ");
   return isSteady ? "" : "what is served has changed meanwhile";
 }

@@ -3,9 +3,9 @@ import { configMap, startServer, type TestServer } from "../../../../test/api/st
 import { localGroups } from "../../../serving/discovery/local.ts";
 import { resourcesOf } from "../resources-of-cluster.ts";
 import { CONTROLLERS } from "../controller-names.ts";
-import { Deleting } from "./testing/deleting.ts";
-import { FixedResources } from "./testing/fixed-resources.ts";
-import { RunningController } from "./testing/running-controller.ts";
+import { Deleting } from "../../../../test/testing/cluster/controllers/namespace/deleting.ts";
+import { FixedResources } from "../../../../test/testing/cluster/controllers/namespace/fixed-resources.ts";
+import { RunningController } from "../../../../test/testing/cluster/controllers/namespace/running-controller.ts";
 
 const NAMESPACES = "/api/v1/namespaces";
 const TEAM = `${NAMESPACES}/team`;

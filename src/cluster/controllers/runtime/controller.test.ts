@@ -11,7 +11,7 @@ import {
   ScriptedStream,
   ScriptedTransport,
   CONFIG_MAPS,
-} from "../../../client/testing/scripted-transport.ts";
+} from "../../../../test/testing/client/scripted-transport.ts";
 import { World } from "../../../tools/simulator/world.ts";
 import { informerSource, signalSource, type KeySource } from "./controller.ts";
 

@@ -7,8 +7,8 @@ import { createClient } from "../../../client/client.ts";
 import { createControllerMetrics } from "./controller-metrics.ts";
 import { informerSource, type ControllerSpec, type Reconcile } from "./controller.ts";
 import { createControllerManager, type ControllerManager } from "./manager.ts";
-import { HandSource } from "./testing/hand-source.ts";
-import { Host } from "./testing/host.ts";
+import { HandSource } from "../../../../test/testing/cluster/controllers/runtime/hand-source.ts";
+import { Host } from "../../../../test/testing/cluster/controllers/runtime/host.ts";
 
 class Process {
   readonly host: Host;

@@ -2,13 +2,18 @@
 import { describe, expect, test } from "vitest";
 import { createMigrator } from "./migrator.ts";
 import { createSvmController } from "./svm-controller.ts";
-import { FakeCluster, refuse, storageVersion, type Json } from "./testing/fake-cluster.ts";
+import {
+  FakeCluster,
+  refuse,
+  storageVersion,
+  type Json,
+} from "../../../../test/testing/cluster/storageversion/migration/fake-cluster.ts";
 import {
   migrationOptions,
   RunningController,
   storedState,
   type DrivenController,
-} from "./testing/running-controller.ts";
+} from "../../../../test/testing/cluster/storageversion/migration/running-controller.ts";
 
 const RESOURCE = "customresourcedefinitions";
 const STORAGE_VERSION = "example.io.widgets";

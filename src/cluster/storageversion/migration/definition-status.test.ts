@@ -10,7 +10,11 @@ import {
   type DefinitionPlace,
 } from "./definition-status.ts";
 import { DEFINITION_SETTLED_MS } from "./migration-limits.ts";
-import { FakeCluster, storageVersion, type Json } from "./testing/fake-cluster.ts";
+import {
+  FakeCluster,
+  storageVersion,
+  type Json,
+} from "../../../../test/testing/cluster/storageversion/migration/fake-cluster.ts";
 
 const RESOURCE = "customresourcedefinitions";
 const NAME = "widgets.example.io";

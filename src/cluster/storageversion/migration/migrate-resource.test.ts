@@ -2,7 +2,12 @@ import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
 import { createEngine, migrateResource, type PassJob, type PassOutcome } from "./migrate-resource.ts";
 import type { MigrationProgress, Position } from "./progress.ts";
-import { FakeCluster, refuse, type Call, type Json } from "./testing/fake-cluster.ts";
+import {
+  FakeCluster,
+  refuse,
+  type Call,
+  type Json,
+} from "../../../../test/testing/cluster/storageversion/migration/fake-cluster.ts";
 
 const WIDGETS = { group: "example.io", version: "v1", resource: "widgets" } as const;
 

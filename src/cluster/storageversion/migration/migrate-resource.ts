@@ -198,10 +198,14 @@ class Pass {
   }
 
   async #migrate(objects: readonly ListedObject[]): Promise<void> {
-    let next = 0;
+    const waiting = objects.values();
+    // Workers share the iterator: each takes the next object, and one that stops leaves the rest alone.
     const work = async (): Promise<void> => {
-      while (next < objects.length && this.#end === undefined && !this.#signal.aborted)
-        await this.#migrateOne(objects[next++]!);
+      while (this.#end === undefined && !this.#signal.aborted) {
+        const { done, value } = waiting.next();
+        if (done === true) return;
+        await this.#migrateOne(value);
+      }
     };
     await Promise.all(Array.from({ length: Math.min(this.#engine.concurrency, objects.length) }, work));
   }

@@ -1,7 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { createMigrator } from "./migrator.ts";
-import { FakeCluster, refuse, storageVersion, type Json } from "./testing/fake-cluster.ts";
-import { migrationOptions, RunningController, storedState } from "./testing/running-controller.ts";
+import {
+  FakeCluster,
+  refuse,
+  storageVersion,
+  type Json,
+} from "../../../../test/testing/cluster/storageversion/migration/fake-cluster.ts";
+import {
+  migrationOptions,
+  RunningController,
+  storedState,
+} from "../../../../test/testing/cluster/storageversion/migration/running-controller.ts";
 
 const NAME = "example.io.widgets";
 const V1 = "example.io/v1";

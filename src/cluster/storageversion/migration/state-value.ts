@@ -1,5 +1,5 @@
 /** What is known of one resource's stored objects, as its text in the ConfigMap says it. */
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, objectAt, parseJsonObject, stringAt, type JsonObject } from "../../../meta/json.ts";
 import {
   STATE_FAILURES_MAX,
   STATE_TEXT_CHARACTERS_MAX,
@@ -46,7 +46,7 @@ export const UNKNOWN_STATE: StorageState = { persistedVersions: [UNKNOWN_VERSION
 
 export function parseStorageState(text: string | undefined): StorageState {
   if (text === undefined) return UNKNOWN_STATE;
-  const value = parseObject(text);
+  const value = parseJsonObject(text);
   const persisted = value?.["persistedVersions"];
   const currentVersion = value?.["currentVersion"];
   if (value === undefined || !isVersionList(persisted) || !isVersion(currentVersion)) return UNKNOWN_STATE;
@@ -119,15 +119,6 @@ function parsePosition(value: JsonObject): Position {
 
 function toFailure(value: JsonObject): ObjectFailure {
   return { object: stringAt(value, "object"), message: stringAt(value, "message") };
-}
-
-function parseObject(text: string): JsonObject | undefined {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return isJsonObject(parsed) ? parsed : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function isVersionList(value: unknown): value is string[] {

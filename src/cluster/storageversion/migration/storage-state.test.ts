@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { parseStorageState, storedPosition, UNKNOWN_STATE, withPersisted, type StorageState } from "./state-value.ts";
 import { createStorageStates, type StorageStates } from "./storage-state.ts";
-import { FakeCluster, refuse, type Json } from "./testing/fake-cluster.ts";
+import {
+  FakeCluster,
+  refuse,
+  type Json,
+} from "../../../../test/testing/cluster/storageversion/migration/fake-cluster.ts";
 
 const MIGRATED: StorageState = { persistedVersions: ["apps/v1"], currentVersion: "apps/v1" };
 

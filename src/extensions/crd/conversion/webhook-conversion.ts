@@ -2,6 +2,7 @@
  * Conversion of custom resources by the webhook of their definition: few calls, each bounded, and the same question is
  * not asked twice at a time, however many watches wait for its answer.
  */
+import { must } from "../../../base/assert.ts";
 import type { Clock } from "../../../base/clock.ts";
 import { randomUuid, type Random } from "../../../base/random.ts";
 import { messageOf } from "../../../base/within.ts";
@@ -127,7 +128,7 @@ class WebhookConverter {
       throw failure("no supported conversion review versions");
     const uid = randomUuid(this.#parts.random);
     const objects = batch.map(({ text }) => text);
-    const about = subject(batch[0]!.original);
+    const about = subject(must(batch[0], "a batch has objects").original);
     const text = conversionReviewText({ version, uid, desiredApiVersion: formatGroupVersion(to), objects });
     const review = await this.#call(conversion.clientConfig, text, about);
     const answer = readReview(review, { version, uid });

@@ -1,10 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { firstErrors } from "../../../meta/field-errors.ts";
 import type { JsonObject } from "../../../meta/json.ts";
-import { CONTEXT, prepared, warned } from "../../../objects/kinds/core/testing/told.ts";
+import { CONTEXT, prepared, warned } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { CUSTOM_RESOURCE_DEFINITION } from "./definition-kind.ts";
 import { patternSize } from "./pattern-size.ts";
-import { definition, definitionOf, toldOfSchema, version } from "./testing/definition.ts";
+import {
+  definition,
+  definitionOf,
+  toldOfSchema,
+  version,
+} from "../../../../test/testing/extensions/crd/definition-validation/definition.ts";
 
 function charactersTold(object: JsonObject): number {
   const errors = firstErrors(

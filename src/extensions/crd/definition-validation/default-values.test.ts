@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { toldOfProperty, toldOfSchema } from "./testing/definition.ts";
+import {
+  toldOfProperty,
+  toldOfSchema,
+} from "../../../../test/testing/extensions/crd/definition-validation/definition.ts";
 
 const RESOURCE = {
   type: "object",

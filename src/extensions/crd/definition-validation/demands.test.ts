@@ -1,8 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { cloneJson, type JsonObject } from "../../../meta/json.ts";
-import { CONTEXT, defaulted } from "../../../objects/kinds/core/testing/told.ts";
+import { CONTEXT, defaulted } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { CUSTOM_RESOURCE_DEFINITION } from "./definition-kind.ts";
-import { definition, definitionOf, version } from "./testing/definition.ts";
+import {
+  definition,
+  definitionOf,
+  version,
+} from "../../../../test/testing/extensions/crd/definition-validation/definition.ts";
 
 /** With what is stored as it is, however it came to be. */
 function toldOfChange(before: JsonObject, after: JsonObject): string[] {

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { CONTEXT, prepared } from "../../../objects/kinds/core/testing/told.ts";
+import { CONTEXT, prepared } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { CUSTOM_RESOURCE_DEFINITION } from "./definition-kind.ts";
 import { formatWarnings } from "./format-warnings.ts";
-import { definitionOf } from "./testing/definition.ts";
 import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
 import type { ReleaseName } from "../../../objects/catalogue/release.ts";
+import { definitionOf } from "../../../../test/testing/extensions/crd/definition-validation/definition.ts";
 
 const FORMATS = definitionOf({
   type: "object",

@@ -65,8 +65,7 @@ export function* eachSchema(root: JsonObject): Generator<JsonObject> {
   const waiting = [root];
   for (let schema = waiting.pop(); schema !== undefined; schema = waiting.pop()) {
     yield schema;
-    const below = schemasBelow(schema);
-    for (let at = below.length - 1; at >= 0; at--) waiting.push(below[at]!);
+    waiting.push(...schemasBelow(schema).toReversed());
   }
 }
 

@@ -1,10 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { CONTEXT, told } from "../../../objects/kinds/core/testing/told.ts";
+import { CONTEXT, told } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { CUSTOM_RESOURCE_DEFINITION } from "./definition-kind.ts";
-import { definitionOf, toldOfProperty, toldOfSchema } from "./testing/definition.ts";
 import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
 import type { ReleaseName } from "../../../objects/catalogue/release.ts";
+import {
+  definitionOf,
+  toldOfProperty,
+  toldOfSchema,
+} from "../../../../test/testing/extensions/crd/definition-validation/definition.ts";
 
 const TEXT = { type: "string" };
 const IN_SET = "must be atomic as item of a list with x-kubernetes-list-type=set";

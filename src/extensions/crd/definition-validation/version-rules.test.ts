@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { told } from "../../../objects/kinds/core/testing/told.ts";
+import { told } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { CUSTOM_RESOURCE_DEFINITION } from "./definition-kind.ts";
-import { definition, version } from "./testing/definition.ts";
+import { definition, version } from "../../../../test/testing/extensions/crd/definition-validation/definition.ts";
 
 function toldOfVersions(...versions: JsonObject[]): string[] {
   return told(CUSTOM_RESOURCE_DEFINITION, definition({ versions }));

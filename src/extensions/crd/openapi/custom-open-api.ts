@@ -1,4 +1,5 @@
 /** What OpenAPI shows of definitions: nothing is made of one before somebody asks for a document that shows it. */
+import { parseGroupVersion } from "../../../meta/group-version.ts";
 import {
   customModelName,
   type CustomGroupVersion,
@@ -30,9 +31,8 @@ function groupVersionsOf(definitions: readonly Definition[]): CustomGroupVersion
       definition.versions.filter(({ isServed }) => isServed).map((version) => ({ definition, version })),
     );
   const byGroupVersion = Map.groupBy(shown, ({ definition, version }) => `${definition.group}/${version.name}`);
-  return Array.from(byGroupVersion.values(), (members) => ({
-    group: members[0]!.definition.group,
-    version: members[0]!.version.name,
+  return [...byGroupVersion].map(([groupVersion, members]) => ({
+    ...parseGroupVersion(groupVersion),
     resources: members.map(toResource),
     hash: () =>
       members

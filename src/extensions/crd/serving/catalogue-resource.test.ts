@@ -1,7 +1,12 @@
 import { expect, test } from "vitest";
 import { fieldSelectorsOf, toCatalogueResource } from "./catalogue-resource.ts";
 import { parseDefinition } from "../definition.ts";
-import { definitionObject, establishedDefinition, servedVersion, storedVersion } from "../testing/definition-object.ts";
+import {
+  definitionObject,
+  establishedDefinition,
+  servedVersion,
+  storedVersion,
+} from "../../../../test/testing/extensions/crd/definition-object.ts";
 
 const ALL_VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 

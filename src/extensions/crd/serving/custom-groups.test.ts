@@ -2,7 +2,11 @@ import { describe, expect, test } from "vitest";
 import { openCatalogue, type CatalogueGroup, type CatalogueResource } from "../../../objects/catalogue/catalogue.ts";
 import { toCatalogueResource } from "./catalogue-resource.ts";
 import { createCustomGroups, CUSTOM_PRIORITY, withCustomResources } from "./custom-groups.ts";
-import { establishedDefinition, servedVersion, storedVersion } from "../testing/definition-object.ts";
+import {
+  establishedDefinition,
+  servedVersion,
+  storedVersion,
+} from "../../../../test/testing/extensions/crd/definition-object.ts";
 
 const BUILT_IN = openCatalogue({ release: "1.36" }).groups;
 

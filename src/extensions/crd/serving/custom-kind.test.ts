@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { CustomSchema } from "../structural-schema/custom-schema.ts";
 import { customKind } from "./custom-kind.ts";
-import { establishedDefinition, storedVersion } from "../testing/definition-object.ts";
 import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
+import { establishedDefinition, storedVersion } from "../../../../test/testing/extensions/crd/definition-object.ts";
 
 /** Finds nothing wrong itself. */
 const SCHEMA = {

@@ -6,6 +6,7 @@ import { parseJsonPath } from "../../../objects/json/json-path.ts";
 import type { StructSchema } from "../../../objects/schema.ts";
 import { customTableRenderer } from "../../../objects/table/custom.ts";
 import type { TypedObject } from "../../../objects/typed-decode.ts";
+import { must } from "../../../base/assert.ts";
 import type {
   CustomShape,
   Encoding,
@@ -43,7 +44,7 @@ export function customServed(
   const groupVersion = { group, version: version.name };
   const apiVersion = formatGroupVersion(groupVersion);
   // The server itself watches every resource there is: a schema is compiled when there is an object to hold against it.
-  const schema = (): CustomSchema => parts.schemaOf(version.name)!;
+  const schema = (): CustomSchema => must(parts.schemaOf(version.name), "every version of a definition has a schema");
   const isOwn = (asked: GroupVersion, of: string): boolean => asked.group === group && of === kind;
   return {
     custom: customShape(definition, version, { ...parts, schema }),

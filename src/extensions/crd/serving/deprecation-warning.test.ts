@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { deprecationWarning } from "./deprecation-warning.ts";
-import { establishedDefinition, servedVersion, storedVersion } from "../testing/definition-object.ts";
+import {
+  establishedDefinition,
+  servedVersion,
+  storedVersion,
+} from "../../../../test/testing/extensions/crd/definition-object.ts";
 
 const IS_DEPRECATED = "test.example.com/v1 Widget is deprecated";
 

@@ -202,11 +202,9 @@ function parsedOnce(source: JsonObject): () => StructuralSchema {
 }
 
 function once<Value>(make: () => Value): () => Value {
-  let made: { readonly value: Value } | undefined;
-  let pending: (() => Value) | undefined = make;
+  let state: { readonly make: () => Value } | { readonly value: Value } = { make };
   return () => {
-    made ??= { value: pending!() };
-    pending = undefined;
-    return made.value;
+    if ("make" in state) state = { value: state.make() };
+    return state.value;
   };
 }

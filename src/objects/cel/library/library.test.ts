@@ -1,6 +1,6 @@
 /** The functions of the libraries: what they give, and what a call costs. */
 import { expect, test } from "vitest";
-import { evaluated } from "../testing/evaluated.ts";
+import { evaluated } from "../../../../test/testing/objects/cel/evaluated.ts";
 
 type Row = readonly [expression: string, value: string, cost: number];
 

@@ -1,6 +1,6 @@
 /** What is told of expressions that are none. */
 import { expect, test } from "vitest";
-import { evaluated } from "../testing/evaluated.ts";
+import { evaluated } from "../../../../test/testing/objects/cel/evaluated.ts";
 
 const STARTS =
   "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";

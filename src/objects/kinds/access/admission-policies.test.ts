@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { CONTEXT, defaulted, prepared, told, toldOfStatus } from "../core/testing/told.ts";
+import { CONTEXT, defaulted, prepared, told, toldOfStatus } from "../../../../test/testing/objects/kinds/core/told.ts";
 import {
   MUTATING_ADMISSION_POLICY,
   MUTATING_ADMISSION_POLICY_BINDING,

@@ -1,10 +1,21 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { CONTEXT, defaulted, prepared, told, toldOfStatus, toldOfUpdate } from "../core/testing/told.ts";
+import {
+  CONTEXT,
+  defaulted,
+  prepared,
+  told,
+  toldOfStatus,
+  toldOfUpdate,
+} from "../../../../test/testing/objects/kinds/core/told.ts";
 import { CERTIFICATE_SIGNING_REQUEST, CLUSTER_TRUST_BUNDLE } from "./certificates.ts";
 import { requestUpdateErrors } from "./signing-request-rules.ts";
 import { requestProblem } from "./signing-request-text.ts";
-import { ED25519_SIGNING_REQUEST, RSA_SIGNING_REQUEST, SIGNING_REQUEST } from "./testing/signing-request.ts";
+import {
+  ED25519_SIGNING_REQUEST,
+  RSA_SIGNING_REQUEST,
+  SIGNING_REQUEST,
+} from "../../../../test/testing/objects/kinds/access/signing-request.ts";
 
 const SPEC = { request: SIGNING_REQUEST, signerName: "example.com/signer", usages: ["client auth"] };
 const APPROVED = { type: "Approved", status: "True" };

@@ -1,6 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { CONTEXT, defaulted, prepared, told, toldOfStatus, toldOfUpdate, warned } from "../core/testing/told.ts";
+import {
+  CONTEXT,
+  defaulted,
+  prepared,
+  told,
+  toldOfStatus,
+  toldOfUpdate,
+  warned,
+} from "../../../../test/testing/objects/kinds/core/told.ts";
 import { API_SERVICE } from "./api-service.ts";
 import { CUSTOM_RESOURCE_DEFINITION } from "../../../extensions/crd/definition-validation/definition-kind.ts";
 import { RUNTIME_CLASS } from "./runtime-class.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { defaulted, prepared, told, toldOfStatus } from "../core/testing/told.ts";
+import { defaulted, prepared, told, toldOfStatus } from "../../../../test/testing/objects/kinds/core/told.ts";
 import {
   ASSURED_PRIORITY_LEVEL_CONFIGURATION,
   BETA_PRIORITY_LEVEL_CONFIGURATION,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { defaulted, told, toldOfUpdate } from "../core/testing/told.ts";
+import { defaulted, told, toldOfUpdate } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { CLUSTER_ROLE, CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING } from "./roles.ts";
 
 const GROUP = "rbac.authorization.k8s.io";

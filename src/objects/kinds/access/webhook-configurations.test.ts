@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { defaulted, told, toldOfUpdate, warned } from "../core/testing/told.ts";
+import { defaulted, told, toldOfUpdate, warned } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { MUTATING_WEBHOOK_CONFIGURATION, VALIDATING_WEBHOOK_CONFIGURATION } from "./webhook-configurations.ts";
 
 const RULE = { operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods"] };

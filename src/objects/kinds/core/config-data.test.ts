@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { CONFIG_MAP } from "./config-map.ts";
 import { SECRET } from "./secret.ts";
-import { defaulted, told, toldOfUpdate, warned } from "./testing/told.ts";
+import { defaulted, told, toldOfUpdate, warned } from "../../../../test/testing/objects/kinds/core/told.ts";
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 

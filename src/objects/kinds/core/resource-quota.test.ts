@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { RESOURCE_QUOTA } from "./resource-quota.ts";
-import { prepared, told, toldOfStatus, toldOfUpdate, warned } from "./testing/told.ts";
+import {
+  prepared,
+  told,
+  toldOfStatus,
+  toldOfUpdate,
+  warned,
+} from "../../../../test/testing/objects/kinds/core/told.ts";
 
 const quota = (spec: JsonObject): JsonObject => ({ spec });
 

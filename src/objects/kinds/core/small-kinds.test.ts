@@ -2,8 +2,16 @@ import { describe, expect, test } from "vitest";
 import { ENDPOINTS } from "./endpoints.ts";
 import { NAMESPACE } from "./namespace.ts";
 import { SERVICE_ACCOUNT } from "./service-account.ts";
-import { CONTEXT, defaulted, prepared, told, toldOfStatus, toldOfUpdate, warned } from "./testing/told.ts";
 import { gatesOf } from "../../catalogue/release-gates.ts";
+import {
+  CONTEXT,
+  defaulted,
+  prepared,
+  told,
+  toldOfStatus,
+  toldOfUpdate,
+  warned,
+} from "../../../../test/testing/objects/kinds/core/told.ts";
 
 describe("a namespace", () => {
   test("is active, labelled with its name and held by kubernetes", () => {

@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { CONTEXT, defaulted, prepared, told, toldOfUpdate, warned } from "../core/testing/told.ts";
+import {
+  CONTEXT,
+  defaulted,
+  prepared,
+  told,
+  toldOfUpdate,
+  warned,
+} from "../../../../test/testing/objects/kinds/core/told.ts";
 import { ENDPOINT_SLICE } from "./endpoint-slice.ts";
 
 const slice = (members: JsonObject): JsonObject => ({ addressType: "IPv4", ...members });

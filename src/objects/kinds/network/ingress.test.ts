@@ -1,6 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { CONTEXT, defaulted, prepared, told, toldOfStatus, toldOfUpdate, warned } from "../core/testing/told.ts";
+import {
+  CONTEXT,
+  defaulted,
+  prepared,
+  told,
+  toldOfStatus,
+  toldOfUpdate,
+  warned,
+} from "../../../../test/testing/objects/kinds/core/told.ts";
 import { INGRESS_CLASS } from "./ingress-class.ts";
 import { INGRESS } from "./ingress.ts";
 import { gatesOf } from "../../catalogue/release-gates.ts";

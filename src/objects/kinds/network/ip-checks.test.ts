@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { CONTEXT } from "../core/testing/told.ts";
+import { CONTEXT } from "../../../../test/testing/objects/kinds/core/told.ts";
 import {
   canonicalCidrErrors,
   canonicalIpSentences,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { CONTEXT, prepared, told, toldOfUpdate } from "../core/testing/told.ts";
+import { CONTEXT, prepared, told, toldOfUpdate } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { LEASE, LEASE_CANDIDATE } from "./lease.ts";
 
 describe("a lease", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { defaulted, told, toldOfUpdate, warned } from "../core/testing/told.ts";
+import { defaulted, told, toldOfUpdate, warned } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { NETWORK_POLICY } from "./network-policy.ts";
 
 const policy = (spec: JsonObject): JsonObject => ({ spec: { podSelector: {}, ...spec } });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { prepared, told, toldOfUpdate } from "../core/testing/told.ts";
+import { prepared, told, toldOfUpdate } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { IP_ADDRESS, SERVICE_CIDR } from "./service-ranges.ts";
 
 describe("an IP address", () => {

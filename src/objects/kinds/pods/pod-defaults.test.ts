@@ -3,7 +3,7 @@ import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import { objectsAt } from "../checks.ts";
 import { setPodDefaults } from "./pod-defaults.ts";
 import { setPodTemplateDefaults } from "./pod-template.ts";
-import { container, CONTEXT, pod, release } from "./testing/pods.ts";
+import { container, CONTEXT, pod, release } from "../../../../test/testing/objects/kinds/pods/pods.ts";
 
 function specOf(spec: JsonObject, context = CONTEXT): JsonObject {
   return objectAt(pod(spec, {}, context), "spec");

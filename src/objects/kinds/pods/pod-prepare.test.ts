@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import { preparePodCreate, preparePodStatusUpdate } from "./pod-prepare.ts";
-import { container, CONTEXT, pod, release } from "./testing/pods.ts";
+import { container, CONTEXT, pod, release } from "../../../../test/testing/objects/kinds/pods/pods.ts";
 
 function created(spec: JsonObject = {}, metadata: JsonObject = {}, context = CONTEXT): JsonObject {
   const object = { ...pod(spec, metadata, context), status: { phase: "Running" } };

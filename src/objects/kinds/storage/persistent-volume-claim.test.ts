@@ -1,6 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { CONTEXT, defaulted, prepared, told, toldOfStatus, toldOfUpdate, warned } from "../core/testing/told.ts";
+import {
+  CONTEXT,
+  defaulted,
+  prepared,
+  told,
+  toldOfStatus,
+  toldOfUpdate,
+  warned,
+} from "../../../../test/testing/objects/kinds/core/told.ts";
 import type { KindContext } from "../kind.ts";
 import { PERSISTENT_VOLUME_CLAIM } from "./persistent-volume-claim.ts";
 import { gatesOf } from "../../catalogue/release-gates.ts";

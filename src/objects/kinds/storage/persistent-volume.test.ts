@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { CONTEXT, defaulted, prepared, told, toldOfUpdate, warned } from "../core/testing/told.ts";
+import {
+  CONTEXT,
+  defaulted,
+  prepared,
+  told,
+  toldOfUpdate,
+  warned,
+} from "../../../../test/testing/objects/kinds/core/told.ts";
 import { PERSISTENT_VOLUME } from "./persistent-volume.ts";
 
 const SUBDOMAIN =

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { CONTEXT, prepared, told, toldOfUpdate, warned } from "../core/testing/told.ts";
+import { CONTEXT, prepared, told, toldOfUpdate, warned } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { STORAGE_CLASS, VOLUME_ATTRIBUTES_CLASS } from "./storage-class.ts";
 import { gatesOf } from "../../catalogue/release-gates.ts";
 

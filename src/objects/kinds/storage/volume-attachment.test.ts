@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { prepared, told, toldOfStatus, toldOfUpdate } from "../core/testing/told.ts";
+import { prepared, told, toldOfStatus, toldOfUpdate } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { VOLUME_ATTACHMENT } from "./volume-attachment.ts";
 
 const SPEC = { attacher: "d.example.com", nodeName: "n", source: { persistentVolumeName: "v" } };

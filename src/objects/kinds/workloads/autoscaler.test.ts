@@ -1,9 +1,16 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { AUTOSCALER, AUTOSCALER_V1 } from "./autoscaler.ts";
-import { CONTEXT, created, defaulted, prepared, statusUpdated, updated } from "./testing/objects.ts";
 import { gatesOf } from "../../catalogue/release-gates.ts";
 import type { ReleaseName } from "../../catalogue/release.ts";
+import {
+  CONTEXT,
+  created,
+  defaulted,
+  prepared,
+  statusUpdated,
+  updated,
+} from "../../../../test/testing/objects/kinds/workloads/objects.ts";
 
 function autoscaler(spec: JsonObject = {}): JsonObject {
   const scaleTargetRef = { apiVersion: "apps/v1", kind: "Deployment", name: "web" };

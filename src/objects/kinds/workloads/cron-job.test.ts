@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../meta/json.ts";
 import { CRON_JOB } from "./cron-job.ts";
 import { scheduleError } from "./cron-schedule.ts";
 import { durationError } from "../../../meta/go-duration.ts";
-import { CONTEXT, created, defaulted, updated } from "./testing/objects.ts";
+import { CONTEXT, created, defaulted, updated } from "../../../../test/testing/objects/kinds/workloads/objects.ts";
 
 function cronJob(spec: JsonObject = {}, jobSpec: JsonObject = {}, name = "c"): JsonObject {
   const template = { spec: { restartPolicy: "OnFailure", containers: [{ name: "c", image: "example/app:1" }] } };

@@ -10,7 +10,7 @@ import {
   template,
   updated,
   workload,
-} from "./testing/objects.ts";
+} from "../../../../test/testing/objects/kinds/workloads/objects.ts";
 import { gatesOf } from "../../catalogue/release-gates.ts";
 import type { ReleaseName } from "../../catalogue/release.ts";
 

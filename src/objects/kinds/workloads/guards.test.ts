@@ -3,7 +3,13 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { DISRUPTION_BUDGET } from "./disruption-budget.ts";
 import { PRIORITY_CLASS } from "./priority-class.ts";
-import { created, defaulted, prepared, statusUpdated, updated } from "./testing/objects.ts";
+import {
+  created,
+  defaulted,
+  prepared,
+  statusUpdated,
+  updated,
+} from "../../../../test/testing/objects/kinds/workloads/objects.ts";
 
 describe("a PodDisruptionBudget", () => {
   const budget = (spec: JsonObject): JsonObject => ({ metadata: { name: "b" }, spec });

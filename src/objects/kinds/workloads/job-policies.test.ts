@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { commonIndex, countIndexes } from "./job-indexes.ts";
 import { podFailurePolicyErrors, successPolicyErrors } from "./job-policies.ts";
-import { sentences } from "./testing/objects.ts";
+import { sentences } from "../../../../test/testing/objects/kinds/workloads/objects.ts";
 
 const template = { spec: { containers: [{ name: "c" }] } };
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { jobStatusErrors } from "./job-status-rules.ts";
-import { CONTEXT, sentences } from "./testing/objects.ts";
 import { gatesOf } from "../../catalogue/release-gates.ts";
 import type { ReleaseName } from "../../catalogue/release.ts";
+import { CONTEXT, sentences } from "../../../../test/testing/objects/kinds/workloads/objects.ts";
 
 const START = "2030-01-01T00:00:00Z";
 const END = "2030-01-01T00:01:00Z";

@@ -1,8 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import { JOB } from "./job.ts";
-import { CONTEXT, created, defaulted, prepared, sentences, updated } from "./testing/objects.ts";
 import { gatesOf } from "../../catalogue/release-gates.ts";
+import {
+  CONTEXT,
+  created,
+  defaulted,
+  prepared,
+  sentences,
+  updated,
+} from "../../../../test/testing/objects/kinds/workloads/objects.ts";
 
 const UID = "u-1";
 const GENERATED = {

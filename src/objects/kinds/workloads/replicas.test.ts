@@ -13,7 +13,7 @@ import {
   template,
   updated,
   workload,
-} from "./testing/objects.ts";
+} from "../../../../test/testing/objects/kinds/workloads/objects.ts";
 
 const GENERATION = "deprecated.daemonset.template.generation";
 

@@ -11,7 +11,7 @@ import {
   template,
   updated,
   workload,
-} from "./testing/objects.ts";
+} from "../../../../test/testing/objects/kinds/workloads/objects.ts";
 
 const FORBIDDEN =
   "spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";

@@ -3,7 +3,7 @@ import type { Clock } from "../../../base/clock.ts";
 import { protobufTables } from "../../../objects/catalogue/protobuf-tables.ts";
 import { openSchemas } from "../../../objects/catalogue/schema-source.ts";
 import { bufferedBody } from "../../http/request-body.ts";
-import { bodyJson, infoRequest } from "../../http/testing/requests.ts";
+import { bodyJson, infoRequest } from "../../../../test/testing/serving/http/requests.ts";
 import { isJsonObject, objectAt, type JsonObject } from "../../../meta/json.ts";
 import { badRequest, StatusError } from "../../../meta/status-error.ts";
 import type { ResourceEndpoint, WithRequester } from "../endpoint.ts";

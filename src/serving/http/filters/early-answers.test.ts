@@ -9,7 +9,7 @@ import {
 } from "../../../meta/status-error.ts";
 import { bytesBody, NO_BODY, type ApiRequest, type ApiResponse } from "../message.ts";
 import { errorResponse, jsonResponse, pageNotFound } from "../respond.ts";
-import { infoRequest } from "../testing/requests.ts";
+import { infoRequest } from "../../../../test/testing/serving/http/requests.ts";
 import { earlyAnswers, type EarlyRequest } from "./early-answers.ts";
 
 const PODS = { group: "", resource: "pods" };

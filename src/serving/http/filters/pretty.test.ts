@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { bytesBody, type ApiResponse } from "../message.ts";
-import { infoRequest } from "../testing/requests.ts";
+import { infoRequest } from "../../../../test/testing/serving/http/requests.ts";
 import { indentJson, pretty } from "./pretty.ts";
 
 const ONE_LINE = '{"kind":"Status","details":{},"n":9007199254740993}\n';

@@ -2,7 +2,12 @@ import { describe, expect, test } from "vitest";
 import type { ApiRequest, ApiResponse } from "../message.ts";
 import { NO_BODY } from "../message.ts";
 import { OpenRequests } from "../open-requests.ts";
-import { apiRequest, bodyJson, infoRequest, type RequestOptions } from "../testing/requests.ts";
+import {
+  apiRequest,
+  bodyJson,
+  infoRequest,
+  type RequestOptions,
+} from "../../../../test/testing/serving/http/requests.ts";
 import { goaway } from "./goaway.ts";
 import { shuttingDown } from "./shutting-down.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { NO_BODY, type ApiRequest, type RequestHeaders } from "../message.ts";
-import { apiRequest } from "../testing/requests.ts";
+import { apiRequest } from "../../../../test/testing/serving/http/requests.ts";
 import { NO_CLAIMS, stripIdentity, type WithClaims } from "./strip-identity.ts";
 
 async function stripped(request: Partial<ApiRequest>): Promise<WithClaims> {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { World } from "../../../tools/simulator/world.ts";
 import type { ApiResponse, StreamSink } from "../message.ts";
 import { OpenRequests } from "../open-requests.ts";
-import { infoRequest } from "../testing/requests.ts";
+import { infoRequest } from "../../../../test/testing/serving/http/requests.ts";
 import { webSocket } from "./web-socket.ts";
 
 const CONNECTION = { protocol: "http/1.1", remoteAddress: "192.0.2.1", clientChain: [] } as const;

@@ -4,7 +4,7 @@ import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 
 import { BodyReader } from "./body-reader.ts";
-import { collect } from "./testing.ts";
+import { collect } from "../../../../test/testing/serving/http/node/test-server.ts";
 
 function open(timeoutMs = 60_000): { stream: PassThrough; body: BodyReader; begun: () => number } {
   const stream = new PassThrough();

@@ -5,7 +5,16 @@ import type { TLSSocket } from "node:tls";
 import { describe, expect, test } from "vitest";
 
 import { type ApiRequest, type ApiResponse, NO_BODY, type ResponseHeaders } from "../message.ts";
-import { collect, deferred, http2Client, ok, rawConnection, startServer, streaming, untilClosed } from "./testing.ts";
+import {
+  collect,
+  deferred,
+  http2Client,
+  ok,
+  rawConnection,
+  startServer,
+  streaming,
+  untilClosed,
+} from "../../../../test/testing/serving/http/node/test-server.ts";
 
 const ASKING = "Host: x\r\nConnection: keep-alive, Upgrade\r\nUpgrade: echo/1\r\n";
 const REQUEST = `GET /exec HTTP/1.1\r\n${ASKING}\r\n`;

@@ -5,7 +5,16 @@ import type { IncomingMessage } from "node:http";
 import { describe, expect, test } from "vitest";
 
 import { type ApiRequest, type StreamFrame, NO_BODY, type StreamSink } from "../message.ts";
-import { collect, deferred, http1Client, ok, rawConnection, startServer, streaming, untilClosed } from "./testing.ts";
+import {
+  collect,
+  deferred,
+  http1Client,
+  ok,
+  rawConnection,
+  startServer,
+  streaming,
+  untilClosed,
+} from "../../../../test/testing/serving/http/node/test-server.ts";
 
 const HELLO = async () => ok(Buffer.from("hello"));
 

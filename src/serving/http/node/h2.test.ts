@@ -15,7 +15,7 @@ import {
   startServer,
   streaming,
   untilClosed,
-} from "./testing.ts";
+} from "../../../../test/testing/serving/http/node/test-server.ts";
 
 const HELLO = async () => ok(Buffer.from("hello"));
 

@@ -17,7 +17,7 @@ import {
   streaming,
   type TestServer,
   untilClosed,
-} from "./testing.ts";
+} from "../../../../test/testing/serving/http/node/test-server.ts";
 
 const LONG_MS = 60_000;
 

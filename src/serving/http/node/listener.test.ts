@@ -24,7 +24,7 @@ import {
   streaming,
   testCertificate,
   untilClosed,
-} from "./testing.ts";
+} from "../../../../test/testing/serving/http/node/test-server.ts";
 
 const HELLO = async () => ok(Buffer.from("hello"));
 

@@ -16,7 +16,7 @@ import {
   startServer,
   streaming,
   type TestServer,
-} from "./testing.ts";
+} from "../../../../test/testing/serving/http/node/test-server.ts";
 
 const clients: [string, (server: TestServer) => Client][] = [
   ["HTTP/1.1", http1Client],

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { issue, type Issued } from "../../../access/auth/testing/certificates.ts";
 import { SILENT_LOG } from "../../../base/log.ts";
 import { World } from "../../../tools/simulator/world.ts";
 import { reloadingCertificate, reloadingCredentials } from "./reloading-credentials.ts";
+import { issue, type Issued } from "../../../../test/testing/access/auth/certificates.ts";
 
 const CA = issue({ subject: [["CN", "ca"]], ca: {} });
 let directory = "";

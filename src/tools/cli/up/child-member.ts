@@ -1,11 +1,12 @@
 /** Servers in processes of their own, seen from the process that started them and owns the embedded store. */
+import { must } from "../../../base/assert.ts";
 import { fork, type ChildProcess } from "node:child_process";
 import type { LogLevel } from "../../../server/env-node.ts";
 import { serveKv } from "../../../storage/kv-ipc/serve-kv.ts";
 import type { SharedKv } from "../../../storage/share-kv.ts";
 import { receiveAbout, sendAbout, storeChannel, type FromChild, type ToChild } from "./child-protocol.ts";
 import type { Launch } from "./hosted-server.ts";
-import type { Member, StartMember } from "./member.ts";
+import type { RunningServer, StartServer } from "./member.ts";
 
 export const CHILD_COMMAND = "up-server";
 
@@ -17,30 +18,34 @@ export interface ChildOptions {
   readonly writeLog: (text: string) => void;
 }
 
-export function inProcesses(options: ChildOptions): StartMember {
+export function inProcesses(options: ChildOptions): StartServer {
   return async (launch) => {
-    const child = fork(process.argv[1]!, [CHILD_COMMAND, launch.id, String(launch.options.release)], {
-      serialization: "advanced",
-      stdio: ["ignore", "ignore", "pipe", "ipc"],
-    });
-    child.stderr!.setEncoding("utf8").on("data", options.writeLog);
+    const child = fork(
+      must(process.argv[1], "node runs a file"),
+      [CHILD_COMMAND, launch.id, String(launch.options.release)],
+      {
+        serialization: "advanced",
+        stdio: ["ignore", "ignore", "pipe", "ipc"],
+      },
+    );
+    child.stderr?.setEncoding("utf8").on("data", options.writeLog);
     const exited = whenExited(child);
     serveStore(child, options.shared);
-    const told = Promise.withResolvers<number>();
+    const listening = Promise.withResolvers<number>();
     const ready = Promise.withResolvers<void>();
     ready.promise.catch(() => {});
     receiveAbout(child, "server", (received) => {
       const message = received as FromChild;
-      if (message.kind === "listening") told.resolve(message.port);
+      if (message.kind === "listening") listening.resolve(message.port);
       else if (message.kind === "ready") ready.resolve();
-      else told.reject(Object.assign(new Error(message.message), { code: message.code }));
+      else listening.reject(Object.assign(new Error(message.message), { code: message.code }));
     });
     void exited.then((how) => {
-      told.reject(new Error(`${launch.id} ${how} before it listened`));
+      listening.reject(new Error(`${launch.id} ${how} before it listened`));
       ready.reject(new Error(`${launch.id} ${how} before it was ready`));
     });
     start(child, launch, options);
-    return memberOf({ child, exited, port: await told.promise, ready: ready.promise });
+    return memberOf({ child, exited, port: await listening.promise, ready: ready.promise });
   };
 }
 
@@ -71,19 +76,19 @@ interface Child {
   readonly ready: Promise<void>;
 }
 
-function memberOf({ child, exited, port, ready }: Child): Member {
-  let isToldToEnd = false;
-  const end = async (tell: () => void): Promise<void> => {
-    isToldToEnd = true;
-    tell();
+function memberOf({ child, exited, port, ready }: Child): RunningServer {
+  let isEnding = false;
+  const end = async (request: () => void): Promise<void> => {
+    isEnding = true;
+    request();
     await exited;
   };
   return {
-    pid: child.pid!,
+    pid: must(child.pid, "a server that listens has been spawned"),
     port,
     ready,
     ended: new Promise((resolve) => {
-      void exited.then((how) => isToldToEnd || resolve(how));
+      void exited.then((how) => isEnding || resolve(how));
     }),
     stop: () => end(() => sendAbout(child, "server", { kind: "stop" } satisfies ToChild)),
     kill: () => end(() => child.kill("SIGKILL")),

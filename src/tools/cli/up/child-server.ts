@@ -48,8 +48,8 @@ async function host(parent: IpcEnd, { launch, logLevel, store }: Start, faults: 
   const env = createNodeEnv({ logLevel });
   const openKv = store === "own" ? env.openKv : () => Promise.resolve(openChannelKv(storeChannel(parent)));
   const hosted = await hostServer({ ...env, log: logOf(launch.id, env.log), openKv }, launch, faults);
-  tell(parent, { kind: "listening", port: hosted.port });
-  void hosted.ready.then(() => tell(parent, { kind: "ready" }));
+  notifyParent(parent, { kind: "listening", port: hosted.port });
+  void hosted.ready.then(() => notifyParent(parent, { kind: "ready" }));
   return hosted;
 }
 
@@ -60,6 +60,6 @@ function fail(parent: IpcEnd, thrown: unknown): void {
   );
 }
 
-function tell(parent: IpcEnd, message: FromChild): void {
+function notifyParent(parent: IpcEnd, message: FromChild): void {
   sendAbout(parent, "server", message);
 }

@@ -158,12 +158,11 @@ const STATE_FILE = "cluster.json";
 export function readState(directory: string): ClusterState | undefined {
   try {
     const state = JSON.parse(readFileSync(join(directory, STATE_FILE), "utf8")) as Partial<ClusterState> | null;
-    if (!isPort(state?.port) || !Number.isSafeInteger(state?.nextNumber) || !Array.isArray(state?.servers))
-      return undefined;
+    if (!isPort(state?.port) || !isSafeInteger(state?.nextNumber) || !Array.isArray(state?.servers)) return undefined;
     const servers = (state.servers as readonly (Partial<KeptServer> | null)[]).filter(
       (server) => /^[a-z0-9-]{1,63}$/.test(server?.id ?? "") && typeof server?.spec === "string" && isPort(server.port),
     );
-    return { port: state.port, nextNumber: state.nextNumber!, servers: servers as readonly KeptServer[] };
+    return { port: state.port, nextNumber: state.nextNumber, servers: servers as readonly KeptServer[] };
   } catch {
     // A cluster that is not remembered is a new one.
     return undefined;
@@ -187,4 +186,8 @@ function writeWhole(file: string, text: string, mode: number): void {
   const fresh = `${file}.new`;
   writeFileSync(fresh, text, { mode });
   renameSync(fresh, file);
+}
+
+function isSafeInteger(value: unknown): value is number {
+  return Number.isSafeInteger(value);
 }

@@ -2,6 +2,7 @@
  * The servers of `evenkeel up`, from the first to the last. Changes are made one after another; what they are called
  * and where they listen is remembered, so that a restart finds the same cluster.
  */
+import { must } from "../../../base/assert.ts";
 import { createServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ServerOptions, StorageConfig } from "../../../server/config.ts";
@@ -15,11 +16,11 @@ import {
 } from "./cluster-files.ts";
 import { HOST, type Launch } from "./hosted-server.ts";
 import type { Backend, LoadBalancer } from "./load-balancer.ts";
-import type { Member, StartMember } from "./member.ts";
+import type { RunningServer, StartServer } from "./member.ts";
 import type { RollbackGuard } from "./rollback-guard.ts";
 import { parseServerSpec, type CommonOptions, type ServerSpec } from "./server-spec.ts";
 
-export type ServerState = "starting" | "running" | "paused" | "stopping" | "killed";
+export type LocalServerState = "starting" | "running" | "paused" | "stopping" | "killed";
 export type Fault = "kill" | "pause" | "resume" | "partition" | "heal";
 export const FAULTS: readonly Fault[] = ["kill", "pause", "resume", "partition", "heal"];
 
@@ -28,19 +29,19 @@ export interface ServerInfo {
   readonly spec: ServerSpec;
   readonly url: string;
   readonly pid: number | undefined;
-  readonly state: ServerState;
+  readonly state: LocalServerState;
   readonly isReady: boolean;
   readonly isPartitioned: boolean;
 }
 
-export interface ClusterOptions {
+export interface LocalClusterOptions {
   readonly directory: string;
   readonly credentials: ClusterCredentials;
   readonly storage: StorageConfig;
   readonly hostname: string;
   readonly common: CommonOptions;
   readonly balancer: LoadBalancer;
-  readonly start: StartMember;
+  readonly start: StartServer;
   /** The servers that this one can pass requests on to now. */
   readonly peersOf: (backend: Backend) => Promise<readonly string[]>;
   readonly guardRollback: RollbackGuard;
@@ -54,8 +55,8 @@ interface Entry {
   readonly id: string;
   spec: ServerSpec;
   port: number;
-  member: Member | undefined;
-  state: ServerState;
+  member: RunningServer | undefined;
+  state: LocalServerState;
   isPartitioned: boolean;
 }
 
@@ -65,14 +66,14 @@ const STOP_MS = 10_000;
 const MEET_MS = 10_000;
 const MEET_POLL_MS = 10;
 
-export class Cluster {
-  readonly #options: ClusterOptions;
+export class LocalCluster {
+  readonly #options: LocalClusterOptions;
   #entries: Entry[] = [];
   #nextNumber: number;
   #lastChange: Promise<unknown> = Promise.resolve();
   #isClosing = false;
 
-  constructor(options: ClusterOptions, kept: ClusterState | undefined) {
+  constructor(options: LocalClusterOptions, kept: ClusterState | undefined) {
     this.#options = options;
     this.#nextNumber = kept?.nextNumber ?? 1;
   }
@@ -98,7 +99,7 @@ export class Cluster {
     return this.#change(async () => {
       for (const [index, spec] of specs.entries()) {
         const known = kept?.servers[index];
-        this.#entries.push(newEntry(known?.id ?? this.#newId(), spec, known?.port ?? this.#wishedPort(index)));
+        this.#entries.push(newEntry(known?.id ?? this.#newId(), spec, known?.port ?? this.#preferredPort(index)));
       }
       const launched = await Promise.allSettled(this.#entries.map((entry) => this.#launch(entry)));
       const failed = launched.find((one) => one.status === "rejected");
@@ -112,7 +113,7 @@ export class Cluster {
       if (this.#entries.length >= SERVERS_MAX)
         throw new CommandFailure(`a cluster has at most ${SERVERS_MAX} servers here`, 1);
       const spec = parseServerSpec(text, this.#options.common);
-      const entry = newEntry(this.#newId(), spec, this.#wishedPort(this.#entries.length));
+      const entry = newEntry(this.#newId(), spec, this.#preferredPort(this.#entries.length));
       this.#entries.push(entry);
       try {
         await this.#launch(entry);
@@ -302,7 +303,7 @@ export class Cluster {
     }
   }
 
-  #ended(entry: Entry, member: Member, how: string): void {
+  #ended(entry: Entry, member: RunningServer, how: string): void {
     if (entry.member !== member) return;
     entry.state = "killed";
     this.#options.say(`${entry.id} ${how}`);
@@ -340,7 +341,10 @@ export class Cluster {
   }
 
   #infoOf(entry: Entry): ServerInfo {
-    return this.servers().find(({ id }) => id === entry.id)!;
+    return must(
+      this.servers().find(({ id }) => id === entry.id),
+      "the entry is one of the servers",
+    );
   }
 
   #find(id: string): Entry {
@@ -354,10 +358,10 @@ export class Cluster {
     return `apiserver-${this.#nextNumber++}`;
   }
 
-  #wishedPort(index: number): number {
+  #preferredPort(index: number): number {
     const { firstPort } = this.#options;
-    const wished = firstPort === undefined ? 0 : firstPort + index;
-    return wished <= 65_535 && !this.#entries.some(({ port }) => port === wished) ? wished : 0;
+    const preferred = firstPort === undefined ? 0 : firstPort + index;
+    return preferred <= 65_535 && !this.#entries.some(({ port }) => port === preferred) ? preferred : 0;
   }
 }
 

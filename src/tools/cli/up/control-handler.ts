@@ -1,10 +1,10 @@
 /** What a running cluster can be asked to do. */
 import { CommandFailure } from "../failure.ts";
-import { FAULTS, type Cluster, type ServerInfo } from "./cluster.ts";
+import { FAULTS, type LocalCluster, type ServerInfo } from "./cluster.ts";
 import type { ControlHandler, ControlRequest } from "./control.ts";
 import { serverJson } from "./summary.ts";
 
-export function controlHandler(cluster: Cluster): ControlHandler {
+export function controlHandler(cluster: LocalCluster): ControlHandler {
   return async (request) => {
     if (request.command === "status")
       return { pid: process.pid, loadBalancer: cluster.balancerUrl, servers: cluster.servers().map(serverJson) };
@@ -12,7 +12,7 @@ export function controlHandler(cluster: Cluster): ControlHandler {
   };
 }
 
-function perform(cluster: Cluster, request: ControlRequest): Promise<ServerInfo> {
+function perform(cluster: LocalCluster, request: ControlRequest): Promise<ServerInfo> {
   const { command, id = "", spec = "", fault = "", force = false } = request;
   switch (command) {
     case "add-server":

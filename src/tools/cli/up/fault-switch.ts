@@ -50,7 +50,7 @@ export class FaultSwitch {
     this.#isCatchingUp = true;
     let next = 0;
     try {
-      while (this.#state === "running" && next < this.#held.length) this.#held[next++]!();
+      while (this.#state === "running" && next < this.#held.length) this.#held[next++]?.();
     } finally {
       this.#held.splice(0, next);
       this.#isCatchingUp = false;

@@ -1,11 +1,11 @@
-/** A server as the cluster handles it, wherever it runs. */
+/** A running server as `evenkeel up` controls it, in this process or in one of its own. */
 import type { Log, LogFields } from "../../../base/log.ts";
 import type { Env } from "../../../server/env.ts";
 import type { SharedKv } from "../../../storage/share-kv.ts";
 import { FaultSwitch } from "./fault-switch.ts";
 import { hostServer, type Launch } from "./hosted-server.ts";
 
-export interface Member {
+export interface RunningServer {
   readonly pid: number;
   readonly port: number;
   readonly ready: Promise<void>;
@@ -20,10 +20,10 @@ export interface Member {
   setUnreachable(authorities: readonly string[]): void;
 }
 
-export type StartMember = (launch: Launch) => Promise<Member>;
+export type StartServer = (launch: Launch) => Promise<RunningServer>;
 
 /** All servers in this process. On the embedded store they share one; with etcd each has connections of its own. */
-export function inProcess(env: Env, shared: SharedKv | undefined): StartMember {
+export function inProcess(env: Env, shared: SharedKv | undefined): StartServer {
   return async (launch) => {
     const faults = new FaultSwitch();
     const own: Env = {

@@ -1,31 +1,31 @@
-/** Asks a server, over its own address, how it is. */
+/** Probes a server over its own address: whether it is ready, and which peers it can proxy to. */
 import { Agent, request } from "node:https";
 import type { Backend } from "./load-balancer.ts";
 
 const ANSWER_MS = 1_000;
 const ANSWER_BYTES_MAX = 1024 * 1024;
 
-export interface ReadinessOptions {
+export interface ReadinessProbeOptions {
   readonly ca: string;
   readonly token: string;
 }
 
-export interface Readiness {
+export interface ReadinessProbe {
   isReady(backend: Backend): Promise<boolean>;
   /** The servers it can pass requests on to now. */
   peersOf(backend: Backend): Promise<readonly string[]>;
   close(): void;
 }
 
-interface Answer {
+interface ProbeResponse {
   /** 0 when there was none. */
   readonly status: number;
   readonly text: string;
 }
 
-export function createReadiness({ ca, token }: ReadinessOptions): Readiness {
+export function createReadinessProbe({ ca, token }: ReadinessProbeOptions): ReadinessProbe {
   const agent = new Agent({ keepAlive: true, ca });
-  const get = ({ host, port }: Backend, path: string): Promise<Answer> =>
+  const get = ({ host, port }: Backend, path: string): Promise<ProbeResponse> =>
     new Promise((resolve) => {
       const asking = request({ host, port, path, agent, headers: { authorization: `Bearer ${token}` } }, (response) => {
         let text = "";
@@ -36,7 +36,7 @@ export function createReadiness({ ca, token }: ReadinessOptions): Readiness {
         response.once("close", () => done({ status: response.complete ? (response.statusCode ?? 0) : 0, text }));
       });
       const timer = setTimeout(() => asking.destroy(new Error("no answer in time")), ANSWER_MS);
-      const done = (answer: Answer): void => {
+      const done = (answer: ProbeResponse): void => {
         clearTimeout(timer);
         resolve(answer);
       };

@@ -1,7 +1,7 @@
 /** Before a server becomes one of an older release: what is stored must not be lost to it. */
 import { RELEASES } from "../../../objects/catalogue/release.ts";
 import type { JsonObject } from "../../../meta/json.ts";
-import { askReport } from "../ask-report.ts";
+import { requestReport } from "../request-report.ts";
 import { CommandFailure } from "../failure.ts";
 import { findingCount, findingsText, rollbackCheckPath } from "../rollback-check.ts";
 import type { Backend } from "./load-balancer.ts";
@@ -38,7 +38,7 @@ export function createRollbackGuard(options: {
     const connection = { url: `https://${through.host}:${through.port}`, ca, token };
     const target = rollbackCheckPath({ to: release, runtimeConfig, featureGates });
     const report = await explained(
-      askReport(connection, target, () => {}),
+      requestReport(connection, target, () => {}),
       attempt,
     );
     const count = findingCount(report);

@@ -37,7 +37,7 @@ export class Skew {
   constructor(servers: readonly SpecOfServer[], featureGates: readonly string[]) {
     this.#servers = servers;
     const bySpec = new Map(servers.map(({ spec }) => [spec.text, servedBy(spec, featureGates)]));
-    this.#served = new Map(servers.map(({ id, spec }) => [id, bySpec.get(spec.text)!]));
+    this.#served = new Map(servers.map(({ id, spec }) => [id, bySpec.get(spec.text) ?? new Map<string, Served>()]));
     this.#all = new Map([...bySpec.values()].flatMap((served) => [...served]));
   }
 
@@ -55,7 +55,7 @@ export class Skew {
   example(): SkewExample | undefined {
     const candidates = [...this.#all].filter(([, { isListed }]) => isListed).sort(([, a], [, b]) => rank(a) - rank(b));
     for (const [name, { groupVersion, resource }] of candidates) {
-      const has = (server: SpecOfServer): boolean => this.#served.get(server.id)!.has(name);
+      const has = (server: SpecOfServer): boolean => this.#served.get(server.id)?.has(name) === true;
       const from = this.#servers.find(has);
       const through = this.#servers.find((server) => !has(server));
       if (from !== undefined && through !== undefined)

@@ -15,7 +15,7 @@ export interface SummaryParts {
 
 const NAMED_MAX = 2;
 
-export function summaryText({ servers, featureGates, loadBalancer, kubeconfig, objects }: SummaryParts): string {
+export function clusterSummary({ servers, featureGates, loadBalancer, kubeconfig, objects }: SummaryParts): string {
   const skew = new Skew(servers, featureGates);
   const table = alignColumns([
     ["ID", "RELEASE", "URL", "SERVES DIFFERENTLY"],

@@ -1,5 +1,5 @@
 import type { Run } from "../server.ts";
-import { NOTHING, type Answer, type Checker, type Question } from "../checker.ts";
+import { NONE_BROKEN, type SimulatedResponse, type PromiseChecker, type SimulatedRequest } from "../checker.ts";
 import { parseGroupVersion } from "../../../meta/group-version.ts";
 
 /** Clocks of servers run up to this much faster than the world's. */
@@ -18,43 +18,43 @@ export interface NoFalse404Options {
  * there now, so it is held to this only about servers that were well, and by such. A server that is paused or cut off
  * from the store has left when its lease has run out.
  */
-export function noFalse404({ runs, departedGraceMs, leaseKeptMs }: NoFalse404Options): Checker {
+export function noFalse404({ runs, departedGraceMs, leaseKeptMs }: NoFalse404Options): PromiseChecker {
   const graceMs = departedGraceMs * (1 - DRIFT_MAX);
   const leftAtMs = ({ endedAtMs = Infinity, troubledSinceMs = Infinity }: Run): number =>
     Math.min(endedAtMs, troubledSinceMs + leaseKeptMs * (1 - DRIFT_MAX));
-  const isKnown = (run: Run, { question, atMs }: Answer): boolean =>
-    isReady(run, question) && atMs < leftAtMs(run) + graceMs;
-  const isWell = (run: Run, { question }: Answer): boolean =>
-    isReady(run, question) && run.endedAtMs === undefined && run.troubledUntilMs < question.startedAtMs;
-  const findServing = (answer: Answer): Run | undefined => {
-    const { resource, target, serverId } = answer.question;
-    if (resource !== undefined) return runs.find((run) => isKnown(run, answer) && run.served.has(resource));
-    const well = runs.filter((run) => isWell(run, answer));
+  const isKnown = (run: Run, { request, atMs }: SimulatedResponse): boolean =>
+    isReady(run, request) && atMs < leftAtMs(run) + graceMs;
+  const isWell = (run: Run, { request }: SimulatedResponse): boolean =>
+    isReady(run, request) && run.endedAtMs === undefined && run.troubledUntilMs < request.startedAtMs;
+  const findServing = (response: SimulatedResponse): Run | undefined => {
+    const { resource, target, serverId } = response.request;
+    if (resource !== undefined) return runs.find((run) => isKnown(run, response) && run.served.has(resource));
+    const well = runs.filter((run) => isWell(run, response));
     return well.some((run) => run.serverId === serverId) ? well.find((run) => servesPath(run, target)) : undefined;
   };
   return {
     name: "no-false-404",
     promise: "What a live server of the cluster serves is never called unknown.",
-    onAnswer(answer) {
-      const found = answer.unknown === "resource" ? findServing(answer) : undefined;
-      if (found === undefined) return NOTHING;
-      const { target, serverId } = answer.question;
+    onResponse(response) {
+      const found = response.unknown === "resource" ? findServing(response) : undefined;
+      if (found === undefined) return NONE_BROKEN;
+      const { target, serverId } = response.request;
       const until = found.endedAtMs === undefined ? "" : `, until ${(found.endedAtMs / 1000).toFixed(3)} s`;
       const holder = `${found.serverId} (${found.release})`;
-      return [`${serverId} called ${target} unknown, which ${holder} served${until}: ${answer.message}`];
+      return [`${serverId} called ${target} unknown, which ${holder} served${until}: ${response.message}`];
     },
   };
 }
 
-function isReady({ readyAtMs }: Run, { startedAtMs }: Question): boolean {
+function isReady({ readyAtMs }: Run, { startedAtMs }: SimulatedRequest): boolean {
   return readyAtMs !== undefined && readyAtMs <= startedAtMs;
 }
 
 /** Discovery documents of groups: /apis/<group> and /apis/<group>/<version>. */
 function servesPath({ served }: Run, path: string): boolean {
-  const [, root, ...rest] = path.split("/");
-  if (root !== "apis" || rest.length === 0) return false;
-  if (rest.length === 1) return served.hasGroup(rest[0]!);
-  const { group, version } = parseGroupVersion(rest.join("/"));
+  const [, root, name, ...rest] = path.split("/");
+  if (root !== "apis" || name === undefined) return false;
+  if (rest.length === 0) return served.hasGroup(name);
+  const { group, version } = parseGroupVersion([name, ...rest].join("/"));
   return served.hasGroupVersion(group, version);
 }

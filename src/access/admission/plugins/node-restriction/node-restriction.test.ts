@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { Authorizer } from "../../../auth/authorize.ts";
 import type { JsonObject } from "../../../../meta/json.ts";
 import type { Attributes } from "../../admission.ts";
-import { attributes, pod, readerOf, refusal } from "../testing/attributes.ts";
-import { OPERATORS_REQUEST } from "../testing/signing-requests.ts";
+import { attributes, pod, readerOf, refusal } from "../../../../../test/testing/access/admission/plugins/attributes.ts";
+import { OPERATORS_REQUEST } from "../../../../../test/testing/access/admission/plugins/signing-requests.ts";
 import { nodeRestriction } from "./node-restriction.ts";
 
 const NOBODY: Authorizer = () => ({ allowed: false, reason: "" });

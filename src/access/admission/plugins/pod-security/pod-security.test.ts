@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
 import type { Attributes } from "../../admission.ts";
-import { attributes, pod, readerOf, refusal } from "../testing/attributes.ts";
+import { attributes, pod, readerOf, refusal } from "../../../../../test/testing/access/admission/plugins/attributes.ts";
 import { podSecurity } from "./pod-security.ts";
 
 const LABEL = "pod-security.kubernetes.io/";

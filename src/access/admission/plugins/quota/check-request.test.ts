@@ -2,7 +2,12 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
 import type { Attributes } from "../../admission.ts";
 import { amountsObject } from "../../../../meta/amounts.ts";
-import { attributes, containers, pod, refusal } from "../testing/attributes.ts";
+import {
+  attributes,
+  containers,
+  pod,
+  refusal,
+} from "../../../../../test/testing/access/admission/plugins/attributes.ts";
 import { checkRequest, runningQuota } from "./check-request.ts";
 import { createEvaluators } from "./evaluators.ts";
 import { gatesOf } from "../../../../objects/catalogue/release-gates.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { containers, pod } from "../testing/attributes.ts";
+import { containers, pod } from "../../../../../test/testing/access/admission/plugins/attributes.ts";
 import { createQuotaCalculator } from "./recalculate.ts";
 import { gatesOf } from "../../../../objects/catalogue/release-gates.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { Attributes } from "../../admission.ts";
-import { attributes, readerOf, refusal } from "../testing/attributes.ts";
+import { attributes, readerOf, refusal } from "../../../../../test/testing/access/admission/plugins/attributes.ts";
 import { resourceQuota } from "./resource-quota.ts";
 import { gatesOf } from "../../../../objects/catalogue/release-gates.ts";
 

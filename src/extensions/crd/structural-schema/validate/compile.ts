@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../../meta/json.ts";
 import { compileList, compileObject, type ListCheck, type MemberChecks, type ObjectCheck } from "./collections.ts";
 import { isUnchanged } from "./correlate.ts";
 import { compileEnum, type EnumCheck } from "./enums.ts";
-import { formatCheck, knownFormat, type FormatCheck } from "./formats.ts";
+import { formatCheck, knownFormat, onlyType, type FormatCheck } from "./formats.ts";
 import { compileJunctors, type JunctorCheck } from "./junctors.ts";
 import { toNode, type AnySchema, type ValidatedSchema } from "./node.ts";
 import { compileNumbers, type NumberCheck } from "./numbers.ts";
@@ -56,7 +56,7 @@ function compileParts(node: ValidatedSchema, gates: ReleaseGates): Parts {
     junctors: compileJunctors(value, compile),
     texts: compileTexts(value),
     format: formatCheck(format),
-    numbers: compileNumbers({ value, type: types.length === 1 ? types[0]! : "", format, gates }),
+    numbers: compileNumbers({ value, type: onlyType(types), format, gates }),
     list: compileList(node, node.items === undefined ? undefined : compile(node.items)),
     enum: compileEnum(value.enum),
     object: compileObject(node, memberChecks(node, compile)),

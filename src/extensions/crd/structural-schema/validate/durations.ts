@@ -17,7 +17,8 @@ export function isDuration(text: string): boolean {
 function isGoDuration(tokens: readonly string[]): boolean {
   let at = tokens[0] === "-" || tokens[0] === "+" ? 1 : 0;
   if (at === tokens.length) return false;
-  if (at === tokens.length - 1 && /^0+$/.test(tokens[at]!)) return tokens[at] === "0";
+  const token = tokens[at] ?? "";
+  if (at === tokens.length - 1 && /^0+$/.test(token)) return token === "0";
   while (at < tokens.length) {
     const whole = digitsAt(tokens, at);
     if (whole !== undefined) at++;

@@ -76,7 +76,7 @@ class AddressParser {
   #domain(): boolean {
     this.#skipSpace();
     const literal = this.#match(LITERAL);
-    return literal === undefined ? this.#dotAtom() : parseAddress(literal[1]!) !== undefined;
+    return literal === undefined ? this.#dotAtom() : parseAddress(literal[1] ?? "") !== undefined;
   }
 
   #dotAtom(): boolean {

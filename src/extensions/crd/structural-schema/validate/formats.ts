@@ -40,17 +40,22 @@ const FORMATS: ReadonlyMap<string, FormatCheck> = new Map<string, FormatCheck>([
 /** Not known without CRDNameFormats. */
 const NAME_FORMATS: ReadonlySet<string> = new Set(["k8sshortname", "k8slongname"]);
 
-const NUMBER_FORMATS: Readonly<Record<string, readonly string[]>> = {
-  integer: ["int32", "int64"],
-  number: ["float", "double"],
-};
+const NUMBER_FORMATS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["integer", ["int32", "int64"]],
+  ["number", ["float", "double"]],
+]);
+
+/** "" when there are several types, or none. */
+export function onlyType(types: readonly string[]): string {
+  const [type = ""] = types;
+  return types.length === 1 ? type : "";
+}
 
 /** "" where kubernetes leaves a format out of account because it does not know it for that type. */
 export function knownFormat(format: string | undefined, types: readonly string[], gates: ReleaseGates): string {
   if (format === undefined) return "";
-  const type = types.length === 1 ? types[0]! : "";
-  if (type !== "" && type !== "string")
-    return Object.hasOwn(NUMBER_FORMATS, type) && NUMBER_FORMATS[type]!.includes(format) ? format : "";
+  const type = onlyType(types);
+  if (type !== "" && type !== "string") return NUMBER_FORMATS.get(type)?.includes(format) === true ? format : "";
   const name = normalized(format);
   return FORMATS.has(name) && (!NAME_FORMATS.has(name) || gates.isOn("CRDNameFormats")) ? format : "";
 }
@@ -145,6 +150,5 @@ function daysIn(year: number, month: number): number {
 function isDateTime(text: string): boolean {
   const [date = "", time] = text.toLowerCase().split("t", 2);
   if (time === undefined || !isDate(date)) return false;
-  const match = /^([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[^\n][0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})$/u.exec(time);
-  return match !== null && match[1]! <= "23" && match[2]! <= "59" && match[3]! <= "59";
+  return /^(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:[^\n][0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})$/u.test(time);
 }

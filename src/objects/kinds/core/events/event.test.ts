@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
-import { defaulted, told, toldOfUpdate } from "../testing/told.ts";
+import { defaulted, told, toldOfUpdate } from "../../../../../test/testing/objects/kinds/core/told.ts";
 import { EVENT, NEW_EVENT } from "./event.ts";
 
 const metadata = { name: "e", namespace: "default" };

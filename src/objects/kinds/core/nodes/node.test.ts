@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { defaulted, prepared, told, toldOfStatus, toldOfUpdate, warned } from "../testing/told.ts";
+import {
+  defaulted,
+  prepared,
+  told,
+  toldOfStatus,
+  toldOfUpdate,
+  warned,
+} from "../../../../../test/testing/objects/kinds/core/told.ts";
 import { NODE } from "./node.ts";
 
 describe("a new node", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
-import { CONTEXT, told, toldOfUpdate } from "../testing/told.ts";
+import { CONTEXT, told, toldOfUpdate } from "../../../../../test/testing/objects/kinds/core/told.ts";
 import { SERVICE } from "./service.ts";
 import { gatesOf } from "../../../catalogue/release-gates.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { objectAt, type JsonObject } from "../../../../meta/json.ts";
-import { container, CONTEXT, pod, release, said } from "../testing/pods.ts";
+import { container, CONTEXT, pod, release, said } from "../../../../../test/testing/objects/kinds/pods/pods.ts";
 import { podCreateErrors, podUpdateErrors } from "./pod-rules.ts";
 
 const MAY_NOT_CHANGE =

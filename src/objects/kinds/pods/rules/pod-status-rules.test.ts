@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
-import { container, CONTEXT, pod, said } from "../testing/pods.ts";
+import { container, CONTEXT, pod, said } from "../../../../../test/testing/objects/kinds/pods/pods.ts";
 import { podStatusErrors } from "./pod-status-rules.ts";
 
 function updated(status: JsonObject, before: JsonObject = {}, spec: JsonObject = {}): string[] {

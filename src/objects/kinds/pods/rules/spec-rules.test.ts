@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
-import { container, CONTEXT, pod, release, said } from "../testing/pods.ts";
+import { container, CONTEXT, pod, release, said } from "../../../../../test/testing/objects/kinds/pods/pods.ts";
 import { podCreateErrors } from "./pod-rules.ts";
 
 const LABEL =

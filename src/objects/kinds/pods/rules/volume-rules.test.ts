@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
-import { container, CONTEXT, pod, said } from "../testing/pods.ts";
+import { container, CONTEXT, pod, said } from "../../../../../test/testing/objects/kinds/pods/pods.ts";
 import { podCreateErrors } from "./pod-rules.ts";
 
 function errors(volume: JsonObject, spec: JsonObject = {}): string[] {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { objectAt, type JsonObject } from "../../../../meta/json.ts";
-import { container, CONTEXT, pod } from "../testing/pods.ts";
+import { container, CONTEXT, pod } from "../../../../../test/testing/objects/kinds/pods/pods.ts";
 import { podTemplateWarnings, podWarnings } from "./pod-warnings.ts";
 
 function warnings(spec: JsonObject, metadata: JsonObject = {}): string[] {

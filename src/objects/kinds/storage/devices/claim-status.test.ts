@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
-import { CONTEXT, toldOfStatus } from "../../core/testing/told.ts";
+import { CONTEXT, toldOfStatus } from "../../../../../test/testing/objects/kinds/core/told.ts";
 import { dropDeallocated } from "./claim-status.ts";
 import { resourceClaimOf } from "./resource-claim.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { told } from "../../core/testing/told.ts";
+import { told } from "../../../../../test/testing/objects/kinds/core/told.ts";
 import { DEVICE_CLASS } from "./device-class.ts";
 
 test("a class selects and configures", () => {

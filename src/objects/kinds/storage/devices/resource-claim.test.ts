@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
-import { CONTEXT, defaulted, prepared, told, toldOfStatus, toldOfUpdate } from "../../core/testing/told.ts";
+import {
+  CONTEXT,
+  defaulted,
+  prepared,
+  told,
+  toldOfStatus,
+  toldOfUpdate,
+} from "../../../../../test/testing/objects/kinds/core/told.ts";
 import { resourceClaimOf, resourceClaimTemplateOf } from "./resource-claim.ts";
 
 const CLAIM = resourceClaimOf("general");

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
-import { CONTEXT, defaulted, told, toldOfUpdate, warned } from "../../core/testing/told.ts";
+import { CONTEXT, defaulted, told, toldOfUpdate, warned } from "../../../../../test/testing/objects/kinds/core/told.ts";
 import { RESOURCE_SLICE } from "./resource-slice.ts";
 
 const POOL = { name: "p", generation: 1, resourceSliceCount: 1 };

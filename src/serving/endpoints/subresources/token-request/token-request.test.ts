@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { protobufTables } from "../../../../objects/catalogue/protobuf-tables.ts";
 import { openSchemas } from "../../../../objects/catalogue/schema-source.ts";
 import { bufferedBody } from "../../../http/request-body.ts";
-import { bodyJson, infoRequest } from "../../../http/testing/requests.ts";
+import { bodyJson, infoRequest } from "../../../../../test/testing/serving/http/requests.ts";
 import type { GroupResource } from "../../../../meta/group-version.ts";
 import type { JsonObject } from "../../../../meta/json.ts";
 import type { Admission } from "../../../registry/admission.ts";

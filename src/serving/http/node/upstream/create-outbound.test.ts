@@ -4,7 +4,16 @@ import { createSystemClock } from "../../../../client/system.ts";
 import { askOutbound, type Outbound, type OutboundRequest, type OutboundTarget } from "../../outbound.ts";
 import type { UpstreamAddress } from "../../upstream.ts";
 import { createServingCertificate } from "../serving-certificate.ts";
-import { answering, closing, ok, onRequest, outcomeOf, rawServer, SERVER_NAME, testCertificates } from "./testing.ts";
+import {
+  answering,
+  closing,
+  ok,
+  onRequest,
+  outcomeOf,
+  rawServer,
+  SERVER_NAME,
+  testCertificates,
+} from "../../../../../test/testing/serving/http/node/test-upstream.ts";
 import { createOutbound, type OutboundOptions } from "./create-outbound.ts";
 
 const CERTIFICATES = testCertificates();

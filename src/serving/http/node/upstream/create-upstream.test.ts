@@ -18,7 +18,7 @@ import {
   testCertificates,
   TestSink,
   testUpstream,
-} from "./testing.ts";
+} from "../../../../../test/testing/serving/http/node/test-upstream.ts";
 
 const CERTIFICATES = testCertificates();
 const { tls: TLS } = CERTIFICATES;

@@ -22,7 +22,7 @@ import {
   testCertificates,
   testUpstream,
   track,
-} from "./testing.ts";
+} from "../../../../../test/testing/serving/http/node/test-upstream.ts";
 
 const CERTIFICATES = testCertificates();
 const GRANTED = "HTTP/1.1 200 Connection established\r\n\r\n";

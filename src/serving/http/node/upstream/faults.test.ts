@@ -15,7 +15,7 @@ import {
   rawServer,
   testCertificates,
   testUpstream,
-} from "./testing.ts";
+} from "../../../../../test/testing/serving/http/node/test-upstream.ts";
 
 const CERTIFICATES = testCertificates();
 const SMALL = "s".repeat(300);

@@ -5,7 +5,16 @@ import type { TLSSocket } from "node:tls";
 import { describe, expect, test } from "vitest";
 
 import type { UpstreamAddress, UpstreamResponse } from "../../upstream.ts";
-import { closing, getRequest, ok, onRequest, outcomeOf, rawServer, testCertificates, testUpstream } from "./testing.ts";
+import {
+  closing,
+  getRequest,
+  ok,
+  onRequest,
+  outcomeOf,
+  rawServer,
+  testCertificates,
+  testUpstream,
+} from "../../../../../test/testing/serving/http/node/test-upstream.ts";
 
 const CERTIFICATES = testCertificates();
 const SWITCHING = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade\r\n\r\n";

@@ -1,0 +1,69 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { CommandFailure } from "./failure.ts";
+import { connectionOf } from "./request-server.ts";
+
+let directory: string;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "evenkeel-ask-server-"));
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** The kubeconfig of somebody known by a certificate, in a data directory of its own. */
+function dataDirectory(name: string): string {
+  const path = join(directory, name);
+  mkdirSync(path);
+  const data = (text: string): string => Buffer.from(text).toString("base64");
+  const config = {
+    "current-context": "c",
+    contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
+    clusters: [{ name: "c", cluster: { server: `https://${name}`, "certificate-authority-data": data("ca") } }],
+    users: [{ name: "u", user: { "client-certificate-data": data("certificate"), "client-key-data": data("key") } }],
+  };
+  writeFileSync(join(path, "kubeconfig"), JSON.stringify(config));
+  return path;
+}
+
+describe("who is asked, and by whom", () => {
+  test("a token is used instead of the kubeconfig's certificate, which a server would believe first", () => {
+    const dataDir = dataDirectory("near");
+    const flags = { dataDir, output: "table" } as const;
+    expect(connectionOf(flags)).toEqual({ url: "https://near", ca: "ca", cert: "certificate", key: "key" });
+    expect(connectionOf({ ...flags, token: "secret" })).toEqual({ url: "https://near", ca: "ca", token: "secret" });
+    const elsewhere = { ...flags, context: "c", server: "https://other", token: "secret" };
+    expect(connectionOf(elsewhere)).toEqual({ url: "https://other", ca: "ca", token: "secret" });
+    expect(connectionOf({ server: "https://other", token: "secret", output: "table" })).toEqual({
+      url: "https://other",
+      token: "secret",
+    });
+  });
+
+  test("a data directory that is named counts more than $KUBECONFIG, and a kubeconfig more than both", () => {
+    const [near, far] = [dataDirectory("near"), dataDirectory("far")];
+    vi.stubEnv("KUBECONFIG", join(far, "kubeconfig"));
+    expect(connectionOf({ output: "table" }).url).toBe("https://far");
+    expect(connectionOf({ dataDir: near, output: "table" }).url).toBe("https://near");
+    expect(connectionOf({ dataDir: near, kubeconfig: join(far, "kubeconfig"), output: "table" }).url).toBe(
+      "https://far",
+    );
+  });
+
+  test("a kubeconfig that cannot be used is a sentence of the command, with exit code 1", () => {
+    const missing = join(directory, "missing");
+    const failure = (() => {
+      try {
+        return connectionOf({ kubeconfig: missing, output: "table" });
+      } catch (thrown) {
+        return thrown;
+      }
+    })();
+    expect(failure).toBeInstanceOf(CommandFailure);
+    expect(failure).toMatchObject({ exitCode: 1, message: expect.stringContaining(`${missing} cannot be read`) });
+  });
+});

@@ -1,0 +1,154 @@
+/** Sends a command's request to a running server: finds the server and the credentials, and explains failures. */
+import { delimiter, join } from "node:path";
+import { Option, type Command } from "commander";
+import { KubeconfigError, readKubeconfigs } from "../../client/kubeconfig.ts";
+import { createNodeTransport } from "../../client/node-transport.ts";
+import { readBody, TransportError, type ClientResponse } from "../../client/transport.ts";
+import { parseJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
+import { CommandFailure } from "./failure.ts";
+import type { KubeconfigConnection } from "../../client/kubeconfig.ts";
+import { readFile } from "./read-file.ts";
+
+export interface ServerFlags {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly server?: string;
+  readonly token?: string;
+  readonly caFile?: string;
+  readonly dataDir?: string;
+  readonly output: "table" | "json";
+}
+
+const DATA_DIR = ".evenkeel";
+const TIMEOUT_MS = 10_000;
+const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
+
+export function withServerFlags(command: Command): Command {
+  return command
+    .option("--kubeconfig <file>", "how to reach the server (default that of --data-dir, else $KUBECONFIG)")
+    .option("--context <name>", "which context of the kubeconfig; ask each server of a cluster by its own")
+    .option("--server <url>", "ask the server at this address instead, such as https://127.0.0.1:6443")
+    .option("--token <token>", "who is asking, with --server or instead of the kubeconfig's user")
+    .option("--ca-file <file>", "CA that signed the server's certificate, instead of the kubeconfig's")
+    .option(
+      "--data-dir <directory>",
+      `where \`evenkeel serve\` or \`evenkeel up\` keeps its kubeconfig (default $KUBECONFIG, else ${DATA_DIR})`,
+    )
+    .addOption(new Option("-o, --output <format>", "how to say it").choices(["table", "json"]).default("table"));
+}
+
+export async function requestJson(flags: ServerFlags, target: string, method: Method = "GET"): Promise<JsonObject> {
+  const connection = connectionOf(flags);
+  const asking = { target, method, signal: AbortSignal.timeout(TIMEOUT_MS), timeoutMs: TIMEOUT_MS };
+  const text = await requestServer(connection, asking, ({ body }) => readText(body));
+  const value = parseJsonObject(text);
+  if (value === undefined) throw new CommandFailure(notEvenkeel(connection.url), 1);
+  return value;
+}
+
+/** Where the flags say the server is, and who is asking. */
+export function connectionOf(flags: ServerFlags): KubeconfigConnection {
+  return connectionFrom(flags, process.env["KUBECONFIG"]);
+}
+
+function connectionFrom(flags: ServerFlags, environment: string | undefined): KubeconfigConnection {
+  const { kubeconfig, context, server, token, caFile } = flags;
+  const given = {
+    ...(server === undefined ? {} : { url: server }),
+    ...(caFile === undefined ? {} : { ca: readFile(caFile, "CA") }),
+  };
+  if (server !== undefined && kubeconfig === undefined && context === undefined)
+    return { url: server, ...given, ...(token === undefined ? {} : { token }) };
+  const { cert, key, ...read } = fromKubeconfigs(kubeconfigsOf(flags, environment), context);
+  // A server believes a certificate before it looks at a token: who gives one does not want to be who the other names.
+  if (token !== undefined) return { ...read, ...given, token };
+  return { ...read, ...given, ...(cert === undefined ? {} : { cert }), ...(key === undefined ? {} : { key }) };
+}
+
+/** What was said here counts more than what the environment says. */
+function kubeconfigsOf({ kubeconfig, dataDir }: ServerFlags, environment = ""): string[] {
+  if (kubeconfig !== undefined) return [kubeconfig];
+  const listed = environment.split(delimiter).filter((file) => file !== "");
+  return dataDir === undefined && listed.length > 0 ? listed : [join(dataDir ?? DATA_DIR, "kubeconfig")];
+}
+
+function fromKubeconfigs(files: readonly string[], context: string | undefined): KubeconfigConnection {
+  try {
+    return readKubeconfigs(files, context);
+  } catch (thrown) {
+    if (thrown instanceof KubeconfigError) throw new CommandFailure(thrown.message, 1);
+    throw thrown;
+  }
+}
+
+type Method = "GET" | "POST";
+
+interface ServerRequest {
+  readonly target: string;
+  /** Default: GET. */
+  readonly method?: Method;
+  /** Aborts when the time is over. */
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+}
+
+/** Hands on an answer of 200; everything else is a CommandFailure. */
+export async function requestServer<T>(
+  connection: KubeconfigConnection,
+  { target, method = "GET", signal, timeoutMs }: ServerRequest,
+  read: (response: ClientResponse) => Promise<T>,
+): Promise<T> {
+  const { url } = connection;
+  if (!URL.canParse(url) || !/^https?:/.test(url))
+    throw new CommandFailure(
+      `${JSON.stringify(url)} is not the address of a server, such as https://127.0.0.1:6443`,
+      2,
+    );
+  try {
+    using transport = createNodeTransport(connection);
+    const headers = { accept: "application/json", "user-agent": "evenkeel" };
+    const response = await transport.send({ method, target, headers, signal });
+    if (response.status === 200) return await read(response);
+    throw new CommandFailure(refusal(url, response.status, await readText(response.body)), 1);
+  } catch (thrown) {
+    if (thrown instanceof CommandFailure) throw thrown;
+    if (thrown instanceof TransportError) throw new CommandFailure(unreachable(url, thrown, timeoutMs), 1);
+    const { message } = thrown as Error;
+    throw new CommandFailure(`the certificates for ${url} cannot be used: ${message}`, 1);
+  }
+}
+
+async function readText(body: ClientResponse["body"]): Promise<string> {
+  return Buffer.from(await readBody(body, ANSWER_BYTES_MAX)).toString("utf8");
+}
+
+function unreachable(url: string, error: TransportError, timeoutMs: number): string {
+  if (error.failure === "aborted") return `${url} did not answer within ${timeoutMs / 1000} s`;
+  const code = codeOf(error.cause);
+  if (/CERT|SIGNATURE|ISSUER/.test(code))
+    return `the certificate of ${url} is not trusted (${error.message}): give its CA with --ca-file`;
+  if (code.includes("ALERT")) return `${url} does not accept the client certificate: ${error.message}`;
+  return `${url} cannot be reached: ${error.message}`;
+}
+
+function codeOf(cause: unknown): string {
+  return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : "";
+}
+
+function refusal(url: string, status: number, text: string): string {
+  const message = printable(stringAt(parseJsonObject(text) ?? {}, "message"));
+  if (status === 401) return `${url} does not know who is asking: give a token with --token, or another --kubeconfig`;
+  if (status === 403) return `${url} does not allow it: ${message}`;
+  // A server that knows the path says what it did not find.
+  if (status === 404 && message === "") return notEvenkeel(url);
+  return `${url} answered ${status}${message === "" ? "" : `: ${message}`}`;
+}
+
+function notEvenkeel(url: string): string {
+  return `${url} is not an Evenkeel server, or one that is older than this command`;
+}
+
+/** What a server says goes to a terminal: nothing in it may steer one. */
+export function printable(text: string): string {
+  return text.replace(/\p{Cc}/gu, "\u{fffd}");
+}

@@ -1,0 +1,23 @@
+import { NONE_BROKEN, type PromiseChecker } from "../../../src/tools/simulator/checker.ts";
+import type { EncodingRecord } from "../encoding-record.ts";
+
+/**
+ * Judged by when a change left its server: what was sent in time may arrive late. That the server has published again
+ * is part of what `writtenAsPublished` sees.
+ */
+export function fencedUntilPublished(record: EncodingRecord): PromiseChecker {
+  return {
+    name: "fenced-until-published",
+    promise: "A server that was silent for too long changes nothing before others know that it lives.",
+    onCommit({ key, sending }) {
+      const run = sending && record.runOf(sending);
+      const resource = run && record.resourceAt(run, key);
+      if (resource === undefined || key === `leases/kube-system/${run!.serverId}`) return NONE_BROKEN;
+      const silenceMs = record.silenceMs(sending!, sending!.sentAtMs);
+      const what = `${run!.serverId} changed ${key}`;
+      if (silenceMs === undefined) return resource.isNeededToPublish ? NONE_BROKEN : [`${what} before it had a lease`];
+      if (silenceMs <= record.silenceMsMax) return NONE_BROKEN;
+      return [`${what} although it had not renewed its lease for ${(silenceMs / 1000).toFixed(3)} s`];
+    },
+  };
+}

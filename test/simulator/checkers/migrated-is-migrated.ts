@@ -1,0 +1,72 @@
+import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../src/meta/json.ts";
+import { storageVersionName } from "../../../src/cluster/storageversion/objects.ts";
+import { NONE_BROKEN, type PromiseChecker } from "../../../src/tools/simulator/checker.ts";
+import { STORAGE_VERSIONS, type EncodingRecord } from "../encoding-record.ts";
+import type { Commit } from "../../../src/tools/simulator/history.ts";
+
+const STATE = "configmaps/kube-system/evenkeel-storage-state";
+const MIGRATIONS = "storageversionmigrations/";
+
+/**
+ * The state of a resource is held to the moment in which it is written. A StorageVersionMigration is done when everything
+ * has been in the common version at some moment since it was asked for: what is written afterwards is not its concern.
+ */
+export function migratedIsMigrated(record: EncodingRecord): PromiseChecker {
+  /** By name: the last revision at which nothing was stored in another version than the common one. */
+  const unmixedAt = new Map<string, number>();
+  const isUnmixed = (name: string): boolean => {
+    const common = record.status(name)?.commonEncodingVersion;
+    return common !== undefined && record.storedVersions(name).every((version) => version === common);
+  };
+  const note = ({ key, revision, sending }: Commit): void => {
+    const run = sending && record.runOf(sending);
+    const name = key.startsWith(STORAGE_VERSIONS)
+      ? key.slice(STORAGE_VERSIONS.length)
+      : run && record.resourceAt(run, key)?.name;
+    if (name !== undefined && isUnmixed(name)) unmixedAt.set(name, revision);
+  };
+  const judgeState = ({ before, after }: Commit): string[] =>
+    Object.entries(objectAt(after ?? {}, "data")).flatMap(([name, text]) => {
+      const was = objectAt(before ?? {}, "data")[name];
+      const now = text === was ? undefined : soleVersion(text);
+      if (now === undefined || soleVersion(was) === now) return [];
+      const others = record.storedVersions(name).filter((version) => version !== now);
+      return others.length === 0 ? [] : [`${name} is called ${now} alone while ${others.join(", ")} is stored`];
+    });
+  const judgeMigration = ({ key, before, after, revision }: Commit, createdAt: number): string[] => {
+    if (hasSucceeded(before) || !hasSucceeded(after)) return [];
+    const { group, resource } = objectAt(objectAt(after!, "spec"), "resource");
+    const name = storageVersionName(String(group ?? ""), String(resource));
+    if (isUnmixed(name) || (unmixedAt.get(name) ?? 0) >= createdAt) return [];
+    const versions = record.storedVersions(name).join(", ");
+    return versions === "" ? [] : [`${key} succeeded at ${revision} while ${name} is stored in ${versions}`];
+  };
+  const created = new Map<string, number>();
+  return {
+    name: "migrated-is-migrated",
+    promise: "What is called migrated is stored in one version.",
+    onCommit(commit) {
+      const { key, before, revision } = commit;
+      note(commit);
+      if (key === STATE) return judgeState(commit);
+      if (!key.startsWith(MIGRATIONS)) return NONE_BROKEN;
+      if (before === undefined) created.set(key, revision);
+      return judgeMigration(commit, created.get(key) ?? 0);
+    },
+  };
+}
+
+function soleVersion(text: unknown): string | undefined {
+  if (typeof text !== "string") return undefined;
+  const state: unknown = JSON.parse(text);
+  const versions = isJsonObject(state) ? stringsAt(state, "persistedVersions") : [];
+  return versions.length === 1 && versions[0] !== "Unknown" ? versions[0] : undefined;
+}
+
+function hasSucceeded(object: JsonObject | undefined): boolean {
+  const conditions = objectAt(object ?? {}, "status")["conditions"];
+  if (!Array.isArray(conditions)) return false;
+  return (conditions as unknown[])
+    .filter(isJsonObject)
+    .some((condition) => stringAt(condition, "type") === "Succeeded" && stringAt(condition, "status") === "True");
+}

@@ -1,0 +1,29 @@
+import { get } from "../get.ts";
+import { NONE_BROKEN, type PromiseChecker } from "../../../src/tools/simulator/checker.ts";
+import type { KnownObjects } from "../objects.ts";
+import { targetAt } from "../targets.ts";
+
+export function noLostWrite(objects: KnownObjects): PromiseChecker {
+  return {
+    name: "no-lost-write",
+    promise: "What was acknowledged as created can be read until somebody deletes it.",
+    onResponse({ request, unknown }) {
+      const { method, target, serverId } = request;
+      const isLost = method === "GET" && unknown === "object" && objects.get(target) === "there";
+      return isLost ? [`${serverId} does not find ${target}, which was created and never deleted`] : NONE_BROKEN;
+    },
+    async whenSettled(cluster) {
+      const problems: string[] = [];
+      for (const server of cluster.live) {
+        for (const path of objects.in("there")) {
+          const target = targetAt(path);
+          // What only a departed server served is unavailable or unknown, not lost.
+          if (!cluster.live.some(({ run }) => target !== undefined && run?.served.has(target))) continue;
+          const { status } = await get(cluster, server, path);
+          if (status !== 200) problems.push(`${server.id} answers ${status} for ${path}`);
+        }
+      }
+      return problems;
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import { NONE_BROKEN, type PromiseChecker } from "../../../src/tools/simulator/checker.ts";
+import { STORAGE_VERSIONS, type EncodingRecord } from "../encoding-record.ts";
+
+/**
+ * Holds for servers that write: who has been silent for so long that it is fenced may be left out, until it has
+ * published again.
+ */
+export function nobodyContradicts(record: EncodingRecord): PromiseChecker {
+  return {
+    name: "nobody-contradicts",
+    promise: "A StorageVersion object has the entry of every living server, and none contradicts its common version.",
+    onCommit({ key, atMs, after }) {
+      if (!key.startsWith(STORAGE_VERSIONS)) return NONE_BROKEN;
+      const name = key.slice(STORAGE_VERSIONS.length);
+      const { storageVersions: entries = [], commonEncodingVersion: common } = record.status(name) ?? {};
+      const left = record
+        .participants(name, atMs)
+        .filter(({ serverId }) => !entries.some(({ apiServerID }) => apiServerID === serverId))
+        .map(({ serverId }) => `${name} was ${after === undefined ? "deleted" : "written"} without ${serverId}`);
+      const contradicting = entries
+        .filter(({ encodingVersion }) => common !== undefined && encodingVersion !== common)
+        .map((entry) => `${name} says ${common}, and that ${entry.apiServerID} writes ${entry.encodingVersion}`);
+      return [...left, ...contradicting];
+    },
+  };
+}

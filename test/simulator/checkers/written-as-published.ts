@@ -1,0 +1,42 @@
+import { stringAt } from "../../../src/meta/json.ts";
+import type { StoredResourceVersions } from "../../../src/cluster/storageversion/encodings.ts";
+import { NONE_BROKEN, type PromiseChecker } from "../../../src/tools/simulator/checker.ts";
+import type { EncodingRecord } from "../encoding-record.ts";
+import type { Commit } from "../../../src/tools/simulator/history.ts";
+import type { Run } from "../../../src/tools/simulator/server.ts";
+
+/** At the revision of the write itself: what was or will be true does not count. */
+export function writtenAsPublished(record: EncodingRecord): PromiseChecker {
+  const problemsOf = ({ key, after, atMs }: Commit, run: Run, resource: StoredResourceVersions): string[] => {
+    const { name } = resource;
+    const version = stringAt(after!, "apiVersion");
+    const entries = record.status(name)?.storageVersions ?? [];
+    const own = entries.find(({ apiServerID }) => apiServerID === run.serverId);
+    const what = `${run.serverId} wrote ${key} in ${version}`;
+    if (own === undefined) return [`${what}, without an entry in ${name}`];
+    const problems: string[] = [];
+    if (own.encodingVersion !== version) problems.push(`${what}, and its entry says ${own.encodingVersion}`);
+    if (!isSameSet(own.decodableVersions, resource.decodable)) problems.push(`${what} by the entry of an earlier run`);
+    for (const { apiServerID, decodableVersions } of entries)
+      if (!decodableVersions.includes(version)) problems.push(`${what}, which ${apiServerID} says it cannot read`);
+    for (const other of record.participants(name, atMs))
+      if (!record.resourceNamed(other, name)?.decodable.includes(version))
+        problems.push(`${what}, which ${other.serverId} (${other.release}) cannot read`);
+    return problems;
+  };
+  return {
+    name: "written-as-published",
+    promise:
+      "Every write is in the version its server has published, and every living server that stores it can read it.",
+    onCommit(commit) {
+      const run = commit.sending && record.runOf(commit.sending);
+      if (run === undefined || commit.after === undefined) return NONE_BROKEN;
+      const resource = record.resourceAt(run, commit.key);
+      return resource === undefined || resource.isNeededToPublish ? NONE_BROKEN : problemsOf(commit, run, resource);
+    },
+  };
+}
+
+function isSameSet(left: readonly string[], right: readonly string[]): boolean {
+  return left.length === right.length && left.every((item) => right.includes(item));
+}

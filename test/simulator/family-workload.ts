@@ -1,0 +1,163 @@
+/** Clients that make owners and dependents in namespaces, and delete owners and namespaces: work for controllers. */
+import { randomInteger, randomItem, type Random } from "../../src/base/random.ts";
+import { objectAt, parseJsonObject, stringAt } from "../../src/meta/json.ts";
+import { FAMILY_TARGETS, familyPath, namespaceNamed, referenceTo, type Relative } from "./family-targets.ts";
+import type { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
+import type { Workload, WorkloadRequest } from "./workload.ts";
+
+export interface FamilyWorkloadOptions {
+  readonly cluster: SimulatedCluster;
+  readonly random: Random;
+  /** By which requests are sent. */
+  readonly workload: Pick<Workload, "request">;
+  /** Between two requests, on average. */
+  readonly paceMs: number;
+  readonly onFailure: (thrown: unknown) => void;
+}
+
+/** What has no owner, and is deleted in one way however often it takes. */
+interface Root extends Relative {
+  readonly policy: "Background" | "Foreground" | "Orphan";
+}
+
+/** As many as there are at a time. */
+const NAMESPACES_MAX = 2;
+
+export class FamilyWorkload {
+  readonly #options: FamilyWorkloadOptions;
+  /** Names of namespaces that nobody has asked to delete. */
+  readonly #namespaces: string[] = [];
+  /** Namespaces that somebody has asked to delete in vain. */
+  readonly #refused: string[] = [];
+  readonly #roots: Root[] = [];
+  readonly #dependents: Relative[] = [];
+  /** The uids of all that have or had dependents. */
+  readonly #owners = new Set<string>();
+  #isStopped = false;
+  #made = 0;
+
+  constructor(options: FamilyWorkloadOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { cluster, random, paceMs, onFailure } = this.#options;
+    cluster.world.clock.after(2 * random.float() * paceMs, () => {
+      if (this.#isStopped) return;
+      this.#doSomething().catch(onFailure);
+      this.start();
+    });
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  async #doSomething(): Promise<void> {
+    if (this.#namespaces.length === 0) return this.#makeNamespace();
+    const dice = randomInteger(this.#options.random, 20);
+    if (dice === 0 && this.#namespaces.length < NAMESPACES_MAX) return this.#makeNamespace();
+    if (dice === 1) return this.#deleteNamespace();
+    if (dice < 6) return this.#deleteRoot();
+    return dice < 10 || this.#roots.length === 0 ? this.#makeRoot() : this.#makeDependent();
+  }
+
+  async #makeNamespace(): Promise<void> {
+    const namespace = namespaceNamed(`space-${++this.#made}`);
+    if ((await this.#create(namespace, [])) !== undefined) this.#namespaces.push(namespace.name);
+  }
+
+  /** The one that clients know to hold most. */
+  async #deleteNamespace(): Promise<void> {
+    const relatives = [...this.#roots, ...this.#dependents];
+    const count = (name: string): number => relatives.filter(({ namespace }) => namespace === name).length;
+    const fullest = this.#namespaces.toSorted((left, right) => count(right) - count(left))[0];
+    const name = this.#refused.shift() ?? fullest;
+    if (name === undefined) return;
+    this.#namespaces.splice(0, Infinity, ...this.#namespaces.filter((other) => other !== name));
+    forget(this.#roots, name);
+    forget(this.#dependents, name);
+    if (!(await this.#delete(namespaceNamed(name), "Background"))) this.#refused.push(name);
+  }
+
+  async #makeRoot(): Promise<void> {
+    const { random } = this.#options;
+    const policy = randomItem(random, ["Background", "Foreground", "Orphan"] as const);
+    const target = randomItem(random, FAMILY_TARGETS);
+    const namespace = target.isNamespaced ? randomItem(random, this.#namespaces) : "";
+    const made = await this.#create({ target, namespace, name: this.#newName() }, []);
+    if (made !== undefined) this.#roots.push({ ...made, policy });
+  }
+
+  /** Of one owner or two, which may be dependents themselves. */
+  async #makeDependent(): Promise<void> {
+    const { random } = this.#options;
+    const owner = randomItem(random, [...this.#roots, ...this.#dependents]);
+    const target = randomItem(
+      random,
+      FAMILY_TARGETS.filter(({ isNamespaced }) => isNamespaced || owner.namespace === ""),
+    );
+    const namespace = !target.isNamespaced ? "" : owner.namespace || randomItem(random, this.#namespaces);
+    const others = this.#roots.filter(
+      (root) => root !== owner && (root.namespace === "" || root.namespace === namespace),
+    );
+    const hasOther = others.length > 0 && randomInteger(random, 3) === 0;
+    const owners = hasOther ? [owner, randomItem(random, others)] : [owner];
+    const made = await this.#create({ target, namespace, name: this.#newName() }, owners);
+    if (made === undefined) return;
+    this.#dependents.push(made);
+    for (const { uid } of owners) this.#owners.add(uid);
+  }
+
+  /** Rather one with dependents. A deletion of which nothing is heard again is not repeated. */
+  async #deleteRoot(): Promise<void> {
+    const { random } = this.#options;
+    const owners = this.#roots.filter(({ uid }) => this.#owners.has(uid));
+    const root = take(random, owners) ?? take(random, this.#roots);
+    if (root === undefined) return;
+    this.#roots.splice(0, Infinity, ...this.#roots.filter((other) => other !== root));
+    if (!(await this.#delete(root, root.policy))) this.#roots.push(root);
+  }
+
+  async #create(object: Omit<Relative, "uid">, owners: readonly Relative[]): Promise<Relative | undefined> {
+    const { target, name } = object;
+    const ownerReferences = owners.map((owner) => referenceTo(owner, randomInteger(this.#options.random, 3) > 0));
+    const metadata = { name, ...(owners.length > 0 && { ownerReferences }) };
+    const { status, text } = await this.#request({
+      ...{ method: "POST", path: familyPath(target, { ...object, name: "" }), resource: target, name },
+      body: { metadata, ...target.body },
+    });
+    const uid = stringAt(objectAt(parseJsonObject(text) ?? {}, "metadata"), "uid");
+    return status === 201 && uid !== "" ? { ...object, uid } : undefined;
+  }
+
+  /** Whether it was accepted, or is gone already. */
+  async #delete(goner: Omit<Relative, "uid">, propagationPolicy: Root["policy"]): Promise<boolean> {
+    const { target, name } = goner;
+    const path = familyPath(target, goner);
+    const body = { propagationPolicy };
+    const { status, unknown } = await this.#request({ method: "DELETE", path, resource: target, name, body });
+    return status === 200 || unknown === "object";
+  }
+
+  async #request(request: WorkloadRequest): ReturnType<Workload["request"]> {
+    const { cluster, random, workload } = this.#options;
+    const running = cluster.servers.filter(({ run }) => run !== undefined);
+    if (running.length === 0) return { status: 503, unknown: undefined, text: "" };
+    return workload.request(randomItem(random, running), request);
+  }
+
+  #newName(): string {
+    return `relative-${++this.#made}`;
+  }
+}
+
+/** What goes with its namespace is no concern any more. */
+function forget(relatives: Relative[], namespace: string): void {
+  for (let index = relatives.length - 1; index >= 0; index--)
+    if (relatives[index]!.namespace === namespace) relatives.splice(index, 1);
+}
+
+function take<T>(random: Random, from: T[]): T | undefined {
+  return from.splice(randomInteger(random, from.length), 1)[0];
+}

@@ -1,0 +1,224 @@
+/**
+ * One seed, two phases. Safety: faults, with promises checked at every answer. Liveness: faults end, and within the time
+ * of `settle` everybody must know everybody again.
+ */
+import type { PeerTiming } from "../../src/cluster/peers/timing.ts";
+import { decodeStatus } from "../../src/cluster/storageversion/decode-status.ts";
+import type { PromiseChecker, BrokenPromise } from "../../src/tools/simulator/checker.ts";
+import { atMostOneHop } from "./checkers/at-most-one-hop.ts";
+import { collectedIsGarbage } from "./checkers/collected-is-garbage.ts";
+import { documentsEqual } from "./checkers/documents-equal.ts";
+import { encodingsSettle } from "./checkers/encodings-settle.ts";
+import { fencedUntilPublished } from "./checkers/fenced-until-published.ts";
+import { garbageGoes } from "./checkers/garbage-goes.ts";
+import { listedIsReachable } from "./checkers/listed-is-reachable.ts";
+import { migratedIsMigrated } from "./checkers/migrated-is-migrated.ts";
+import { namespacesEmpty } from "./checkers/namespaces-empty.ts";
+import { namespacesGo } from "./checkers/namespaces-go.ts";
+import { neverBack } from "./checkers/never-back.ts";
+import { noCircle } from "./checkers/no-circle.ts";
+import { noFalse404 } from "../../src/tools/simulator/checkers/no-false-404.ts";
+import { noLostWrite } from "./checkers/no-lost-write.ts";
+import { nobodyContradicts } from "./checkers/nobody-contradicts.ts";
+import { readyAgain } from "./checkers/ready-again.ts";
+import { sentOnce } from "./checkers/sent-once.ts";
+import { servedIsListed } from "./checkers/served-is-listed.ts";
+import { writtenAsPublished } from "./checkers/written-as-published.ts";
+import { SimulatedCluster, type Plant } from "../../src/tools/simulator/cluster.ts";
+import { EncodingRecord, STORAGE_VERSIONS } from "./encoding-record.ts";
+import { FamilyWorkload } from "./family-workload.ts";
+import type { Commit } from "../../src/tools/simulator/history.ts";
+import { drawRun, drawSwarm, Nemesis, type Swarm } from "./nemesis.ts";
+import { ObjectRecord } from "./object-record.ts";
+import { KnownObjects } from "./objects.ts";
+import { createServedLately } from "./served-lately.ts";
+import { Workload } from "./workload.ts";
+import { World } from "../../src/tools/simulator/world.ts";
+
+export interface SeedOptions {
+  readonly seed: number;
+  /** Virtual, both phases together. */
+  readonly minutes: number;
+  readonly servers?: number;
+  readonly traceLinesMax?: number;
+  readonly plant?: Plant;
+  /** In place of what the seed says. */
+  readonly swarm?: Partial<Swarm>;
+}
+
+export interface SeedReport {
+  readonly seed: number;
+  readonly swarm: Swarm;
+  readonly violations: readonly BrokenPromise[];
+  /** Of the whole trace. */
+  readonly digest: string;
+  readonly lines: readonly string[];
+  /** How often each status was answered to clients. */
+  readonly statuses: ReadonlyMap<number, number>;
+  readonly hops: number;
+}
+
+const PACE_MS = 700;
+const FAMILY_PACE_MS = 3_000;
+/** The last part, without faults and with little to do but to settle. */
+const SETTLE_MS = 60_000;
+/** Of each promise. */
+const VIOLATIONS_MAX = 5;
+
+export async function runSeed(options: SeedOptions): Promise<SeedReport> {
+  const simulation = new Simulation(options);
+  try {
+    await simulation.play(options.minutes * 60_000);
+  } catch (thrown) {
+    simulation.fail(thrown);
+  } finally {
+    simulation.cluster.shutDown();
+  }
+  return simulation.report();
+}
+
+class Simulation {
+  readonly cluster: SimulatedCluster;
+  readonly #seed: number;
+  readonly #servers: number;
+  readonly #swarm: Swarm;
+  readonly #objects = new KnownObjects();
+  readonly #checkers: readonly PromiseChecker[];
+  readonly #violations: BrokenPromise[] = [];
+  readonly #statuses = new Map<number, number>();
+  #hops = 0;
+
+  constructor({ seed, servers = 3, traceLinesMax = 400, plant = {}, swarm = {} }: SeedOptions) {
+    this.#seed = seed;
+    this.#servers = servers;
+    this.#swarm = { ...drawSwarm(new World({ seed }).randomFor("swarm")), ...swarm };
+    const { departedGraceMs, probeIntervalMs } = this.#swarm;
+    this.cluster = new SimulatedCluster({
+      ...{ seed, traceLinesMax, plant, timing: { departedGraceMs, probeIntervalMs } },
+      onHop: (hop) => {
+        this.#hops++;
+        this.cluster.trace.add(
+          hop.from,
+          `hands on to ${hop.to}: ${hop.method} ${hop.target} ${hop.auditId.slice(0, 8)}`,
+        );
+        this.#check((checker) => checker.onHop?.(hop));
+      },
+      onFailure: (thrown) => this.fail(thrown),
+    });
+    const { history, runs, timing } = this.cluster;
+    const record = new EncodingRecord({ history, runs, fenceAfterMs: timing.fenceAfterMs });
+    const objects = new ObjectRecord(history);
+    const kept = { departedGraceMs, leaseKeptMs: leaseKeptMs(timing) };
+    const isServed = createServedLately({ clock: this.cluster.world.clock, record, runs, ...kept });
+    history.onCommit((commit) => {
+      const agreement = agreementText(commit);
+      if (agreement !== undefined) this.cluster.trace.add(commit.sending?.serverId ?? "store", agreement);
+      this.#check((checker) => checker.onCommit?.(commit));
+    });
+    this.#checkers = [
+      noFalse404({ runs, ...kept }),
+      atMostOneHop(),
+      noCircle(),
+      sentOnce((path) => this.#objects.get(path) === "leaving"),
+      noLostWrite(this.#objects),
+      readyAgain(),
+      servedIsListed(),
+      listedIsReachable(),
+      documentsEqual(),
+      writtenAsPublished(record),
+      nobodyContradicts(record),
+      migratedIsMigrated(record),
+      neverBack(record),
+      fencedUntilPublished(record),
+      encodingsSettle(record),
+      collectedIsGarbage({ record: objects, isServed }),
+      namespacesEmpty(objects),
+      garbageGoes(objects, record),
+      namespacesGo(objects, record),
+    ];
+  }
+
+  async play(forMs: number): Promise<void> {
+    const { cluster } = this;
+    const { world, trace } = cluster;
+    const random = world.randomFor("nemesis");
+    const onFailure = (thrown: unknown): void => this.fail(thrown);
+    trace.add("world", `seed ${this.#seed}: ${JSON.stringify(this.#swarm)}`);
+    for (let index = 0; index < this.#servers; index++) await cluster.place().start(drawRun(random, this.#swarm));
+    await world.advance(1_000);
+    const workload = this.#createWorkload(onFailure);
+    const nemesis = new Nemesis({ cluster, random, swarm: this.#swarm, onFailure });
+    const families = new FamilyWorkload({
+      ...{ cluster, workload, random: world.randomFor("families"), paceMs: FAMILY_PACE_MS, onFailure },
+    });
+    workload.start();
+    families.start();
+    nemesis.start();
+    await world.advance(forMs - SETTLE_MS);
+    nemesis.stop();
+    families.stop();
+    await cluster.settle();
+    workload.stop();
+    for (const checker of this.#checkers) this.#found(checker, (await checker.whenSettled?.(cluster)) ?? []);
+  }
+
+  /** The simulation itself, or a server, failed in a way nothing provides for. */
+  fail(thrown: unknown): void {
+    const what = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+    // First: it may be what all the rest comes from.
+    this.#violations.unshift({ checker: "simulation", promise: "Nothing fails that is not meant to.", what });
+  }
+
+  report(): SeedReport {
+    const { trace } = this.cluster;
+    return {
+      ...{ seed: this.#seed, swarm: this.#swarm, violations: this.#violations, digest: trace.digest() },
+      ...{ lines: trace.lines, statuses: this.#statuses, hops: this.#hops },
+    };
+  }
+
+  #createWorkload(onFailure: (thrown: unknown) => void): Workload {
+    const { cluster } = this;
+    return new Workload({
+      ...{ cluster, objects: this.#objects, paceMs: PACE_MS, onFailure },
+      random: cluster.world.randomFor("workload"),
+      onRequest: (request) => {
+        const { method, target, serverId, auditId } = request;
+        cluster.trace.add("client", `asks ${serverId}: ${method} ${target} ${auditId.slice(0, 8)}`);
+        this.#check((checker) => checker.onRequest?.(request));
+      },
+      onResponse: (response) => {
+        const { request, status, message } = response;
+        this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
+        cluster.trace.add(request.serverId, `answers ${request.auditId.slice(0, 8)}: ${status} ${message}`);
+        this.#check((checker) => checker.onResponse?.(response));
+      },
+    });
+  }
+
+  #check(ask: (checker: PromiseChecker) => readonly string[] | undefined): void {
+    for (const checker of this.#checkers) this.#found(checker, ask(checker) ?? []);
+  }
+
+  #found({ name, promise }: PromiseChecker, problems: readonly string[]): void {
+    for (const what of problems) {
+      if (this.#violations.filter(({ checker }) => checker === name).length >= VIOLATIONS_MAX) return;
+      this.#violations.push({ checker: name, promise, what });
+      this.cluster.trace.add("BROKEN", `${name}: ${what}`);
+    }
+  }
+}
+
+/** Only of what is stored in several versions: the rest is what it is. */
+function agreementText({ key, after }: Commit): string | undefined {
+  if (!key.startsWith(STORAGE_VERSIONS) || after === undefined) return undefined;
+  const { storageVersions: entries = [], commonEncodingVersion: common } = decodeStatus(after);
+  if (!entries.some(({ decodableVersions }) => decodableVersions.length > 1)) return undefined;
+  const encodings = entries.map(({ apiServerID, encodingVersion }) => ` ${apiServerID}=${encodingVersion}`);
+  return `stores ${key}:${encodings.join("")}, common ${common ?? "none"}`;
+}
+
+/** Since its last renewal, when trouble began just before the next. */
+function leaseKeptMs({ leaseDurationSeconds, leaseRenewMs }: PeerTiming): number {
+  return leaseDurationSeconds * 1000 - leaseRenewMs;
+}

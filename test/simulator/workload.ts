@@ -1,0 +1,192 @@
+/** Simulated clients: requests at random times to random servers, also for resources that no server serves. */
+import { randomInteger, randomItem, randomUuid, type Random } from "../../src/base/random.ts";
+import { isJsonObject, parseJsonObject } from "../../src/meta/json.ts";
+import type { SimulatedResponse, SimulatedRequest } from "../../src/tools/simulator/checker.ts";
+import type { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
+import type { KnownObjects } from "./objects.ts";
+import type { SimulatedServer } from "../../src/tools/simulator/server.ts";
+import { pathOf, targetAt, TARGETS, type Target } from "./targets.ts";
+
+export interface WorkloadOptions {
+  readonly cluster: SimulatedCluster;
+  readonly random: Random;
+  readonly objects: KnownObjects;
+  /** Between two requests, on average. */
+  readonly paceMs: number;
+  readonly onRequest: (request: SimulatedRequest) => void;
+  readonly onResponse: (response: SimulatedResponse) => void;
+  /** A client failed in a way no server should make it fail. */
+  readonly onFailure: (thrown: unknown) => void;
+}
+
+export interface WorkloadRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query?: string;
+  readonly resource: Target | undefined;
+  readonly name?: string;
+  readonly body?: object;
+  /** Of a body that is not just an object. */
+  readonly contentType?: string;
+  /** How long a stream is read. */
+  readonly readMs?: number;
+}
+
+const MERGE_PATCH = "application/merge-patch+json";
+const WATCH_MS_MAX = 20_000;
+
+export class Workload {
+  readonly #options: WorkloadOptions;
+  #isStopped = false;
+  #made = 0;
+  #updates = 0;
+
+  constructor(options: WorkloadOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { cluster, random, paceMs, onFailure } = this.#options;
+    cluster.world.clock.after(2 * random.float() * paceMs, () => {
+      if (this.#isStopped) return;
+      this.#requestAnything().catch(onFailure);
+      this.start();
+    });
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  async #requestAnything(): Promise<unknown> {
+    const { cluster, random } = this.#options;
+    const server = randomItem(random, cluster.servers);
+    if (server.run === undefined) return undefined;
+    const kind = randomInteger(random, 12);
+    const target = randomItem(random, TARGETS);
+    if (kind < 3)
+      return this.#send(server, { method: "GET", path: pathOf(target, nameBelow(target)), resource: target });
+    if (kind < 5) return this.#create(server);
+    if (kind < 6) return this.#delete(server);
+    if (kind < 8) return this.#read(server);
+    if (kind < 9) return this.#discover(server, target);
+    if (kind < 11) return this.#update(server);
+    const query = `watch=true&timeoutSeconds=${1 + randomInteger(random, WATCH_MS_MAX / 1000)}`;
+    const watched: Target = { ...target, subresource: "" };
+    return this.#send(server, { method: "GET", path: pathOf(watched), query, resource: watched, readMs: WATCH_MS_MAX });
+  }
+
+  async #create(server: SimulatedServer): Promise<void> {
+    const { random, objects } = this.#options;
+    const target = randomItem(
+      random,
+      TARGETS.filter(({ create }) => create !== undefined),
+    );
+    const name = `object-${++this.#made}`;
+    const path = pathOf(target, name);
+    objects.set(path, "perhaps");
+    const body = target.create!(name);
+    const status = await this.#send(server, { method: "POST", path: pathOf(target), resource: target, name, body });
+    if (status === 201) objects.set(path, "there");
+  }
+
+  async #delete(server: SimulatedServer): Promise<void> {
+    const { random, objects } = this.#options;
+    const there = objects.in("there");
+    if (there.length === 0) return;
+    const path = randomItem(random, there);
+    objects.set(path, "leaving");
+    const status = await this.#send(server, { method: "DELETE", path, ...objectAt(path) });
+    if (status === 200) objects.set(path, "gone");
+  }
+
+  /** By a patch, or by what was read and then changed. */
+  async #update(server: SimulatedServer): Promise<void> {
+    const { random, objects } = this.#options;
+    const there = objects.in("there");
+    if (there.length === 0) return;
+    const path = randomItem(random, there);
+    const body = { metadata: { annotations: { updated: String(++this.#updates) } } };
+    if (randomInteger(random, 2) === 0) {
+      await this.#send(server, { method: "PATCH", path, ...objectAt(path), body, contentType: MERGE_PATCH });
+      return;
+    }
+    const read = parseJsonObject((await this.request(server, { method: "GET", path, ...objectAt(path) })).text) ?? {};
+    const metadata = isJsonObject(read["metadata"]) ? read["metadata"] : {};
+    if (metadata["name"] === undefined) return;
+    const changed = { ...read, metadata: { ...metadata, ...body.metadata } };
+    await this.#send(server, { method: "PUT", path, ...objectAt(path), body: changed });
+  }
+
+  async #read(server: SimulatedServer): Promise<void> {
+    const { random, objects } = this.#options;
+    const there = objects.in("there");
+    if (there.length === 0) return;
+    const path = randomItem(random, there);
+    await this.#send(server, { method: "GET", path, ...objectAt(path) });
+  }
+
+  async #discover(server: SimulatedServer, { group, version }: Target): Promise<void> {
+    const paths = ["/apis", `/apis/${group}`, `/apis/${group}/${version}`];
+    const path = group === "" ? "/api" : randomItem(this.#options.random, paths);
+    await this.#send(server, { method: "GET", path, resource: undefined });
+  }
+
+  /** The status; never returns when the server dies. */
+  async #send(server: SimulatedServer, request: WorkloadRequest): Promise<number> {
+    return (await this.request(server, request)).status;
+  }
+
+  /** As any client; never returns when the server dies. */
+  async request(
+    server: SimulatedServer,
+    request: WorkloadRequest,
+  ): Promise<Pick<SimulatedResponse, "status" | "unknown"> & { readonly text: string }> {
+    const { cluster, random, onRequest, onResponse } = this.#options;
+    const { clock } = cluster.world;
+    const { method, path, query, resource, name = "", body, contentType, readMs } = request;
+    const sent: SimulatedRequest = {
+      ...{ auditId: randomUuid(random), serverId: server.id, method, target: path, resource, name },
+      startedAtMs: clock.monotonic(),
+    };
+    onRequest(sent);
+    const response = await server.request({
+      method,
+      target: query === undefined ? path : `${path}?${query}`,
+      headers: { "audit-id": sent.auditId, ...(contentType && { "content-type": contentType }) },
+      ...(body && { body }),
+    });
+    const { status } = response;
+    if (readMs !== undefined && status === 200) {
+      onResponse({ request: sent, status, atMs: clock.monotonic(), unknown: undefined, message: "" });
+      for await (const frame of response.frames()) cluster.trace.add("client", `watch ${path}: ${frame.length} bytes`);
+      return { status, unknown: undefined, text: "" };
+    }
+    const text = await response.text();
+    const received = { request: sent, status, ...outcomeOf(status, text), atMs: clock.monotonic() };
+    onResponse(received);
+    return { status, unknown: received.unknown, text };
+  }
+}
+
+/** A 404 is about an object if it names one, and about nothing if it broke off on its way. */
+function outcomeOf(code: number, text: string): Pick<SimulatedResponse, "unknown" | "message"> {
+  if (code < 400) return { unknown: undefined, message: "" };
+  const status = parseJsonObject(text);
+  const message = typeof status?.["message"] === "string" ? status["message"] : text.trim().slice(0, 200);
+  if (code !== 404) return { unknown: undefined, message };
+  if (status === undefined) return { unknown: text === PAGE_NOT_FOUND ? "resource" : undefined, message };
+  const details = isJsonObject(status["details"]) ? status["details"] : {};
+  return { unknown: typeof details["name"] === "string" ? "object" : "resource", message };
+}
+
+const PAGE_NOT_FOUND = "404 page not found\n";
+
+/** Subresources are of some object. */
+function nameBelow({ subresource }: Target): string {
+  return subresource === "" ? "" : "nobody";
+}
+
+function objectAt(path: string): Pick<WorkloadRequest, "resource" | "name"> {
+  return { resource: targetAt(path), name: path.slice(path.lastIndexOf("/") + 1) };
+}

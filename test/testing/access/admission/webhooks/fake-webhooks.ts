@@ -1,0 +1,94 @@
+/** Configurations of webhooks, and webhooks that answer in-process. */
+import { MetricsRegistry } from "../../../../../src/base/metrics.ts";
+import type { JsonObject } from "../../../../../src/meta/json.ts";
+import { readerOf } from "../plugins/attributes.ts";
+import type { AskWebhook } from "../../../../../src/access/admission/webhooks/ask-webhook.ts";
+import { createWebhookMetrics } from "../../../../../src/access/admission/webhooks/metrics.ts";
+import type { MutatingParts } from "../../../../../src/access/admission/webhooks/mutating.ts";
+import type { CompileConditions } from "../../../../../src/access/admission/webhooks/webhook.ts";
+import { createWebhookTables, type WebhookTables } from "../../../../../src/access/admission/webhooks/webhook-table.ts";
+
+/** An AdmissionReview, as far as tests read it. */
+export interface Review {
+  readonly apiVersion: string;
+  readonly request: {
+    readonly uid: string;
+    readonly kind: { readonly version: string };
+    readonly requestKind: { readonly version: string };
+    readonly object: { readonly apiVersion: string; readonly metadata: { readonly labels?: JsonObject } };
+    readonly oldObject: { readonly apiVersion: string };
+  };
+}
+
+/** What a webhook says to a review. Throws: it cannot be called. */
+export type WebhookReply = (review: Review, webhook: string) => JsonObject | Promise<JsonObject>;
+
+export const EVERYTHING = { operations: ["*"], apiGroups: ["*"], apiVersions: ["*"], resources: ["*/*"] };
+
+export function configuration(name: string, ...webhooks: readonly JsonObject[]): JsonObject {
+  return { metadata: { name, uid: name, resourceVersion: "1" }, webhooks: webhooks.map(webhook) };
+}
+
+/** Named `a`, where nothing else is said; its url is its name. */
+function webhook(given: JsonObject): JsonObject {
+  const name = given["name"] ?? "a";
+  return {
+    ...{ name, clientConfig: { url: name }, rules: [EVERYTHING], sideEffects: "None" },
+    ...{ admissionReviewVersions: ["v1"], failurePolicy: "Fail", timeoutSeconds: 5, ...given },
+  };
+}
+
+export class FakeWebhooks {
+  readonly asked: { readonly name: string; readonly review: Review; readonly timeoutMs: number }[] = [];
+  readonly metrics = new MetricsRegistry();
+  readonly tables: WebhookTables;
+  /** What waits for time to pass. */
+  readonly waiting: (() => void)[] = [];
+  readonly #answer: WebhookReply;
+
+  constructor(answer: WebhookReply, compile: CompileConditions = () => ({ evaluate: () => ({ kind: "match" }) })) {
+    this.#answer = answer;
+    this.tables = createWebhookTables(compile);
+  }
+
+  readonly ask: AskWebhook = async ({ url }, body, { timeoutMs }) => {
+    const review = JSON.parse(body) as Review;
+    this.asked.push({ name: String(url), review, timeoutMs });
+    return this.#answer(review, String(url));
+  };
+
+  parts(type: keyof WebhookTables): MutatingParts {
+    let bytes = 0;
+    const after = (_delayMs: number, callback: () => void): (() => void) => {
+      this.waiting.push(callback);
+      return () => undefined;
+    };
+    const clock = { now: () => 0, monotonic: () => 0, after };
+    return {
+      clock,
+      ask: this.ask,
+      table: this.tables[type],
+      random: { float: () => 0.5, bytes: (length) => new Uint8Array(length).fill(bytes++) },
+      metrics: createWebhookMetrics(this.metrics, clock),
+      objects: readerOf({}),
+      authorizer: undefined,
+      decode: (object) => object,
+    };
+  }
+}
+
+export function allowed({ apiVersion, request }: Review, more: JsonObject = {}): JsonObject {
+  return { apiVersion, kind: "AdmissionReview", response: { uid: request.uid, allowed: true, ...more } };
+}
+
+export function denied(review: Review, status?: JsonObject): JsonObject {
+  return allowed(review, { allowed: false, ...(status === undefined ? {} : { status }) });
+}
+
+export function withPatch(review: Review, operations: unknown): JsonObject {
+  return allowed(review, { patchType: "JSONPatch", patch: base64(JSON.stringify(operations)) });
+}
+
+export function base64(text: string): string {
+  return Buffer.from(text).toString("base64");
+}

@@ -1,0 +1,53 @@
+/** Roles, bindings and whoever asks, as tests write them. */
+import type { JsonObject } from "../../../../../src/meta/json.ts";
+import type { AccessAttributes } from "../../../../../src/access/auth/authorize.ts";
+import type { User } from "../../../../../src/access/auth/user.ts";
+
+export function user(name: string, ...groups: string[]): User {
+  return { name, uid: "", groups, extra: {} };
+}
+
+export function clusterRole(name: string, ...rules: JsonObject[]): JsonObject {
+  return { metadata: { name }, rules };
+}
+
+export function role(namespace: string, name: string, ...rules: JsonObject[]): JsonObject {
+  return { metadata: { namespace, name }, rules };
+}
+
+/** `roleRef` is "Kind/name"; so are subjects, of which service accounts may be "ServiceAccount/namespace/name". */
+export function binding(place: string, roleRef: string, ...subjects: string[]): JsonObject {
+  const [name, namespace] = place.split("/").toReversed();
+  const [kind, referred] = roleRef.split("/");
+  return {
+    metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind, name: referred },
+    subjects: subjects.map(subjectOf),
+  };
+}
+
+function subjectOf(text: string): JsonObject {
+  const [kind, ...rest] = text.split("/");
+  const [name, namespace] = rest.toReversed();
+  return { kind, name, ...(namespace === undefined ? {} : { namespace }) };
+}
+
+/** "verbs groups resources [names]", each a list with commas; "core" is the group without a name. */
+export function rule(text: string): JsonObject {
+  const [verbs = [], groups = [], resources = [], resourceNames] = text.split(" ").map((list) => list.split(","));
+  const apiGroups = groups.map((group) => (group === "core" ? "" : group));
+  return { verbs, apiGroups, resources, ...(resourceNames === undefined ? {} : { resourceNames }) };
+}
+
+export function paths(verbs: string, ...nonResourceURLs: string[]): JsonObject {
+  return { verbs: verbs.split(","), nonResourceURLs };
+}
+
+/** "verb resource[/subresource][.group] [name]" in a namespace, or "verb /path". */
+export function asked(text: string, namespace = ""): AccessAttributes {
+  const [verb = "", what = "", name = ""] = text.split(" ");
+  const nothing = { group: "", version: "", namespace: "", resource: "", subresource: "", name: "", path: "" };
+  if (what.startsWith("/")) return { ...nothing, isResourceRequest: false, verb, path: what };
+  const [, resource = "", subresource = "", group = ""] = /^([^/.]*)(?:\/([^.]*))?(?:\.(.*))?$/.exec(what) ?? [];
+  return { ...nothing, isResourceRequest: true, verb, group, namespace, resource, subresource, name };
+}

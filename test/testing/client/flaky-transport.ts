@@ -1,0 +1,64 @@
+/** A transport in the hands of a test: it can be cut, closed, and led to another server. */
+import {
+  isFailure,
+  TransportError,
+  type ClientRequest,
+  type ClientResponse,
+  type Transport,
+} from "../../../src/client/transport.ts";
+
+export class FlakyTransport implements Transport {
+  /** Undefined: nobody listens. */
+  server: Transport | undefined;
+  /** "GET /path?query", decoded, of every request. */
+  readonly asked: string[] = [];
+  /** Cuts the stream that brings the last of so many more pieces, after that piece. */
+  piecesUntilCut = Infinity;
+  readonly #open = new Set<AbortController>();
+
+  constructor(server: Transport) {
+    this.server = server;
+  }
+
+  /** Breaks every request and stream there is. */
+  cut(): void {
+    for (const connection of [...this.#open]) connection.abort("cut");
+  }
+
+  async send(request: ClientRequest): Promise<ClientResponse> {
+    this.asked.push(`${request.method} ${decodeURIComponent(request.target)}`);
+    if (this.server === undefined) throw new TransportError("refused", "nobody listens");
+    const connection = new AbortController();
+    this.#open.add(connection);
+    const onAbort = (): void => connection.abort(request.signal?.reason);
+    request.signal?.addEventListener("abort", onAbort, { once: true });
+    try {
+      const response = await this.server.send({ ...request, signal: connection.signal });
+      return { ...response, body: this.#body(response, connection) };
+    } catch (thrown) {
+      this.#open.delete(connection);
+      throw cutError(thrown, connection);
+    }
+  }
+
+  async *#body(response: ClientResponse, connection: AbortController): AsyncGenerator<Uint8Array, void, undefined> {
+    try {
+      for await (const piece of response.body) {
+        yield piece;
+        this.piecesUntilCut--;
+        if (this.piecesUntilCut !== 0) continue;
+        this.piecesUntilCut = Infinity;
+        throw new TransportError("reset", "the connection was cut");
+      }
+    } catch (thrown) {
+      throw cutError(thrown, connection);
+    } finally {
+      this.#open.delete(connection);
+    }
+  }
+}
+
+function cutError(thrown: unknown, connection: AbortController): unknown {
+  const isCut = isFailure(thrown, "aborted") && connection.signal.reason === "cut";
+  return isCut ? new TransportError("reset", "the connection was cut") : thrown;
+}

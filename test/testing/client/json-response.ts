@@ -1,0 +1,13 @@
+/** A response with a JSON body, as a transport of tests gives it. */
+import type { ClientResponse } from "../../../src/client/transport.ts";
+
+export function jsonResponse(status: number, body: unknown): ClientResponse {
+  const bytes = new TextEncoder().encode(JSON.stringify(body));
+  return {
+    status,
+    headers: {},
+    body: (async function* () {
+      yield bytes;
+    })(),
+  };
+}

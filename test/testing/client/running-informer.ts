@@ -1,0 +1,65 @@
+/** An informer on a scripted server and a virtual clock, and everything it said. */
+import { World } from "../../../src/tools/simulator/world.ts";
+import { createClient } from "../../../src/client/client.ts";
+import type { InformerHandler } from "../../../src/client/handler-queue.ts";
+import type { Informer, InformerSettings } from "../../../src/client/informer.ts";
+import type { KubernetesObject } from "../../../src/client/objects.ts";
+import { CONFIG_MAPS, ScriptedTransport, type Reply } from "./scripted-transport.ts";
+
+/** "add a@1", "update a@1→2", "delete a@3": with "(initial)" and "(unknown)" where they apply. */
+export function recorder(told: string[]): InformerHandler<KubernetesObject> {
+  return {
+    onAdd: (object, { isInInitialList }) =>
+      void told.push(`add ${describe(object)}${isInInitialList ? " (initial)" : ""}`),
+    onUpdate: (object, before) => void told.push(`update ${describe(before)}→${object.metadata?.resourceVersion}`),
+    onDelete: (object, { isFinalStateUnknown }) =>
+      void told.push(`delete ${describe(object)}${isFinalStateUnknown ? " (unknown)" : ""}`),
+  };
+}
+
+function describe({ metadata }: KubernetesObject): string {
+  return `${metadata?.name}@${metadata?.resourceVersion}`;
+}
+
+export class RunningInformer {
+  readonly world = new World({ seed: 3 });
+  readonly transport: ScriptedTransport;
+  readonly informer: Informer;
+  readonly told: string[] = [];
+  readonly errors: unknown[] = [];
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+
+  constructor(replies: readonly Reply[], settings: InformerSettings<KubernetesObject> = {}) {
+    this.transport = new ScriptedTransport(...replies);
+    const { clock } = this.world;
+    const client = createClient({
+      transport: this.transport,
+      clock,
+      random: this.world.randomFor("client"),
+      defaults: { retriesMax: 0 },
+    });
+    this.informer = client.informer(CONFIG_MAPS, { onError: (thrown) => void this.errors.push(thrown), ...settings });
+    this.informer.addHandler(recorder(this.told));
+    this.#running = this.informer.run(this.#stop.signal);
+  }
+
+  get names(): string[] {
+    return this.informer.list().map(({ metadata }) => metadata?.name ?? "");
+  }
+
+  /** What was told since the last call. */
+  async news(afterMs = 0): Promise<string[]> {
+    await this.world.advance(afterMs);
+    return this.told.splice(0);
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.world.run(this.#running);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+}

@@ -1,0 +1,123 @@
+/** A transport to one server on which resources can be made to fail, and requests take their time. */
+import { sleep, type Clock } from "../../../../../src/base/clock.ts";
+import { randomInteger, type Random } from "../../../../../src/base/random.ts";
+import { ANSWER_BYTES_MAX } from "../../../../../src/client/client-limits.ts";
+import {
+  readBody,
+  TransportError,
+  type ClientRequest,
+  type ClientResponse,
+  type Transport,
+} from "../../../../../src/client/transport.ts";
+
+/**
+ *   unavailable  503, by somebody who cannot reach who serves it
+ *   not-served   a 404 by somebody who does not serve it
+ *   broken       the connection breaks before the answer, after a write was done
+ */
+export type Fault = "unavailable" | "not-served" | "broken";
+
+export class BadLink implements Transport {
+  /** By the plural. */
+  readonly faults = new Map<string, Fault>();
+  /** "DELETE /path" of every write. */
+  readonly writes: string[] = [];
+  /** "GET /path" of every read of one object. */
+  readonly reads: string[] = [];
+  /** Each request and each answer takes a random time up to this. */
+  latencyMsMax = 0;
+  readonly #server: Transport;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #delays = new Map<string, number>();
+  readonly #watches = new Map<AbortController, string>();
+
+  constructor(server: Transport, { clock, random }: { readonly clock: Clock; readonly random: Random }) {
+    this.#server = server;
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /** From now on, open watches included. */
+  fail(resource: string, fault: Fault): void {
+    this.faults.set(resource, fault);
+    for (const [watch, of] of this.#watches) if (of === resource) watch.abort("cut");
+  }
+
+  /** What watches of the resource say from now on comes so much later. */
+  delayNews(resource: string, byMs: number): void {
+    this.#delays.set(resource, byMs);
+  }
+
+  async send(request: ClientRequest): Promise<ClientResponse> {
+    const path = request.target.split("?")[0]!;
+    const { resource, name } = placeOf(path);
+    const isWatch = request.target.includes("watch=true");
+    if (request.method !== "GET") this.writes.push(`${request.method} ${path}`);
+    else if (name !== undefined) this.reads.push(`GET ${path}`);
+    await this.#travel(request.signal);
+    const fault = this.faults.get(resource);
+    if (fault === "unavailable") return answer(503, SAYS_UNAVAILABLE, { "retry-after": "1" });
+    if (fault === "not-served") return answer(404, "404 page not found\n");
+    if (fault === "broken" && request.method === "GET") throw new TransportError("reset", "the connection broke");
+    const response = await (isWatch ? this.#watch(request, resource) : this.#server.send(request));
+    await this.#travel(request.signal);
+    if (fault !== "broken") return response;
+    await readBody(response.body, ANSWER_BYTES_MAX);
+    throw new TransportError("reset", "the connection broke");
+  }
+
+  async #travel(signal: AbortSignal | undefined): Promise<void> {
+    if (this.latencyMsMax === 0) return;
+    if (!(await sleep(this.#clock, randomInteger(this.#random, this.latencyMsMax + 1), signal)))
+      throw new TransportError("aborted", "the request was given up");
+  }
+
+  async #watch(request: ClientRequest, resource: string): Promise<ClientResponse> {
+    const watch = new AbortController();
+    const onAbort = (): void => watch.abort();
+    request.signal?.addEventListener("abort", onAbort, { once: true });
+    this.#watches.set(watch, resource);
+    const response = await this.#server.send({ ...request, signal: watch.signal });
+    return { ...response, body: this.#events(response, watch) };
+  }
+
+  /** News travel too, in order. */
+  async *#events(response: ClientResponse, watch: AbortController): AsyncGenerator<Uint8Array, void, undefined> {
+    try {
+      for await (const chunk of response.body) {
+        await this.#travel(watch.signal);
+        await sleep(this.#clock, this.#delays.get(this.#watches.get(watch) ?? "") ?? 0, watch.signal);
+        yield chunk;
+      }
+    } catch (thrown) {
+      throw watch.signal.reason === "cut" ? new TransportError("reset", "the watch was cut") : thrown;
+    } finally {
+      this.#watches.delete(watch);
+    }
+  }
+}
+
+const SAYS_UNAVAILABLE = JSON.stringify({
+  kind: "Status",
+  apiVersion: "v1",
+  metadata: {},
+  status: "Failure",
+  reason: "ServiceUnavailable",
+  message: "who serves it cannot be reached",
+  details: { retryAfterSeconds: 1 },
+  code: 503,
+});
+
+function answer(status: number, text: string, headers: Record<string, string> = {}): ClientResponse {
+  async function* body(): AsyncGenerator<Uint8Array, void, undefined> {
+    yield new TextEncoder().encode(text);
+  }
+  return { status, headers, body: body() };
+}
+
+function placeOf(path: string): { readonly resource: string; readonly name: string | undefined } {
+  const segments = path.split("/").slice(path.startsWith("/api/") ? 3 : 4);
+  const [resource = "", name] = segments[0] === "namespaces" && segments.length > 2 ? segments.slice(2) : segments;
+  return { resource, name };
+}

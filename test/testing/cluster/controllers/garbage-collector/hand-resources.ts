@@ -1,0 +1,49 @@
+/** What a cluster serves, in the hands of a test. */
+import type {
+  ClusterResource,
+  ClusterResources,
+  Doubt,
+} from "../../../../../src/cluster/controllers/cluster-resources.ts";
+
+export const ALL_VERBS: ReadonlySet<string> = new Set(["create", "delete", "get", "list", "patch", "update", "watch"]);
+
+export class HandResources implements ClusterResources {
+  isOneServer = false;
+  /** Whether it can be known who has joined. */
+  isKnown = true;
+  catchUps = 0;
+  #served: readonly ClusterResource[];
+  #doubts: readonly Doubt[] = [];
+  readonly #listeners = new Set<() => void>();
+
+  constructor(served: readonly ClusterResource[]) {
+    this.#served = served;
+  }
+
+  served(): readonly ClusterResource[] {
+    return this.#served;
+  }
+
+  doubts(): readonly Doubt[] {
+    return this.#doubts;
+  }
+
+  catchUp(): Promise<boolean> {
+    this.catchUps++;
+    return Promise.resolve(this.isKnown);
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  change({
+    served = this.#served,
+    doubts = this.#doubts,
+  }: Partial<Record<"served", readonly ClusterResource[]>> & { readonly doubts?: readonly Doubt[] }): void {
+    this.#served = served;
+    this.#doubts = doubts;
+    for (const listener of this.#listeners) listener();
+  }
+}

@@ -1,0 +1,51 @@
+/** What a cluster serves and what is in doubt, in the hands of a test. */
+import type {
+  ClusterResource,
+  ClusterResources,
+  Doubt,
+} from "../../../../../src/cluster/controllers/cluster-resources.ts";
+
+export class FixedResources implements ClusterResources {
+  isOneServer = false;
+  /** What `catchUp` comes to. */
+  isCurrent = true;
+  readonly #listeners = new Set<() => void>();
+  #served: readonly ClusterResource[];
+  #doubts: readonly Doubt[] = [];
+
+  constructor(served: readonly ClusterResource[]) {
+    this.#served = served;
+  }
+
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
+  served(): readonly ClusterResource[] {
+    return this.#served;
+  }
+
+  doubts(): readonly Doubt[] {
+    return this.#doubts;
+  }
+
+  catchUp(): Promise<boolean> {
+    return Promise.resolve(this.isCurrent);
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Tells everybody. */
+  change(to: { readonly served?: readonly ClusterResource[]; readonly doubts?: readonly Doubt[] } = {}): void {
+    this.#served = to.served ?? this.#served;
+    this.#doubts = to.doubts ?? this.#doubts;
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  replace(resource: string, by: Partial<ClusterResource>): void {
+    this.change({ served: this.#served.map((one) => (one.resource === resource ? { ...one, ...by } : one)) });
+  }
+}

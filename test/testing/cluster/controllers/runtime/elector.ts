@@ -1,0 +1,81 @@
+/** One of several processes that compete for a lease, and what became of it. */
+import { SILENT_LOG, type Log } from "../../../../../src/base/log.ts";
+import { createClient } from "../../../../../src/client/client.ts";
+import type { Transport } from "../../../../../src/client/transport.ts";
+import type { World } from "../../../../../src/tools/simulator/world.ts";
+import {
+  runLeaderElection,
+  type LeaderElectionOptions,
+  type Term,
+} from "../../../../../src/cluster/controllers/runtime/leader-election.ts";
+import { untilAborted } from "../../../../../src/cluster/controllers/runtime/until-aborted.ts";
+import { Host, type HostOptions } from "./host.ts";
+
+export const LEASE_NAME = "test-leader";
+
+export interface ElectorOptions extends Partial<Pick<HostOptions, "rate" | "offsetMs">> {
+  readonly identity: string;
+  readonly timing?: LeaderElectionOptions["timing"];
+  /** From its first request on. Default: every request passes at once. */
+  readonly passage?: Host["passage"];
+  /** Called first thing in a term. */
+  readonly onStart?: () => void;
+  /** The work of a term. Default: waits for its end. */
+  readonly work?: LeaderElectionOptions["onTerm"];
+}
+
+export class Elector {
+  readonly identity: string;
+  readonly host: Host;
+  readonly warnings: string[] = [];
+  /** By the world's clock; the end is undefined while the work has not ended. */
+  readonly terms: { readonly startedAtMs: number; endedAtMs: number | undefined }[] = [];
+  readonly #stop = new AbortController();
+  readonly #world: World;
+  readonly #running: Promise<void>;
+  #term: Term | undefined;
+
+  constructor(world: World, server: Transport, options: ElectorOptions) {
+    const { identity, timing, onStart, work = untilAborted } = options;
+    this.identity = identity;
+    this.#world = world;
+    this.host = new Host({ ...options, clock: world.clock, server });
+    if (options.passage !== undefined) this.host.passage = options.passage;
+    const { clock, transport } = this.host;
+    const random = world.randomFor(identity);
+    const warn = (message: string, fields: unknown): void =>
+      void this.warnings.push(`${message}: ${JSON.stringify(fields)}`);
+    const log: Log = { ...SILENT_LOG, warn, error: warn };
+    const onTerm = async (signal: AbortSignal, term: Term): Promise<void> => {
+      this.#term = term;
+      const entry: (typeof this.terms)[number] = { startedAtMs: world.clock.monotonic(), endedAtMs: undefined };
+      this.terms.push(entry);
+      onStart?.();
+      try {
+        await work(signal, term);
+      } finally {
+        entry.endedAtMs = world.clock.monotonic();
+      }
+    };
+    const client = createClient({ transport, clock, random, defaults: { retriesMax: 0 } });
+    this.#running = runLeaderElection(
+      { client, clock, random, log, name: LEASE_NAME, identity, onTerm, ...(timing === undefined ? {} : { timing }) },
+      this.#stop.signal,
+    );
+  }
+
+  get isLeading(): boolean {
+    return this.#term?.isLeading === true;
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#world.run(this.#running);
+  }
+
+  /** Whoever has crashed cannot be stopped. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.host.resume();
+    if (!this.host.isDead) await this.stop();
+  }
+}

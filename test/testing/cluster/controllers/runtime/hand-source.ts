@@ -1,0 +1,33 @@
+/** A source of keys in the hands of a test. */
+import type { KeySource } from "../../../../../src/cluster/controllers/runtime/controller.ts";
+
+export class HandSource implements KeySource {
+  hasSynced = true;
+  /** While it runs. */
+  enqueue: ((key: string) => void) | undefined;
+  #end: { readonly resolve: () => void; readonly reject: (reason: Error) => void } | undefined;
+  readonly #keys: readonly string[];
+
+  /** The keys there are at the start. */
+  constructor(...keys: string[]) {
+    this.#keys = keys;
+  }
+
+  async run(enqueue: (key: string) => void, signal: AbortSignal): Promise<void> {
+    this.enqueue = enqueue;
+    for (const key of this.#keys) enqueue(key);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#end = { resolve, reject };
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    await promise;
+    this.enqueue = undefined;
+  }
+
+  end(): void {
+    this.#end?.resolve();
+  }
+
+  fail(message: string): void {
+    this.#end?.reject(new Error(message));
+  }
+}

@@ -1,0 +1,37 @@
+/** A store in memory with values as they are found in stores, for tests of what reads them. */
+import type { WalkProgress } from "../../../../src/cluster/inspect/walk-store.ts";
+import type { Clock } from "../../../../src/base/clock.ts";
+import { encodeEnvelope } from "../../objects/protobuf/encode.ts";
+import { createMemoryKv } from "../../../../src/storage/kv-memory/kv.ts";
+import type { Kv } from "../../../../src/storage/kv.ts";
+import type { WalkOptions } from "../../../../src/cluster/inspect/walk-store.ts";
+
+const STILL: Clock = { now: () => 0, monotonic: () => 0, after: () => () => {} };
+
+/** Values by key under /registry/. */
+export async function plantedStore(values: Readonly<Record<string, Buffer>>): Promise<Kv> {
+  const kv = createMemoryKv({ clock: STILL });
+  for (const [key, value] of Object.entries(values))
+    await kv.commit({ kind: "put", key: `/registry/${key}`, value, expectedRevision: 0 });
+  return kv;
+}
+
+export function json(apiVersion: string, kind = "Thing"): Buffer {
+  return Buffer.from(JSON.stringify({ kind, apiVersion, metadata: { name: "x" } }));
+}
+
+/** As kube-apiserver writes. */
+export function protobuf(apiVersion: string, kind = "Thing"): Buffer {
+  return encodeEnvelope({ apiVersion, kind, raw: Buffer.from([0x0a, 0x00]) });
+}
+
+export function walking(kv: Pick<Kv, "range">): WalkOptions & { readonly progress: WalkProgress[] } {
+  const progress: WalkProgress[] = [];
+  return {
+    kv,
+    storageRoot: "/registry/",
+    signal: new AbortController().signal,
+    onProgress: (one) => void progress.push(one),
+    progress,
+  };
+}

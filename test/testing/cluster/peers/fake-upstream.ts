@@ -1,0 +1,50 @@
+/** Peers that answer as a test says, and what they were sent. */
+import type { User, WithUser } from "../../../../src/access/auth/user.ts";
+import { infoRequest, type RequestOptions } from "../../serving/http/requests.ts";
+import type {
+  Upstream,
+  UpstreamAddress,
+  UpstreamRequest,
+  UpstreamResponse,
+} from "../../../../src/serving/http/upstream.ts";
+
+export type Answering = (request: UpstreamRequest) => UpstreamResponse | Promise<UpstreamResponse>;
+
+export class FakeUpstream implements Upstream {
+  readonly requests: UpstreamRequest[] = [];
+  readonly retired: UpstreamAddress[] = [];
+  readonly disconnected: UpstreamAddress[] = [];
+  answer: Answering;
+
+  constructor(answer: Answering) {
+    this.answer = answer;
+  }
+
+  /** Ports that were asked, in order. */
+  get ports(): number[] {
+    return this.requests.map(({ address }) => address.port);
+  }
+
+  async send(request: UpstreamRequest): Promise<UpstreamResponse> {
+    this.requests.push(request);
+    return this.answer(request);
+  }
+
+  retire(address: UpstreamAddress): void {
+    this.retired.push(address);
+  }
+
+  disconnect(address: UpstreamAddress): void {
+    this.disconnected.push(address);
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+export const JANE: User = { name: "jane", uid: "", groups: ["people"], extra: {} };
+
+export function userRequest(options: RequestOptions = {}, more: Partial<WithUser> = {}): WithUser {
+  return { ...infoRequest(options), user: JANE, isVerifiedPeer: false, isProxied: false, ...more };
+}

@@ -1,0 +1,74 @@
+/** Entries, members and conditions, in few words. */
+import type { AgreementMember } from "../../../../src/cluster/storageversion/members.ts";
+import {
+  ALL_ENCODING_VERSIONS_EQUAL,
+  type ServerStorageVersion,
+  type StorageVersionCondition,
+  type StorageVersionStatus,
+} from "../../../../src/cluster/storageversion/objects.ts";
+
+/** Versions separated by blanks; the server decodes what it encodes unless told otherwise. */
+export function entry(id: string, encodes: string, decodes = encodes, serves = encodes): ServerStorageVersion {
+  return {
+    apiServerID: id,
+    encodingVersion: encodes,
+    decodableVersions: decodes.split(" "),
+    servedVersions: serves.split(" "),
+  };
+}
+
+export const LONG_AGO = "2001-01-01T00:00:00Z";
+
+/** As the reference writes them; since long ago. */
+export const CONDITION_TRUE: StorageVersionCondition = {
+  type: ALL_ENCODING_VERSIONS_EQUAL,
+  status: "True",
+  lastTransitionTime: LONG_AGO,
+  reason: "CommonEncodingVersionSet",
+  message: "Common encoding version set",
+};
+
+export const CONDITION_FALSE: StorageVersionCondition = {
+  type: ALL_ENCODING_VERSIONS_EQUAL,
+  status: "False",
+  lastTransitionTime: LONG_AGO,
+  reason: "CommonEncodingVersionUnset",
+  message: "Common encoding version unset",
+};
+
+export function conditionUnknown(...pending: readonly string[]): StorageVersionCondition {
+  return {
+    type: ALL_ENCODING_VERSIONS_EQUAL,
+    status: "Unknown",
+    lastTransitionTime: LONG_AGO,
+    reason: "ServersPending",
+    message: `Waiting for the storage versions of ${pending.join(", ")}`,
+  };
+}
+
+/** What somebody else has to say about an object. */
+export const FOREIGN_CONDITION: StorageVersionCondition = {
+  type: "example.com/Reviewed",
+  status: "True",
+  lastTransitionTime: LONG_AGO,
+  reason: "SomebodyLooked",
+  message: "Somebody has looked at it.",
+};
+
+export function statusOf(
+  entries: readonly ServerStorageVersion[],
+  common: string | undefined,
+  ...conditions: readonly StorageVersionCondition[]
+): StorageVersionStatus {
+  return {
+    ...(entries.length === 0 ? {} : { storageVersions: entries }),
+    ...(common === undefined ? {} : { commonEncodingVersion: common }),
+    ...(conditions.length === 0 ? {} : { conditions }),
+  };
+}
+
+/** Living servers that have published everything, and ("-" before the ID) some that have not. */
+export function liveServers(...ids: readonly string[]): ReadonlyMap<string, AgreementMember> {
+  const members = ids.map((text) => ({ id: text.replace(/^-/, ""), isPublished: !text.startsWith("-") }));
+  return new Map(members.map((member) => [member.id, member]));
+}

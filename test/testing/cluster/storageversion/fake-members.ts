@@ -1,0 +1,53 @@
+/** Members in the hands of a test. */
+import type { AgreementMember } from "../../../../src/cluster/storageversion/members.ts";
+import type { Members } from "../../../../src/cluster/storageversion/members.ts";
+
+export class FakeMembers implements Members {
+  readonly #members = new Map<string, AgreementMember>();
+  readonly #listeners = new Set<() => void>();
+  /** What `catchUp` comes to; an error is thrown. */
+  view: "caught up" | "unknown" | Error = "caught up";
+  /** Called while somebody waits for the view to catch up. */
+  whileCatchingUp: () => void = () => {};
+  catchUps = 0;
+
+  /** Published servers join; with "-" before the ID, servers that have not published. */
+  constructor(...ids: readonly string[]) {
+    for (const id of ids) this.join(id);
+  }
+
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
+  join(text: string): void {
+    const id = text.replace(/^-/, "");
+    this.#members.set(id, { id, isPublished: !text.startsWith("-") });
+    this.#tell();
+  }
+
+  leave(id: string): void {
+    this.#members.delete(id);
+    this.#tell();
+  }
+
+  live(): ReadonlyMap<string, AgreementMember> {
+    return new Map(this.#members);
+  }
+
+  async catchUp(): Promise<boolean> {
+    this.catchUps++;
+    this.whileCatchingUp();
+    if (this.view instanceof Error) throw this.view;
+    return this.view === "caught up";
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}

@@ -1,0 +1,32 @@
+/** Definitions that differ from a good one in one thing. */
+import type { JsonObject } from "../../../../../src/meta/json.ts";
+import { told } from "../../../objects/kinds/core/told.ts";
+import { CUSTOM_RESOURCE_DEFINITION } from "../../../../../src/extensions/crd/definition-validation/definition-kind.ts";
+
+export function version(name: string, members: JsonObject = {}): JsonObject {
+  const schema = { openAPIV3Schema: { type: "object" } };
+  return { name, served: true, storage: name === "v1", schema, ...members };
+}
+
+export function definition(spec: JsonObject, metadata: JsonObject = { name: "widgets.example.com" }): JsonObject {
+  const names = { plural: "widgets", kind: "Widget" };
+  const needed = { group: "example.com", scope: "Cluster", names, versions: [version("v1")] };
+  return { metadata, spec: { ...needed, ...spec } };
+}
+
+export function definitionOf(schema: JsonObject, members: JsonObject = {}): JsonObject {
+  return definition({ versions: [version("v1", { schema: { openAPIV3Schema: schema }, ...members })] });
+}
+
+/** What is said about the schema of all versions, without saying each time that it is. */
+export function toldOfSchema(schema: JsonObject, members: JsonObject = {}): string[] {
+  return told(CUSTOM_RESOURCE_DEFINITION, definitionOf(schema, members)).map((sentence) =>
+    sentence.replaceAll("spec.validation.openAPIV3Schema", "root"),
+  );
+}
+
+/** Of a property `a`. */
+export function toldOfProperty(property: JsonObject): string[] {
+  const sentences = toldOfSchema({ type: "object", properties: { a: property } });
+  return sentences.map((sentence) => sentence.replaceAll("root.properties[a]", "a"));
+}

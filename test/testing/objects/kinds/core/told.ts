@@ -1,0 +1,48 @@
+/** A kind asked about one object, as the registry does it. */
+import { gatesOf } from "../../../../../src/objects/catalogue/release-gates.ts";
+import { cloneJson, type JsonObject } from "../../../../../src/meta/json.ts";
+import type { FieldError } from "../../../../../src/meta/status-error.ts";
+import type { Kind, KindContext } from "../../../../../src/objects/kinds/kind.ts";
+
+export const CONTEXT: KindContext = { gates: gatesOf("1.36"), time: "2026-01-01T00:00:00Z" };
+
+export function defaulted(kind: Kind, object: JsonObject, context = CONTEXT): JsonObject {
+  const copy = cloneJson(object);
+  kind.setDefaults?.(copy, context);
+  return copy;
+}
+
+/** As it is stored when it is new. */
+export function prepared(kind: Kind, object: JsonObject, context = CONTEXT): JsonObject {
+  const copy = defaulted(kind, object, context);
+  kind.prepareCreate?.(copy, context);
+  return copy;
+}
+
+/** What is said about a new object. */
+export function told(kind: Kind, object: JsonObject, context = CONTEXT): string[] {
+  return sentences(kind.createErrors?.(prepared(kind, object, context), context));
+}
+
+/** What is said about a change, with what is stored as it was. */
+export function toldOfUpdate(kind: Kind, before: JsonObject, after: JsonObject, context = CONTEXT): string[] {
+  const existing = prepared(kind, before, context);
+  const object = defaulted(kind, after, context);
+  kind.prepareUpdate?.(object, existing, context);
+  return sentences(kind.updateErrors?.(object, existing, context));
+}
+
+export function toldOfStatus(kind: Kind, before: JsonObject, after: JsonObject, context = CONTEXT): string[] {
+  const existing = defaulted(kind, before, context);
+  const object = defaulted(kind, after, context);
+  kind.prepareStatusUpdate?.(object, existing, context);
+  return sentences(kind.statusUpdateErrors?.(object, existing, context));
+}
+
+export function warned(kind: Kind, object: JsonObject, context = CONTEXT): string[] {
+  return [...(kind.warnings?.(prepared(kind, object, context), undefined, context) ?? [])];
+}
+
+function sentences(errors: Iterable<FieldError> = []): string[] {
+  return [...errors].map(({ field, message }) => `${field}: ${message}`);
+}

@@ -1,0 +1,62 @@
+/** Workloads for the tests beside them. */
+import { gatesOf } from "../../../../../src/objects/catalogue/release-gates.ts";
+import { firstErrors } from "../../../../../src/meta/field-errors.ts";
+import type { JsonObject } from "../../../../../src/meta/json.ts";
+import type { FieldError } from "../../../../../src/meta/status-error.ts";
+import type { Kind, KindContext } from "../../../../../src/objects/kinds/kind.ts";
+
+export const CONTEXT: KindContext = { gates: gatesOf("1.36"), time: "2030-01-01T00:00:00Z" };
+
+export function template(labels: JsonObject = { app: "web" }, spec: JsonObject = {}): JsonObject {
+  return { metadata: { labels }, spec: { containers: [{ name: "c", image: "example/app:1" }], ...spec } };
+}
+
+/** With a selector and a template that go together. */
+export function workload(spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject {
+  return {
+    metadata: { name: "web", namespace: "default", ...metadata },
+    spec: { selector: { matchLabels: { app: "web" } }, template: template(), ...spec },
+  };
+}
+
+export function defaulted(kind: Kind, object: JsonObject, context: KindContext = CONTEXT): JsonObject {
+  const copy = structuredClone(object);
+  kind.setDefaults?.(copy, context);
+  return copy;
+}
+
+/** What stands after "field: ", with the field before it. */
+export function sentences(errors: Iterable<FieldError> | undefined): string[] {
+  return firstErrors(errors ?? []).map(({ field, message }) => `${field}: ${message}`);
+}
+
+/** As it would be stored. */
+export function prepared(kind: Kind, object: JsonObject, context: KindContext = CONTEXT): JsonObject {
+  const copy = defaulted(kind, object, context);
+  kind.prepareCreate?.(copy, context);
+  return copy;
+}
+
+export function created(kind: Kind, object: JsonObject, context: KindContext = CONTEXT): string[] {
+  return sentences(kind.createErrors?.(prepared(kind, object, context), context));
+}
+
+/** As the registry does it: defaults, preparation, checks. */
+export function updated(kind: Kind, before: JsonObject, after: JsonObject, context: KindContext = CONTEXT): string[] {
+  const existing = prepared(kind, before, context);
+  const next = defaulted(kind, after, context);
+  kind.prepareUpdate?.(next, existing, context);
+  return sentences(kind.updateErrors?.(next, existing, context));
+}
+
+export function statusUpdated(
+  kind: Kind,
+  before: JsonObject,
+  status: JsonObject,
+  context: KindContext = CONTEXT,
+): string[] {
+  const existing = defaulted(kind, before, context);
+  const next = defaulted(kind, { ...before, status }, context);
+  kind.prepareStatusUpdate?.(next, existing, context);
+  return sentences(kind.statusUpdateErrors?.(next, existing, context));
+}

@@ -1,0 +1,47 @@
+/** Every kind that a release may send or take, with all of its alphas, and its lists. */
+import { openCatalogue } from "../../../../src/objects/catalogue/catalogue.ts";
+import type { ReleaseName } from "../../../../src/objects/catalogue/release.ts";
+import { parseRuntimeConfig } from "../../../../src/objects/catalogue/runtime-config.ts";
+import { formatGroupVersion, type GroupVersion } from "../../../../src/meta/group-version.ts";
+import type { StructSchema } from "../../../../src/objects/schema.ts";
+
+export interface TestedKind extends GroupVersion {
+  readonly kind: string;
+  readonly apiVersion: string;
+  readonly schema: StructSchema;
+  /** Such as `apps/v1 Deployment`. */
+  readonly name: string;
+}
+
+const NOT_STORED: readonly (GroupVersion & { readonly kind: string })[] = [
+  { group: "apps", version: "v1", kind: "DeleteOptions" },
+  { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" },
+  { group: "autoscaling", version: "v1", kind: "Scale" },
+  { group: "policy", version: "v1", kind: "Eviction" },
+  { group: "", version: "v1", kind: "Binding" },
+  { group: "", version: "v1", kind: "Status" },
+];
+
+export function kindsOf(release: ReleaseName): readonly TestedKind[] {
+  const catalogue = openCatalogue({
+    release,
+    runtimeConfig: parseRuntimeConfig("api/all=true"),
+    featureGates: new Map([
+      ["AllAlpha", true],
+      ["AllBeta", true],
+    ]),
+  });
+  const served = catalogue.groups.flatMap(({ resources }) =>
+    resources.flatMap(({ group, versions }) =>
+      versions.flatMap(({ version, kind }) => [
+        { group, version, kind },
+        { group, version, kind: `${kind}List` },
+      ]),
+    ),
+  );
+  return [...served, ...NOT_STORED].flatMap(({ group, version, kind }) => {
+    const schema = catalogue.schemas.kind(group, version, kind);
+    const apiVersion = formatGroupVersion({ group, version });
+    return schema === undefined ? [] : [{ group, version, kind, apiVersion, schema, name: `${apiVersion} ${kind}` }];
+  });
+}

@@ -1,0 +1,34 @@
+import { gatesOf } from "../../../../src/objects/catalogue/release-gates.ts";
+import { DEFAULT_RELEASE, type ReleaseName } from "../../../../src/objects/catalogue/release.ts";
+import { tableColumns } from "../../../../src/objects/catalogue/table-columns.ts";
+import type { JsonObject } from "../../../../src/meta/json.ts";
+import { tableRenderer, type Cell, type TableRenderer } from "../../../../src/objects/table/table.ts";
+
+export const NOW = Date.parse("2026-03-10T12:00:00Z");
+
+/** The timestamp of a moment so many seconds before now. */
+export function secondsAgo(seconds: number): string {
+  return `${new Date(NOW - seconds * 1_000).toISOString().slice(0, 19)}Z`;
+}
+
+/** Of "group/Kind" at a release. */
+export function rendererOf(key: string, release: ReleaseName = DEFAULT_RELEASE): TableRenderer {
+  const [group = "", kind = ""] = key.split("/");
+  return tableRenderer({ group, kind, columns: tableColumns(release, group, kind), gates: gatesOf(release) });
+}
+
+/** The row of an object that is named `x` and an hour old. */
+export function rowOf(key: string, object: JsonObject, release: ReleaseName = DEFAULT_RELEASE): Cell[] {
+  const metadata = {
+    name: "x",
+    creationTimestamp: secondsAgo(3_600),
+    ...(object["metadata"] as JsonObject | undefined),
+  };
+  return rendererOf(key, release).cells({ ...object, metadata }, NOW);
+}
+
+export function cellOf(key: string, column: string, object: JsonObject, release: ReleaseName = DEFAULT_RELEASE): Cell {
+  const index = rendererOf(key, release).columns.findIndex(({ name }) => name === column);
+  if (index < 0) throw new Error(`${key} has no column ${column}`);
+  return rowOf(key, object, release)[index]!;
+}

@@ -1,0 +1,108 @@
+/** Servers of several releases in one process that answer each other, for tests. */
+import { openCatalogue, type Catalogue } from "../../../../../src/objects/catalogue/catalogue.ts";
+import type { ReleaseName } from "../../../../../src/objects/catalogue/release.ts";
+import { SILENT_LOG } from "../../../../../src/base/log.ts";
+import type { ApiResponse, RequestHeaders } from "../../../../../src/serving/http/message.ts";
+import { infoRequest } from "../../http/requests.ts";
+import { createManualClock, type ManualClock } from "../../../storage/conformance/manual-clock.ts";
+import { openApiHandler, type OpenApiOptions } from "../../../../../src/serving/discovery/openapi/handlers.ts";
+import type { OpenApiPeerAnswer, OpenApiPeers } from "../../../../../src/serving/discovery/openapi/peers.ts";
+
+export interface OpenApiReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[]>>;
+  readonly text: string;
+  readonly bytes: Buffer;
+}
+
+export interface Cluster {
+  readonly clock: ManualClock;
+  /** Servers that can neither be reached nor answer. */
+  readonly cut: Set<string>;
+  /** Servers of which nobody has heard anything. */
+  readonly undescribed: Set<string>;
+  /** What a server says instead of what it would, by "ID target". */
+  readonly lies: Map<string, (signal: AbortSignal) => Promise<OpenApiPeerAnswer>>;
+  /** What servers have asked each other: "ID target". */
+  readonly asked: string[];
+  readonly documentKeys: Map<string, string>;
+  catalogue(id: string): Catalogue;
+  /** A client's question to one of them. */
+  get(id: string, url: string, headers?: RequestHeaders): Promise<OpenApiReply>;
+  /** Another server's. */
+  getAsPeer(id: string, url: string, headers?: RequestHeaders): Promise<OpenApiReply>;
+  /** The same server comes back as another release. */
+  restart(id: string, release: ReleaseName): void;
+  leave(id: string): void;
+}
+
+type Handle = ReturnType<typeof openApiHandler>;
+
+export function createCluster(
+  members: Readonly<Record<string, ReleaseName>>,
+  options: Pick<OpenApiOptions, "mode"> = {},
+): Cluster {
+  const clock = createManualClock();
+  const servers = new Map<string, { readonly catalogue: Catalogue; readonly handle: Handle }>();
+  const [cut, undescribed, asked] = [new Set<string>(), new Set<string>(), [] as string[]];
+  const lies: Cluster["lies"] = new Map();
+  const documentKeys = new Map<string, string>();
+  const call = async (
+    id: string,
+    url: string,
+    headers: RequestHeaders,
+    isVerifiedPeer: boolean,
+  ): Promise<OpenApiReply> => {
+    const { handle } = servers.get(id)!;
+    return toAnswer(await handle({ ...infoRequest({ url, headers }), isVerifiedPeer }));
+  };
+  const peersOf = (self: string): OpenApiPeers => ({
+    list: () =>
+      [...servers]
+        .filter(([id]) => id !== self && !undescribed.has(id))
+        .map(([serverId, { catalogue }]) => ({
+          serverId,
+          release: catalogue.release.name,
+          isReachable: !cut.has(serverId),
+          documentKey: documentKeys.get(serverId) ?? "",
+          hasGroupVersion: (group, version) =>
+            catalogue.groups.some(({ name, versions }) => name === group && versions.includes(version)),
+        })),
+    hasUndescribed: () => [...undescribed].some((id) => id !== self),
+    async fetch(serverId, target, _headers, signal) {
+      asked.push(`${serverId} ${target}`);
+      const lie = lies.get(`${serverId} ${target}`);
+      if (lie !== undefined) return lie(signal);
+      if (cut.has(serverId)) throw new Error("nobody there");
+      const { status, bytes, headers } = await call(serverId, target, {}, true);
+      return { status, body: bytes, header: (name) => headers[name]?.toString() };
+    },
+  });
+  const start = (id: string, release: ReleaseName): void => {
+    const catalogue = openCatalogue({ release, extensions: true });
+    const handle = openApiHandler({ catalogue, clock, log: SILENT_LOG, serverId: id, peers: peersOf(id), ...options });
+    servers.set(id, { catalogue, handle });
+  };
+  for (const [id, release] of Object.entries(members)) start(id, release);
+  return {
+    ...{ clock, cut, undescribed, lies, asked, documentKeys },
+    catalogue: (id) => servers.get(id)!.catalogue,
+    get: (id, url, headers = {}) => call(id, url, headers, false),
+    getAsPeer: (id, url, headers = {}) => call(id, url, headers, true),
+    restart(id, release) {
+      start(id, release);
+      documentKeys.set(id, release);
+    },
+    leave: (id) => void servers.delete(id),
+  };
+}
+
+/** A lie: 200 with this body. */
+export function saying(body: string | Buffer, etag?: string): () => Promise<OpenApiPeerAnswer> {
+  return async () => ({ status: 200, body: Buffer.from(body), header: (name) => (name === "etag" ? etag : undefined) });
+}
+
+function toAnswer({ status, headers, body }: ApiResponse): OpenApiReply {
+  const bytes = body.kind === "bytes" ? Buffer.concat(body.chunks) : Buffer.alloc(0);
+  return { status, headers, bytes, text: bytes.toString("utf8") };
+}

@@ -1,0 +1,148 @@
+/** What the conformance suite needs of a store, and the helpers its parts share. */
+import { expect } from "vitest";
+import type {
+  CommitResult,
+  Kv,
+  KvEvent,
+  StorageError,
+  StorageErrorCode,
+  WatchSink,
+  Watching,
+} from "../../../../src/storage/kv.ts";
+
+/** A store opened for one test. Disposing it closes every handle; the test may have closed some already. */
+export interface KvFixture extends AsyncDisposable {
+  readonly kv: Kv;
+  /** Another handle to the same data, after `kv` has been closed. Absent where data does not outlive a handle. */
+  readonly reopen?: () => Promise<Kv>;
+  /** Moves the store's clock. Absent where it runs on real time, which the suite then waits for. */
+  readonly advance?: (ms: number) => void;
+}
+
+export interface KvCapabilities {
+  /** Nobody else writes to the store, so revisions can be counted. Default: false. */
+  readonly isExclusive?: boolean;
+  /** Default: true. False where compaction would disturb other users of the store. */
+  readonly canCompact?: boolean;
+  /** The shortest lease the store grants, in seconds. Default: 1. */
+  readonly leaseSeconds?: number;
+}
+
+export interface KvSuiteContext {
+  open(): Promise<KvFixture>;
+  /** A prefix no other test uses, ending in a slash. */
+  prefix(): string;
+  readonly capabilities: Required<KvCapabilities>;
+}
+
+/** Real time is waited for only until the awaited thing happens; this is when a test gives up. */
+export const DEADLINE_MS = 30_000;
+
+export function bytes(text: string): Buffer {
+  return Buffer.from(text);
+}
+
+export function create(kv: Kv, key: string, value: Buffer | string = "value"): Promise<number> {
+  return put(kv, { key, value, expectedRevision: 0 });
+}
+
+export async function put(
+  kv: Kv,
+  change: { key: string; value: Buffer | string; expectedRevision: number; lease?: string },
+): Promise<number> {
+  const value = typeof change.value === "string" ? bytes(change.value) : change.value;
+  return revisionOf(await kv.commit({ ...change, kind: "put", value }));
+}
+
+export async function remove(kv: Kv, key: string, expectedRevision: number): Promise<number> {
+  return revisionOf(await kv.commit({ kind: "delete", key, expectedRevision }));
+}
+
+function revisionOf(result: CommitResult): number {
+  if (!result.committed) throw new Error(`the commit lost against revision ${result.current?.modRevision ?? "none"}`);
+  return result.revision;
+}
+
+export async function expectStorageError(promise: Promise<unknown>, code: StorageErrorCode): Promise<StorageError> {
+  const thrown: unknown = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(thrown).toMatchObject({ name: "StorageError", code });
+  return thrown as StorageError;
+}
+
+/** One word per event: what happened to which key, without the test's prefix. */
+export function describeEvent(event: KvEvent, prefix: string): string {
+  return `${event.kind} ${event.key.slice(prefix.length)}@${event.modRevision}`;
+}
+
+/** A sink that remembers, and lets a test wait for what it expects. */
+export class Recorder implements WatchSink {
+  readonly batches: (readonly KvEvent[])[] = [];
+  readonly progressRevisions: number[] = [];
+  readonly closings: StorageError[] = [];
+  readonly #waiting = new Set<() => void>();
+  #watching: Watching | undefined;
+
+  static start(kv: Kv, request: { prefix: string; fromRevision: number }): Recorder {
+    const recorder = new Recorder();
+    recorder.#watching = kv.watch(request, recorder);
+    return recorder;
+  }
+
+  get all(): readonly KvEvent[] {
+    return this.batches.flat();
+  }
+
+  stop(): void {
+    this.#watching?.close();
+  }
+
+  events(batch: readonly KvEvent[]): void {
+    this.batches.push(batch);
+    this.#wake();
+  }
+
+  progress(revision: number): void {
+    this.progressRevisions.push(revision);
+    this.#wake();
+  }
+
+  interrupted(): void {}
+
+  closed(error: StorageError): void {
+    this.closings.push(error);
+    this.#wake();
+  }
+
+  /** The first `count` events, as soon as there are that many. */
+  async first(count: number): Promise<readonly KvEvent[]> {
+    await this.#until(() => this.all.length >= count);
+    return this.all.slice(0, count);
+  }
+
+  /** Everything up to and including the change of a revision. */
+  async through(revision: number): Promise<readonly KvEvent[]> {
+    await this.#until(() => (this.batches.at(-1)?.at(-1)?.modRevision ?? 0) >= revision);
+    return this.all.filter((event) => event.modRevision <= revision);
+  }
+
+  async closing(): Promise<StorageError> {
+    await this.#until(() => this.closings.length > 0);
+    return this.closings[0]!;
+  }
+
+  async #until(condition: () => boolean): Promise<void> {
+    while (!condition()) {
+      await new Promise<void>((resolve) => {
+        this.#waiting.add(resolve);
+      });
+    }
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+}

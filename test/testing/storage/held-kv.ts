@@ -1,0 +1,77 @@
+/** A store whose watch can be held back, interrupted and made unreachable by a test. */
+import { StorageError, type Kv, type WatchSink } from "../../../src/storage/kv.ts";
+
+export interface HeldKv {
+  readonly kv: Kv;
+  /** From now on changes wait until `release`. */
+  hold(): void;
+  release(): void;
+  /** Tells the watch that the store is out of reach, or back. */
+  interrupt(isInterrupted: boolean): void;
+  /** The next calls of range and currentRevision fail. */
+  fail(times: number): void;
+  /** Ranges read so far. */
+  readonly rangesRead: () => number;
+}
+
+export function holdKv(inner: Kv): HeldKv {
+  let isHeld = false;
+  let failures = 0;
+  let ranges = 0;
+  let waiting: (() => void)[] = [];
+  const sinks = new Set<WatchSink>();
+  const pass = (deliver: () => void): void => {
+    if (isHeld) waiting.push(deliver);
+    else deliver();
+  };
+  const refuse = (): void => {
+    if (failures > 0) {
+      failures--;
+      throw new StorageError("unavailable", "the store is out of reach");
+    }
+  };
+  const kv: Kv = {
+    commit: (change) => inner.commit(change),
+    compact: (revision) => inner.compact(revision),
+    leaseGrant: (ttlSeconds) => inner.leaseGrant(ttlSeconds),
+    leaseKeepAlive: (lease) => inner.leaseKeepAlive(lease),
+    leaseRevoke: (lease) => inner.leaseRevoke(lease),
+    close: () => inner.close(),
+    async range(request) {
+      ranges++;
+      refuse();
+      return inner.range(request);
+    },
+    async currentRevision() {
+      refuse();
+      return inner.currentRevision();
+    },
+    watch(request, sink) {
+      sinks.add(sink);
+      return inner.watch(request, {
+        events: (batch) => pass(() => sink.events(batch)),
+        progress: (revision) => pass(() => sink.progress(revision)),
+        interrupted: (isInterrupted) => sink.interrupted(isInterrupted),
+        closed: (error) => {
+          sinks.delete(sink);
+          sink.closed(error);
+        },
+      });
+    },
+  };
+  return {
+    kv,
+    hold: () => void (isHeld = true),
+    release() {
+      isHeld = false;
+      const due = waiting;
+      waiting = [];
+      for (const deliver of due) deliver();
+    },
+    interrupt: (isInterrupted) => {
+      for (const sink of sinks) sink.interrupted(isInterrupted);
+    },
+    fail: (times) => void (failures = times),
+    rangesRead: () => ranges,
+  };
+}

@@ -1,0 +1,174 @@
+/** A real etcd for tests: one member on free ports of 127.0.0.1, its data in a temporary directory. */
+import type { ChildProcess } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openEtcdKv } from "../../../../src/storage/kv-etcd/kv.ts";
+import { realClock } from "../../real-clock.ts";
+
+export const ETCD_MISSING = "etcd is not installed, so its tests were not run (apt-get install etcd-server)";
+
+export interface EtcdProcess {
+  readonly endpoint: string;
+  /** Changes with `restart`. */
+  readonly pid: number;
+  /** SIGSTOP and SIGCONT. */
+  pause(): void;
+  resume(): void;
+  /** SIGKILL; resolves when the process is gone. */
+  kill(): Promise<void>;
+  /** Starts again after `kill`, with the same ports and data. */
+  restart(): Promise<void>;
+  /** Ends the process and removes its data. */
+  stop(): Promise<void>;
+}
+
+export interface StartEtcdOptions {
+  readonly tls?: EtcdTlsFiles;
+  /** More command line arguments. */
+  readonly extraArguments?: readonly string[];
+}
+
+/** Paths; clients must show a certificate of the same authority. */
+export interface EtcdTlsFiles {
+  readonly ca: Buffer;
+  readonly caFile: string;
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly clientCert: Buffer;
+  readonly clientKey: Buffer;
+}
+
+const START_TIMEOUT_MS = 20_000;
+
+/** Undefined when there is no etcd in PATH. */
+export async function startEtcd(options: StartEtcdOptions = {}): Promise<EtcdProcess | undefined> {
+  if (!hasEtcd()) return undefined;
+  const dataDirectory = mkdtempSync(join(tmpdir(), "evenkeel-etcd-"));
+  const scheme = options.tls === undefined ? "http" : "https";
+  const endpoint = `${scheme}://127.0.0.1:${await freePort()}`;
+  const commandLine = etcdArguments({
+    endpoint,
+    peerUrl: `http://127.0.0.1:${await freePort()}`,
+    dataDirectory,
+    ...options,
+  });
+  const start = async (): Promise<ChildProcess> => {
+    const started = spawn("etcd", commandLine, { stdio: ["ignore", "ignore", "pipe"] });
+    endWithThisProcess(started);
+    await untilServing(started, endpoint, options.tls);
+    return started;
+  };
+  let child = await start();
+  const kill = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, "exit");
+    child.kill("SIGKILL");
+    await exited;
+  };
+  return {
+    endpoint,
+    get pid() {
+      return child.pid!;
+    },
+    pause: () => void child.kill("SIGSTOP"),
+    resume: () => void child.kill("SIGCONT"),
+    kill,
+    restart: async () => {
+      child = await start();
+    },
+    stop: async () => {
+      await kill();
+      rmSync(dataDirectory, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * A test that hangs ends with its whole process being killed, where no handler of ours runs. The pipe
+ * to this guard closes all the same.
+ */
+function endWithThisProcess(child: ChildProcess): void {
+  const guard = spawn("sh", ["-c", 'read _; kill -9 "$0"', String(child.pid)], { stdio: ["pipe", "ignore", "ignore"] });
+  guard.unref();
+  // Without its etcd the guard must go, lest it end another process that got the same id.
+  child.once("exit", () => guard.kill("SIGKILL"));
+}
+
+export function hasEtcd(): boolean {
+  try {
+    execFileSync("etcd", ["--version"], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+interface EtcdArguments extends StartEtcdOptions {
+  readonly endpoint: string;
+  readonly peerUrl: string;
+  readonly dataDirectory: string;
+}
+
+/** Short election times make for a quick start and for leases that may be as short as one second. */
+function etcdArguments({ endpoint, peerUrl, dataDirectory, tls, extraArguments = [] }: EtcdArguments): string[] {
+  const tlsArguments = tls && [
+    `--trusted-ca-file=${tls.caFile}`,
+    `--cert-file=${tls.certFile}`,
+    `--key-file=${tls.keyFile}`,
+    "--client-cert-auth",
+  ];
+  return [
+    `--data-dir=${dataDirectory}`,
+    `--listen-client-urls=${endpoint}`,
+    `--advertise-client-urls=${endpoint}`,
+    `--listen-peer-urls=${peerUrl}`,
+    `--initial-advertise-peer-urls=${peerUrl}`,
+    `--initial-cluster=default=${peerUrl}`,
+    "--heartbeat-interval=50",
+    "--election-timeout=500",
+    "--logger=zap",
+    "--log-level=error",
+    ...(tlsArguments ?? []),
+    ...extraArguments,
+  ];
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("the server has no port");
+  return address.port;
+}
+
+/** Serving means: answers a linearizable read. */
+async function untilServing(child: ChildProcess, endpoint: string, tls: EtcdTlsFiles | undefined): Promise<void> {
+  let output = "";
+  child.stderr!.on("data", (chunk: Buffer) => {
+    output = (output + chunk.toString()).slice(-4_000);
+  });
+  const kv = await openEtcdKv({
+    endpoints: [endpoint],
+    clock: realClock(),
+    requestTimeoutMs: START_TIMEOUT_MS,
+    ...(tls && { tls: { ca: tls.ca, cert: tls.clientCert, key: tls.clientKey } }),
+  });
+  const exited = once(child, "exit").then(() => {
+    throw new Error(`etcd ended at once: ${output}`);
+  });
+  exited.catch(() => {});
+  try {
+    await Promise.race([kv.currentRevision(), exited]);
+  } catch (cause) {
+    child.kill("SIGKILL");
+    throw new Error(`etcd does not serve: ${output}`, { cause });
+  } finally {
+    void kv.close();
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * A process for the crash test: commits with several writers until it is killed, and prints one line
+ * `key revision value` for each acknowledged commit. Prints one line `refused …` when the store cannot be opened.
+ */
+import { StorageError } from "../../../../src/storage/kv.ts";
+import type { Kv } from "../../../../src/storage/kv.ts";
+import { openSqliteKv } from "../../../../src/storage/kv-sqlite/kv.ts";
+import { realClock } from "../../real-clock.ts";
+
+const WRITERS = 8;
+
+async function main(directory: string): Promise<void> {
+  let kv: Kv;
+  try {
+    kv = await openSqliteKv({ directory, clock: realClock() });
+  } catch (thrown) {
+    if (!(thrown instanceof StorageError)) throw thrown;
+    process.stdout.write(`refused ${thrown.code}: ${thrown.message}\n`);
+    return;
+  }
+  await Promise.all(Array.from({ length: WRITERS }, (_, writer) => writeForever(kv, `/registry/crash/${writer}`)));
+}
+
+async function writeForever(kv: Kv, key: string): Promise<never> {
+  let revision = (await kv.range({ start: key })).items[0]?.modRevision ?? 0;
+  for (let index = 0; ; index++) {
+    const text = `${index}-${revision}`;
+    const result = await kv.commit({
+      kind: "put",
+      key,
+      value: Buffer.from(text.padEnd(3000, ".")),
+      expectedRevision: revision,
+    });
+    if (!result.committed) throw new Error(`${key} was written by someone else`);
+    ({ revision } = result);
+    process.stdout.write(`${key} ${revision} ${text}\n`);
+  }
+}
+
+await main(process.argv[2]!);
