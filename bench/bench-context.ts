@@ -6,8 +6,7 @@ import type { FloorAnswer } from "./floor-server.ts";
 import type { LoadClient } from "./load-client.ts";
 import { LIST_COUNT, LIST_NAMESPACE, podText, WRITE_NAMESPACE } from "./objects.ts";
 import type { BenchOptions } from "./options.ts";
-import type { Floor, RunningServer } from "./servers.ts";
-import { TOKEN } from "./servers.ts";
+import { type Floor, type RunningServer, TOKEN } from "./servers.ts";
 
 export interface BenchContext {
   readonly options: BenchOptions;

@@ -13,8 +13,7 @@ import { brotliCompressSync, constants, gunzipSync } from "node:zlib";
 
 import { ALL_VERBS } from "../src/objects/catalogue/catalogue.ts";
 import type { StoredProtobuf, StoredProtobufMessage } from "../src/objects/catalogue/protobuf-tables.ts";
-import { RELEASES } from "../src/objects/catalogue/release.ts";
-import type { ChangePoints, ReleaseName } from "../src/objects/catalogue/release.ts";
+import { RELEASES, type ChangePoints, type ReleaseName } from "../src/objects/catalogue/release.ts";
 import type {
   FieldSelectorErrorStyle,
   StoredColumn,

@@ -10,11 +10,15 @@ import { gunzipSync } from "node:zlib";
 
 import { describe, expect, test } from "vitest";
 
-import { ALL_VERBS, openCatalogue } from "../src/objects/catalogue/catalogue.ts";
-import type { Catalogue, CatalogueResource, CatalogueVersion } from "../src/objects/catalogue/catalogue.ts";
+import {
+  ALL_VERBS,
+  openCatalogue,
+  type Catalogue,
+  type CatalogueResource,
+  type CatalogueVersion,
+} from "../src/objects/catalogue/catalogue.ts";
 import { catalogueGateNames } from "../src/objects/catalogue/feature-gates.ts";
-import { RELEASES } from "../src/objects/catalogue/release.ts";
-import type { ReleaseName } from "../src/objects/catalogue/release.ts";
+import { RELEASES, type ReleaseName } from "../src/objects/catalogue/release.ts";
 import { parseRuntimeConfig } from "../src/objects/catalogue/runtime-config.ts";
 import { modelName } from "../src/objects/catalogue/schema-source.ts";
 import { tableColumns } from "../src/objects/catalogue/table-columns.ts";

@@ -5,12 +5,10 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Recorder } from "../../test/testing/storage/conformance/kv-fixture.ts";
-import { createManualClock } from "../../test/testing/storage/conformance/manual-clock.ts";
-import type { ManualClock } from "../../test/testing/storage/conformance/manual-clock.ts";
+import { createManualClock, type ManualClock } from "../../test/testing/storage/conformance/manual-clock.ts";
 import { createMemoryKv } from "./kv-memory/kv.ts";
 import { openSqliteKv } from "./kv-sqlite/kv.ts";
-import { StorageError, prefixEnd } from "./kv.ts";
-import type { Change, Guard, Kv } from "./kv.ts";
+import { StorageError, prefixEnd, type Change, type Guard, type Kv } from "./kv.ts";
 
 const PREFIX = "/m/";
 const UNGUARDED = { guess: 0, lease: undefined, guards: undefined };

@@ -3,8 +3,7 @@
  * swap. Knows keys, bytes and revisions; nothing of kinds, verbs or what makes an object valid.
  */
 import type { JsonObject } from "../meta/json.ts";
-import type { CommitResult, Guard, KeyValue, Kv, LeaseId } from "./kv.ts";
-import { StorageError } from "./kv.ts";
+import { type CommitResult, type Guard, type KeyValue, type Kv, type LeaseId, StorageError } from "./kv.ts";
 import type { WatchCache } from "./watch-cache/cache.ts";
 import type { Entry } from "./watch-cache/entry.ts";
 import { FUTURE_VERSION_WAIT_MS } from "./watch-cache/cache-limits.ts";

@@ -1,8 +1,7 @@
 /** Servers that share a store and agree on how they write: the whole server, in a world of its own. */
 import { describe, expect, test } from "vitest";
 import { World } from "../../src/tools/simulator/world.ts";
-import type { Change, CommitResult, Kv } from "../../src/storage/kv.ts";
-import { StorageError } from "../../src/storage/kv.ts";
+import { type Change, type CommitResult, type Kv, StorageError } from "../../src/storage/kv.ts";
 import {
   CONFIG_MAPS,
   configMap,

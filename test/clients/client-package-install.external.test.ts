@@ -25,9 +25,6 @@ console.log(core instanceof CoreV1Api, ready, readyOf({ "x-kubernetes-ready": "f
 `;
 
 const REFUSED = `
-import { KubeConfig } from "@kubernetes/client-node";
-import { withEvenkeel } from "evenkeel/client/client-node";
-import { createClient } from "evenkeel/client";
 // @ts-expect-error: the name of the option is another one
 withEvenkeel(new KubeConfig(), { ifReady: true });
 // @ts-expect-error: this is no config

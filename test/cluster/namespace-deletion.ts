@@ -1,8 +1,7 @@
 /** A namespace that is being deleted: what it says about it, and what the store holds of it. */
 import { openEtcdKv } from "../../src/storage/kv-etcd/kv.ts";
 import { realClock } from "../testing/real-clock.ts";
-import type { Kv } from "../../src/storage/kv.ts";
-import { prefixEnd } from "../../src/storage/kv.ts";
+import { type Kv, prefixEnd } from "../../src/storage/kv.ts";
 import type { KubectlSession } from "../clients/kubectl-session.ts";
 import { configMap, type Answer, type Json } from "../smoke/client.ts";
 import { run } from "../smoke/start-evenkeel.ts";

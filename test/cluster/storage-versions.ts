@@ -1,7 +1,6 @@
 /** What servers say about the versions of stored objects, and what lies in the store, side by side. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Kv } from "../../src/storage/kv.ts";
-import { prefixEnd } from "../../src/storage/kv.ts";
+import { type Kv, prefixEnd } from "../../src/storage/kv.ts";
 import type { Json } from "../smoke/client.ts";
 import type { Evenkeel } from "../smoke/start-evenkeel.ts";
 

@@ -1,8 +1,7 @@
 /** Each check is shown a server with the fault that it is there to find. */
 import { describe, expect, test } from "vitest";
 import { diceOf } from "./dice.ts";
-import type { FuzzRequest } from "./cases.ts";
-import { makeCase } from "./cases.ts";
+import { type FuzzRequest, makeCase } from "./cases.ts";
 import { runBatch, type Failure } from "./run-batch.ts";
 import { sampleName, sampleOf } from "./samples.ts";
 import { openSubject, type Answer, type OpenSubject } from "./subject.ts";

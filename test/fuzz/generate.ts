@@ -1,7 +1,6 @@
 /** Random values of a schema: structs with some of their fields, mostly likely ones, some hostile. */
 import { modelName } from "../../src/objects/catalogue/schema-source.ts";
-import type { JsonObject } from "../../src/meta/json.ts";
-import { setMember } from "../../src/meta/json.ts";
+import { type JsonObject, setMember } from "../../src/meta/json.ts";
 import type { FieldSchema, StructSchema } from "../../src/objects/schema.ts";
 import type { Dice } from "./dice.ts";
 import {

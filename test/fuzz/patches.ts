@@ -1,8 +1,7 @@
 /** Patches of all four types, made of what the object has, what its kind could have, and what nobody should send. */
 import { isJsonObject, setMember, type JsonObject } from "../../src/meta/json.ts";
 import type { FieldSchema, StructSchema } from "../../src/objects/schema.ts";
-import type { Body } from "./bodies.ts";
-import { jsonBody, randomBody } from "./bodies.ts";
+import { type Body, jsonBody, randomBody } from "./bodies.ts";
 import type { Dice, Weighted } from "./dice.ts";
 import { randomValue, hostileKey, type Recipe } from "./generate.ts";
 import { hostileString, hostileValue } from "./hostile-values.ts";

@@ -5,8 +5,7 @@ import { describe, expect, test } from "vitest";
 import { storedResources } from "../../src/objects/catalogue/data-files.ts";
 import { tableColumns } from "../../src/objects/catalogue/table-columns.ts";
 import type { JsonObject } from "../../src/meta/json.ts";
-import { tableRenderer } from "../../src/objects/table/table.ts";
-import type { Cell } from "../../src/objects/table/table.ts";
+import { tableRenderer, type Cell } from "../../src/objects/table/table.ts";
 import { gatesOf } from "../../src/objects/catalogue/release-gates.ts";
 
 const CASES = join(import.meta.dirname, "../../../shared/fidelity/cases");

@@ -1,7 +1,6 @@
 /** The integration lists of the two designs, and the reference's own tests of servers that share a store (§8.5). */
 import { describe, expect, test } from "vitest";
-import type { Answer, Json } from "./client.ts";
-import { AGGREGATED, groupNames, NO_PEER, resourcesIn } from "./client.ts";
+import { type Answer, type Json, AGGREGATED, groupNames, NO_PEER, resourcesIn } from "./client.ts";
 import { SHORT_LIVES, startCluster, TestCluster, UNPROBED, type Member } from "./cluster.ts";
 import type { PeerOptions } from "../../src/cluster/peers/peer-config.ts";
 import { startConnectProxy } from "./connect-proxy.ts";

@@ -1,8 +1,7 @@
 /** Routing by StorageVersion objects: the integration list of the first design line by line, and what only this source has. */
 import { describe, expect, test } from "vitest";
 import { openCatalogue } from "../../src/objects/catalogue/catalogue.ts";
-import type { Answer, Json } from "./client.ts";
-import { resourcesIn } from "./client.ts";
+import { type Answer, type Json, resourcesIn } from "./client.ts";
 import { startCluster, TestCluster, UNPROBED, type Member, type MemberOptions } from "./cluster.ts";
 import { endpoints, EXTRA_GROUP, EXTRA_GROUPS, registerStorageVersions, StubPeer, WIDGETS } from "./stub-peer.ts";
 import { eventually, until } from "./wait.ts";

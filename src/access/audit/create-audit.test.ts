@@ -1,5 +1,4 @@
-import type { Duplex } from "node:stream";
-import { PassThrough } from "node:stream";
+import { type Duplex, PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import type { WithUser } from "../auth/user.ts";
 import { MetricsRegistry } from "../../base/metrics.ts";

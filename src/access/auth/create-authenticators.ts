@@ -1,5 +1,5 @@
 /** Every way in which a client can prove its identity to this server. */
-import type { CertificateAuthorities } from "./reloading/authorities.ts";
+import { type CertificateAuthorities, currentVerifier } from "./reloading/authorities.ts";
 import type { Reloading } from "./reloading/reloading.ts";
 import type { RequestHeaderOptions } from "./request-header-options.ts";
 import type { ServiceAccountOptions } from "./service-accounts/options.ts";
@@ -11,7 +11,6 @@ import { staticTokens } from "./authenticators/token-file.ts";
 import { webSocketAuthenticator } from "./authenticators/web-socket.ts";
 import { x509Authenticator } from "./authenticators/x509.ts";
 import { bearerAuthenticator, tokenUnion } from "./bearer.ts";
-import { currentVerifier } from "./reloading/authorities.ts";
 import { serviceAccountTokenAuthenticator } from "./service-accounts/token-authenticator.ts";
 import { createTokenIssuer } from "./service-accounts/token-issuer.ts";
 import type { LegacyTokenUse } from "./service-accounts/legacy-token.ts";

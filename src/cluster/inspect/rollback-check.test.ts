@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { openCatalogue } from "../../objects/catalogue/catalogue.ts";
-import type { ReleaseName } from "../../objects/catalogue/release.ts";
+import { type ReleaseName, RELEASES } from "../../objects/catalogue/release.ts";
 import { parseRuntimeConfig } from "../../objects/catalogue/runtime-config.ts";
 import { storageOfRelease, storagePlaces } from "../../objects/catalogue/storage-places.ts";
-import { RELEASES } from "../../objects/catalogue/release.ts";
 import { decideReading, rollbackCheck, type Reading } from "./rollback-check.ts";
 import { json, plantedStore, protobuf, walking } from "../../../test/testing/cluster/inspect/planted-store.ts";
 

@@ -1,6 +1,5 @@
 /** The records of what servers served, followed and kept: from them every server knows what has departed. */
-import type { Clock } from "../../base/clock.ts";
-import { sleep } from "../../base/clock.ts";
+import { type Clock, sleep } from "../../base/clock.ts";
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import type { DiscoverySource } from "../../serving/discovery/merge.ts";
 import { createDepartedIndex, DepartedKeeper, isLive, type DepartedIndex, type LiveIncarnations } from "./departed.ts";

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { FaultyKv } from "../../../test/api/faulty-kv.ts";
 import { startServer, type Json, type TestServer } from "../../../test/api/start.ts";
-import type { Log } from "../../base/log.ts";
-import { SILENT_LOG } from "../../base/log.ts";
+import { type Log, SILENT_LOG } from "../../base/log.ts";
 import { createClient } from "../../client/client.ts";
 import { IdentityLease, type IdentityLeaseOptions } from "./identity-lease.ts";
 import { DEFAULT_PEER_TIMING } from "./timing.ts";

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { World } from "../../tools/simulator/world.ts";
-import type { Kv } from "../../storage/kv.ts";
-import { StorageError } from "../../storage/kv.ts";
+import { type Kv, StorageError } from "../../storage/kv.ts";
 import { WatchCache } from "../../storage/watch-cache/cache.ts";
 import { endpointStore, fencedKv } from "./private-records.ts";
 

@@ -1,10 +1,8 @@
 import { describe, expect, test } from "vitest";
 
-import { openCatalogue } from "./catalogue.ts";
-import type { Catalogue, CatalogueOptions } from "./catalogue.ts";
+import { openCatalogue, type Catalogue, type CatalogueOptions } from "./catalogue.ts";
 import { catalogueGateNames } from "./feature-gates.ts";
-import { DEFAULT_RELEASE, isReleaseName, RELEASES } from "./release.ts";
-import type { ReleaseName } from "./release.ts";
+import { DEFAULT_RELEASE, isReleaseName, RELEASES, type ReleaseName } from "./release.ts";
 import { parseRuntimeConfig } from "./runtime-config.ts";
 import { storageVersionHash } from "./storage-version-hash.ts";
 import { tableColumns } from "./table-columns.ts";

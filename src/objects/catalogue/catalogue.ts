@@ -4,15 +4,17 @@
  * are not in it.
  */
 import { storedResources } from "./data-files.ts";
-import { emulatedStorage, isKnownToBinary, laterVersions, refuseLaterGroupVersions } from "./emulation.ts";
-import type { Emulation } from "./emulation.ts";
+import {
+  emulatedStorage,
+  isKnownToBinary,
+  laterVersions,
+  refuseLaterGroupVersions,
+  type Emulation,
+} from "./emulation.ts";
 import { resolveFeatureGates } from "./feature-gates.ts";
-import { isWithin, releaseInfo, valueAt } from "./release.ts";
-import type { ChangePoints, ReleaseInfo, ReleaseName } from "./release.ts";
-import { checkRuntimeConfig, EMPTY_RUNTIME_CONFIG, runtimeConfigState } from "./runtime-config.ts";
-import type { RuntimeConfig } from "./runtime-config.ts";
-import { openSchemas } from "./schema-source.ts";
-import type { SchemaSource } from "./schema-source.ts";
+import { isWithin, releaseInfo, valueAt, type ChangePoints, type ReleaseInfo, type ReleaseName } from "./release.ts";
+import { checkRuntimeConfig, EMPTY_RUNTIME_CONFIG, runtimeConfigState, type RuntimeConfig } from "./runtime-config.ts";
+import { openSchemas, type SchemaSource } from "./schema-source.ts";
 import type {
   FieldSelectorErrorStyle,
   StoredFieldSelectors,

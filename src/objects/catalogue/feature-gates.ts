@@ -1,7 +1,6 @@
 /** The feature gates that decide whether a resource exists. Gates of other features are not the catalogue's. */
 import { storedResources } from "./data-files.ts";
-import { valueAt } from "./release.ts";
-import type { ReleaseName } from "./release.ts";
+import { valueAt, type ReleaseName } from "./release.ts";
 import type { StoredGateState } from "./stored-format.ts";
 
 /** Gates that turn all gates of a stage on or off, with the stage. A gate named on its own wins over them. */

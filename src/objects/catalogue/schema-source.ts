@@ -5,8 +5,7 @@
 import { assert } from "../../base/assert.ts";
 import type { FieldSchema, FieldType, StructSchema } from "../schema.ts";
 import { decodedOnce, deepFreeze, storedSchemas } from "./data-files.ts";
-import { isWithin, valueAt } from "./release.ts";
-import type { ReleaseName } from "./release.ts";
+import { isWithin, valueAt, type ReleaseName } from "./release.ts";
 import type { StoredField, StoredSchemas, StoredType } from "./stored-format.ts";
 
 export interface SchemaSource {

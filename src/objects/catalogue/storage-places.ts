@@ -1,8 +1,7 @@
 /** Where objects lie in the store and in which versions, over all releases: also what a given one does not serve. */
 import { decodedOnce, storedResources } from "./data-files.ts";
 import { emulatedStorage, type Emulation } from "./emulation.ts";
-import { valueAt } from "./release.ts";
-import type { ReleaseName } from "./release.ts";
+import { valueAt, type ReleaseName } from "./release.ts";
 import type { StoredResource } from "./stored-format.ts";
 
 export interface StoragePlace {

@@ -1,6 +1,5 @@
 import { storedTables } from "./data-files.ts";
-import { valueAt } from "./release.ts";
-import type { ReleaseName } from "./release.ts";
+import { valueAt, type ReleaseName } from "./release.ts";
 import type { StoredColumn } from "./stored-format.ts";
 
 export interface TableColumn {

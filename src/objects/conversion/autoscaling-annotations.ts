@@ -1,7 +1,6 @@
 /** What autoscaling/v1 carries in annotations, in the spelling that kube-apiserver writes and reads. */
-import { isJsonObject } from "../../meta/json.ts";
+import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { presentMembers } from "./members.ts";
-import type { JsonObject } from "../../meta/json.ts";
 import { goJson } from "../../meta/go-json.ts";
 
 /** Annotations are the user's to write: deeper text than any metric needs is not taken for one. */

@@ -4,9 +4,8 @@
  * The flat spelling has no place for some values that the nested one admits; those are written under
  * names formed like the others, which other readers ignore.
  */
-import { isJsonObject, objectAt } from "../../meta/json.ts";
+import { isJsonObject, objectAt, type JsonObject } from "../../meta/json.ts";
 import { omitMembers, presentMembers } from "./members.ts";
-import type { JsonObject } from "../../meta/json.ts";
 
 const SOURCES: readonly string[] = Object.freeze(["object", "pods", "resource", "containerResource", "external"]);
 

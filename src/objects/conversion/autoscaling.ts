@@ -1,8 +1,7 @@
-import { annotationsOf, isJsonObject, jsonEquals, objectAt } from "../../meta/json.ts";
+import { annotationsOf, isJsonObject, jsonEquals, objectAt, type JsonObject } from "../../meta/json.ts";
 import { decodeAnnotation, decodeBehavior, encodeAnnotation, encodeBehavior } from "./autoscaling-annotations.ts";
 import { flattenMetric, nestMetric } from "./autoscaling-metrics.ts";
 import { changeAnnotations, omitMembers, presentMembers, updateItems, updateObject } from "./members.ts";
-import type { JsonObject } from "../../meta/json.ts";
 import type { KindShapes } from "./shapes.ts";
 
 const METRICS = "autoscaling.alpha.kubernetes.io/metrics";

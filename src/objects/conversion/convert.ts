@@ -1,4 +1,4 @@
-import { formatGroupVersion } from "../../meta/group-version.ts";
+import { formatGroupVersion, type GroupVersion } from "../../meta/group-version.ts";
 import { AUTOSCALING_SHAPES } from "./autoscaling.ts";
 import { CRD_SHAPES } from "./crd.ts";
 import { DEPLOYMENT_SHAPES } from "./deployment.ts";
@@ -11,7 +11,6 @@ import { RBAC_SHAPES } from "./rbac.ts";
 import { RESOURCE_SHAPES } from "./resource.ts";
 import { RUNTIME_CLASS_SHAPES } from "./runtime-class.ts";
 import { SAME_SHAPES } from "./same-shapes.ts";
-import type { GroupVersion } from "../../meta/group-version.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import type { KindShapes, Spoke } from "./shapes.ts";
 

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { objectAt } from "../../meta/json.ts";
-import type { JsonObject } from "../../meta/json.ts";
+import { objectAt, type JsonObject } from "../../meta/json.ts";
 import { convertObject } from "./convert.ts";
 
 const v1 = { group: "apiextensions.k8s.io", version: "v1" };

@@ -1,6 +1,5 @@
-import { isJsonObject, jsonEquals, stringAt } from "../../meta/json.ts";
+import { isJsonObject, jsonEquals, stringAt, type JsonObject } from "../../meta/json.ts";
 import { omitMembers, presentMembers, renameMembers, updateItems, updateObject } from "./members.ts";
-import type { JsonObject } from "../../meta/json.ts";
 import type { KindShapes } from "./shapes.ts";
 
 /** v1beta1 is never served, but every release stores CustomResourceDefinitions in it. */

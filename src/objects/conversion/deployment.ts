@@ -1,6 +1,5 @@
-import { annotationsOf, isJsonObject, objectAt } from "../../meta/json.ts";
+import { annotationsOf, isJsonObject, objectAt, type JsonObject } from "../../meta/json.ts";
 import { changeAnnotations, omitMembers } from "./members.ts";
-import type { JsonObject } from "../../meta/json.ts";
 import type { KindShapes } from "./shapes.ts";
 
 /** Carries spec.rollbackTo of apps/v1beta1 in the versions after it. */

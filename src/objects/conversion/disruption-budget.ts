@@ -1,6 +1,5 @@
-import { isJsonObject, jsonEquals } from "../../meta/json.ts";
+import { isJsonObject, jsonEquals, type JsonObject } from "../../meta/json.ts";
 import { updateObject } from "./members.ts";
-import type { JsonObject } from "../../meta/json.ts";
 import type { KindShapes } from "./shapes.ts";
 
 /**

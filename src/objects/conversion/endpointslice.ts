@@ -1,6 +1,5 @@
-import { objectAt } from "../../meta/json.ts";
+import { objectAt, type JsonObject } from "../../meta/json.ts";
 import { omitMembers, updateItems } from "./members.ts";
-import type { JsonObject } from "../../meta/json.ts";
 import type { KindShapes } from "./shapes.ts";
 
 const ZONE_LABEL = "topology.kubernetes.io/zone";

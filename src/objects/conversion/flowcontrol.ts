@@ -1,6 +1,5 @@
 import { changeAnnotations, renameMembers, updateObject } from "./members.ts";
-import { annotationsOf, objectAt } from "../../meta/json.ts";
-import type { JsonObject } from "../../meta/json.ts";
+import { annotationsOf, objectAt, type JsonObject } from "../../meta/json.ts";
 import type { KindShapes } from "./shapes.ts";
 
 const GROUP = "flowcontrol.apiserver.k8s.io";

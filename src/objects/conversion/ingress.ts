@@ -1,6 +1,5 @@
-import { isJsonObject, objectAt, stringAt } from "../../meta/json.ts";
+import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { omitMembers, renameMembers, updateItems, updateObject } from "./members.ts";
-import type { JsonObject } from "../../meta/json.ts";
 import type { KindShapes } from "./shapes.ts";
 
 export const INGRESS_SHAPES: readonly KindShapes[] = Object.freeze([

@@ -1,5 +1,4 @@
-import { annotationsOf, isJsonObject, jsonEquals, objectAt } from "../../meta/json.ts";
-import type { JsonObject } from "../../meta/json.ts";
+import { annotationsOf, isJsonObject, jsonEquals, objectAt, type JsonObject } from "../../meta/json.ts";
 
 /** Replaces a member that is an object; anything else stays as it is. */
 export function updateObject(parent: JsonObject, key: string, change: (child: JsonObject) => JsonObject): JsonObject {

@@ -1,7 +1,6 @@
 import { parseGroupVersion } from "../../meta/group-version.ts";
-import { stringAt } from "../../meta/json.ts";
+import { stringAt, type JsonObject } from "../../meta/json.ts";
 import { omitMembers, updateItems } from "./members.ts";
-import type { JsonObject } from "../../meta/json.ts";
 import type { KindShapes } from "./shapes.ts";
 
 const GROUP = "rbac.authorization.k8s.io";

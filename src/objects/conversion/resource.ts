@@ -1,6 +1,5 @@
-import { isJsonObject } from "../../meta/json.ts";
+import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { omitMembers, updateItems, updateObject } from "./members.ts";
-import type { JsonObject } from "../../meta/json.ts";
 import type { KindShapes } from "./shapes.ts";
 
 const GROUP = "resource.k8s.io";

@@ -1,12 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { openCatalogue } from "../catalogue/catalogue.ts";
-import { RELEASES } from "../catalogue/release.ts";
-import type { ReleaseName } from "../catalogue/release.ts";
+import { RELEASES, type ReleaseName } from "../catalogue/release.ts";
 import { parseRuntimeConfig } from "../catalogue/runtime-config.ts";
-import { formatGroupVersion, parseGroupVersion } from "../../meta/group-version.ts";
-import type { GroupVersion } from "../../meta/group-version.ts";
-import { cloneJson, isJsonObject, objectAt } from "../../meta/json.ts";
-import type { JsonObject } from "../../meta/json.ts";
+import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../../meta/group-version.ts";
+import { cloneJson, isJsonObject, objectAt, type JsonObject } from "../../meta/json.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
 import { convertObject, isConvertible, isSameShape } from "./convert.ts";
 import { fullObject } from "../../../test/testing/objects/conversion/full-object.ts";

@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { protobufTables } from "../catalogue/protobuf-tables.ts";
-import { isJsonObject } from "../../meta/json.ts";
-import type { JsonObject } from "../../meta/json.ts";
+import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { JSON_DEPTH_MAX } from "../json/json-text.ts";
 import { decodeEnvelope, decodeProtobufObject, isProtobufEnvelope, ProtobufDecodeError } from "./decode.ts";
 import { MESSAGES_MAX } from "./message-decoder.ts";

@@ -1,7 +1,6 @@
 /** Decodes one message and everything in it, by its table. What comes out is what decode.ts describes. */
 import type { Ranges } from "../../base/wire-reader.ts";
-import { setMember } from "../../meta/json.ts";
-import type { JsonObject } from "../../meta/json.ts";
+import { setMember, type JsonObject } from "../../meta/json.ts";
 import { JSON_DEPTH_MAX } from "../json/json-text.ts";
 import { formatMicroTime, formatTime, intOrString, parseRawJson } from "./special-values.ts";
 import type { FieldTable, MessageTable, ProtobufTables, ScalarType } from "./tables.ts";

@@ -1,8 +1,7 @@
 /** Bindings of roles, and certificates. */
 import type { JsonObject } from "../../meta/json.ts";
 import { humanDuration } from "./duration.ts";
-import { integerAt, isSetAt, itemsAt, labelsText, textAt, valueAt } from "./row.ts";
-import type { RowPrinter, RowPrinters } from "./row.ts";
+import { integerAt, isSetAt, itemsAt, labelsText, textAt, valueAt, type RowPrinter, type RowPrinters } from "./row.ts";
 
 const binding: RowPrinter = (object) => ({
   Role: `${textAt(object, "roleRef", "kind")}/${textAt(object, "roleRef", "name")}`,

@@ -1,7 +1,6 @@
 /** Autoscalers are given in the shape of autoscaling/v2. */
 import type { JsonObject } from "../../meta/json.ts";
-import { integerAt, isSetAt, itemsAt, quantityAt, textAt, valueAt } from "./row.ts";
-import type { RowPrinters } from "./row.ts";
+import { integerAt, isSetAt, itemsAt, quantityAt, textAt, valueAt, type RowPrinters } from "./row.ts";
 import type { ReleaseGates } from "../release-gates.ts";
 
 const METRICS_SHOWN = 2;

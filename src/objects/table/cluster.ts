@@ -17,8 +17,10 @@ import {
   textMembers,
   timeAt,
   valueAt,
+  type Cell,
+  type RowContext,
+  type RowPrinters,
 } from "./row.ts";
-import type { Cell, RowContext, RowPrinters } from "./row.ts";
 
 const NODE_ROLE_PREFIX = "node-role.kubernetes.io/";
 const NODE_ROLE_LABEL = "kubernetes.io/role";

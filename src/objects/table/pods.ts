@@ -13,8 +13,11 @@ import {
   textAt,
   timeAt,
   valueAt,
+  type Cell,
+  type RowCondition,
+  type RowContext,
+  type RowPrinters,
 } from "./row.ts";
-import type { Cell, RowCondition, RowContext, RowPrinters } from "./row.ts";
 import type { ReleaseGates } from "../release-gates.ts";
 
 export function podRowConditions(pod: JsonObject): readonly RowCondition[] {

@@ -1,6 +1,15 @@
 import type { JsonObject } from "../../meta/json.ts";
-import { isSetAt, itemsAt, sizeAt, textAt, textMembers, textsAt, valueAt } from "./row.ts";
-import type { RowPrinter, RowPrinters } from "./row.ts";
+import {
+  isSetAt,
+  itemsAt,
+  sizeAt,
+  textAt,
+  textMembers,
+  textsAt,
+  valueAt,
+  type RowPrinter,
+  type RowPrinters,
+} from "./row.ts";
 
 const policyBinding: RowPrinter = (object) => ({ ParamRef: paramReference(valueAt(object, "spec", "paramRef")) });
 const webhookConfiguration: RowPrinter = (object) => ({ Webhooks: sizeAt(object, "webhooks") });

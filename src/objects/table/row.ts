@@ -1,6 +1,5 @@
 /** What printers of rows share: reading members that may be absent or of another type, and writing cells. */
-import { isJsonObject } from "../../meta/json.ts";
-import type { JsonObject } from "../../meta/json.ts";
+import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { labelValueErrors, qualifiedNameErrors } from "../../meta/names.ts";
 import { humanDuration } from "./duration.ts";
 import type { ReleaseGates } from "../release-gates.ts";

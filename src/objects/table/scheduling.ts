@@ -12,8 +12,11 @@ import {
   textAt,
   timeAt,
   valueAt,
+  type Cell,
+  type RowContext,
+  type RowPrinter,
+  type RowPrinters,
 } from "./row.ts";
-import type { Cell, RowContext, RowPrinter, RowPrinters } from "./row.ts";
 
 const generatedParameters: RowPrinter = (object) => ({
   GeneratedFrom: generatedFrom(valueAt(object, "generatedFrom")),

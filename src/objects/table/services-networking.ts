@@ -12,8 +12,8 @@ import {
   textAt,
   textsAt,
   valueAt,
+  type RowPrinters,
 } from "./row.ts";
-import type { RowPrinters } from "./row.ts";
 import type { ReleaseGates } from "../release-gates.ts";
 
 const ITEMS_SHOWN = 3;

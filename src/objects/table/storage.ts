@@ -11,8 +11,8 @@ import {
   textAt,
   textsAt,
   valueAt,
+  type RowPrinters,
 } from "./row.ts";
-import type { RowPrinters } from "./row.ts";
 
 const ACCESS_MODES: readonly (readonly [mode: string, abbreviation: string])[] = [
   ["ReadWriteOnce", "RWO"],

@@ -10,8 +10,18 @@ import { CLUSTER_PRINTERS } from "./cluster.ts";
 import { columnDescription } from "./descriptions.ts";
 import { POD_PRINTERS, podRowConditions } from "./pods.ts";
 import { POLICY_PRINTERS } from "./policy-admission.ts";
-import { ageOf, flagAt, integerAt, textAt, timeAt } from "./row.ts";
-import type { Cell, RowCondition, RowContext, RowPrinter, RowPrinters } from "./row.ts";
+import {
+  ageOf,
+  flagAt,
+  integerAt,
+  textAt,
+  timeAt,
+  type Cell,
+  type RowCondition,
+  type RowContext,
+  type RowPrinter,
+  type RowPrinters,
+} from "./row.ts";
 import { SCHEDULING_PRINTERS } from "./scheduling.ts";
 import { NETWORKING_PRINTERS } from "./services-networking.ts";
 import { STORAGE_PRINTERS } from "./storage.ts";

@@ -18,8 +18,9 @@ import {
   textAt,
   timeAt,
   valueAt,
+  type RowContext,
+  type RowPrinters,
 } from "./row.ts";
-import type { RowContext, RowPrinters } from "./row.ts";
 
 export const WORKLOAD_PRINTERS: RowPrinters = {
   "apps/Deployment": (object) => ({

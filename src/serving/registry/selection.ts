@@ -1,6 +1,5 @@
 /** Which entries of a collection a request is about. */
-import type { FieldRequirement } from "../../meta/field-selector.ts";
-import { requiredValue } from "../../meta/field-selector.ts";
+import { type FieldRequirement, requiredValue } from "../../meta/field-selector.ts";
 import type { LabelSelector } from "../../meta/label-selector.ts";
 import { prefixEnd } from "../../storage/kv.ts";
 import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";

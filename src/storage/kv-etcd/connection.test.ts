@@ -4,8 +4,8 @@ import type { Change, Kv } from "../kv.ts";
 import { openEtcdKv } from "./kv.ts";
 import { MESSAGE_RECEIVE_BYTES_MAX, MESSAGE_SEND_BYTES_MAX } from "./etcd-limits.ts";
 import { METHOD } from "./messages.ts";
-import type { FakeReply } from "../../../test/testing/storage/kv-etcd/fake-server.ts";
 import {
+  type FakeReply,
   rangeFrame,
   respond,
   respondWithStatus,

@@ -17,8 +17,7 @@ import { StorageError } from "../kv.ts";
 import { closedError } from "../kv-errors.ts";
 import type { EtcdTls } from "./endpoints.ts";
 import { isMemberUseless, RpcFailure, toCommitError, toStorageError, unavailable } from "./errors.ts";
-import type { UnaryCall } from "./grpc.ts";
-import { Channel } from "./grpc.ts";
+import { type UnaryCall, Channel } from "./grpc.ts";
 import { watchHeartbeat } from "./heartbeat.ts";
 import {
   ATTEMPTS_MAX,

@@ -3,8 +3,12 @@ import type { Kv } from "../kv.ts";
 import { openEtcdKv } from "./kv.ts";
 import { realClock } from "../../../test/testing/real-clock.ts";
 import { RecordingSink } from "../../../test/testing/storage/kv-etcd/recording-sink.ts";
-import type { EtcdProcess } from "../../../test/testing/storage/kv-etcd/start-etcd.ts";
-import { ETCD_MISSING, hasEtcd, startEtcd } from "../../../test/testing/storage/kv-etcd/start-etcd.ts";
+import {
+  type EtcdProcess,
+  ETCD_MISSING,
+  hasEtcd,
+  startEtcd,
+} from "../../../test/testing/storage/kv-etcd/start-etcd.ts";
 
 interface Store extends AsyncDisposable {
   readonly etcd: EtcdProcess;

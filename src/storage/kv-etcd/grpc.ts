@@ -5,11 +5,15 @@
  * lost. `ready` and `lost` are reported at most once each, and nothing after `destroy`. A channel
  * that was told to go away is lost for new calls while those in flight may still end well.
  */
-import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from "node:http2";
-import { connect, constants } from "node:http2";
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  type IncomingHttpHeaders,
+  connect,
+  constants,
+} from "node:http2";
 import type { Clock } from "../../base/clock.ts";
-import type { EtcdTls } from "./endpoints.ts";
-import { tlsOptions } from "./endpoints.ts";
+import { type EtcdTls, tlsOptions } from "./endpoints.ts";
 import { RpcFailure, STATUS } from "./errors.ts";
 import { FrameReader } from "./frames.ts";
 import { SESSION_MEMORY_MEGABYTES, SESSION_WINDOW_BYTES, STREAM_WINDOW_BYTES } from "./etcd-limits.ts";

@@ -8,12 +8,10 @@
 import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
 import { AcceptedCalls } from "../accepted-calls.ts";
-import type { Change, CommitResult, Kv } from "../kv.ts";
-import { GUARDS_MAX, StorageError } from "../kv.ts";
+import { type Change, type CommitResult, type Kv, GUARDS_MAX, StorageError } from "../kv.ts";
 import { EtcdConnection } from "./connection.ts";
 import { CurrentRevision } from "./current-revision.ts";
-import type { EtcdTls } from "./endpoints.ts";
-import { parseEndpoints } from "./endpoints.ts";
+import { type EtcdTls, parseEndpoints } from "./endpoints.ts";
 import { isCompacted, toStorageError } from "./errors.ts";
 import { grantLease, keepLeaseAlive, requireLeaseId, revokeLease } from "./leases.ts";
 import { ETCD_REQUEST_TIMEOUT_MS } from "./etcd-limits.ts";

@@ -1,6 +1,5 @@
 /** Leases. Their ids are 64-bit numbers and stay decimal text outside the wire format. */
-import type { LeaseId } from "../kv.ts";
-import { StorageError } from "../kv.ts";
+import { type LeaseId, StorageError } from "../kv.ts";
 import type { EtcdConnection } from "./connection.ts";
 import { isLeaseNotFound, toStorageError } from "./errors.ts";
 import { decodeLease, encodeLeaseGrant, encodeLeaseReference, METHOD } from "./messages.ts";

@@ -4,8 +4,7 @@
  */
 import type { Change, Guard, KeyValue, LeaseId } from "../kv.ts";
 import { encodeFrame } from "./frames.ts";
-import type { EtcdWriter } from "./wire.ts";
-import { DecodeError, EtcdReader } from "./wire.ts";
+import { type EtcdWriter, DecodeError, EtcdReader } from "./wire.ts";
 
 export const METHOD = {
   range: "/etcdserverpb.KV/Range",

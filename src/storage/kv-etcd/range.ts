@@ -1,12 +1,10 @@
 /** Ranges, read page by page at one revision. */
-import type { KeyValue, RangeRequest, RangeResult } from "../kv.ts";
-import { keyAfter, prefixEnd, StorageError } from "../kv.ts";
+import { type KeyValue, type RangeRequest, type RangeResult, keyAfter, prefixEnd, StorageError } from "../kv.ts";
 import type { EtcdConnection } from "./connection.ts";
 import { readRange, type PageRequest, type RangePage } from "../read-range.ts";
 import { toStorageError } from "./errors.ts";
 import { RANGE_PAGE_BYTES, RANGE_PAGE_KEYS } from "./etcd-limits.ts";
-import type { RangeAnswer, RangeMessage } from "./messages.ts";
-import { decodeRange, encodeRange, METHOD } from "./messages.ts";
+import { type RangeAnswer, type RangeMessage, decodeRange, encodeRange, METHOD } from "./messages.ts";
 
 /** In etcd's range_end: all keys from the start on. As a key: the first there can be. */
 const ALL_KEYS_END = "\0";

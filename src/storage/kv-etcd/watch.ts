@@ -5,16 +5,14 @@
  * whose events may still be under way before etcd 3.4.31 and 3.5.13.
  */
 import type { Cancel, Clock } from "../../base/clock.ts";
-import type { Watching, WatchRequest, WatchSink } from "../kv.ts";
-import { StorageError } from "../kv.ts";
+import { type Watching, type WatchRequest, type WatchSink, StorageError } from "../kv.ts";
 import { closedError } from "../kv-errors.ts";
 import type { EtcdConnection, EtcdLog } from "./connection.ts";
 import { EtcdFollower } from "./follower.ts";
 import type { Channel, RpcStream } from "./grpc.ts";
 import { ETCD_BACKOFF_MS_MAX, ETCD_BACKOFF_MS_MIN, WATCH_CREATE_TIMEOUT_MS } from "./etcd-limits.ts";
 import { METHOD } from "./messages.ts";
-import type { WatchAnswer } from "./watch-messages.ts";
-import { decodeWatchResponse, encodeWatchCancel, encodeWatchCreate } from "./watch-messages.ts";
+import { type WatchAnswer, decodeWatchResponse, encodeWatchCancel, encodeWatchCreate } from "./watch-messages.ts";
 
 /** A member without a leader ends the stream instead of letting it go stale. */
 const STREAM_HEADERS = { hasleader: "true" } as const;

@@ -7,8 +7,17 @@
  */
 import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
-import { GUARDS_MAX } from "../kv.ts";
-import type { Change, CommitResult, Guard, KeyValue, KvEvent, LeaseId, RangeRequest, RangeResult } from "../kv.ts";
+import {
+  GUARDS_MAX,
+  type Change,
+  type CommitResult,
+  type Guard,
+  type KeyValue,
+  type KvEvent,
+  type LeaseId,
+  type RangeRequest,
+  type RangeResult,
+} from "../kv.ts";
 import { compactedError, futureError, leaseError, tooLargeError, VALUE_BYTES_MAX } from "../kv-errors.ts";
 import { LeaseTimers } from "./lease-timers.ts";
 import { SortedKeys } from "./sorted-keys.ts";

@@ -2,8 +2,7 @@
  * One watch on a memory store: a position in the store's log. Every delivery reads on from that
  * position, whether it begins with history or with the newest commit, so nothing is missed or repeated.
  */
-import { StorageError } from "../kv.ts";
-import type { KvEvent, WatchRequest, WatchSink } from "../kv.ts";
+import { StorageError, type KvEvent, type WatchRequest, type WatchSink } from "../kv.ts";
 import { compactedError } from "../kv-errors.ts";
 
 export interface ChangeLog {

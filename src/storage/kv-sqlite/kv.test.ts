@@ -17,8 +17,7 @@ import { kvSuite } from "../../../test/testing/storage/conformance/kv-suite.ts";
 import { createManualClock } from "../../../test/testing/storage/conformance/manual-clock.ts";
 import type { Kv } from "../kv.ts";
 import { VALUE_BYTES_MAX } from "../kv-errors.ts";
-import { openSqliteKv } from "./kv.ts";
-import type { SqliteKvOptions } from "./kv.ts";
+import { openSqliteKv, type SqliteKvOptions } from "./kv.ts";
 import { COMPACTION_STEP_REVISIONS, QUEUED_BYTES_MAX, QUEUED_WRITES_MAX } from "./sqlite-limits.ts";
 import { realClock } from "../../../test/testing/real-clock.ts";
 

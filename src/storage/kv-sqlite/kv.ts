@@ -9,28 +9,28 @@ import type { Cancel, Clock } from "../../base/clock.ts";
 import { AcceptedCalls } from "../accepted-calls.ts";
 import { closedError, leaseError, tooLargeError, VALUE_BYTES_MAX } from "../kv-errors.ts";
 import { LeaseTimers } from "../kv-memory/lease-timers.ts";
-import { GUARDS_MAX, keyAfter, StorageError } from "../kv.ts";
-import type {
-  Change,
-  CommitResult,
-  Kv,
-  KvEvent,
-  LeaseId,
-  RangeRequest,
-  RangeResult,
-  WatchRequest,
-  WatchSink,
-  Watching,
+import {
+  GUARDS_MAX,
+  keyAfter,
+  StorageError,
+  type Change,
+  type CommitResult,
+  type Kv,
+  type KvEvent,
+  type LeaseId,
+  type RangeRequest,
+  type RangeResult,
+  type WatchRequest,
+  type WatchSink,
+  type Watching,
 } from "../kv.ts";
 import { LEASE_RETRY_MS, PENDING_READS_MAX } from "./sqlite-limits.ts";
 import { readRange, type PageRequest, type RangePage } from "../read-range.ts";
 import type { WorkerRequest } from "./protocol.ts";
 import { toKeyValue, unpackItems } from "./unpack.ts";
 import { Watches } from "./watches.ts";
-import { WorkerLink } from "./worker-link.ts";
-import type { WorkerOutcome } from "./worker-link.ts";
-import { WriteQueue } from "./write-queue.ts";
-import type { AppliedWrite } from "./write-queue.ts";
+import { WorkerLink, type WorkerOutcome } from "./worker-link.ts";
+import { WriteQueue, type AppliedWrite } from "./write-queue.ts";
 
 export interface SqliteKvOptions {
   /** Holds `evenkeel.db` and its lock; made when it is not there. */

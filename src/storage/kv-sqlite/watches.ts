@@ -3,8 +3,7 @@
  * with the last page it has seen exactly what has been announced here, and from then on it is live.
  * Batches are announced before their commits are acknowledged.
  */
-import { StorageError, prefixEnd } from "../kv.ts";
-import type { KvEvent, WatchRequest, WatchSink, Watching } from "../kv.ts";
+import { StorageError, prefixEnd, type KvEvent, type WatchRequest, type WatchSink, type Watching } from "../kv.ts";
 import { unpackEvents } from "./unpack.ts";
 import type { WorkerOutcome, WorkerLink } from "./worker-link.ts";
 

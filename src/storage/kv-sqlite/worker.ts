@@ -1,11 +1,9 @@
 /** The thread that owns the database: takes requests one at a time, and compacts when it has nothing else to do. */
-import { parentPort, workerData } from "node:worker_threads";
-import type { MessagePort } from "node:worker_threads";
+import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import { assert } from "../../base/assert.ts";
 import { compactedError, futureError } from "../kv-errors.ts";
 import { Compactor } from "./compaction.ts";
-import { closeDatabase, openDatabase } from "./database.ts";
-import type { Database } from "./database.ts";
+import { closeDatabase, openDatabase, type Database } from "./database.ts";
 import type {
   OpenReply,
   RangePageRequest,

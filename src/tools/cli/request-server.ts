@@ -1,12 +1,11 @@
 /** Sends a command's request to a running server: finds the server and the credentials, and explains failures. */
 import { delimiter, join } from "node:path";
 import { Option, type Command } from "commander";
-import { KubeconfigError, readKubeconfigs } from "../../client/kubeconfig.ts";
+import { KubeconfigError, readKubeconfigs, type KubeconfigConnection } from "../../client/kubeconfig.ts";
 import { createNodeTransport } from "../../client/node-transport.ts";
 import { readBody, TransportError, type ClientResponse } from "../../client/transport.ts";
 import { parseJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
 import { CommandFailure } from "./failure.ts";
-import type { KubeconfigConnection } from "../../client/kubeconfig.ts";
 import { readFile } from "./read-file.ts";
 
 export interface ServerFlags {

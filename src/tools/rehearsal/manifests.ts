@@ -1,7 +1,6 @@
 /** Compares the user's manifests with the releases on the way: APIs that appear, vanish or change encoding. */
 import { must } from "../../base/assert.ts";
-import type { ReleaseName } from "../../objects/catalogue/release.ts";
-import { RELEASES } from "../../objects/catalogue/release.ts";
+import { type ReleaseName, RELEASES } from "../../objects/catalogue/release.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import { parseYaml, YamlError } from "../../objects/yaml/yaml.ts";

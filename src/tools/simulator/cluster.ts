@@ -1,6 +1,5 @@
 /** A simulated cluster: servers of mixed releases on one store, with virtual time and a simulated network. */
-import type { PeerTiming } from "../../cluster/peers/timing.ts";
-import { DEFAULT_PEER_TIMING } from "../../cluster/peers/timing.ts";
+import { type PeerTiming, DEFAULT_PEER_TIMING } from "../../cluster/peers/timing.ts";
 import { StoreHistory } from "./history.ts";
 import { Network, NO_FAULTS, type ProxiedRequest, type NetworkOptions } from "./network.ts";
 import { createPeerCertificate } from "./peer-certificate.ts";

@@ -20,7 +20,7 @@ import type { WithUser } from "../../auth/user.ts";
 import type { MetricsRegistry } from "../../../base/metrics.ts";
 import type { CatalogueGroup } from "../../../objects/catalogue/catalogue.ts";
 import { protobufTables } from "../../../objects/catalogue/protobuf-tables.ts";
-import { releaseInfo } from "../../../objects/catalogue/release.ts";
+import { releaseInfo, type ReleaseName } from "../../../objects/catalogue/release.ts";
 import { celEnvironment } from "../../../objects/cel/environment.ts";
 import type { CallWebhook, WebhookCallOptions } from "../../webhooks/webhook-client.ts";
 import { readAnswer } from "../../webhooks/webhook-answer.ts";
@@ -33,7 +33,6 @@ import type { Admission, AdmittedWrite } from "../../../serving/registry/admissi
 import type { RegistryContext } from "../../../serving/registry/context.ts";
 import type { ConfiguredAuthorization } from "../../auth/authorization-modes.ts";
 import type { BackgroundTask } from "../../../base/background.ts";
-import type { ReleaseName } from "../../../objects/catalogue/release.ts";
 import type { BaseEnv } from "../../../base/env.ts";
 import { followObjects, preferredServed, type StoredObjectParts } from "../../../serving/resources/stored-objects.ts";
 import { createChargeQuota } from "./charge-quota.ts";

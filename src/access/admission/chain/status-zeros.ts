@@ -1,6 +1,5 @@
 /** What Go writes of a status that nobody has set: whoever admits is shown it, and may patch below it. */
-import type { JsonObject } from "../../../meta/json.ts";
-import { stringAt } from "../../../meta/json.ts";
+import { type JsonObject, stringAt } from "../../../meta/json.ts";
 import type { FieldTable, ProtobufTables } from "../../../objects/protobuf/tables.ts";
 
 /** The object itself where it has a status, or its kind has none. */

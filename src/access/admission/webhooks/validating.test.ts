@@ -2,15 +2,15 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { StatusError } from "../../../meta/status-error.ts";
 import type { Attributes } from "../admission.ts";
-import type { WebhookReply } from "../../../../test/testing/access/admission/webhooks/fake-webhooks.ts";
-import { attributes, pod, refusal } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 import {
+  type WebhookReply,
   allowed,
   base64,
   configuration,
   denied,
   FakeWebhooks,
 } from "../../../../test/testing/access/admission/webhooks/fake-webhooks.ts";
+import { attributes, pod, refusal } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 import { validatingAdmissionWebhook } from "./validating.ts";
 
 interface Tried {

@@ -1,8 +1,7 @@
 /** Standard output as a log: a reader that does not read holds up the log, and nothing else. */
 import { write } from "node:fs";
 import { promisify } from "node:util";
-import { sleep } from "../../../base/clock.ts";
-import type { Clock } from "../../../base/clock.ts";
+import { sleep, type Clock } from "../../../base/clock.ts";
 import type { AuditOutput, LostLine } from "../backend.ts";
 
 const STANDARD_OUTPUT = 1;

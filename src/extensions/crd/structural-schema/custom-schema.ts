@@ -4,8 +4,14 @@ import type { CauseReason, FieldError } from "../../../meta/status-error.ts";
 import type { StructSchema } from "../../../objects/schema.ts";
 import { compileDefaults, dropNulls } from "./defaults.ts";
 import { compileEmbedded } from "./embedded.ts";
-import { coerceEmbedded, coerceMetadata, embeddedErrors, repairEmbedded } from "./metadata.ts";
-import type { MetadataErrors, MetadataType } from "./metadata.ts";
+import {
+  coerceEmbedded,
+  coerceMetadata,
+  embeddedErrors,
+  repairEmbedded,
+  type MetadataErrors,
+  type MetadataType,
+} from "./metadata.ts";
 import { parseStructural } from "./parse.ts";
 import { pruneUnknown } from "./prune.ts";
 import { compileRules } from "./rules/compile.ts";

@@ -1,16 +1,16 @@
 /** Gives every part of an expression its type and every call its overloads, or says what is wrong. */
 import type { Overload } from "../library/function.ts";
 import type { StructFactory } from "../library/structs.ts";
-import type {
-  Call,
-  Comprehension,
-  Expression,
-  ListLiteral,
-  MapLiteral,
-  Select,
-  StructLiteral,
+import {
+  type Call,
+  type Comprehension,
+  type Expression,
+  type ListLiteral,
+  type MapLiteral,
+  type Select,
+  type StructLiteral,
+  qualifiedName,
 } from "../syntax/expression.ts";
-import { qualifiedName } from "../syntax/expression.ts";
 import type { Issue } from "../syntax/issues.ts";
 import { mostGeneral, Substitutions } from "../types/assignable.ts";
 import {

@@ -1,6 +1,5 @@
 /** From text to tree: the grammar of the language, with the depth limits and the sentences of cel-go's parser. */
-import type { Call, Expression, MapEntry, StructField } from "./expression.ts";
-import { qualifiedName } from "./expression.ts";
+import { type Call, type Expression, type MapEntry, type StructField, qualifiedName } from "./expression.ts";
 import {
   badSelection,
   balanced,

@@ -2,8 +2,13 @@
 import { duplicateValue, invalidValue, required, tooMany, unsupportedValue } from "../../../meta/field-errors.ts";
 import { familyOf } from "../../../meta/ip-address.ts";
 import { isJsonObject, jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
-import { dnsLabelErrors, dnsSubdomainErrors, labelValueErrors, qualifiedNameErrors } from "../../../meta/names.ts";
-import type { NameRule } from "../../../meta/names.ts";
+import {
+  dnsLabelErrors,
+  dnsSubdomainErrors,
+  labelValueErrors,
+  qualifiedNameErrors,
+  type NameRule,
+} from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { enumErrors, immutableErrors, labelsErrors, nameErrors, objectsAt } from "../checks.ts";
 import { fullDomainErrors } from "../core/name-checks.ts";

@@ -4,8 +4,12 @@ import { infoRequest } from "../../../../test/testing/serving/http/requests.ts";
 import { isReason } from "../../../meta/status-error.ts";
 import { openApiHandler } from "./handlers.ts";
 import { PEER_ANSWER_MS, PEER_ASK_AGAIN_MS, PEER_DOCUMENT_BYTES_MAX } from "./openapi-limits.ts";
-import type { OpenApiReply } from "../../../../test/testing/serving/discovery/openapi/cluster.ts";
-import { createCluster, saying, type Cluster } from "../../../../test/testing/serving/discovery/openapi/cluster.ts";
+import {
+  type OpenApiReply,
+  createCluster,
+  saying,
+  type Cluster,
+} from "../../../../test/testing/serving/discovery/openapi/cluster.ts";
 
 /** Served up to 1.31, since 1.34, and by all. */
 const OLD = "apis/flowcontrol.apiserver.k8s.io/v1beta3";

@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { isReason } from "../../../meta/status-error.ts";
-import type { OpenApiReply } from "../../../../test/testing/serving/discovery/openapi/cluster.ts";
-import { createCluster, saying, type Cluster } from "../../../../test/testing/serving/discovery/openapi/cluster.ts";
+import {
+  type OpenApiReply,
+  createCluster,
+  saying,
+  type Cluster,
+} from "../../../../test/testing/serving/discovery/openapi/cluster.ts";
 
 /** Served up to 1.31, and since 1.34. */
 const OLD = "apis/flowcontrol.apiserver.k8s.io/v1beta3";

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ApiRequest, ApiResponse } from "../message.ts";
-import { NO_BODY } from "../message.ts";
+import { type ApiRequest, type ApiResponse, NO_BODY } from "../message.ts";
 import { OpenRequests } from "../open-requests.ts";
 import {
   apiRequest,

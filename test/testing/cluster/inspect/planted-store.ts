@@ -1,10 +1,9 @@
 /** A store in memory with values as they are found in stores, for tests of what reads them. */
-import type { WalkProgress } from "../../../../src/cluster/inspect/walk-store.ts";
+import type { WalkProgress, WalkOptions } from "../../../../src/cluster/inspect/walk-store.ts";
 import type { Clock } from "../../../../src/base/clock.ts";
 import { encodeEnvelope } from "../../objects/protobuf/encode.ts";
 import { createMemoryKv } from "../../../../src/storage/kv-memory/kv.ts";
 import type { Kv } from "../../../../src/storage/kv.ts";
-import type { WalkOptions } from "../../../../src/cluster/inspect/walk-store.ts";
 
 const STILL: Clock = { now: () => 0, monotonic: () => 0, after: () => () => {} };
 

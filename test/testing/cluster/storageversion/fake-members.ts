@@ -1,6 +1,5 @@
 /** Members in the hands of a test. */
-import type { AgreementMember } from "../../../../src/cluster/storageversion/members.ts";
-import type { Members } from "../../../../src/cluster/storageversion/members.ts";
+import type { AgreementMember, Members } from "../../../../src/cluster/storageversion/members.ts";
 
 export class FakeMembers implements Members {
   readonly #members = new Map<string, AgreementMember>();

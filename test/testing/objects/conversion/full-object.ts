@@ -1,6 +1,5 @@
 /** Objects with every field of a schema set, each to a value of its own, for tests that must not lose any. */
-import { formatGroupVersion } from "../../../../src/meta/group-version.ts";
-import type { GroupVersion } from "../../../../src/meta/group-version.ts";
+import { formatGroupVersion, type GroupVersion } from "../../../../src/meta/group-version.ts";
 import type { JsonObject } from "../../../../src/meta/json.ts";
 import type { FieldSchema, StructSchema } from "../../../../src/objects/schema.ts";
 

@@ -1,6 +1,5 @@
 /** The decoder's counterpart, for tests only: writes objects as Go's writers do, every value field included. */
-import { isJsonObject } from "../../../../src/meta/json.ts";
-import type { JsonObject } from "../../../../src/meta/json.ts";
+import { isJsonObject, type JsonObject } from "../../../../src/meta/json.ts";
 import type { FieldTable, MessageTable, ProtobufTables, ScalarType } from "../../../../src/objects/protobuf/tables.ts";
 
 export function encodeProtobufObject(object: JsonObject, tables: ProtobufTables): Buffer {

@@ -1,7 +1,15 @@
 import { expect, test } from "vitest";
 import type { Kv } from "../../../../src/storage/kv.ts";
-import { Recorder, bytes, create, describeEvent, expectStorageError, put, remove } from "./kv-fixture.ts";
-import type { KvSuiteContext } from "./kv-fixture.ts";
+import {
+  Recorder,
+  bytes,
+  create,
+  describeEvent,
+  expectStorageError,
+  put,
+  remove,
+  type KvSuiteContext,
+} from "./kv-fixture.ts";
 
 export function commitTests(context: KvSuiteContext): void {
   outcomeTests(context);

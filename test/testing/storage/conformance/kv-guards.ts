@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { GUARDS_MAX, type CommitResult, type Guard, type Kv } from "../../../../src/storage/kv.ts";
-import { Recorder, bytes, create, describeEvent, put, remove } from "./kv-fixture.ts";
-import type { KvSuiteContext } from "./kv-fixture.ts";
+import { Recorder, bytes, create, describeEvent, put, remove, type KvSuiteContext } from "./kv-fixture.ts";
 
 export function guardTests(context: KvSuiteContext): void {
   outcomeTests(context);

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { Recorder, bytes, create, describeEvent, expectStorageError, put } from "./kv-fixture.ts";
-import type { KvSuiteContext } from "./kv-fixture.ts";
+import { Recorder, bytes, create, describeEvent, expectStorageError, put, type KvSuiteContext } from "./kv-fixture.ts";
 
 export function leaseTests(context: KvSuiteContext): void {
   expiryTests(context);

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { Recorder, bytes, create, expectStorageError, remove } from "./kv-fixture.ts";
-import type { KvSuiteContext } from "./kv-fixture.ts";
+import { Recorder, bytes, create, expectStorageError, remove, type KvSuiteContext } from "./kv-fixture.ts";
 
 export function lifecycleTests(context: KvSuiteContext): void {
   test("after close every call fails as unavailable", async () => {

@@ -1,8 +1,6 @@
 import { expect, test } from "vitest";
-import { prefixEnd } from "../../../../src/storage/kv.ts";
-import type { Kv, RangeResult } from "../../../../src/storage/kv.ts";
-import { bytes, create, expectStorageError, put, remove } from "./kv-fixture.ts";
-import type { KvSuiteContext } from "./kv-fixture.ts";
+import { prefixEnd, type Kv, type RangeResult } from "../../../../src/storage/kv.ts";
+import { bytes, create, expectStorageError, put, remove, type KvSuiteContext } from "./kv-fixture.ts";
 
 export function rangeTests(context: KvSuiteContext): void {
   newestTests(context);

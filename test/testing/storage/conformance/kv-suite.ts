@@ -4,8 +4,7 @@
  */
 import { describe } from "vitest";
 import { commitTests } from "./kv-commits.ts";
-import { DEADLINE_MS } from "./kv-fixture.ts";
-import type { KvCapabilities, KvFixture, KvSuiteContext } from "./kv-fixture.ts";
+import { DEADLINE_MS, type KvCapabilities, type KvFixture, type KvSuiteContext } from "./kv-fixture.ts";
 import { guardTests } from "./kv-guards.ts";
 import { leaseTests } from "./kv-leases.ts";
 import { lifecycleTests } from "./kv-lifecycle.ts";

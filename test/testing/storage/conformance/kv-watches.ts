@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import type { KvEvent } from "../../../../src/storage/kv.ts";
-import { Recorder, bytes, create, describeEvent, put, remove } from "./kv-fixture.ts";
-import type { KvSuiteContext } from "./kv-fixture.ts";
+import { Recorder, bytes, create, describeEvent, put, remove, type KvSuiteContext } from "./kv-fixture.ts";
 
 export function watchTests(context: KvSuiteContext): void {
   contentTests(context);

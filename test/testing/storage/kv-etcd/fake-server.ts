@@ -1,7 +1,6 @@
 /** An HTTP/2 server on 127.0.0.1 that answers as a test wants, for failures a real etcd does not produce on demand. */
 import { once } from "node:events";
-import type { Http2Server, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
-import { createServer } from "node:http2";
+import { type Http2Server, type ServerHttp2Session, type ServerHttp2Stream, createServer } from "node:http2";
 import { encodeFrame } from "../../../../src/storage/kv-etcd/frames.ts";
 import { METHOD } from "../../../../src/storage/kv-etcd/messages.ts";
 

@@ -1,6 +1,5 @@
 /** A real etcd for tests: one member on free ports of 127.0.0.1, its data in a temporary directory. */
-import type { ChildProcess } from "node:child_process";
-import { execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";

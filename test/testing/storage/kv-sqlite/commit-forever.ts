@@ -2,8 +2,7 @@
  * A process for the crash test: commits with several writers until it is killed, and prints one line
  * `key revision value` for each acknowledged commit. Prints one line `refused …` when the store cannot be opened.
  */
-import { StorageError } from "../../../../src/storage/kv.ts";
-import type { Kv } from "../../../../src/storage/kv.ts";
+import { StorageError, type Kv } from "../../../../src/storage/kv.ts";
 import { openSqliteKv } from "../../../../src/storage/kv-sqlite/kv.ts";
 import { realClock } from "../../real-clock.ts";
 

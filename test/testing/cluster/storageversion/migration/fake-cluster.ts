@@ -6,13 +6,14 @@
 import { jsonResponse } from "../../../client/json-response.ts";
 import { sleep } from "../../../../../src/base/clock.ts";
 import { createClient, type Client } from "../../../../../src/client/client.ts";
-import type {
-  ClientRequest,
-  ClientResponse,
-  Transport,
-  TransportFailure,
+import {
+  type ClientRequest,
+  type ClientResponse,
+  type Transport,
+  type TransportFailure,
+  abortedError,
+  TransportError,
 } from "../../../../../src/client/transport.ts";
-import { abortedError, TransportError } from "../../../../../src/client/transport.ts";
 import { ScriptedStream } from "../../../client/scripted-transport.ts";
 import { World } from "../../../../../src/tools/simulator/world.ts";
 
