@@ -14,7 +14,7 @@ import {
 import type { ApiRequest, StreamSink } from "../serving/http/message.ts";
 import { createNodeEnv } from "../server/env-node.ts";
 import { resolveOptions } from "../server/config.ts";
-import { startListening, type ListeningServer } from "../server/listening-server.ts";
+import { startListening, type ListeningServer } from "../server/listener.ts";
 import { createClient, type Client } from "./client.ts";
 import { createFetchTransport } from "./fetch-transport.ts";
 import { createNodeTransport, type NodeTransport } from "./node-transport.ts";

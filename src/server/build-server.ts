@@ -10,15 +10,14 @@ import type { Catalogue } from "../objects/catalogue/catalogue.ts";
 import type { Handler } from "../serving/http/chain.ts";
 import type { ApiRequest } from "../serving/http/message.ts";
 import type { Assembly, Cluster, RequestAccess, Resources } from "./assembly.ts";
-import { openAudit } from "./audit.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";
 import { createFilters } from "./filters.ts";
-import { layFoundation } from "./foundation.ts";
+import { layFoundation, openAudit } from "./foundation.ts";
 import { buildHandler } from "./handler-chain.ts";
 import { KUBERNETES } from "./kubernetes/assembly.ts";
-import { lifecycleTasks } from "./lifecycle-tasks.ts";
-import { registerServerMetrics } from "./server-metrics.ts";
+import { lifecycleTasks } from "./lifecycle.ts";
+import { registerServerMetrics } from "../serving/resources/server-metrics.ts";
 import { createShutdown, type Shutdown } from "./shutdown.ts";
 import { openStore } from "./store.ts";
 
@@ -61,7 +60,13 @@ export async function assembleServer<R extends Resources, C extends Cluster, A e
   const routes = assembly.routes(on, store, stages);
   const handle = buildHandler(createFilters(on, { audit, ...stages }), routes);
   on.loopback.connect(handle);
-  registerServerMetrics(on, store, resources);
+  registerServerMetrics(on.metrics, {
+    cache: store.cache,
+    table: resources.table,
+    openWatches: on.open.watches,
+    version: config.version,
+    processUsage: env.processUsage,
+  });
 
   const running = assembly.running(on, store, stages);
   on.lifecycle.addHooks(running.hooks);

@@ -8,33 +8,25 @@ import { resolveRelease, type ReleaseOptions } from "../objects/catalogue/releas
 import type { RuntimeConfig } from "../objects/catalogue/runtime-config.ts";
 import { NO_AUDIT, resolveAudit, type AuditConfig, type AuditGiven } from "../access/audit/options.ts";
 import { parseTokenFile } from "../access/auth/authenticators/token-file.ts";
-import type { User } from "../access/auth/user.ts";
 import type { IfReadyMode } from "../serving/http/filters/if-ready.ts";
 import { parseIpRange, type IpRange } from "../cluster/allocation/ip-range.ts";
 import type { NumberRange } from "../cluster/allocation/number-range.ts";
 import { parsePortRange } from "../cluster/allocation/port-range.ts";
 import { parseEndpoints } from "../storage/kv-etcd/endpoints.ts";
-import {
-  requestHeaderOptions,
-  type RequestHeaderFlags,
-  type RequestHeaderOptions,
-} from "../access/auth/request-header-options.ts";
+import { requestHeaderOptions, type RequestHeaderFlags } from "../access/auth/request-header-options.ts";
 import { parseCertificates } from "../access/auth/client-certificates.ts";
 import { certificateAuthorities, type CertificateAuthorities } from "../access/auth/reloading/authorities.ts";
 import { fixedValue, type Reloading } from "../access/auth/reloading/reloading.ts";
-import {
-  serviceAccountOptions,
-  type ServiceAccountFlags,
-  type ServiceAccountOptions,
-} from "../access/auth/service-accounts/options.ts";
-import { resolveAccess, type AccessConfig, type AccessOptions } from "../access/access-config.ts";
-import { enabledControllers } from "../cluster/controllers/runtime/enabled-controllers.ts";
+import { serviceAccountOptions, type ServiceAccountFlags } from "../access/auth/service-accounts/options.ts";
+import { resolveAccess, type AccessOptions, type AccessSettings } from "../access/access-config.ts";
+import { enabledControllers } from "../cluster/controller-runtime/enabled-controllers.ts";
 import { STORAGE_VERSION_TYPE as STORAGE_VERSIONS } from "../cluster/storageversion/objects.ts";
 import { CONTROLLERS } from "../cluster/controllers/controller-names.ts";
 import { asOption, OptionError } from "../base/option-error.ts";
 import {
   PEER_PROXY_GATE,
   resolvePeerOptions,
+  type MemberConfig,
   type PeerConfig,
   type PeerOptions,
 } from "../cluster/peers/peer-config.ts";
@@ -119,36 +111,22 @@ export interface ServerOptions extends ReleaseOptions {
 declare const resolved: unique symbol;
 
 /** Complete and checked: only `resolveOptions` makes one. */
-export interface ServerConfig {
+export interface ServerConfig extends MemberConfig, AccessSettings {
   readonly [resolved]: true;
   /** The release the server behaves as. */
   readonly release: ReleaseName;
   /** The release whose code it is, which differs while it emulates another; and what that means for its APIs. */
   readonly version: EffectiveVersion;
-  /** A client may say which release it was made for, and is sent to a server of it. */
-  readonly isVersionAware: boolean;
   readonly strictRelease: boolean;
   /** What the release serves with this configuration. */
   readonly catalogue: Catalogue;
   readonly runtimeConfig: RuntimeConfig;
   readonly featureGates: ReadonlyMap<string, boolean>;
   readonly storage: StorageConfig;
-  /** Ends with a slash. */
-  readonly storageRoot: string;
-  readonly access: AccessConfig;
   readonly audit: AuditConfig;
-  readonly authorities: Reloading<CertificateAuthorities>;
-  readonly serviceAccounts: ServiceAccountOptions;
-  readonly users: ReadonlyMap<string, User>;
-  readonly clientCa: string | undefined;
-  readonly requestHeader: RequestHeaderOptions | undefined;
-  readonly peers: PeerConfig;
-  /** Where services are that no endpoints lead to. */
+  /** Addresses of Services that their endpoints do not lead to. */
   readonly serviceOverrides: ServiceOverrides;
   readonly eventTtlSeconds: number;
-  readonly requestTimeoutMs: number;
-  readonly maxRequestsInflight: number;
-  readonly maxMutatingRequestsInflight: number;
   readonly compactionIntervalMs: number;
   readonly ifReadyMode: IfReadyMode;
   readonly shutdown: ShutdownConfig;
@@ -156,8 +134,6 @@ export interface ServerConfig {
   readonly serviceClusterIpRange: IpRange;
   readonly serviceNodePortRange: NumberRange;
   readonly advertise: Advertise | undefined;
-  /** Servers agree on encodings by StorageVersion objects. */
-  readonly usesStorageVersions: boolean;
   readonly controllers: ReadonlySet<string>;
   readonly rootCa: string | undefined;
 }

@@ -7,13 +7,12 @@ import { impersonate } from "../access/auth/impersonate.ts";
 import type { Impersonated } from "../access/auth/impersonation/modes.ts";
 import { spoofableHeaders } from "../access/auth/request-header-options.ts";
 import type { WithUser } from "../access/auth/user.ts";
-import type { Clock } from "../base/clock.ts";
 import { NOT_SERVED_HEADER, SERVED_BY_HEADER } from "../cluster/peers/hop.ts";
 import { gatesOf } from "../objects/catalogue/release-gates.ts";
 import { deadline } from "../serving/http/filters/deadline.ts";
 import { earlyAnswers } from "../serving/http/filters/early-answers.ts";
 import { goaway } from "../serving/http/filters/goaway.ts";
-import { ifReady, isExempt, retryAfterStep, type Starting } from "../serving/http/filters/if-ready.ts";
+import { ifReady, isExempt, type Starting } from "../serving/http/filters/if-ready.ts";
 import { measure } from "../serving/http/filters/measure.ts";
 import { pretty } from "../serving/http/filters/pretty.ts";
 import { recover } from "../serving/http/filters/recover.ts";
@@ -25,7 +24,6 @@ import type { ApiResponse } from "../serving/http/message.ts";
 import type { Cluster, RequestAccess, Resources } from "./assembly.ts";
 import type { Foundation } from "./foundation.ts";
 import type { Filters } from "./handler-chain.ts";
-import type { Lifecycle } from "./lifecycle.ts";
 
 export interface FilterParts {
   readonly audit: Audit;
@@ -41,7 +39,7 @@ export function createFilters(on: Foundation, { audit, resources, cluster, acces
   const { resolve } = resources.table;
   const starting: Starting = {
     hasBeenReady: () => lifecycle.hasBeenReady,
-    retryAfterSeconds: createRetryAfter(lifecycle, clock),
+    retryAfterSeconds: lifecycle.retryAfter(clock),
     isLoopback: loopback.isLoopback,
   };
   return {
@@ -102,15 +100,6 @@ function healthWhileStarting(authorizer: Authorizer, { config, lifecycle }: Foun
   const isOpen = ({ isResourceRequest, verb, path }: AccessAttributes): boolean =>
     !lifecycle.hasBeenReady && !isResourceRequest && verb === "get" && HEALTH.has(path);
   return (user, asked) => (isOpen(asked) ? { allowed: true, reason: "" } : authorizer(user, asked));
-}
-
-/** As long again as the current step of start-up has taken so far. */
-function createRetryAfter(lifecycle: Lifecycle, clock: Clock): () => number {
-  let stepSinceMs = clock.monotonic();
-  lifecycle.onStep(() => {
-    stepSinceMs = clock.monotonic();
-  });
-  return () => retryAfterStep(clock.monotonic() - stepSinceMs);
 }
 
 function onImpersonated({ audit }: WithUser, { user, constraint }: Impersonated): void {

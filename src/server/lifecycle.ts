@@ -8,9 +8,13 @@
  *   draining   new requests are refused; watches end cleanly; open requests finish (see shutdown.ts)
  *   stopped    background tasks have ended, the store is closed: nothing acknowledged is lost
  */
+import type { Clock } from "../base/clock.ts";
+import { retryAfterStep } from "../serving/http/filters/if-ready.ts";
 import { SILENT_LOG, type Log } from "../base/log.ts";
 import { HOOK_PREFIX, type StartupHook } from "../base/startup-hook.ts";
-import type { HealthCheck } from "../serving/endpoints/health.ts";
+import { measureHealth, type HealthCheck } from "../serving/endpoints/health.ts";
+import { repeat, waitUntil, type BackgroundTask } from "../base/background.ts";
+import type { Foundation } from "./foundation.ts";
 
 /** By the names kube-apiserver gives them. Which of the last two comes first depends on --shutdown-send-retry-after. */
 export type ShutdownEvent =
@@ -49,9 +53,13 @@ export class Lifecycle {
     return this.#hasBeenReady;
   }
 
-  /** Called whenever start-up has come a step further. */
-  onStep(listener: () => void): void {
-    this.#onStep.push(listener);
+  /** For 503s during the start: as long again as the current step has taken so far. */
+  retryAfter(clock: Clock): () => number {
+    let stepSinceMs = clock.monotonic();
+    this.#onStep.push(() => {
+      stepSinceMs = clock.monotonic();
+    });
+    return () => retryAfterStep(clock.monotonic() - stepSinceMs);
   }
 
   /** Runs the hooks one after the other: a hook may rely on those before it. */
@@ -95,6 +103,27 @@ export class Lifecycle {
       name: "shutdown",
       check: () => (this.hasHappened("ShutdownInitiated") ? "process is shutting down" : undefined),
       endpoints: ["readyz"],
+    },
+  ];
+}
+
+const HEALTH_MEASURE_MS = 5_000;
+
+/** The tasks that take a server through its start: hooks, readiness, and the metrics of its health checks. */
+export function lifecycleTasks({ env, lifecycle, health }: Foundation): BackgroundTask[] {
+  const { clock } = env;
+  return [
+    { name: "start-up", run: (signal) => lifecycle.runHooks(signal) },
+    {
+      name: "readiness",
+      async run(signal) {
+        await waitUntil(clock, () => health.checks.isReady(), signal);
+        lifecycle.observeReadiness(!signal.aborted);
+      },
+    },
+    {
+      name: "health-metrics",
+      run: (signal) => repeat(clock, HEALTH_MEASURE_MS, measureHealth(health.checks.all, health.metrics), signal),
     },
   ];
 }

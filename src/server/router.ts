@@ -2,16 +2,13 @@
 import { JWKS_PATH, OPENID_CONFIGURATION_PATH } from "../access/auth/service-accounts/openid.ts";
 import type { WithUser } from "../access/auth/user.ts";
 import type { MetricsRegistry } from "../base/metrics.ts";
+import { EVENKEEL_PATHS } from "../cluster/inspect/evenkeel-endpoints.ts";
+import { methodNotAllowed } from "../meta/status-error.ts";
 import type { Handler } from "../serving/http/chain.ts";
 import type { WithInfo } from "../serving/http/filters/request-info.ts";
 import type { ApiResponse } from "../serving/http/message.ts";
 import { jsonResponse, pageNotFound, textResponse } from "../serving/http/respond.ts";
-import { isHealthPath } from "../serving/endpoints/health.ts";
-import { methodNotAllowed } from "../meta/status-error.ts";
-import { CLUSTER_PATHS, isClusterPath } from "../cluster/peers/cluster-endpoints.ts";
-import { INSPECT_PATHS } from "../cluster/inspect/inspect-endpoints.ts";
 import type { Resolved } from "./handler-chain.ts";
-import { PURGE_PATH } from "../cluster/inspect/purge-endpoint.ts";
 
 export interface Routes {
   readonly resources: Handler<Resolved>;
@@ -19,11 +16,7 @@ export interface Routes {
   readonly discovery: (request: WithUser) => ApiResponse | Promise<ApiResponse> | undefined;
   readonly openApi: Handler<WithUser>;
   readonly health: (request: WithInfo) => ApiResponse;
-  readonly cluster: (request: WithInfo) => ApiResponse;
-  /** Undefined for paths that are not its own. */
-  readonly inspect: (request: WithInfo) => ApiResponse | undefined;
-  /** Undefined for paths that are not its own. */
-  readonly purge: (request: WithUser) => Promise<ApiResponse> | undefined;
+  readonly evenkeel: (request: WithUser) => ApiResponse | Promise<ApiResponse>;
   /** Undefined for paths that are not its own. */
   readonly openId: (request: WithInfo) => ApiResponse | undefined;
   readonly version: object;
@@ -31,13 +24,15 @@ export interface Routes {
   readonly healthMetrics: MetricsRegistry;
 }
 
+type Route = (request: Resolved) => ApiResponse | Promise<ApiResponse>;
+
 const METRICS_TYPE = { "content-type": "text/plain; version=0.0.4; charset=utf-8; escaping=underscores" } as const;
 const PATHS: readonly string[] = [
   OPENID_CONFIGURATION_PATH,
   "/api",
   "/api/v1",
   "/apis",
-  ...[...CLUSTER_PATHS, ...INSPECT_PATHS, PURGE_PATH].toSorted(),
+  ...EVENKEEL_PATHS,
   "/healthz",
   "/livez",
   "/metrics",
@@ -49,33 +44,55 @@ const PATHS: readonly string[] = [
   "/version",
 ];
 
+/** As kubernetes: behind these a slash makes another path. */
+const EXACT: ReadonlySet<string> = new Set(["healthz", "livez", "readyz", "metrics", "openapi"]);
+
 export function createRouter(routes: Routes): Handler<Resolved> {
+  const byFirstSegment = routesByFirstSegment(routes);
   return async (request) => {
     const { info } = request;
     if (info.path.startsWith("//")) return pageNotFound();
     if (info.isResourceRequest) return routes.resources(request);
     const discovery = routes.discovery(request);
     if (discovery !== undefined) return discovery;
-    const [first, second] = info.segments;
-    if (info.path.endsWith("/") && isExact(first)) return pageNotFound();
-    if (isHealthPath(first)) return routes.health(request);
-    if (isClusterPath(first)) return routes.purge(request) ?? routes.inspect(request) ?? routes.cluster(request);
-    if (first === "openid" || first === ".well-known") return routes.openId(request) ?? pageNotFound();
-    if (first === "openapi") return routes.openApi(request);
-    if (first === undefined || (first === "index.html" && second === undefined))
-      return jsonResponse(200, { paths: PATHS });
-    if (first === "version" && second === undefined) {
-      if (info.verb !== "get") throw methodNotAllowed();
-      return jsonResponse(200, routes.version);
-    }
-    if (first === "metrics" && second === undefined) return textResponse(200, routes.metrics.render(), METRICS_TYPE);
-    if (first === "metrics" && second === "slis" && info.segments.length === 2)
-      return textResponse(200, routes.healthMetrics.render(), METRICS_TYPE);
-    return pageNotFound();
+    const [first = ""] = info.segments;
+    if (info.path.endsWith("/") && EXACT.has(first)) return pageNotFound();
+    return byFirstSegment.get(first)?.(request) ?? pageNotFound();
   };
 }
 
-/** As kubernetes: behind these a slash makes another path. */
-function isExact(first: string | undefined): boolean {
-  return isHealthPath(first) || first === "metrics" || first === "openapi";
+function routesByFirstSegment(routes: Routes): ReadonlyMap<string, Route> {
+  const { health, openApi, evenkeel } = routes;
+  const index: Route = () => jsonResponse(200, { paths: PATHS });
+  const openId: Route = (request) => routes.openId(request) ?? pageNotFound();
+  return new Map<string, Route>([
+    ["", index],
+    ["index.html", alone(index)],
+    ["healthz", health],
+    ["livez", health],
+    ["readyz", health],
+    ["evenkeel", evenkeel],
+    ["openid", openId],
+    [".well-known", openId],
+    ["openapi", openApi],
+    ["version", alone((request) => versionOf(routes, request))],
+    ["metrics", (request) => metricsOf(routes, request)],
+  ]);
+}
+
+/** Serves the first segment, and nothing below it. */
+function alone(route: Route): Route {
+  return (request) => (request.info.segments[1] === undefined ? route(request) : pageNotFound());
+}
+
+function versionOf({ version }: Routes, { info }: Resolved): ApiResponse {
+  if (info.verb !== "get") throw methodNotAllowed();
+  return jsonResponse(200, version);
+}
+
+function metricsOf({ metrics, healthMetrics }: Routes, { info }: Resolved): ApiResponse {
+  const [, second, ...rest] = info.segments;
+  if (second === undefined) return textResponse(200, metrics.render(), METRICS_TYPE);
+  if (second === "slis" && rest.length === 0) return textResponse(200, healthMetrics.render(), METRICS_TYPE);
+  return pageNotFound();
 }

@@ -4,7 +4,7 @@ import type { ConnectionInfo } from "../../src/serving/http/message.ts";
 import { createServingCertificate } from "../../src/serving/http/node/serving-certificate.ts";
 import { resolveOptions } from "../../src/server/config.ts";
 import { createNodeEnv } from "../../src/server/env-node.ts";
-import { startListening } from "../../src/server/listening-server.ts";
+import { startListening } from "../../src/server/listener.ts";
 import { World } from "../../src/tools/simulator/world.ts";
 import { FaultyKv } from "./faulty-kv.ts";
 import { CONFIG_MAPS, configMap, header, startServer, TestWatch, type Answer, type TestServer } from "./start.ts";

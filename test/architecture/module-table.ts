@@ -79,9 +79,19 @@ const LAYERS = {
 
   "cluster/allocation": {
     imports: [...VOCABULARY, "objects/kinds", "storage", "serving/registry"],
+    types: ["objects"],
   },
+  "cluster/controller-runtime": { imports: [...VOCABULARY, "client"] },
   "cluster/storageversion": {
-    imports: [...VOCABULARY, "objects/catalogue", "storage", "serving/http", "serving/discovery", "client"],
+    imports: [
+      ...VOCABULARY,
+      "objects/catalogue",
+      "storage",
+      "serving/http",
+      "serving/discovery",
+      "client",
+      "cluster/controller-runtime",
+    ],
     types: ["serving/registry"],
   },
   "cluster/peers": {
@@ -99,7 +109,7 @@ const LAYERS = {
     types: ["access/auth"],
   },
   "cluster/controllers": {
-    imports: [...VOCABULARY, "objects/catalogue", "serving/discovery", "client"],
+    imports: [...VOCABULARY, "objects/catalogue", "serving/discovery", "client", "cluster/controller-runtime"],
     types: ["cluster/peers"],
   },
   "cluster/bootstrap": {
@@ -127,8 +137,9 @@ const LAYERS = {
       "client",
       "cluster/storageversion",
       "cluster/controllers",
+      "cluster/peers",
     ],
-    types: ["access/auth"],
+    types: ["access/auth", "serving/discovery"],
   },
 
   "extensions/crd": {
@@ -144,7 +155,7 @@ const LAYERS = {
       "cluster/peers",
       "cluster/storageversion",
     ],
-    types: ["extensions/aggregation"],
+    types: ["access/admission", "extensions/aggregation"],
   },
   "extensions/aggregation": {
     imports: [...VOCABULARY, "serving/http", "serving/discovery", "client", "access/webhooks", "cluster/peers"],

@@ -1,8 +1,8 @@
 /** Leader election over random schedules: pauses, crashes, slow and lossy networks, clocks that are wrong. */
 import { expect, test } from "vitest";
 import { randomInteger, type Random } from "../../src/base/random.ts";
-import { Elector, LEASE_NAME } from "../testing/cluster/controllers/runtime/elector.ts";
-import type { Passage } from "../testing/cluster/controllers/runtime/host.ts";
+import { Elector, LEASE_NAME } from "../testing/cluster/controller-runtime/elector.ts";
+import type { Passage } from "../testing/cluster/controller-runtime/host.ts";
 import { startServer, type TestServer } from "../api/start.ts";
 
 const LEASE = `/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/${LEASE_NAME}`;

@@ -1,6 +1,6 @@
 /** Several servers of one process that listen on 127.0.0.1 and share one store, as they would share one etcd. */
 import { createNodeEnv } from "../../src/server/env-node.ts";
-import { startListening, type ListeningServer } from "../../src/server/listening-server.ts";
+import { startListening, type ListeningServer } from "../../src/server/listener.ts";
 import { resolveOptions, type ServerOptions } from "../../src/server/config.ts";
 import type { PeerOptions } from "../../src/cluster/peers/peer-config.ts";
 import type { PeerTiming } from "../../src/cluster/peers/timing.ts";

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import type { IfReadyMode } from "../../src/serving/http/filters/if-ready.ts";
 import { resolveOptions } from "../../src/server/config.ts";
 import { createNodeEnv } from "../../src/server/env-node.ts";
-import { startListening } from "../../src/server/listening-server.ts";
+import { startListening } from "../../src/server/listener.ts";
 import { StorageError } from "../../src/storage/kv.ts";
 import { ADMIN_TOKEN, ApiClient, type CallOptions } from "./client.ts";
 import { OPEN, startCluster, TEST_TIMING, UNPROBED, type Member, type TestCluster } from "./cluster.ts";

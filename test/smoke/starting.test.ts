@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { IfReadyMode } from "../../src/serving/http/filters/if-ready.ts";
 import { resolveOptions } from "../../src/server/config.ts";
 import { createNodeEnv } from "../../src/server/env-node.ts";
-import { startListening, type ListeningServer } from "../../src/server/listening-server.ts";
+import { startListening, type ListeningServer } from "../../src/server/listener.ts";
 import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
 import { untilReachable } from "../cluster/settle.ts";
 import { openCluster, type Cluster, type Member, type StartingMember } from "../cluster/start-cluster.ts";

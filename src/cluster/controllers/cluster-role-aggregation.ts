@@ -5,7 +5,7 @@ import type { Client } from "../../client/client.ts";
 import type { Informer } from "../../client/informer.ts";
 import type { ResourceType, UnstructuredObject } from "../../client/objects.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
-import { informerSource, type KeySource } from "./runtime/controller.ts";
+import { informerSource, type KeySource } from "../controller-runtime/controller.ts";
 
 export interface ClusterRoleAggregationOptions {
   readonly client: Client;

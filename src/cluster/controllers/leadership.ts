@@ -1,6 +1,6 @@
 /** Controllers as background tasks that end before everything else does, so that another server may lead at once. */
 import { eitherSignal } from "../../base/either-signal.ts";
-import type { ControllerManager } from "./runtime/manager.ts";
+import type { ControllerManager } from "../controller-runtime/manager.ts";
 import { whenOrAborted, type BackgroundTask } from "../../base/background.ts";
 
 export interface Leadership {

@@ -9,7 +9,7 @@ import { objectAt, type JsonObject } from "../../meta/json.ts";
 import { isReason } from "../../meta/status-error.ts";
 import type { ClusterResources } from "./cluster-resources.ts";
 import { isAbsent, isMethodRefused, isOutOfReach } from "./namespace/answers.ts";
-import { informerSource, type ReconcileResult, type KeySource } from "./runtime/controller.ts";
+import { informerSource, type ReconcileResult, type KeySource } from "../controller-runtime/controller.ts";
 
 /** What admission knows of quotas. */
 export interface QuotaCalculation {

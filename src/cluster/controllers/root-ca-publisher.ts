@@ -8,7 +8,7 @@ import { jsonEquals } from "../../meta/json.ts";
 import { isReason } from "../../meta/status-error.ts";
 import { isActive, isRefusedByNamespace, namespaceOf } from "./namespace/active.ts";
 import { NAMESPACE_TYPE, nameOf, type NamespaceObject } from "./namespace/objects.ts";
-import { informerSource, type ReconcileResult, type KeySource } from "./runtime/controller.ts";
+import { informerSource, type ReconcileResult, type KeySource } from "../controller-runtime/controller.ts";
 
 export interface RootCaPublisherOptions {
   readonly client: Client;

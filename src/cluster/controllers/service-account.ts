@@ -7,7 +7,7 @@ import type { KubernetesObject, ResourceType } from "../../client/objects.ts";
 import { isReason } from "../../meta/status-error.ts";
 import { isActive, isRefusedByNamespace, namespaceOf } from "./namespace/active.ts";
 import { NAMESPACE_TYPE, nameOf, type NamespaceObject } from "./namespace/objects.ts";
-import { informerSource, type KeySource } from "./runtime/controller.ts";
+import { informerSource, type KeySource } from "../controller-runtime/controller.ts";
 
 export interface ServiceAccountControllerOptions {
   readonly client: Client;

@@ -6,7 +6,7 @@ import type { Informer } from "../../client/informer.ts";
 import type { ObjectKey, ResourceType, UnstructuredObject } from "../../client/objects.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { isAbsent } from "./namespace/answers.ts";
-import { informerSource, type ReconcileResult, type KeySource } from "./runtime/controller.ts";
+import { informerSource, type ReconcileResult, type KeySource } from "../controller-runtime/controller.ts";
 
 export interface VolumeProtectionOptions {
   readonly client: Client;

@@ -22,10 +22,6 @@ export interface ClusterEndpointsParts {
   readonly local: { readonly groups: readonly DiscoveryGroup[] };
 }
 
-export function isClusterPath(segment: string | undefined): boolean {
-  return segment === "evenkeel";
-}
-
 export function clusterEndpoints(parts: ClusterEndpointsParts): (request: WithInfo) => ApiResponse {
   const { config, catalogue, peers } = parts;
   const explaining: ExplainOptions = {

@@ -7,8 +7,8 @@
  * before it: an entry without a living server is stale then. Every write names what was read, so a server that
  * publishes in between keeps its entry.
  */
-import { untilAborted } from "../controllers/runtime/until-aborted.ts";
-import { handlerSource, type KeySource } from "../controllers/runtime/controller.ts";
+import { untilAborted } from "../controller-runtime/until-aborted.ts";
+import { handlerSource, type KeySource } from "../controller-runtime/controller.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Counter, Histogram, MetricsRegistry } from "../../base/metrics.ts";

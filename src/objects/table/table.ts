@@ -27,7 +27,7 @@ import { NETWORKING_PRINTERS } from "./services-networking.ts";
 import { STORAGE_PRINTERS } from "./storage.ts";
 import { WORKLOAD_PRINTERS } from "./workloads.ts";
 import type { ReleaseGates } from "../release-gates.ts";
-import type { TableColumn } from "../catalogue/table-columns.ts";
+import type { TableColumn } from "./column.ts";
 
 export type { Cell, RowCondition } from "./row.ts";
 

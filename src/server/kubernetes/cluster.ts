@@ -1,7 +1,7 @@
 /** Stage 3: how a server is one of several: peers, agreement on encodings, aggregated API servers, controllers. */
 import type { Allocators } from "../../cluster/allocation/allocators.ts";
 import { createLeadership, type Leadership } from "../../cluster/controllers/leadership.ts";
-import type { ControllerManager } from "../../cluster/controllers/runtime/manager.ts";
+import type { ControllerManager } from "../../cluster/controller-runtime/manager.ts";
 import { followUnreadable } from "../../cluster/inspect/unreadable-objects.ts";
 import { peerAddressOf } from "../../cluster/peers/advertised-address.ts";
 import { createPeers, type Peers } from "../../cluster/peers/create-peers.ts";

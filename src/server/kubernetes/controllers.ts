@@ -11,9 +11,9 @@ import { createRootCaPublisher } from "../../cluster/controllers/root-ca-publish
 import {
   createControllerMetrics,
   type ControllerMetrics,
-} from "../../cluster/controllers/runtime/controller-metrics.ts";
-import type { ControllerSpec } from "../../cluster/controllers/runtime/controller.ts";
-import { createControllerManager, type ControllerManager } from "../../cluster/controllers/runtime/manager.ts";
+} from "../../cluster/controller-runtime/controller-metrics.ts";
+import type { ControllerSpec } from "../../cluster/controller-runtime/controller.ts";
+import { createControllerManager, type ControllerManager } from "../../cluster/controller-runtime/manager.ts";
 import { createServiceAccountController } from "../../cluster/controllers/service-account.ts";
 import { createVolumeProtection } from "../../cluster/controllers/volume-protection.ts";
 import { storedOnlyIn } from "../../cluster/inspect/stored-only-in.ts";

@@ -1,10 +1,7 @@
 /** Stage 5: the handlers of everything a server of a Kubernetes release serves itself. */
 import { openIdHandler } from "../../access/auth/service-accounts/openid-handler.ts";
 import { accessPorts, openIdOf } from "../../access/review-endpoints.ts";
-import { clusterResources } from "../../cluster/controllers/resources-of-cluster.ts";
-import { inspectEndpoints } from "../../cluster/inspect/inspect-endpoints.ts";
-import { purgeEndpoint } from "../../cluster/inspect/purge-endpoint.ts";
-import { clusterEndpoints } from "../../cluster/peers/cluster-endpoints.ts";
+import { evenkeelEndpoints } from "../../cluster/inspect/evenkeel-endpoints.ts";
 import { createFieldLoss } from "../../cluster/peers/field-loss.ts";
 import { openApiPeers } from "../../cluster/peers/openapi-peers.ts";
 import { createCustomOpenApi } from "../../extensions/crd/openapi/custom-open-api.ts";
@@ -22,7 +19,7 @@ import type { Stages } from "../assembly.ts";
 import type { Foundation } from "../foundation.ts";
 import type { Resolved } from "../handler-chain.ts";
 import { createRouter, type Routes } from "../router.ts";
-import { watchCounters } from "../server-metrics.ts";
+import { watchCounters } from "../../serving/resources/server-metrics.ts";
 import type { Store } from "../store.ts";
 import type { KubernetesAccess } from "./assembly.ts";
 import type { KubernetesCluster } from "./cluster.ts";
@@ -39,20 +36,15 @@ export function createRoutes(on: Foundation, store: Store, stages: KubernetesSta
     resources: resourceRoute(on, store, stages),
     discovery: discoveryRoute(on, store, stages),
     openApi: openApiRoute(on, stages),
-    cluster: clusterEndpoints({ env, config, catalogue, peers, local: shown }),
-    inspect: inspectEndpoints({ env, config, kv: store.kv }),
-    purge: purgeEndpoint({
+    evenkeel: evenkeelEndpoints({
       env,
       config,
-      kv: cluster.kv,
+      catalogue,
       client: on.loopback.client,
-      // Also where the proxy is off: other servers may be live, and this one then cannot know what they serve.
-      resources: clusterResources({
-        config: { release: config.release, peers: { serverId: config.peers.serverId, isEnabled: true } },
-        peers,
-        local: shown,
-        shared,
-      }),
+      store: { whole: store.kv, fenced: cluster.kv },
+      peers,
+      local: shown,
+      shared,
     }),
     health: healthHandler(health.checks.all, (failed) => env.log.warn("a health check failed", { failed })),
     openId: openIdHandler(openIdOf({ env, config }, () => address.current)),

@@ -19,7 +19,7 @@ import { ownResources } from "../../extensions/library/resource-table.ts";
 import { resolveOptions, type ServerConfig, type ServerOptions } from "../config.ts";
 import type { Env } from "../env.ts";
 import { createNodeEnv, type LogLevel } from "../env-node.ts";
-import { listenFor, type Listening, type ListenConfig } from "../listening-server.ts";
+import { listenFor, type Listening, type ListenConfig } from "../listener.ts";
 import { OptionError } from "../../base/option-error.ts";
 import { gatesOf } from "../../objects/catalogue/release-gates.ts";
 

@@ -16,7 +16,7 @@ import type { RequestAccess, Stages } from "../assembly.ts";
 import type { Foundation } from "../foundation.ts";
 import type { Resolved } from "../handler-chain.ts";
 import { createRouter } from "../router.ts";
-import { watchCounters } from "../server-metrics.ts";
+import { watchCounters } from "../../serving/resources/server-metrics.ts";
 import type { Store } from "../store.ts";
 import type { LibraryCluster, LibraryResources } from "./assembly.ts";
 
@@ -55,9 +55,7 @@ export function createLibraryRoutes(on: Foundation, _store: Store, stages: Libra
       peers: undefined,
       custom: createCustomOpenApi({ generation: 0, definitions: () => definitions }),
     }),
-    cluster: pageNotFound,
-    inspect: () => undefined,
-    purge: () => undefined,
+    evenkeel: pageNotFound,
     health: healthHandler(health.checks.all, (failed) => log.warn("a health check failed", { failed })),
     openId: () => undefined,
     version: versionDocument({ gitVersion, ...version, gates: gatesOf(version.binary) }),

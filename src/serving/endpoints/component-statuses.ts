@@ -5,7 +5,7 @@ import { jsonResponse } from "../http/respond.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import { notFound } from "../../meta/status-error.ts";
 import { columnDefinitions } from "../../objects/table/table.ts";
-import type { TableColumn } from "../../objects/catalogue/table-columns.ts";
+import type { TableColumn } from "../../objects/table/column.ts";
 import type { ResourceEndpoint } from "./endpoint.ts";
 import type { Representation } from "./render/negotiate.ts";
 import { parseIncludeObject } from "./render/table.ts";

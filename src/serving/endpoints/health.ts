@@ -30,10 +30,6 @@ export class HealthChecks {
 
 const ENDPOINTS: readonly HealthEndpoint[] = ["healthz", "livez", "readyz"];
 
-export function isHealthPath(segment: string | undefined): segment is HealthEndpoint {
-  return segment === "healthz" || segment === "livez" || segment === "readyz";
-}
-
 export function healthHandler(
   checks: () => readonly HealthCheck[],
   onFailure: (failed: Readonly<Record<string, string>>) => void,

@@ -8,7 +8,7 @@ import { resolveOptions, type ServerConfig, type ServerOptions, type StorageConf
 import { OptionError } from "../../base/option-error.ts";
 import { createNodeEnv } from "../../server/env-node.ts";
 import type { Env } from "../../server/env.ts";
-import { startListening, type ListeningServer } from "../../server/listening-server.ts";
+import { startListening, type ListeningServer } from "../../server/listener.ts";
 import { openSqliteKv } from "../../storage/kv-sqlite/kv.ts";
 import { StorageError, type Kv } from "../../storage/kv.ts";
 import {

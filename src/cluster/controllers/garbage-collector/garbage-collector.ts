@@ -11,7 +11,7 @@ import type { MetricsRegistry } from "../../../base/metrics.ts";
 import type { Random } from "../../../base/random.ts";
 import type { Client } from "../../../client/client.ts";
 import type { ClusterResources } from "../cluster-resources.ts";
-import type { ReconcileResult, KeySource } from "../runtime/controller.ts";
+import type { ReconcileResult, KeySource } from "../../controller-runtime/controller.ts";
 import { attempt } from "./attempt.ts";
 import type { AttemptContext } from "./attempt-context.ts";
 import { OwnerGraph, type GraphSize } from "./graph.ts";

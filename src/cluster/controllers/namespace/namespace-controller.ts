@@ -18,7 +18,7 @@ import { formatGroupResource } from "../../../meta/group-version.ts";
 import { isReason } from "../../../meta/status-error.ts";
 import { timestampAt } from "../../../meta/timestamp.ts";
 import type { ClusterResources } from "../cluster-resources.ts";
-import type { ReconcileResult, KeySource } from "../runtime/controller.ts";
+import type { ReconcileResult, KeySource } from "../../controller-runtime/controller.ts";
 import { isAbsent } from "./answers.ts";
 import { withNamespaceConditions, type NamespaceFindings } from "./conditions.ts";
 import { deleteContent, type Content, type RemainingResource } from "./delete-content.ts";

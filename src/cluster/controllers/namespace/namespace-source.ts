@@ -2,7 +2,7 @@
 import type { Informer } from "../../../client/informer.ts";
 import { jsonEquals, type JsonObject } from "../../../meta/json.ts";
 import type { ClusterResources } from "../cluster-resources.ts";
-import { signalSource, type KeySource } from "../runtime/controller.ts";
+import { signalSource, type KeySource } from "../../controller-runtime/controller.ts";
 import { isNamespaceTerminating, nameOf, type NamespaceObject } from "./objects.ts";
 
 /** Runs the informer. Its own reports about a deletion are no news to whoever deletes. */

@@ -1,5 +1,5 @@
 /** The present agreement on a resource, by asking and by watching. */
-import { handlerSource, type KeySource } from "../../controllers/runtime/controller.ts";
+import { handlerSource, type KeySource } from "../../controller-runtime/controller.ts";
 import type { Log } from "../../../base/log.ts";
 import { messageOf } from "../../../base/within.ts";
 import type { Client } from "../../../client/client.ts";

@@ -5,7 +5,7 @@
  * DIFFERS: the definition of a custom resource is told that everything has moved. In kubernetes that happens only to who
  * asks for a migration.
  */
-import type { KeySource } from "../../controllers/runtime/controller.ts";
+import type { KeySource } from "../../controller-runtime/controller.ts";
 import { sleep, type Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
 import { Wakeable } from "../../../base/wakeable.ts";

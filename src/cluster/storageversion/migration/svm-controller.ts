@@ -7,7 +7,7 @@
  * version. Here a migration waits for the agreement, and fails when it is lost. It also lists the objects itself instead
  * of waiting for the cache of the garbage collector.
  */
-import { handlerSource, type KeySource } from "../../controllers/runtime/controller.ts";
+import { handlerSource, type KeySource } from "../../controller-runtime/controller.ts";
 import type { Informer } from "../../../client/informer.ts";
 import type { ResourceClient } from "../../../client/resource-client.ts";
 import { messageOf } from "../../../base/within.ts";

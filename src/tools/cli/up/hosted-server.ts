@@ -1,7 +1,7 @@
 /** A server behind a port, with fault switches: in this process or, alone, in one of its own. */
 import { resolveOptions, type ServerOptions } from "../../../server/config.ts";
 import type { Env } from "../../../server/env.ts";
-import { startListening } from "../../../server/listening-server.ts";
+import { startListening } from "../../../server/listener.ts";
 import type { FaultSwitch } from "./fault-switch.ts";
 import { faultyEnv, faultyHandler } from "./faulty-env.ts";
 

@@ -5,7 +5,7 @@ import { createClient } from "../../../../../src/client/client.ts";
 import type { Transport } from "../../../../../src/client/transport.ts";
 import type { World } from "../../../../../src/tools/simulator/world.ts";
 import type { ClusterResources } from "../../../../../src/cluster/controllers/cluster-resources.ts";
-import { ControllerRun } from "../../../../../src/cluster/controllers/runtime/controller-run.ts";
+import { ControllerRun } from "../../../../../src/cluster/controller-runtime/controller-run.ts";
 import {
   createGarbageCollector,
   type GarbageCollector,

@@ -3,7 +3,7 @@ import type { TestServer } from "../../../../api/start.ts";
 import { MetricsRegistry } from "../../../../../src/base/metrics.ts";
 import { SILENT_LOG } from "../../../../../src/base/log.ts";
 import { createClient, type Client } from "../../../../../src/client/client.ts";
-import type { ReconcileResult } from "../../../../../src/cluster/controllers/runtime/controller.ts";
+import type { ReconcileResult } from "../../../../../src/cluster/controller-runtime/controller.ts";
 import {
   createNamespaceController,
   type NamespaceController,

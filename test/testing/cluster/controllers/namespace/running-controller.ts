@@ -2,8 +2,8 @@
 import type { TestServer } from "../../../../api/start.ts";
 import { SILENT_LOG } from "../../../../../src/base/log.ts";
 import { createClient, type Client } from "../../../../../src/client/client.ts";
-import { ControllerRun, type ReconcileOutcome } from "../../../../../src/cluster/controllers/runtime/controller-run.ts";
-import type { ControllerSpec } from "../../../../../src/cluster/controllers/runtime/controller.ts";
+import { ControllerRun, type ReconcileOutcome } from "../../../../../src/cluster/controller-runtime/controller-run.ts";
+import type { ControllerSpec } from "../../../../../src/cluster/controller-runtime/controller.ts";
 
 export class RunningController implements AsyncDisposable {
   readonly api: TestServer;

@@ -1,5 +1,5 @@
 /** A controller as the runtime would drive it, on a fake cluster: keys wait once, one worker a key, errors come again. */
-import type { KeySource } from "../../../../../src/cluster/controllers/runtime/controller.ts";
+import type { KeySource } from "../../../../../src/cluster/controller-runtime/controller.ts";
 import { SILENT_LOG } from "../../../../../src/base/log.ts";
 import { MetricsRegistry } from "../../../../../src/base/metrics.ts";
 import { WorkQueue } from "../../../../../src/base/work-queue.ts";

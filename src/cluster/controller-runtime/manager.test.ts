@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { startServer, type TestServer } from "../../../../test/api/start.ts";
-import { sleep } from "../../../base/clock.ts";
-import { SILENT_LOG, type Log } from "../../../base/log.ts";
-import { MetricsRegistry } from "../../../base/metrics.ts";
-import { createClient } from "../../../client/client.ts";
+import { startServer, type TestServer } from "../../../test/api/start.ts";
+import { sleep } from "../../base/clock.ts";
+import { SILENT_LOG, type Log } from "../../base/log.ts";
+import { MetricsRegistry } from "../../base/metrics.ts";
+import { createClient } from "../../client/client.ts";
 import { createControllerMetrics } from "./controller-metrics.ts";
 import { informerSource, type ControllerSpec, type Reconcile } from "./controller.ts";
 import { createControllerManager, type ControllerManager } from "./manager.ts";
-import { HandSource } from "../../../../test/testing/cluster/controllers/runtime/hand-source.ts";
-import { Host } from "../../../../test/testing/cluster/controllers/runtime/host.ts";
+import { HandSource } from "../../../test/testing/cluster/controller-runtime/hand-source.ts";
+import { Host } from "../../../test/testing/cluster/controller-runtime/host.ts";
 
 class Process {
   readonly host: Host;

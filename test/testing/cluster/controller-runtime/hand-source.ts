@@ -1,5 +1,5 @@
 /** A source of keys in the hands of a test. */
-import type { KeySource } from "../../../../../src/cluster/controllers/runtime/controller.ts";
+import type { KeySource } from "../../../../src/cluster/controller-runtime/controller.ts";
 
 export class HandSource implements KeySource {
   hasSynced = true;

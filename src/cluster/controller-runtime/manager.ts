@@ -1,9 +1,9 @@
 /** Runs controllers on one server of the cluster at a time, and says how they are. */
-import { sleep, type Clock } from "../../../base/clock.ts";
-import type { Log } from "../../../base/log.ts";
-import type { Random } from "../../../base/random.ts";
-import { messageOf } from "../../../base/within.ts";
-import type { Client } from "../../../client/client.ts";
+import { sleep, type Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { Random } from "../../base/random.ts";
+import { messageOf } from "../../base/within.ts";
+import type { Client } from "../../client/client.ts";
 import { ControllerRun, type ControllerRunOptions } from "./controller-run.ts";
 import type { ControllerSpec } from "./controller.ts";
 import type { ControllerMetrics } from "./controller-metrics.ts";

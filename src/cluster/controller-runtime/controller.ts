@@ -2,9 +2,9 @@
  * What a controller is made of. It makes the world what it should be, key by key: it is told which keys to look at,
  * never what happened to them, so that a missed, doubled or late notice does no harm.
  */
-import type { InformerHandler } from "../../../client/handler-queue.ts";
-import type { Informer } from "../../../client/informer.ts";
-import { keyText, type KubernetesObject } from "../../../client/objects.ts";
+import type { InformerHandler } from "../../client/handler-queue.ts";
+import type { Informer } from "../../client/informer.ts";
+import { keyText, type KubernetesObject } from "../../client/objects.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 export interface ReconcileResult {

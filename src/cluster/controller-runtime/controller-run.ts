@@ -1,10 +1,10 @@
 /** A controller at work, for one term of leadership at most. */
-import { sleep, type Clock } from "../../../base/clock.ts";
-import { eitherSignal } from "../../../base/either-signal.ts";
-import type { Log } from "../../../base/log.ts";
-import type { Random } from "../../../base/random.ts";
-import { messageOf } from "../../../base/within.ts";
-import { WorkQueue, type WorkQueueHooks } from "../../../base/work-queue.ts";
+import { sleep, type Clock } from "../../base/clock.ts";
+import { eitherSignal } from "../../base/either-signal.ts";
+import type { Log } from "../../base/log.ts";
+import type { Random } from "../../base/random.ts";
+import { messageOf } from "../../base/within.ts";
+import { WorkQueue, type WorkQueueHooks } from "../../base/work-queue.ts";
 import type { ControllerSpec, KeySource } from "./controller.ts";
 import { untilAborted } from "./until-aborted.ts";
 

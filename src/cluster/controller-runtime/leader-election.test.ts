@@ -1,13 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { startServer, type Json, type TestServer } from "../../../../test/api/start.ts";
-import { FaultyKv } from "../../../../test/api/faulty-kv.ts";
+import { startServer, type Json, type TestServer } from "../../../test/api/start.ts";
+import { FaultyKv } from "../../../test/api/faulty-kv.ts";
 import { DEFAULT_LEADER_TIMING, leaderTimingErrors, runLeaderElection } from "./leader-election.ts";
-import {
-  Elector,
-  LEASE_NAME,
-  type ElectorOptions,
-} from "../../../../test/testing/cluster/controllers/runtime/elector.ts";
-import type { Passage } from "../../../../test/testing/cluster/controllers/runtime/host.ts";
+import { Elector, LEASE_NAME, type ElectorOptions } from "../../../test/testing/cluster/controller-runtime/elector.ts";
+import type { Passage } from "../../../test/testing/cluster/controller-runtime/host.ts";
 
 const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
 const LEASE = `${LEASES}/${LEASE_NAME}`;

@@ -6,15 +6,15 @@
  * the lease's longer duration after the latter, and take it only as they saw it (by resourceVersion). All of that is each
  * one's own monotonic clock: the times in the lease are for people.
  */
-import { assert } from "../../../base/assert.ts";
-import { sleep, type Clock } from "../../../base/clock.ts";
-import type { Log } from "../../../base/log.ts";
-import type { Random } from "../../../base/random.ts";
-import { messageOf, within } from "../../../base/within.ts";
-import type { Client } from "../../../client/client.ts";
-import type { KubernetesObject } from "../../../client/objects.ts";
-import type { ResourceClient } from "../../../client/resource-client.ts";
-import { isReason } from "../../../meta/status-error.ts";
+import { assert } from "../../base/assert.ts";
+import { sleep, type Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { Random } from "../../base/random.ts";
+import { messageOf, within } from "../../base/within.ts";
+import type { Client } from "../../client/client.ts";
+import type { KubernetesObject } from "../../client/objects.ts";
+import type { ResourceClient } from "../../client/resource-client.ts";
+import { isReason } from "../../meta/status-error.ts";
 
 export interface LeaderTiming {
   /** How long others wait for a leader of whom they see nothing. */

@@ -1,5 +1,5 @@
 /** What controllers count: the work queue and leader election under Kubernetes' names, reconciles under our own. */
-import type { MetricsRegistry } from "../../../base/metrics.ts";
+import type { MetricsRegistry } from "../../base/metrics.ts";
 import type { ControllerRunOptions } from "./controller-run.ts";
 
 export interface ControllerMetrics {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { sleep } from "../../../base/clock.ts";
-import { SILENT_LOG, type Log, type LogFields } from "../../../base/log.ts";
-import { World } from "../../../tools/simulator/world.ts";
+import { sleep } from "../../base/clock.ts";
+import { SILENT_LOG, type Log, type LogFields } from "../../base/log.ts";
+import { World } from "../../tools/simulator/world.ts";
 import { ControllerRun, type ReconcileOutcome } from "./controller-run.ts";
 import type { Reconcile, ReconcileResult, KeySource } from "./controller.ts";
-import { HandSource } from "../../../../test/testing/cluster/controllers/runtime/hand-source.ts";
+import { HandSource } from "../../../test/testing/cluster/controller-runtime/hand-source.ts";
 
 interface Options {
   readonly reconcile: Reconcile;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createClient } from "../../../client/client.ts";
-import type { KubernetesObject } from "../../../client/objects.ts";
+import { createClient } from "../../client/client.ts";
+import type { KubernetesObject } from "../../client/objects.ts";
 import {
   added,
   bookmark,
@@ -11,8 +11,8 @@ import {
   ScriptedStream,
   ScriptedTransport,
   CONFIG_MAPS,
-} from "../../../../test/testing/client/scripted-transport.ts";
-import { World } from "../../../tools/simulator/world.ts";
+} from "../../../test/testing/client/scripted-transport.ts";
+import { World } from "../../tools/simulator/world.ts";
 import { informerSource, signalSource, type KeySource } from "./controller.ts";
 
 class Running {

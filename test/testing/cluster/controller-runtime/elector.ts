@@ -1,14 +1,14 @@
 /** One of several processes that compete for a lease, and what became of it. */
-import { SILENT_LOG, type Log } from "../../../../../src/base/log.ts";
-import { createClient } from "../../../../../src/client/client.ts";
-import type { Transport } from "../../../../../src/client/transport.ts";
-import type { World } from "../../../../../src/tools/simulator/world.ts";
+import { SILENT_LOG, type Log } from "../../../../src/base/log.ts";
+import { createClient } from "../../../../src/client/client.ts";
+import type { Transport } from "../../../../src/client/transport.ts";
+import type { World } from "../../../../src/tools/simulator/world.ts";
 import {
   runLeaderElection,
   type LeaderElectionOptions,
   type Term,
-} from "../../../../../src/cluster/controllers/runtime/leader-election.ts";
-import { untilAborted } from "../../../../../src/cluster/controllers/runtime/until-aborted.ts";
+} from "../../../../src/cluster/controller-runtime/leader-election.ts";
+import { untilAborted } from "../../../../src/cluster/controller-runtime/until-aborted.ts";
 import { Host, type HostOptions } from "./host.ts";
 
 export const LEASE_NAME = "test-leader";

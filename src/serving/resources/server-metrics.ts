@@ -1,11 +1,10 @@
-/** What /metrics says about the server as a whole, under kube-apiserver's names where they exist. */
-import type { Counter, MetricsRegistry } from "../base/metrics.ts";
-import type { ServedResource } from "../serving/registry/resource.ts";
-import { releaseInfo } from "../objects/catalogue/release.ts";
-import type { EffectiveVersion } from "../objects/catalogue/effective-version.ts";
-import type { Resources } from "./assembly.ts";
-import type { Foundation } from "./foundation.ts";
-import type { Store } from "./store.ts";
+/** What /metrics shows about the server as a whole, under kube-apiserver's names where they exist. */
+import type { Counter, MetricsRegistry } from "../../base/metrics.ts";
+import type { ServedResource } from "../registry/resource.ts";
+import { releaseInfo } from "../../objects/catalogue/release.ts";
+import type { WatchCache } from "../../storage/watch-cache/cache.ts";
+import type { ResourceTable } from "./built-in-table.ts";
+import type { EffectiveVersion } from "../../objects/catalogue/effective-version.ts";
 
 export function watchCounters(metrics: MetricsRegistry): {
   encodings: Counter;
@@ -27,11 +26,16 @@ export function watchCounters(metrics: MetricsRegistry): {
   };
 }
 
-export function registerServerMetrics(
-  { env, config, metrics, open }: Foundation,
-  { cache }: Store,
-  { table }: Resources,
-): void {
+export interface ServerMetricsSources {
+  readonly cache: WatchCache;
+  readonly table: Pick<ResourceTable, "stored">;
+  readonly openWatches: { readonly size: number };
+  readonly version: EffectiveVersion;
+  readonly processUsage: () => { readonly residentBytes: number; readonly cpuSeconds: number };
+}
+
+export function registerServerMetrics(metrics: MetricsRegistry, sources: ServerMetricsSources): void {
+  const { cache, table, openWatches, processUsage } = sources;
   metrics.gaugesOf(
     { name: "apiserver_resource_objects", help: "Objects stored, by resource.", labels: ["group", "resource"] },
     () =>
@@ -40,19 +44,19 @@ export function registerServerMetrics(
         value: cache.count(keyPrefix),
       })),
   );
-  registerVersions(metrics, config.version);
+  registerVersions(metrics, sources.version);
   metrics.gaugeOf(
     { name: "apiserver_watch_cache_resource_version", help: "The newest resource version the cache has seen." },
     () => cache.revision,
   );
-  metrics.gaugeOf({ name: "evenkeel_open_watches", help: "Watches open right now." }, () => open.watches.size);
+  metrics.gaugeOf({ name: "evenkeel_open_watches", help: "Watches open right now." }, () => openWatches.size);
   metrics.gaugeOf(
     { name: "process_resident_memory_bytes", help: "Resident memory in bytes." },
-    () => env.processUsage().residentBytes,
+    () => processUsage().residentBytes,
   );
   metrics.gaugeOf(
     { name: "process_cpu_seconds_total", help: "CPU time used, in seconds." },
-    () => env.processUsage().cpuSeconds,
+    () => processUsage().cpuSeconds,
   );
 }
 

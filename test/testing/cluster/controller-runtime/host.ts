@@ -1,13 +1,13 @@
 /** A process of its own: with its own clocks, which may be wrong, on a network of its own, and it may be paused. */
-import type { Cancel, Clock } from "../../../../../src/base/clock.ts";
-import { ANSWER_BYTES_MAX } from "../../../../../src/client/client-limits.ts";
+import type { Cancel, Clock } from "../../../../src/base/clock.ts";
+import { ANSWER_BYTES_MAX } from "../../../../src/client/client-limits.ts";
 import {
   readBody,
   TransportError,
   type ClientRequest,
   type ClientResponse,
   type Transport,
-} from "../../../../../src/client/transport.ts";
+} from "../../../../src/client/transport.ts";
 
 export interface HostOptions {
   /** What time and the server are in truth. */

@@ -1,0 +1,43 @@
+/** /evenkeel/v1: this project's own endpoints: status, routes, reports on the store, and purging of namespaces. */
+import type { WithUser } from "../../access/auth/user.ts";
+import type { BaseEnv } from "../../base/env.ts";
+import type { Client } from "../../client/client.ts";
+import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
+import type { LocalDocument } from "../../serving/discovery/local-document.ts";
+import type { ApiResponse } from "../../serving/http/message.ts";
+import type { Kv } from "../../storage/kv.ts";
+import { clusterResources } from "../controllers/resources-of-cluster.ts";
+import { CLUSTER_PATHS, clusterEndpoints } from "../peers/cluster-endpoints.ts";
+import type { Peers } from "../peers/create-peers.ts";
+import type { MemberConfig } from "../peers/peer-config.ts";
+import type { SharedResources } from "../peers/shared-resources.ts";
+import { INSPECT_PATHS, inspectEndpoints } from "./inspect-endpoints.ts";
+import { PURGE_PATH, purgeEndpoint } from "./purge-endpoint.ts";
+
+export const EVENKEEL_PATHS: readonly string[] = [...CLUSTER_PATHS, ...INSPECT_PATHS, PURGE_PATH].sort();
+
+export interface EvenkeelEndpointsParts {
+  readonly env: BaseEnv;
+  readonly config: MemberConfig & { readonly strictRelease: boolean };
+  readonly catalogue: Catalogue;
+  readonly client: Client;
+  /** Reports read all of it; `fenced` writes only while this server may write. */
+  readonly store: { readonly whole: Kv; readonly fenced: Kv };
+  readonly peers: Peers;
+  /** What this server serves. */
+  readonly local: LocalDocument;
+  readonly shared: SharedResources;
+}
+
+export function evenkeelEndpoints(
+  parts: EvenkeelEndpointsParts,
+): (request: WithUser) => ApiResponse | Promise<ApiResponse> {
+  const { env, config, catalogue, client, store, peers, local, shared } = parts;
+  const cluster = clusterEndpoints({ env, config, catalogue, peers, local });
+  const inspect = inspectEndpoints({ env, config, kv: store.whole });
+  // Also where the proxy is off: other servers may be live, and this one then cannot know what they serve.
+  const asOneOfMany = { release: config.release, peers: { serverId: config.peers.serverId, isEnabled: true } };
+  const resources = clusterResources({ config: asOneOfMany, peers, local, shared });
+  const purge = purgeEndpoint({ env, config, kv: store.fenced, client, resources });
+  return (request) => purge(request) ?? inspect(request) ?? cluster(request);
+}
