@@ -5,7 +5,6 @@ import type { Catalogue } from "../objects/catalogue/catalogue.ts";
 import type { EffectiveVersion } from "../objects/catalogue/effective-version.ts";
 import type { ReleaseName } from "../objects/catalogue/release.ts";
 import { resolveRelease, type ReleaseOptions } from "../objects/catalogue/release-options.ts";
-import type { RuntimeConfig } from "../objects/catalogue/runtime-config.ts";
 import { NO_AUDIT, resolveAudit, type AuditConfig, type AuditGiven } from "../access/audit/options.ts";
 import { parseTokenFile } from "../access/auth/authenticators/token-file.ts";
 import type { IfReadyMode } from "../serving/http/filters/if-ready.ts";
@@ -120,8 +119,6 @@ export interface ServerConfig extends MemberConfig, AccessSettings {
   readonly strictRelease: boolean;
   /** What the release serves with this configuration. */
   readonly catalogue: Catalogue;
-  readonly runtimeConfig: RuntimeConfig;
-  readonly featureGates: ReadonlyMap<string, boolean>;
   readonly storage: StorageConfig;
   readonly audit: AuditConfig;
   /** Addresses of Services that their endpoints do not lead to. */
@@ -139,7 +136,7 @@ export interface ServerConfig extends MemberConfig, AccessSettings {
 }
 
 export function resolveOptions(options: ServerOptions): ServerConfig {
-  const { version, strictRelease, runtimeConfig, featureGates, gatesSet, catalogue } = resolveRelease(options);
+  const { version, strictRelease, featureGates, gatesSet, catalogue } = resolveRelease(options);
   const { release } = version;
   const uses = usesStorageVersions({
     gate: gatesSet.get(STORAGE_VERSION_GATE),
@@ -161,8 +158,6 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
     isVersionAware: gatesSet.get(VERSION_GATE) ?? !strictRelease,
     strictRelease,
     catalogue,
-    runtimeConfig,
-    featureGates,
     storage: storage(options.storage),
     storageRoot: storageRoot(options.etcdPrefix ?? "/registry"),
     access: resolveAccess(options.access ?? {}),

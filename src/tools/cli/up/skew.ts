@@ -1,6 +1,5 @@
 /** What the servers of a cluster serve differently: for the summary, and for a command that shows it. */
-import { openCatalogue } from "../../../objects/catalogue/catalogue.ts";
-import { resolveOptions } from "../../../server/config.ts";
+import { resolveRelease } from "../../../objects/catalogue/release-options.ts";
 import type { ServerSpec } from "./server-spec.ts";
 
 export interface SpecOfServer {
@@ -75,13 +74,7 @@ export class Skew {
 }
 
 function servedBy({ release, runtimeConfig }: ServerSpec, featureGates: readonly string[]): Map<string, Served> {
-  const config = resolveOptions({ release, runtimeConfig, featureGates, storage: { kind: "memory" } });
-  const { groups } = openCatalogue({
-    release: config.release,
-    runtimeConfig: config.runtimeConfig,
-    featureGates: config.featureGates,
-    extensions: true,
-  });
+  const { groups } = resolveRelease({ release, runtimeConfig, featureGates }).catalogue;
   const served = new Map<string, Served>();
   for (const { name, resources } of groups) {
     for (const { resource, versions } of resources) {
