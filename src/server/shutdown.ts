@@ -44,7 +44,7 @@ const AUDIT_FLUSH_MS_MAX = 5_000;
 
 export function createShutdown(parts: ShutdownParts): Shutdown {
   const { cluster, background, kv } = parts;
-  const { env, config, lifecycle, open } = parts.on;
+  const { env, config, lifecycle, open, transports } = parts.on;
   const { clock, log } = env;
   const { delayMs, watchGraceMs: graceMs } = config.shutdown;
   const delay = async (): Promise<void> => {
@@ -68,6 +68,7 @@ export function createShutdown(parts: ShutdownParts): Shutdown {
     async close() {
       await cluster.leave();
       await background.stop();
+      await transports.outbound?.close();
       await flushed(parts);
       await kv.close();
     },

@@ -86,7 +86,6 @@ export function createAggregatedServers(parts: AggregatedServersParts): Aggregat
     filter: aggregation.filter,
     shared: sharedSource(aggregation),
     tasks: [
-      closeAtTheEnd(outbound),
       ...[...services.tasks, ...aggregation.tasks].map((task) => onceStoreLoaded(parts, task)),
       onceReady(parts, aggregation.registration),
     ],
@@ -126,16 +125,6 @@ function onceReady({ ready, local }: AggregatedServersParts, task: BackgroundTas
     async run(signal) {
       await whenOrAborted(ready, signal);
       if (!signal.aborted && local.isLoaded()) await task.run(signal);
-    },
-  };
-}
-
-function closeAtTheEnd(outbound: Outbound): BackgroundTask {
-  return {
-    name: "outbound-connections",
-    async run(signal) {
-      await whenOrAborted(new Promise(() => {}), signal);
-      await outbound.close();
     },
   };
 }
