@@ -187,6 +187,25 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
   } satisfies Omit<ServerConfig, typeof resolved> as ServerConfig;
 }
 
+/** What a command finds or makes in its data directory, after everything else has been checked. */
+export interface KeptCredentials extends Pick<ServerOptions, "serviceAccounts" | "rootCa" | "authorities"> {
+  /** The text of a token file. */
+  readonly tokenFile: string;
+}
+
+export function withKeptCredentials(config: ServerConfig, kept: KeptCredentials): ServerConfig {
+  const { serviceAccounts, tokenFile, rootCa, authorities } = kept;
+  return {
+    ...config,
+    ...(serviceAccounts === undefined
+      ? {}
+      : { serviceAccounts: asOption(() => serviceAccountOptions(serviceAccounts)) }),
+    users: asOption(() => parseTokenFile(tokenFile)),
+    rootCa: rootCa ?? config.rootCa,
+    authorities: authorities ?? config.authorities,
+  };
+}
+
 function serviceOverrides(texts: readonly string[]): ServiceOverrides {
   const parsed = parseServiceOverrides(texts);
   if (!parsed.isValid) throw new Error(parsed.problems.join(" "));

@@ -4,7 +4,13 @@ import type { IfReadyMode } from "../../serving/http/filters/if-ready.ts";
 import { resolve } from "node:path";
 import { Command } from "commander";
 import { makeDirectory } from "../../base/make-directory.ts";
-import { resolveOptions, type ServerConfig, type ServerOptions, type StorageConfig } from "../../server/config.ts";
+import {
+  resolveOptions,
+  withKeptCredentials,
+  type ServerConfig,
+  type ServerOptions,
+  type StorageConfig,
+} from "../../server/config.ts";
 import { OptionError } from "../../base/option-error.ts";
 import { createNodeEnv } from "../../server/env-node.ts";
 import type { Env } from "../../server/env.ts";
@@ -49,7 +55,7 @@ export function serveCommand(): Command {
 async function serve(flags: AllFlags): Promise<void> {
   const directory = resolve(flags.dataDir);
   // A command line that is wrong leaves no trace on the disk.
-  const { storage } = configOf(flags, { directory, tokenFile: "" });
+  const checked = configOf(flags, directory);
   requireBoth({ "--tls-cert-file": flags.tlsCertFile, "--tls-private-key-file": flags.tlsPrivateKeyFile });
   // Objects include Secrets: whatever this process writes is for its user only.
   process.umask(0o077);
@@ -57,8 +63,8 @@ async function serve(flags: AllFlags): Promise<void> {
   const named = readNamedFiles(flags, env);
   asUsable(() => makeDirectory(directory), unusable(directory));
   // The store locks the directory: it is opened before this process writes any file that another one may use.
-  const kv = storage.kind === "embedded" ? await openStore(directory, env) : undefined;
-  const parts = { flags, directory, named, env: kv === undefined ? env : { ...env, openKv: async () => kv } };
+  const kv = checked.storage.kind === "embedded" ? await openStore(directory, env) : undefined;
+  const parts = { flags, checked, directory, named, env: kv === undefined ? env : { ...env, openKv: async () => kv } };
   const { running, config, ca, token } = await startServer(parts).catch(async (thrown: unknown) => {
     await kv?.close();
     throw thrown;
@@ -99,6 +105,8 @@ function readNamedFiles(flags: AllFlags, { log }: Env): NamedFiles {
 
 interface StartParts {
   readonly flags: AllFlags;
+  /** Without what is kept in the data directory. */
+  readonly checked: ServerConfig;
   readonly directory: string;
   readonly named: NamedFiles;
   readonly env: Env;
@@ -112,15 +120,21 @@ interface Started {
   readonly token: string;
 }
 
-async function startServer({ flags, directory, named, env }: StartParts): Promise<Started> {
+async function startServer({ flags, checked, directory, named, env }: StartParts): Promise<Started> {
   const inDirectory = <T>(work: () => T): T => asUsable(work, unusable(directory));
   const tokenFile = named.tokens ?? inDirectory(() => ensureTokenFile(directory).text);
   const serviceAccountKey = usesKeptKey(flags) ? inDirectory(() => keptServiceAccountKey(directory)) : undefined;
-  const made = { directory, tokenFile, serviceAccountKey };
-  const addresses = servingAddresses(flags, configOf(flags, made));
+  const addresses = servingAddresses(flags, checked);
   const credentials = named.credentials ?? inDirectory(() => servingCredentials(directory, addresses));
   const { followed, rootCa = credentials.ca } = named;
-  const config = configOf(flags, { ...made, rootCa, authorities: followed.authorities });
+  const config = asCommand(() =>
+    withKeptCredentials(checked, {
+      tokenFile,
+      serviceAccounts: serviceAccountsOf(flags, serviceAccountKey),
+      rootCa,
+      authorities: followed.authorities,
+    }),
+  );
   const running = await startOrExplain(
     () =>
       startListening(env, config, {
@@ -148,15 +162,10 @@ function hostInUrl(bindAddress: string): string {
   return bindAddress.includes(":") ? `[${bindAddress}]` : bindAddress;
 }
 
-interface Made extends Pick<ServerOptions, "rootCa" | "authorities"> {
-  readonly directory: string;
-  readonly tokenFile: string;
-  readonly serviceAccountKey?: ReturnType<typeof keptServiceAccountKey> | undefined;
-}
-
-function configOf(flags: AllFlags, made: Made): ServerConfig {
-  try {
-    return resolveOptions({
+/** Resolved once, before anything is written; `withKeptCredentials` adds what the data directory keeps. */
+function configOf(flags: AllFlags, directory: string): ServerConfig {
+  return asCommand(() =>
+    resolveOptions({
       release: flags.release,
       strictRelease: flags.strictRelease ?? false,
       ...emulationOptionsOf(flags),
@@ -166,12 +175,9 @@ function configOf(flags: AllFlags, made: Made): ServerConfig {
         : { serviceEndpointOverrides: flags.serviceEndpointOverride }),
       ...(flags.featureGates === undefined ? {} : { featureGates: flags.featureGates }),
       ...(flags.controllers === undefined ? {} : { controllers: flags.controllers }),
-      storage: storageOf(flags, made.directory),
+      storage: storageOf(flags, directory),
       etcdPrefix: flags.etcdPrefix,
-      tokenFile: made.tokenFile,
-      ...(made.rootCa === undefined ? {} : { rootCa: made.rootCa }),
-      ...(made.authorities === undefined ? {} : { authorities: made.authorities }),
-      serviceAccounts: serviceAccountsOf(flags, made.serviceAccountKey),
+      serviceAccounts: serviceAccountsOf(flags, undefined),
       eventTtlSeconds: flags.eventTtl / 1000,
       requestTimeoutMs: flags.requestTimeout,
       maxRequestsInflight: flags.maxRequestsInflight,
@@ -191,7 +197,13 @@ function configOf(flags: AllFlags, made: Made): ServerConfig {
       audit: auditOptionsOf(flags),
       access: { ...accessOptionsOf(flags), anonymousAuth: flags.anonymousAuth },
       peers: { ...peerOptionsOf(flags), ...peerAddressOf(flags) },
-    });
+    }),
+  );
+}
+
+function asCommand<T>(work: () => T): T {
+  try {
+    return work();
   } catch (thrown) {
     if (thrown instanceof OptionError) throw new CommandFailure(thrown.message, 2);
     throw thrown;
