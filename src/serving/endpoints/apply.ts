@@ -15,7 +15,7 @@ import type { ServedResource } from "../registry/resource.ts";
 import { readRequestBody } from "./decode-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { judgeOf, type ForwardedRequest, type JudgeFields } from "./field-loss.ts";
-import { invalidOptions, writeOptions, type FieldValidation, type WriteParameters } from "./options.ts";
+import { writeOptions, type FieldValidation, type WriteParameters } from "./options.ts";
 import { unmarshalError } from "../../meta/go-fmt.ts";
 
 export const APPLY_PATCH_TYPE = "application/apply-patch+yaml";
@@ -61,25 +61,14 @@ function applyOptions(request: WithInfo): WriteParameters {
     reason: "FieldValueRequired",
     message: "Required value: is required for apply patch",
   };
-  return withOptionErrors(request, isNamed ? [] : [required]);
+  return writeOptions(request, "PatchOptions", isNamed ? [] : [required]);
 }
 
 /** Only an apply can be forced. */
 export function refuseForce(request: WithInfo): void {
   if (request.query.get("force") === undefined) return;
   const message = "Forbidden: may not be specified for non-apply patch";
-  withOptionErrors(request, [{ field: "force", reason: "FieldValueForbidden", message }]);
-}
-
-function withOptionErrors(request: WithInfo, errors: readonly FieldError[]): WriteParameters {
-  try {
-    const options = writeOptions(request, "PatchOptions");
-    if (errors.length === 0) return options;
-  } catch (thrown) {
-    if (!(thrown instanceof StatusError) || errors.length === 0) throw thrown;
-    throw invalidOptions("PatchOptions", [...errors, ...((thrown.details?.causes ?? []) as FieldError[])]);
-  }
-  throw invalidOptions("PatchOptions", errors);
+  writeOptions(request, "PatchOptions", [{ field: "force", reason: "FieldValueForbidden", message }]);
 }
 
 interface ApplyContext extends Pick<AppliedObject, "zeros"> {

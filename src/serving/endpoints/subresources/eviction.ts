@@ -10,9 +10,9 @@ import { get } from "../../registry/read.ts";
 import { evictPod } from "../../registry/subresources/eviction.ts";
 import { inNamespace, refuseForeignNamespace } from "../../registry/preconditions.ts";
 import { readObject, warningHeaders, type SentObject } from "../decode-body.ts";
-import { refuseContradictions, toDeleteOptions } from "../delete.ts";
+import { deleteOptionsErrors, toDeleteOptions } from "../delete.ts";
 import type { EndpointCall, EndpointResponse } from "../endpoint.ts";
-import { optionsObject, writeOptions, type FieldValidation } from "../options.ts";
+import { invalidOptions, optionsObject, writeOptions, type FieldValidation } from "../options.ts";
 import { evictionKind } from "./kinds.ts";
 
 const FORCE_DELETE = "ignoreStoreReadErrorWithClusterBreakingPotential";
@@ -52,15 +52,13 @@ export async function evictionEndpoint(
   return jsonResponse(201, { ...successStatus(undefined), code: 201 }, warningHeaders(warnings));
 }
 
-/** As kubernetes, where they are looked at when there is a pod to delete. */
+/** As kubernetes: where there is no pod to delete, that is the error. */
 async function refuseOptions({ context, served, request }: EndpointCall, given: JsonObject): Promise<void> {
-  try {
-    refuseContradictions(given, stringsAt(given, "dryRun"));
-  } catch (refusal) {
-    const { namespace, name } = request.info;
-    await get(context, served, { namespace, name, freshness: { kind: "newest" } });
-    throw refusal;
-  }
+  const errors = deleteOptionsErrors(given, stringsAt(given, "dryRun"));
+  if (errors.length === 0) return;
+  const { namespace, name } = request.info;
+  await get(context, served, { namespace, name, freshness: { kind: "newest" } });
+  throw invalidOptions("DeleteOptions", errors);
 }
 
 function evictionAdmission({ admit, served, request }: EndpointCall, eviction: JsonObject): Admission | undefined {
