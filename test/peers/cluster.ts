@@ -88,6 +88,11 @@ export class Member extends ApiClient {
     return this.#handle.reads;
   }
 
+  /** Keys that this server has asked the store to write or delete, in order. */
+  get storeWrites(): readonly string[] {
+    return this.#handle.writes;
+  }
+
   get view(): ClusterView {
     return this.listening.server.view();
   }
@@ -153,7 +158,7 @@ export class TestCluster implements AsyncDisposable {
     const id = options.id ?? String.fromCodePoint(97 + this.members.length);
     const link = await Link.open();
     const env = createNodeEnv({ logLevel: "debug", write: (line) => void this.log.push(`${id}: ${line}`) });
-    const handle: StoreHandle = { isFrozen: options.isStoreDead ?? false, reads: 0 };
+    const handle: StoreHandle = { isFrozen: options.isStoreDead ?? false, reads: 0, writes: [] };
     const openKv = (): Promise<Kv> => Promise.resolve(watched(this.#store.open(), handle));
     const { serving } = this.credentials;
     const at = { host: "127.0.0.1", port: 0, cert: serving.certPem, key: serving.keyPem };
@@ -248,6 +253,7 @@ interface StoreHandle {
   /** As that of a process that has died: nothing it wants happens. */
   isFrozen: boolean;
   reads: number;
+  readonly writes: string[];
 }
 
 function watched(kv: Kv, handle: StoreHandle): Kv {
@@ -259,7 +265,10 @@ function watched(kv: Kv, handle: StoreHandle): Kv {
   };
   return {
     range: (request) => read(() => kv.range(request)),
-    commit: (change) => guard(() => kv.commit(change)),
+    commit: (change) => {
+      handle.writes.push(change.key);
+      return guard(() => kv.commit(change));
+    },
     watch: (request, sink) => kv.watch(request, sink),
     currentRevision: () => read(() => kv.currentRevision()),
     compact: (revision) => guard(() => kv.compact(revision)),

@@ -110,6 +110,48 @@ describe("route", () => {
     expect([...servedBy(removed), await resources()]).toEqual([200, SERVED_BY_PEER, undefined]);
   });
 
+  test("a request that is forwarded is not written by the server that forwards it", async () => {
+    const { cluster, old, young } = await mixed();
+    await using _ = cluster;
+    await young.create(PODS, pod("one"));
+    await young.create(DEPLOYMENTS, deployment("one"));
+    const { body: read } = await young.get(`${DEPLOYMENTS}/one`);
+    read.spec.template.spec.resources = RESOURCES;
+    const apply = (cpu: string): CallOptions => ({
+      method: "PATCH",
+      body: JSON.stringify({ ...deployment("one"), ...inTemplate({ resources: { limits: { cpu } } }) }),
+      headers: { "content-type": "application/apply-patch+yaml" },
+    });
+    const more = patch("merge-patch", inTemplate({ resources: { limits: { cpu: "2" } } }));
+    const replace = { op: "replace", path: "/spec/template/spec/resources/limits/cpu", value: "3" };
+    const debug = { name: "debug", image: "debug" };
+    const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: "one" } };
+    const deleteOptions = { ignoreStoreReadErrorWithClusterBreakingPotential: false };
+    const writes: readonly (readonly [target: string, CallOptions])[] = [
+      [PODS, { method: "POST", body: pod("two", { resources: RESOURCES }) }],
+      [`${PODS}?dryRun=All`, { method: "POST", body: pod("three", { resources: RESOURCES }) }],
+      [`${DEPLOYMENTS}/one`, { method: "PUT", body: read }],
+      [`${DEPLOYMENTS}/one?dryRun=All`, more],
+      [`${DEPLOYMENTS}/one`, more],
+      [`${DEPLOYMENTS}/one`, patch("json-patch", [replace])],
+      [`${DEPLOYMENTS}/one?fieldManager=a&force=true`, apply("4")],
+      [`${PODS}/one/status`, patch("merge-patch", { status: { observedGeneration: 3 } })],
+      [
+        `${PODS}/one/ephemeralcontainers`,
+        patch("merge-patch", { spec: { ephemeralContainers: [debug], resources: RESOURCES } }),
+      ],
+      [`${PODS}/one/eviction`, { method: "POST", body: { ...eviction, deleteOptions } }],
+    ];
+    for (const [target, options] of writes) {
+      const answer = await old.call(target, options);
+      const status = options.method === "POST" ? 201 : 200;
+      expect(servedBy(answer), `${options.method} ${target}: ${answer.text}`).toEqual([status, SERVED_BY_PEER]);
+    }
+    expect(old.storeWrites.filter((key) => /\/(pods|deployments)\//.test(key))).toEqual([]);
+    expect((await old.get(`${DEPLOYMENTS}/one`)).body.spec.template.spec.resources).toEqual({ limits: { cpu: "4" } });
+    expect((await old.get(`${PODS}/three`)).status).toBe(404);
+  });
+
   test("a subresource looks only at what it writes", async () => {
     const { cluster, old } = await mixed();
     await using _ = cluster;

@@ -20,7 +20,7 @@ export interface FieldLossParts {
   readonly forward: Forward;
 }
 
-const SERVED_HERE: FieldLossVerdict = { kind: "served-here", warnings: [] };
+const SERVE: FieldLossVerdict = { kind: "serve", warnings: [] };
 
 /** A field that some peers know, with what somebody knows of what stands in it. */
 interface KnownField extends NamedField {
@@ -35,11 +35,11 @@ export function createFieldLoss(parts: FieldLossParts): JudgeFieldLoss<WithUser>
   const mode = fieldLoss === "route" && routing === "documents" ? "warn" : fieldLoss;
   return (request, named) => {
     // At most one hop: whoever sent it here took this server for one that knows.
-    if (request.isProxied) return SERVED_HERE;
+    if (request.isProxied) return SERVE;
     const view = parts.view();
     if (named.isCut && mode !== "warn") refuseUncounted(named, view);
     const known = knownElsewhere(request, named, view);
-    if (known.length === 0) return SERVED_HERE;
+    if (known.length === 0) return SERVE;
     switch (mode) {
       case "warn":
         return dropped(known, view);
@@ -89,7 +89,7 @@ function routed(parts: FieldLossParts, request: WithUser, { needs, view }: Neede
   const route = routeOf(request, view, { needs, compatibilityVersion });
   switch (route.kind) {
     case "peer":
-      return { kind: "handed-on", answer: (body) => forward({ ...request, body: bufferedBody(body) }, route, view) };
+      return { kind: "forward", respond: (body) => forward({ ...request, body: bufferedBody(body) }, route, view) };
     case "unavailable":
       throw serviceUnavailableBecause(route, request.info, view.self.id);
     default:
@@ -98,7 +98,7 @@ function routed(parts: FieldLossParts, request: WithUser, { needs, view }: Neede
 }
 
 function dropped(known: readonly KnownField[], view: ClusterView): FieldLossVerdict {
-  return { kind: "served-here", warnings: known.map((field) => lossOf(field, view)) };
+  return { kind: "serve", warnings: known.map((field) => lossOf(field, view)) };
 }
 
 function lossOf({ name, peers }: KnownField, { self }: ClusterView): string {

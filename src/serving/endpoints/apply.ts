@@ -10,11 +10,12 @@ import { decodeTyped, TypeMismatchError } from "../../objects/typed-decode.ts";
 import { settleUnknownFields } from "../../objects/unknown-fields.ts";
 import { parseYaml, YamlError } from "../../objects/yaml/yaml.ts";
 import { kindText, objectText, refuseUnappliable, type AppliedObject } from "../registry/apply.ts";
+import { Forwarded } from "../registry/forwarded-request.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { readRequestBody } from "./decode-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
-import { judgeOf, type JudgeFields } from "./field-loss.ts";
-import { invalidOptions, writeOptions, type FieldValidation, type WriteParameters } from "./options.ts";
+import { judgeOf, type ForwardedRequest, type JudgeFields } from "./field-loss.ts";
+import { writeOptions, type FieldValidation, type WriteParameters } from "./options.ts";
 import { unmarshalError } from "../../meta/go-fmt.ts";
 
 export const APPLY_PATCH_TYPE = "application/apply-patch+yaml";
@@ -24,7 +25,7 @@ export interface ApplyWish {
   readonly dryRun: boolean;
   readonly force: boolean;
   /** Throws what is wrong with the body, which is said only of what can be applied to. */
-  readonly applied: () => AppliedObject;
+  readonly applied: () => AppliedObject | ForwardedRequest;
   readonly warnings: () => readonly string[];
 }
 
@@ -35,7 +36,7 @@ export async function readApply(call: EndpointCall, kind: ServedResource): Promi
   const bytes = await readRequestBody(request);
   const judge = judgeOf(call, bytes);
   const zeros = goZeros(call.protobuf);
-  let applied: AppliedObject | undefined;
+  let applied: AppliedObject | ForwardedRequest | undefined;
   let warnings: readonly string[] = [];
   const warn = (told: readonly string[]): void => void (warnings = told);
   return {
@@ -60,25 +61,14 @@ function applyOptions(request: WithInfo): WriteParameters {
     reason: "FieldValueRequired",
     message: "Required value: is required for apply patch",
   };
-  return withOptionErrors(request, isNamed ? [] : [required]);
+  return writeOptions(request, "PatchOptions", isNamed ? [] : [required]);
 }
 
 /** Only an apply can be forced. */
 export function refuseForce(request: WithInfo): void {
   if (request.query.get("force") === undefined) return;
   const message = "Forbidden: may not be specified for non-apply patch";
-  withOptionErrors(request, [{ field: "force", reason: "FieldValueForbidden", message }]);
-}
-
-function withOptionErrors(request: WithInfo, errors: readonly FieldError[]): WriteParameters {
-  try {
-    const options = writeOptions(request, "PatchOptions");
-    if (errors.length === 0) return options;
-  } catch (thrown) {
-    if (!(thrown instanceof StatusError) || errors.length === 0) throw thrown;
-    throw invalidOptions("PatchOptions", [...errors, ...((thrown.details?.causes ?? []) as FieldError[])]);
-  }
-  throw invalidOptions("PatchOptions", errors);
+  writeOptions(request, "PatchOptions", [{ field: "force", reason: "FieldValueForbidden", message }]);
 }
 
 interface ApplyContext extends Pick<AppliedObject, "zeros"> {
@@ -87,7 +77,7 @@ interface ApplyContext extends Pick<AppliedObject, "zeros"> {
   readonly warn: (warnings: readonly string[]) => void;
 }
 
-function appliedBody(kind: ServedResource, bytes: Buffer, context: ApplyContext): AppliedObject {
+function appliedBody(kind: ServedResource, bytes: Buffer, context: ApplyContext): AppliedObject | ForwardedRequest {
   const { judge, zeros } = context;
   const { value, repeatedKeys } = parseApplied(bytes);
   // As Go reads it: null leaves the object empty.
@@ -95,7 +85,8 @@ function appliedBody(kind: ServedResource, bytes: Buffer, context: ApplyContext)
   if (!isJsonObject(sent)) throw undecodable(`error unmarshaling JSON: while decoding JSON: ${notAMap(sent)}`);
   refuseUnappliable(kind, sent);
   const check = checkApplied(sent, kind.schema);
-  if (check.hasUndeclaredField) judgeUndeclared(kind, sent, judge);
+  const verdict = check.hasUndeclaredField ? judgeUndeclared(kind, sent, judge) : undefined;
+  if (verdict instanceof Forwarded) return verdict;
   if (check.problem !== undefined)
     throw new StatusError("", `failed to create typed patch object (${objectText(sent)}): ${check.problem}`);
   const known = typed(kind, sent);
@@ -153,14 +144,18 @@ function repeated(keys: readonly string[]): StatusError {
   return badRequest(`error strict decoding YAML: error converting YAML to JSON: ${lines}`);
 }
 
-/** A field that another release knows is not for this one to refuse. */
-function judgeUndeclared(kind: ServedResource, sent: JsonObject, judge: JudgeFields | undefined): void {
-  if (judge === undefined) return;
+/** A field that another release knows is not for this one to reject. */
+function judgeUndeclared(
+  kind: ServedResource,
+  sent: JsonObject,
+  judge: JudgeFields | undefined,
+): ReturnType<JudgeFields> {
+  if (judge === undefined) return [];
   const { schema } = kind;
   const known = knownOf(kind, sent);
-  if (known === undefined) return;
+  if (known === undefined) return [];
   const { named, isNamedCut } = settleUnknownFields({ sent, known, existing: {}, schema, omission: "not-known" });
-  judge({ served: kind, fields: named, isCut: isNamedCut });
+  return judge({ served: kind, fields: named, isCut: isNamedCut });
 }
 
 function knownOf({ schema }: ServedResource, sent: JsonObject): JsonObject | undefined {

@@ -1,15 +1,17 @@
-import type { ApiResponse } from "../http/message.ts";
 import { create } from "../registry/create.ts";
 import { withDefaults } from "../registry/defaults.ts";
+import { Forwarded } from "../registry/forwarded-request.ts";
 import { decodeObject } from "./decode-body.ts";
-import type { EndpointCall } from "./endpoint.ts";
+import type { EndpointCall, EndpointResponse } from "./endpoint.ts";
 import { optionsObject, writeOptions } from "./options.ts";
 import { refusedResponse, writtenResponse } from "./render/respond.ts";
 
-export async function createEndpoint(call: EndpointCall): Promise<ApiResponse> {
+export async function createEndpoint(call: EndpointCall): Promise<EndpointResponse> {
   const { context, served, renderer, request } = call;
   const { dryRun, fieldValidation, manager } = writeOptions(request, "CreateOptions");
-  const { object, warnings } = await decodeObject(call, fieldValidation);
+  const decoded = await decodeObject(call, fieldValidation);
+  if (decoded instanceof Forwarded) return decoded;
+  const { object, warnings } = decoded;
   request.audit?.requestObject(object, (copy) => withDefaults(context, served, copy));
   let heard: readonly string[] = [];
   try {

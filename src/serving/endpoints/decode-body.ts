@@ -29,11 +29,12 @@ import {
   type SettledFields,
 } from "../../objects/unknown-fields.ts";
 import { parseYaml, YamlError } from "../../objects/yaml/yaml.ts";
+import { Forwarded } from "../registry/forwarded-request.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { otherKind } from "./body-kind.ts";
 import { customTypeOf } from "./custom-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
-import { judgeOf, type JudgeFields } from "./field-loss.ts";
+import { judgeOf, type ForwardedRequest, type JudgeFields } from "./field-loss.ts";
 import { BODY_BYTES_MAX } from "./endpoint-limits.ts";
 import type { FieldValidation } from "./options.ts";
 import { withUniqueOwners } from "./owner-references.ts";
@@ -63,8 +64,16 @@ export function contentType(request: ApiRequest): string {
   return header === undefined || header === "" ? "application/json" : parseMediaType(header).type;
 }
 
-/** A new object. */
-export async function decodeObject(call: BodySource, validation: FieldValidation): Promise<DecodedBody> {
+/** A new object. Without `fieldLoss` no peer is asked about its fields. */
+export function decodeObject(
+  call: BodySource & { readonly fieldLoss?: undefined },
+  validation: FieldValidation,
+): Promise<DecodedBody>;
+export function decodeObject(call: BodySource, validation: FieldValidation): Promise<DecodedBody | ForwardedRequest>;
+export async function decodeObject(
+  call: BodySource,
+  validation: FieldValidation,
+): Promise<DecodedBody | ForwardedRequest> {
   return (await readObject(call, validation)).asNew();
 }
 
@@ -72,9 +81,9 @@ export async function decodeObject(call: BodySource, validation: FieldValidation
 export interface SentObject {
   /** What the release knows of it. */
   readonly known: JsonObject;
-  asNew(): DecodedBody;
+  asNew(): DecodedBody | ForwardedRequest;
   /** In the place of the existing object. */
-  inPlaceOf(existing: JsonObject): DecodedBody;
+  inPlaceOf(existing: JsonObject): DecodedBody | ForwardedRequest;
 }
 
 /** `kindOf` where a body may be of several versions of the kind; default the one that is served. */
@@ -191,12 +200,22 @@ export interface DecodeContext {
   readonly problem: (kind: string, version: string, why: string) => Error;
 }
 
-/** Holds a parsed value against the kind that the path serves. */
+/** Holds a parsed value against the kind that the path serves. Without `judge` no peer is asked about its fields. */
+export function decodeAs(
+  served: ServedResource,
+  value: JsonObject,
+  context: DecodeContext & ExistingObject & { readonly judge?: undefined },
+): DecodedBody;
 export function decodeAs(
   served: ServedResource,
   value: JsonObject,
   context: DecodeContext & ExistingObject,
-): DecodedBody {
+): DecodedBody | ForwardedRequest;
+export function decodeAs(
+  served: ServedResource,
+  value: JsonObject,
+  context: DecodeContext & ExistingObject,
+): DecodedBody | ForwardedRequest {
   return settled(served, typeOf(served, value, context), context);
 }
 
@@ -235,10 +254,15 @@ function typeOf(served: ServedResource, value: JsonObject, context: DecodeContex
 }
 
 /** Fields that the release does not know stay as they are stored, unless the body says something else of them. */
-function settled(served: ServedResource, typed: TypedBody, context: DecodeContext & ExistingObject): DecodedBody {
+function settled(
+  served: ServedResource,
+  typed: TypedBody,
+  context: DecodeContext & ExistingObject,
+): DecodedBody | ForwardedRequest {
   const { object, repeated, named, isNamedCut } = settledFields(served, typed, context);
   const { kind, apiVersion } = typed;
   const losses = named.length === 0 ? [] : (context.judge?.({ served, fields: named, isCut: isNamedCut }) ?? []);
+  if (losses instanceof Forwarded) return losses;
   const problems = context.validation === "Ignore" ? [] : bodyProblems(served, typed, { ...context, repeated });
   if (context.validation === "Strict" && problems.length > 0) {
     const { version } = parseGroupVersion(apiVersion);

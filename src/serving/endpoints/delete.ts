@@ -122,12 +122,13 @@ async function deleteOptions(call: EndpointCall): Promise<DeletionOptions> {
       ? optionsFromQuery(call.request)
       : checkedDeleteOptions(parseBody(call, bytes, badRequest).value);
   const dryRun = Array.isArray(body["dryRun"]) ? body["dryRun"].map(String) : [];
-  refuseContradictions(body, dryRun);
+  const errors = deleteOptionsErrors(body, dryRun);
+  if (errors.length > 0) throw invalidOptions("DeleteOptions", errors);
   return toDeleteOptions(body, dryRun.includes("All"));
 }
 
 /** As kubernetes ValidateDeleteOptions. */
-export function refuseContradictions(body: JsonObject, dryRun: readonly string[]): void {
+export function deleteOptionsErrors(body: JsonObject, dryRun: readonly string[]): FieldError[] {
   const policy = body["propagationPolicy"] ?? undefined;
   const errors: FieldError[] = [];
   if (policy !== undefined && (body["orphanDependents"] ?? undefined) !== undefined) {
@@ -145,7 +146,7 @@ export function refuseContradictions(body: JsonObject, dryRun: readonly string[]
     });
   }
   errors.push(...dryRunErrors(dryRun));
-  if (errors.length > 0) throw invalidOptions("DeleteOptions", errors);
+  return errors;
 }
 
 /** Members of a DeleteOptions that has been checked, wherever it stood. */

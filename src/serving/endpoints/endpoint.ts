@@ -1,12 +1,13 @@
 /** One resource of one served version, as the route table finds it. */
 import type { WithInfo } from "../http/filters/request-info.ts";
+import type { ApiResponse } from "../http/message.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import type { ProtobufTables } from "../../objects/protobuf/decode.ts";
 import type { RequestUser } from "../registry/create.ts";
 import type { RegistryContext } from "../registry/context.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import type { Admission } from "../registry/admission.ts";
-import type { FieldLossVerdict, NamedFields } from "./field-loss.ts";
+import type { FieldLossVerdict, ForwardedRequest, NamedFields } from "./field-loss.ts";
 import type { Renderer } from "./render/renderer.ts";
 
 export interface ResourceEndpoint {
@@ -42,6 +43,9 @@ export interface AdmissionAbout {
 
 /** Undefined where nobody cares. */
 export type Admit = (about: AdmissionAbout) => Admission | undefined;
+
+/** An endpoint that writes may leave the response to a peer; one that reads never does. */
+export type EndpointResponse = ApiResponse | ForwardedRequest;
 
 /** What a verb's endpoint is given. */
 export interface EndpointCall {

@@ -6,6 +6,7 @@ import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
 import type { GroupVersion } from "../../meta/group-version.ts";
 import type { NamedField } from "../../objects/unknown-fields.ts";
+import { Forwarded } from "../registry/forwarded-request.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import type { EndpointCall } from "./endpoint.ts";
 
@@ -19,31 +20,23 @@ export interface NamedFields {
 }
 
 export type FieldLossVerdict =
-  /** As field validation has it; the warnings are said in any case. */
-  | { readonly kind: "served-here"; readonly warnings: readonly string[] }
-  /** Somebody else answers the request, whose body has been read. */
-  | { readonly kind: "handed-on"; readonly answer: (body: Buffer) => Promise<ApiResponse> };
+  /** This server serves the request, as field validation has it; the client gets the warnings in any case. */
+  | { readonly kind: "serve"; readonly warnings: readonly string[] }
+  /** A peer serves the request, whose body has been read. */
+  | { readonly kind: "forward"; readonly respond: (body: Buffer) => Promise<ApiResponse> };
 
 /** Throws what the request is refused with. */
 export type JudgeFieldLoss<Req> = (request: Req, named: NamedFields) => FieldLossVerdict;
 
-/** Ends what was begun here, before anything was written. */
-export class HandedOn extends Error {
-  override readonly name = "HandedOn";
-  readonly answer: () => Promise<ApiResponse>;
+/** In the place of a decoded body, a written object and a response: a peer responds, and nothing is written here. */
+export type ForwardedRequest = Forwarded<ApiResponse>;
 
-  constructor(answer: () => Promise<ApiResponse>) {
-    super("the request is answered by another server");
-    this.answer = answer;
-  }
-}
-
-/** Gives warnings; throws when the request goes no further here. */
+/** Returns warnings where this server serves the request. Throws what the request is rejected with. */
 export type JudgeFields = (of: {
   readonly served: ServedResource;
   readonly fields: readonly NamedField[];
   readonly isCut: boolean;
-}) => string[];
+}) => readonly string[] | ForwardedRequest;
 
 export interface Judging extends Pick<EndpointCall, "fieldLoss"> {
   readonly request: WithInfo;
@@ -57,8 +50,7 @@ export function judgeOf({ fieldLoss, request }: Judging, body: Buffer): JudgeFie
     if (lost.length === 0) return [];
     const { groupVersion, kind } = served;
     const verdict = fieldLoss({ groupVersion, kind, fields: lost, isCut });
-    if (verdict.kind === "handed-on") throw new HandedOn(() => verdict.answer(body));
-    return [...verdict.warnings];
+    return verdict.kind === "forward" ? new Forwarded(() => verdict.respond(body)) : verdict.warnings;
   };
 }
 

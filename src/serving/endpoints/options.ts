@@ -43,8 +43,14 @@ export interface SelectorOptions {
   readonly fields: readonly FieldRequirement[];
 }
 
-export function writeOptions({ query, headers }: WithInfo, kind: OptionsKind): WriteParameters {
+/** `requestErrors` come first: what is wrong with the options for this request, but not by themselves. */
+export function writeOptions(
+  { query, headers }: WithInfo,
+  kind: OptionsKind,
+  requestErrors: readonly FieldError[] = [],
+): WriteParameters {
   const errors = [
+    ...requestErrors,
     ...firstErrors(fieldManagerErrors(query.get("fieldManager") ?? "", "fieldManager")),
     ...dryRunErrors(query.all("dryRun")),
     ...fieldValidationErrors(query),

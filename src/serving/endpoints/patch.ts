@@ -3,11 +3,12 @@ import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { requestEntityTooLarge, StatusError, unsupportedMediaType } from "../../meta/status-error.ts";
 import { goZeros } from "../../objects/go/go-zeros.ts";
 import { jsonLength } from "../../objects/patch/json-size.ts";
+import { Forwarded } from "../registry/forwarded-request.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { APPLY_PATCH_TYPE } from "./apply.ts";
-import { contentType, decodeAs, readRequestBody, type DecodeContext } from "./decode-body.ts";
+import { contentType, decodeAs, readRequestBody, type DecodeContext, type DecodedBody } from "./decode-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
-import { judgeOf } from "./field-loss.ts";
+import { judgeOf, type ForwardedRequest } from "./field-loss.ts";
 import { BODY_BYTES_MAX } from "./endpoint-limits.ts";
 import { writeOptions } from "./options.ts";
 import { invalidPatch, READERS, type PatchBody } from "./patch-body.ts";
@@ -33,11 +34,12 @@ export async function readPatch(call: EndpointCall, kind: ServedResource): Promi
   let body: PatchBody | undefined;
   let warnings: readonly string[] = [];
   // Nothing is wrong with the patch of an object that does not exist.
-  const next = (existing: JsonObject): JsonObject => {
+  const next = (existing: JsonObject): JsonObject | ForwardedRequest => {
     body ??= readPatchBody({ bytes, validation, kind });
     const { apply, problems, omission, refusal } = body;
     const checks = { validation, syntaxProblems: problems, judge, zeros, existing, omission };
     const decoded = decodePatched(kind, apply(existing), { ...checks, refusal });
+    if (decoded instanceof Forwarded) return decoded;
     warnings = decoded.warnings;
     return decoded.object;
   };
@@ -58,7 +60,7 @@ function decodePatched(
   served: ServedResource,
   patched: unknown,
   { refusal, ...checks }: PatchChecks,
-): ReturnType<typeof decodeAs> {
+): DecodedBody | ForwardedRequest {
   if (!isJsonObject(patched)) throw invalidPatch(NOT_AN_OBJECT);
   refuseGrown(patched, checks.existing);
   return decodeAs(served, patched, {

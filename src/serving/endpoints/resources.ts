@@ -11,8 +11,8 @@ import { createEndpoint } from "./create.ts";
 import { warningHeaders } from "./decode-body.ts";
 import { deleteCollectionEndpoint, deleteEndpoint } from "./delete.ts";
 import type { Admission } from "../registry/admission.ts";
-import type { AdmissionAbout, EndpointCall, ResourceEndpoint, WithRequester } from "./endpoint.ts";
-import { HandedOn, type JudgeFieldLoss } from "./field-loss.ts";
+import type { AdmissionAbout, EndpointCall, ResourceEndpoint, WithRequester, EndpointResponse } from "./endpoint.ts";
+import type { JudgeFieldLoss } from "./field-loss.ts";
 import { getEndpoint } from "./get.ts";
 import { listEndpoint } from "./list.ts";
 import { inMedia } from "./render/media.ts";
@@ -59,21 +59,6 @@ export function resourceHandler<Req extends WithRequester & WithEndpoint>(
   dependencies: ResourceDependencies<Req>,
   resolve: ResolveEndpoint,
 ): Handler<Req> {
-  const handle = localHandler(dependencies, resolve);
-  return async (request) => {
-    try {
-      return await handle(request);
-    } catch (thrown) {
-      if (thrown instanceof HandedOn) return thrown.answer();
-      throw thrown;
-    }
-  };
-}
-
-function localHandler<Req extends WithRequester & WithEndpoint>(
-  dependencies: ResourceDependencies<Req>,
-  resolve: ResolveEndpoint,
-): Handler<Req> {
   return async (request) => {
     const { endpoint } = request;
     if (endpoint === undefined)
@@ -84,6 +69,8 @@ function localHandler<Req extends WithRequester & WithEndpoint>(
       ? PLAIN
       : representationFor(request, { endpoint, tables: dependencies.protobuf });
     const response = await answer(dependencies, endpoint, { request, representation, resolve });
+    // The peer negotiates the media type and adds its own warnings.
+    if ("respond" in response) return response.respond();
     const { deprecation } = endpoint;
     const warned = deprecation === undefined ? response : withWarning(response, deprecation);
     return inMedia(warned, representation);
@@ -101,7 +88,7 @@ async function answer<Req extends WithRequester>(
   dependencies: ResourceDependencies<Req>,
   endpoint: ResourceEndpoint,
   { request, representation, resolve }: { request: Req; representation: Representation; resolve: ResolveEndpoint },
-): Promise<ApiResponse> {
+): Promise<EndpointResponse> {
   const isLegacyBinding = endpoint.group === "" && endpoint.resource === "bindings";
   const served = isLegacyBinding ? resolve("", "v1", "pods")?.served : endpoint.served;
   const told = new Set<string>();
@@ -124,7 +111,7 @@ async function answer<Req extends WithRequester>(
     };
     const annotate = dependencies.annotate?.bind(undefined, request);
     const budgets = (): ServedResource | undefined => resolve("policy", "v1", "poddisruptionbudgets")?.served;
-    const response = await translated(async () => {
+    const response = await translated<EndpointResponse>(async () => {
       if (isLegacyBinding) return bindingEndpoint(call);
       if (writesStoredObject(request.info.subresource)) return serve(dependencies, call);
       const { tokens } = dependencies;
@@ -144,13 +131,13 @@ function withWarning(response: ApiResponse, warning: string): ApiResponse {
   return { ...response, headers: { ...response.headers, warning: lines } };
 }
 
-function withWarnings(response: ApiResponse, told: ReadonlySet<string>): ApiResponse {
-  if (told.size === 0) return response;
+function withWarnings(response: EndpointResponse, told: ReadonlySet<string>): EndpointResponse {
+  if (told.size === 0 || "respond" in response) return response;
   const lines = [response.headers["warning"] ?? [], warningHeaders([...told])["warning"] ?? []].flat();
   return { ...response, headers: { ...response.headers, warning: lines } };
 }
 
-function serve(dependencies: WatchDependencies, call: EndpointCall): Promise<ApiResponse> {
+function serve(dependencies: WatchDependencies, call: EndpointCall): Promise<EndpointResponse> {
   switch (call.request.info.verb) {
     case "get":
       return getEndpoint(call);

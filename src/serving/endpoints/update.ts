@@ -1,24 +1,27 @@
 import type { WithInfo } from "../http/filters/request-info.ts";
-import type { ApiResponse } from "../http/message.ts";
 import { apply } from "../registry/apply.ts";
+import { Forwarded } from "../registry/forwarded-request.ts";
 import type { UpdateEndpoint } from "../registry/prepare.ts";
 import { update, type Updated } from "../registry/update.ts";
 import type { Admission } from "../registry/admission.ts";
-import type { AdmissionAbout, EndpointCall } from "./endpoint.ts";
+import type { AdmissionAbout, EndpointCall, EndpointResponse } from "./endpoint.ts";
+import type { ForwardedRequest } from "./field-loss.ts";
 import { optionsObject } from "./options.ts";
 import { BODY_BYTES_MAX } from "./endpoint-limits.ts";
 import { refusedResponse, writtenResponse } from "./render/respond.ts";
 import { readWish, type WriteWish } from "./write-wish.ts";
 
 /** PUT and PATCH differ only in how they say what they want. */
-export async function updateEndpoint(call: EndpointCall): Promise<ApiResponse> {
+export async function updateEndpoint(call: EndpointCall): Promise<EndpointResponse> {
   const wish = await readWish(call, call.served);
   let heard: readonly string[] = [];
   const hear = (texts: readonly string[]): void => {
     heard = texts;
   };
   try {
-    const { written, isCreated } = await granted(call, wish, hear);
+    const updated = await granted(call, wish, hear);
+    if (updated instanceof Forwarded) return updated;
+    const { written, isCreated } = updated;
     return writtenResponse(isCreated ? 201 : 200, written, call.renderer, wish.warnings());
   } catch (thrown) {
     return refusedResponse(thrown, [...wish.warnings(), ...heard]);
@@ -29,7 +32,7 @@ function granted(
   call: EndpointCall,
   wish: Awaited<ReturnType<typeof readWish>>,
   heard: (warnings: readonly string[]) => void,
-): Promise<Updated> {
+): Promise<Updated | ForwardedRequest> {
   const { context, served, request, refuseCreation } = call;
   const { namespace, name, verb } = request.info;
   const { manager, dryRun } = wish;
@@ -40,7 +43,8 @@ function granted(
     const { applied, force } = wish;
     return apply(context, served, { ...common, applied, force, bytesMax: BODY_BYTES_MAX });
   }
-  return update(context, served, { ...common, next: wish.next, verb: verb === "patch" ? "patch" : "update" });
+  const { next } = wish;
+  return update<ForwardedRequest>(context, served, { ...common, next, verb: verb === "patch" ? "patch" : "update" });
 }
 
 /** Of a PUT or PATCH of what `kind` says. */

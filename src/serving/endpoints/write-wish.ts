@@ -1,18 +1,20 @@
 /** What a PUT or PATCH wants: the body read once, applied to whatever is there. */
 import type { JsonObject } from "../../meta/json.ts";
 import { withDefaults } from "../registry/defaults.ts";
+import { Forwarded } from "../registry/forwarded-request.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { refuseMisplaced } from "../registry/preconditions.ts";
 import { APPLY_PATCH_TYPE, readApply, refuseForce, type ApplyWish } from "./apply.ts";
 import { contentType, readObject } from "./decode-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
+import type { ForwardedRequest } from "./field-loss.ts";
 import { writeOptions } from "./options.ts";
 import { PATCH_TYPES, readPatch } from "./patch.ts";
 
 export interface WriteWish {
   readonly manager: string;
   readonly dryRun: boolean;
-  readonly next: (existing: JsonObject) => JsonObject;
+  readonly next: (existing: JsonObject) => JsonObject | ForwardedRequest;
   /** Of the last `next`. */
   readonly warnings: () => readonly string[];
 }
@@ -34,8 +36,9 @@ async function readPut(call: EndpointCall, kind: ServedResource): Promise<WriteW
   // A body that contradicts its path is wrong whether or not the object exists.
   refuseMisplaced(sent.known, call.request.info);
   let warnings: readonly string[] = [];
-  const next = (existing: JsonObject): JsonObject => {
+  const next = (existing: JsonObject): JsonObject | ForwardedRequest => {
     const decoded = sent.inPlaceOf(existing);
+    if (decoded instanceof Forwarded) return decoded;
     warnings = decoded.warnings;
     return decoded.object;
   };

@@ -6,6 +6,7 @@ import type { JsonObject } from "../../meta/json.ts";
 import { StorageError } from "../../storage/kv.ts";
 import type { ObjectStore } from "../../storage/object-store.ts";
 import type { RegistryContext } from "./context.ts";
+import { Forwarded } from "./forwarded-request.ts";
 import type { ObjectChange } from "./guaranteed-update.ts";
 import type { ServedResource } from "./resource.ts";
 
@@ -37,8 +38,8 @@ const NOTHING_TO_ALLOCATE: Allocation = {
 };
 
 /**
- * Runs one write. `work` stores what `assign` or `apply` returned; when it throws or returns undefined, nothing was
- * stored. A write whose outcome is unknown keeps its numbers: the object may be there.
+ * Runs one write. `work` stores what `assign` or `apply` returned; when it throws, returns undefined or returns a request
+ * that a peer serves, nothing was stored. A write whose outcome is unknown keeps its numbers: the object may be there.
  */
 export async function withAllocation<T extends object | undefined>(
   context: RegistryContext,
@@ -55,6 +56,6 @@ export async function withAllocation<T extends object | undefined>(
     if (!(thrown instanceof StorageError)) await session.revert();
     throw thrown;
   }
-  await (result === undefined ? session.revert() : session.finish());
+  await (result === undefined || result instanceof Forwarded ? session.revert() : session.finish());
   return result;
 }

@@ -8,6 +8,7 @@ import type { FieldPath } from "../../objects/managed-fields/path-element.ts";
 import { applyConflict, applyOutcome, type AppliedObject } from "./apply.ts";
 import type { Admission } from "./admission.ts";
 import type { RegistryContext, Written } from "./context.ts";
+import { Forwarded } from "./forwarded-request.ts";
 import { guaranteedUpdate } from "./guaranteed-update.ts";
 import { absentFields, fromVersion, inVersion } from "./managed-fields.ts";
 import { refuseMisplaced, refuseOutdated, type ObjectPlace } from "./preconditions.ts";
@@ -24,34 +25,41 @@ import {
   scaleOf,
 } from "./subresources/scale.ts";
 
-export interface ApplyScaleRequest extends ObjectPlace {
+export interface ApplyScaleRequest<F extends Forwarded = Forwarded> extends ObjectPlace {
   readonly manager: string;
   readonly dryRun: boolean;
   readonly force: boolean;
-  readonly applied: () => AppliedObject;
+  readonly applied: () => AppliedObject | F;
   readonly admission?: Admission | undefined;
 }
 
 /** Answers the Scale as it is now. */
-export async function applyScale(
+export async function applyScale<F extends Forwarded>(
   context: RegistryContext,
   served: ServedResource,
-  request: ApplyScaleRequest,
-): Promise<JsonObject> {
+  request: ApplyScaleRequest<F>,
+): Promise<JsonObject | F> {
   const written = await (served.custom === undefined
     ? applyBuiltIn(context, served, request)
     : applyCustom(context, served, request));
+  if (written instanceof Forwarded) return written;
   return scaleOf(served, "entry" in written ? objectIn(written.entry, served) : written.object);
 }
 
-function applyBuiltIn(context: RegistryContext, served: ServedResource, request: ApplyScaleRequest): Promise<Written> {
+function applyBuiltIn<F extends Forwarded>(
+  context: RegistryContext,
+  served: ServedResource,
+  request: ApplyScaleRequest<F>,
+): Promise<Written | F> {
   const { namespace, name, dryRun } = request;
-  return guaranteedUpdate(context, served, {
+  return guaranteedUpdate<F>(context, served, {
     key: objectKey(served.stored, namespace, name),
     dryRun,
     decide: async (existing, entry) => {
-      const named = namedBy(served, existing, request);
-      const wish = scaled(served, existing, request);
+      const applied = request.applied();
+      if (applied instanceof Forwarded) return applied;
+      const named = namedBy(served, existing, applied);
+      const wish = scaled(served, { existing, applied, request });
       refuseMisplaced(named, request);
       refuseOutdated(served, { object: named, existing, entry });
       const object = await mutated(served, wish, { existing, request });
@@ -84,10 +92,16 @@ async function mutated(
 }
 
 /** DIFFERS: the reference server fails to apply the Scale of a custom resource, in whatever version it looks for it. */
-function applyCustom(context: RegistryContext, served: ServedResource, request: ApplyScaleRequest): Promise<Written> {
-  const next = async (existing: JsonObject): Promise<JsonObject> => {
-    const named = namedBy(served, existing, request);
-    const wish = scaled(served, existing, request);
+function applyCustom<F extends Forwarded>(
+  context: RegistryContext,
+  served: ServedResource,
+  request: ApplyScaleRequest<F>,
+): Promise<Written | F> {
+  const next = async (existing: JsonObject): Promise<JsonObject | F> => {
+    const applied = request.applied();
+    if (applied instanceof Forwarded) return applied;
+    const named = namedBy(served, existing, applied);
+    const wish = scaled(served, { existing, applied, request });
     refuseMisplaced(named, request);
     const object = await mutated(served, wish, { existing, request });
     const { uid, resourceVersion } = named.metadata;
@@ -101,14 +115,18 @@ function applyCustom(context: RegistryContext, served: ServedResource, request: 
 function namedBy(
   served: ServedResource,
   existing: JsonObject,
-  request: ApplyScaleRequest,
+  { sent }: AppliedObject,
 ): { readonly metadata: JsonObject } {
-  const given = objectAt(request.applied().sent, "metadata");
+  const given = objectAt(sent, "metadata");
   return { metadata: { ...objectAt(scaleOf(served, existing), "metadata"), ...given } };
 }
 
-function scaled(served: ServedResource, existing: JsonObject, request: ApplyScaleRequest): JsonObject {
-  const { sent, accept } = request.applied();
+function scaled(
+  served: ServedResource,
+  to: { readonly existing: JsonObject; readonly applied: AppliedObject; readonly request: ApplyScaleRequest },
+): JsonObject {
+  const { existing, request } = to;
+  const { sent, accept } = to.applied;
   const outcome = applyOutcome(sent, {
     ...asWorkload(served, sent),
     live: existing,

@@ -9,6 +9,7 @@ import { FieldSetError, pathText } from "../../objects/managed-fields/path-eleme
 import { fillStatusItems, leaveOutZeros, type GoZeros } from "../../objects/go/go-zeros.ts";
 import { jsonLength } from "../../objects/patch/json-size.ts";
 import { timestamp, type RegistryContext } from "./context.ts";
+import { Forwarded } from "./forwarded-request.ts";
 import { absentFields, fromVersion, inVersion } from "./managed-fields.ts";
 import { resetFields } from "./reset-fields.ts";
 import type { ServedResource } from "./resource.ts";
@@ -21,10 +22,10 @@ export interface AppliedObject extends Pick<Apply, "applied" | "sent" | "hasNull
   readonly accept?: () => void;
 }
 
-export interface ApplyRequest extends Omit<UpdateRequest, "next" | "verb" | "isApply"> {
+export interface ApplyRequest<F extends Forwarded> extends Omit<UpdateRequest, "next" | "verb" | "isApply"> {
   readonly force: boolean;
   /** Read once; throws what is wrong with it. */
-  readonly applied: () => AppliedObject;
+  readonly applied: () => AppliedObject | F;
   /** Beyond this the object does not grow. */
   readonly bytesMax: number;
 }
@@ -32,25 +33,28 @@ export interface ApplyRequest extends Omit<UpdateRequest, "next" | "verb" | "isA
 /** Somebody else may create or delete the object each time. */
 const CREATION_ATTEMPTS_MAX = 5;
 
-export async function apply(
+export async function apply<F extends Forwarded>(
   context: RegistryContext,
   served: ServedResource,
-  { applied, force, bytesMax, ...request }: ApplyRequest,
-): Promise<Updated> {
+  { applied, force, bytesMax, ...request }: ApplyRequest<F>,
+): Promise<Updated | F> {
   const { manager, door } = request;
-  const next = (existing: JsonObject): JsonObject =>
-    appliedTo(context, served, {
+  const next = (existing: JsonObject): JsonObject | F => {
+    const body = applied();
+    if (body instanceof Forwarded) return body;
+    return appliedTo(context, served, {
       existing,
-      applied: applied(),
+      applied: body,
       force,
       bytesMax,
       manager,
       subresource: door === "main" ? "" : door,
       resetFields: resetFields(served, door),
     });
+  };
   for (let attempt = 1; ; attempt++) {
     try {
-      return await update(context, served, { ...request, verb: "patch", isApply: true, next });
+      return await update<F>(context, served, { ...request, verb: "patch", isApply: true, next });
     } catch (thrown) {
       if (!isReason(thrown, "AlreadyExists") || attempt === CREATION_ATTEMPTS_MAX) throw thrown;
     }

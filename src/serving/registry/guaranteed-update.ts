@@ -7,6 +7,7 @@ import { jsonEquals, type JsonObject } from "../../meta/json.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";
 import type { RegistryContext, Written } from "./context.ts";
 import { withDefaults } from "./defaults.ts";
+import { Forwarded } from "./forwarded-request.ts";
 import { removeNamespace } from "./namespace-finalize.ts";
 import { conversionOf, encodeForStorage, objectIn } from "./representation.ts";
 import type { ServedResource } from "./resource.ts";
@@ -18,29 +19,30 @@ export type ObjectChange =
   | { readonly kind: "store"; readonly object: JsonObject; readonly warnings?: readonly string[] }
   | { readonly kind: "remove"; readonly object: JsonObject };
 
-export interface UpdatePlan {
+/** `F` is for callers that may forward the request: it is never inferred, so other callers get a written object. */
+export interface UpdatePlan<F extends Forwarded = never> {
   readonly key: string;
   readonly dryRun: boolean;
   /** Decides on the current object; may throw a StatusError. Called again after a lost race. */
-  decide(existing: JsonObject, entry: Entry): ObjectChange | Promise<ObjectChange>;
+  decide(existing: JsonObject, entry: Entry): ObjectChange | NoInfer<F> | Promise<ObjectChange | NoInfer<F>>;
   /** What an absent object means: usually a thrown NotFound. */
-  absent(): Promise<Written>;
+  absent(): Promise<Written | NoInfer<F>>;
 }
 
 /** Each lost race means somebody else won it; this many in a row means a storm. */
 const ATTEMPTS_MAX = 100;
 
-export async function guaranteedUpdate(
+export async function guaranteedUpdate<F extends Forwarded = never>(
   context: RegistryContext,
   served: ServedResource,
-  plan: UpdatePlan,
-): Promise<Written> {
+  plan: UpdatePlan<F>,
+): Promise<Written | F> {
   const { store } = context;
   let entry = await store.get(plan.key, { kind: "any" });
   let isFresh = false;
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const outcome = await tryUpdate(context, served, { plan, entry, isFresh });
-    if (outcome.kind === "done") return outcome.written;
+    if (outcome.kind === "done") return outcome.result;
     const current = outcome.kind === "stale" ? await store.get(plan.key, { kind: "newest" }) : outcome.current;
     // Decided once on what proves to be the newest: whoever was asked about it is not asked again.
     if (outcome.kind === "stale" && outcome.ifNewest !== undefined && current?.modRevision === entry?.modRevision)
@@ -51,26 +53,26 @@ export async function guaranteedUpdate(
   throw serviceUnavailable("the object changes too fast to be updated, please try again later", 1);
 }
 
-type Outcome =
-  | { readonly kind: "done"; readonly written: Written }
+type Outcome<F = never> =
+  | { readonly kind: "done"; readonly result: Written | F }
   /** What was decided holds only if the object is still what it was decided on. */
-  | { readonly kind: "stale"; readonly ifNewest?: () => Written }
+  | { readonly kind: "stale"; readonly ifNewest?: () => Written | F }
   | { readonly kind: "lost"; readonly current: Entry | undefined };
 
 /** A change that writes nothing: no compare-and-swap tells whether it was decided on the newest. */
-function settled(written: Written, isFresh: boolean): Outcome {
-  return isFresh ? { kind: "done", written } : { kind: "stale", ifNewest: () => written };
+function settled<F>(result: Written | F, isFresh: boolean): Outcome<F> {
+  return isFresh ? { kind: "done", result } : { kind: "stale", ifNewest: () => result };
 }
 
-async function tryUpdate(
+async function tryUpdate<F extends Forwarded>(
   context: RegistryContext,
   served: ServedResource,
-  attempt: { plan: UpdatePlan; entry: Entry | undefined; isFresh: boolean },
-): Promise<Outcome> {
+  attempt: { plan: UpdatePlan<F>; entry: Entry | undefined; isFresh: boolean },
+): Promise<Outcome<F>> {
   const { plan, entry, isFresh } = attempt;
-  if (entry === undefined) return isFresh ? { kind: "done", written: await plan.absent() } : { kind: "stale" };
+  if (entry === undefined) return isFresh ? { kind: "done", result: await plan.absent() } : { kind: "stale" };
   let existing: JsonObject;
-  let change: ObjectChange;
+  let change: ObjectChange | F;
   try {
     if (served.custom !== undefined) await conversionOf([entry], served);
     const object = objectIn(entry, served);
@@ -86,6 +88,7 @@ async function tryUpdate(
       },
     };
   }
+  if (change instanceof Forwarded) return settled(change, isFresh);
   const { object } = change;
   if (change.kind === "remove" && !plan.dryRun) return remove(context, served, { object, entry });
   const warnings = change.kind === "store" ? (change.warnings ?? []) : [];
@@ -112,7 +115,7 @@ async function replace(
   });
   if (!result.committed) return { kind: "lost", current: result.current };
   if (served.custom !== undefined) await conversionOf([result.entry], served);
-  return { kind: "done", written: { entry: result.entry, warnings } };
+  return { kind: "done", result: { entry: result.entry, warnings } };
 }
 
 async function isInCurrentVersion({ stored }: ServedResource, { apiVersion }: Entry): Promise<boolean> {
@@ -129,7 +132,7 @@ async function remove(
       ? await removeNamespace(context, served, { object, entry })
       : await context.store.remove(entry);
   if (!result.committed) return { kind: "lost", current: result.current };
-  return { kind: "done", written: { object: withRevision(object, result.revision) } };
+  return { kind: "done", result: { object: withRevision(object, result.revision) } };
 }
 
 export function withRevision(object: JsonObject, revision: number): JsonObject {

@@ -5,6 +5,7 @@ import { conflict, invalid, notFound, type FieldError } from "../../meta/status-
 import type { Admission } from "./admission.ts";
 import type { RegistryContext, Written } from "./context.ts";
 import { create, type RequestUser } from "./create.ts";
+import { Forwarded } from "./forwarded-request.ts";
 import { guaranteedUpdate, type ObjectChange } from "./guaranteed-update.ts";
 import { kindContext, withDefaults } from "./defaults.ts";
 import { withManagedFields, withoutTimeChanges } from "./managed-fields.ts";
@@ -15,7 +16,8 @@ import { groupKind, objectKey, type ServedResource } from "./resource.ts";
 import { withAllocation } from "./allocation.ts";
 import { updateMetadataErrors } from "./update-metadata.ts";
 
-export interface UpdateRequest {
+/** `F` is for callers that may forward the request: it is never inferred, so other callers get an updated object. */
+export interface UpdateRequest<F extends Forwarded = Forwarded> {
   readonly namespace: string;
   readonly name: string;
   readonly door: UpdateEndpoint;
@@ -23,7 +25,7 @@ export interface UpdateRequest {
   /** Who comes to own what changes. */
   readonly manager: string;
   /** The new object in the served version: decoded for a PUT, made from the current one for a patch. */
-  readonly next: (existing: JsonObject) => JsonObject | Promise<JsonObject>;
+  readonly next: (existing: JsonObject) => JsonObject | NoInfer<F> | Promise<JsonObject | NoInfer<F>>;
   /** PUT demands a resourceVersion of some kinds; a patch is applied again to whatever is there. */
   readonly verb: "update" | "patch";
   /** `next` says who owns what, and makes an object of nothing where there is none. */
@@ -41,19 +43,20 @@ export interface Updated {
   readonly isCreated: boolean;
 }
 
-export async function update(
+export async function update<F extends Forwarded = never>(
   context: RegistryContext,
   served: ServedResource,
-  request: UpdateRequest,
-): Promise<Updated> {
+  request: UpdateRequest<F>,
+): Promise<Updated | F> {
   let isCreated = false;
   const { stored } = served;
   const written = await withAllocation(context, served, request.dryRun, (allocation) =>
-    guaranteedUpdate(context, served, {
+    guaranteedUpdate<F>(context, served, {
       key: objectKey(stored, request.namespace, request.name),
       dryRun: request.dryRun,
       decide: async (existing, entry) => {
         const sent = await request.next(existing);
+        if (sent instanceof Forwarded) return sent;
         refuseMisplaced(sent, request);
         const object = stored.namespaced ? inNamespace(sent, request.namespace) : sent;
         refuseOutdated(served, { object, entry, existing, isPatch: request.verb === "patch" });
@@ -76,6 +79,7 @@ export async function update(
         const isApplied = request.isApply === true && request.door === "main";
         // What is wrong with a PUT by itself is said whether or not the object exists.
         const wished = request.verb === "update" || isApplied ? await request.next({}) : {};
+        if (wished instanceof Forwarded) return wished;
         if (!isApplied && !mayCreate(served, request)) throw notFound(served.groupResource, request.name);
         if (isApplied) refuseMisplaced(wished, request);
         await request.refuseCreation?.();
@@ -87,7 +91,7 @@ export async function update(
       },
     }),
   );
-  return { written, isCreated };
+  return written instanceof Forwarded ? written : { written, isCreated };
 }
 
 function mayCreate({ stored }: ServedResource, { verb, door }: UpdateRequest): boolean {

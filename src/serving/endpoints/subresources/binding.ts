@@ -1,22 +1,24 @@
 import { aggregateText } from "../../../meta/aggregate-text.ts";
-import type { ApiResponse } from "../../http/message.ts";
 import { jsonResponse, successStatus } from "../../http/respond.ts";
 import { objectAt, stringAt } from "../../../meta/json.ts";
 import { badRequest, StatusError } from "../../../meta/status-error.ts";
+import { Forwarded } from "../../registry/forwarded-request.ts";
 import { refuseCreationOutsideLiveNamespace } from "../../registry/namespace-lifecycle.ts";
 import { podBindingErrors, bindPod } from "../../registry/subresources/binding.ts";
 import { inNamespace, refuseForeignNamespace } from "../../registry/preconditions.ts";
 import { decodeObject, warningHeaders } from "../decode-body.ts";
-import type { EndpointCall } from "../endpoint.ts";
+import type { EndpointCall, EndpointResponse } from "../endpoint.ts";
 import { optionsObject, writeOptions } from "../options.ts";
 import { bindingKind } from "./kinds.ts";
 
 /** POST pods/x/binding, and the older POST bindings, where only the body names the pod. `call` is about pods. */
-export async function bindingEndpoint(call: EndpointCall): Promise<ApiResponse> {
+export async function bindingEndpoint(call: EndpointCall): Promise<EndpointResponse> {
   const { context, served: pods, request } = call;
   const { dryRun, fieldValidation } = writeOptions(request, "CreateOptions");
   const kind = bindingKind(pods);
-  const { object: sent, warnings } = await decodeObject({ ...call, served: kind }, fieldValidation);
+  const decoded = await decodeObject({ ...call, served: kind }, fieldValidation);
+  if (decoded instanceof Forwarded) return decoded;
+  const { object: sent, warnings } = decoded;
   const { namespace, resource } = request.info;
   const given = stringAt(objectAt(sent, "metadata"), "name");
   const name = resource === "bindings" ? given : request.info.name;

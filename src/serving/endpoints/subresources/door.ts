@@ -1,17 +1,16 @@
-import type { ApiResponse } from "../../http/message.ts";
-import type { JsonObject } from "../../../meta/json.ts";
 import { appliedTo } from "../../registry/apply.ts";
+import { Forwarded } from "../../registry/forwarded-request.ts";
 import { updateThrough, type SubresourceDoor } from "../../registry/subresources/door-update.ts";
 import type { ApplyWish } from "../apply.ts";
-import type { EndpointCall } from "../endpoint.ts";
+import type { EndpointCall, EndpointResponse } from "../endpoint.ts";
 import { getEndpoint } from "../get.ts";
 import { BODY_BYTES_MAX } from "../endpoint-limits.ts";
 import { writtenResponse } from "../render/respond.ts";
 import { updateAdmission } from "../update.ts";
-import { readWish } from "../write-wish.ts";
+import { readWish, type WriteWish } from "../write-wish.ts";
 
 /** A subresource that shows the whole object and writes a part of it. */
-export async function doorEndpoint(call: EndpointCall, door: SubresourceDoor): Promise<ApiResponse> {
+export async function doorEndpoint(call: EndpointCall, door: SubresourceDoor): Promise<EndpointResponse> {
   const { context, served, renderer, request } = call;
   if (request.info.verb === "get") return getEndpoint(call);
   const wish = await readWish(call, served);
@@ -27,19 +26,23 @@ export async function doorEndpoint(call: EndpointCall, door: SubresourceDoor): P
     isApply: "applied" in wish,
     admission: updateAdmission(call, served, wish),
   });
+  if (written instanceof Forwarded) return written;
   return writtenResponse(200, written, renderer, wish.warnings());
 }
 
-function applied({ context, served, request }: EndpointCall, wish: ApplyWish): (existing: JsonObject) => JsonObject {
+function applied({ context, served, request }: EndpointCall, wish: ApplyWish): WriteWish["next"] {
   const { manager, force } = wish;
-  return (existing) =>
-    appliedTo(context, served, {
+  return (existing) => {
+    const body = wish.applied();
+    if (body instanceof Forwarded) return body;
+    return appliedTo(context, served, {
       existing,
-      applied: wish.applied(),
+      applied: body,
       manager,
       force,
       subresource: request.info.subresource,
       resetFields: [],
       bytesMax: BODY_BYTES_MAX,
     });
+  };
 }

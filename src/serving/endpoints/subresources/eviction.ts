@@ -1,27 +1,32 @@
-import type { ApiResponse } from "../../http/message.ts";
 import { jsonResponse, successStatus } from "../../http/respond.ts";
 import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { badRequest, invalid, StatusError } from "../../../meta/status-error.ts";
 import { invalidValue } from "../../../meta/field-errors.ts";
+import { Forwarded } from "../../registry/forwarded-request.ts";
 import { refuseCreationOutsideLiveNamespace } from "../../registry/namespace-lifecycle.ts";
 import type { Admission } from "../../registry/admission.ts";
 import type { ServedResource } from "../../registry/resource.ts";
 import { get } from "../../registry/read.ts";
 import { evictPod } from "../../registry/subresources/eviction.ts";
 import { inNamespace, refuseForeignNamespace } from "../../registry/preconditions.ts";
-import { readObject, warningHeaders, type DecodedBody } from "../decode-body.ts";
-import { refuseContradictions, toDeleteOptions } from "../delete.ts";
-import type { EndpointCall } from "../endpoint.ts";
-import { optionsObject, writeOptions, type FieldValidation } from "../options.ts";
+import { readObject, warningHeaders, type SentObject } from "../decode-body.ts";
+import { deleteOptionsErrors, toDeleteOptions } from "../delete.ts";
+import type { EndpointCall, EndpointResponse } from "../endpoint.ts";
+import { invalidOptions, optionsObject, writeOptions, type FieldValidation } from "../options.ts";
 import { evictionKind } from "./kinds.ts";
 
 const FORCE_DELETE = "ignoreStoreReadErrorWithClusterBreakingPotential";
 
 /** POST pods/x/eviction: a deletion that asks the pod's budget first. */
-export async function evictionEndpoint(call: EndpointCall, budgets: ServedResource | undefined): Promise<ApiResponse> {
+export async function evictionEndpoint(
+  call: EndpointCall,
+  budgets: ServedResource | undefined,
+): Promise<EndpointResponse> {
   const { context, served: pods, request } = call;
   const { fieldValidation } = writeOptions(request, "CreateOptions");
-  const { object: sent, warnings } = await decodeEviction(call, fieldValidation);
+  const decoded = (await readEviction(call, fieldValidation)).asNew();
+  if (decoded instanceof Forwarded) return decoded;
+  const { object: sent, warnings } = decoded;
   const { namespace, name } = request.info;
   refuseForeignNamespace(sent, namespace);
   await refuseCreationOutsideLiveNamespace(context, pods.groupResource, { namespace, name });
@@ -47,15 +52,13 @@ export async function evictionEndpoint(call: EndpointCall, budgets: ServedResour
   return jsonResponse(201, { ...successStatus(undefined), code: 201 }, warningHeaders(warnings));
 }
 
-/** As kubernetes, where they are looked at when there is a pod to delete. */
+/** As kubernetes: where there is no pod to delete, that is the error. */
 async function refuseOptions({ context, served, request }: EndpointCall, given: JsonObject): Promise<void> {
-  try {
-    refuseContradictions(given, stringsAt(given, "dryRun"));
-  } catch (refusal) {
-    const { namespace, name } = request.info;
-    await get(context, served, { namespace, name, freshness: { kind: "newest" } });
-    throw refusal;
-  }
+  const errors = deleteOptionsErrors(given, stringsAt(given, "dryRun"));
+  if (errors.length === 0) return;
+  const { namespace, name } = request.info;
+  await get(context, served, { namespace, name, freshness: { kind: "newest" } });
+  throw invalidOptions("DeleteOptions", errors);
 }
 
 function evictionAdmission({ admit, served, request }: EndpointCall, eviction: JsonObject): Admission | undefined {
@@ -68,12 +71,9 @@ function versionOf({ apiVersion }: JsonObject): "v1" | "v1beta1" {
   return apiVersion === "policy/v1beta1" ? "v1beta1" : "v1";
 }
 
-async function decodeEviction(call: EndpointCall, validation: FieldValidation): Promise<DecodedBody> {
+function readEviction(call: EndpointCall, validation: FieldValidation): Promise<SentObject> {
   const served = evictionKind(call.served, "v1");
-  const sent = await readObject({ ...call, served }, validation, (value) =>
-    evictionKind(call.served, versionOf(value)),
-  );
-  return sent.asNew();
+  return readObject({ ...call, served }, validation, (value) => evictionKind(call.served, versionOf(value)));
 }
 
 /** Said in the query, in the body, or in both alike. */

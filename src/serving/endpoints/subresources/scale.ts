@@ -1,11 +1,11 @@
-import type { ApiResponse } from "../../http/message.ts";
 import { applyScale } from "../../registry/apply-scale.ts";
+import { Forwarded } from "../../registry/forwarded-request.ts";
 import { get } from "../../registry/read.ts";
 import { objectIn } from "../../registry/representation.ts";
 import { customTableRenderer, SCALE_COLUMNS } from "../../../objects/table/custom.ts";
 import { existingScale, updateScale } from "../../registry/subresources/scale.ts";
 import { warningHeaders } from "../decode-body.ts";
-import type { EndpointCall } from "../endpoint.ts";
+import type { EndpointCall, EndpointResponse } from "../endpoint.ts";
 import { freshnessOf } from "../get.ts";
 import type { Representation } from "../render/negotiate.ts";
 import { chunksResponse, rendererFor } from "../render/respond.ts";
@@ -15,7 +15,7 @@ import { readWish } from "../write-wish.ts";
 
 const CUSTOM_TABLE = customTableRenderer(SCALE_COLUMNS);
 
-export async function scaleEndpoint(call: EndpointCall, representation: Representation): Promise<ApiResponse> {
+export async function scaleEndpoint(call: EndpointCall, representation: Representation): Promise<EndpointResponse> {
   const { context, served, request } = call;
   const { namespace, name } = request.info;
   const kind = { ...scaleKind(served), ...(served.custom && { table: CUSTOM_TABLE }) };
@@ -34,5 +34,6 @@ export async function scaleEndpoint(call: EndpointCall, representation: Represen
     "applied" in wish
       ? await applyScale(context, served, { ...wish, ...place })
       : await updateScale(context, served, { ...wish, ...place });
+  if (scale instanceof Forwarded) return scale;
   return chunksResponse(200, renderer.object(scale), warningHeaders(wish.warnings()));
 }

@@ -1,11 +1,10 @@
 /** From a subresource to what answers it. */
-import type { ApiResponse } from "../../http/message.ts";
 import type { ServedResource } from "../../registry/resource.ts";
 import { APPROVAL_DOOR } from "../../registry/subresources/approval.ts";
 import type { SubresourceDoor } from "../../registry/subresources/door-update.ts";
 import { EPHEMERAL_CONTAINERS_DOOR } from "../../registry/subresources/ephemeral-containers.ts";
 import { RESIZE_DOOR } from "../../registry/subresources/resize.ts";
-import type { EndpointCall } from "../endpoint.ts";
+import type { EndpointCall, EndpointResponse } from "../endpoint.ts";
 import type { Representation } from "../render/negotiate.ts";
 import { bindingEndpoint } from "./binding.ts";
 import { connectionEndpoint, isConnection } from "./connections.ts";
@@ -32,7 +31,7 @@ const DOORS: ReadonlyMap<string, SubresourceDoor> = new Map(
 export function subresourceEndpoint(
   call: EndpointCall,
   { representation, budgets, tokens, annotate }: SubresourceContext,
-): Promise<ApiResponse> | undefined {
+): Promise<EndpointResponse> | undefined {
   const { subresource } = call.request.info;
   const door = DOORS.get(subresource);
   if (door !== undefined) return doorEndpoint(call, door);

@@ -7,6 +7,7 @@ import { trackUpdate } from "../../../objects/managed-fields/manager.ts";
 import type { Admission } from "../admission.ts";
 import { kindContext } from "../defaults.ts";
 import { timestamp, type RegistryContext, type Written } from "../context.ts";
+import { Forwarded } from "../forwarded-request.ts";
 import { guaranteedUpdate, type ObjectChange } from "../guaranteed-update.ts";
 import { absentFields, inVersion } from "../managed-fields.ts";
 import { updateMetadataErrors } from "../update-metadata.ts";
@@ -24,28 +25,29 @@ export interface SubresourceDoor {
   readonly isTimed: boolean;
 }
 
-export interface DoorRequest extends ObjectPlace {
+export interface DoorRequest<F extends Forwarded = Forwarded> extends ObjectPlace {
   readonly manager: string;
   readonly dryRun: boolean;
   /** The wish says itself who owns what. */
   readonly isApply?: boolean;
   /** The wish, made from the current object; called again after a lost race. */
-  readonly next: (existing: JsonObject) => JsonObject | Promise<JsonObject>;
+  readonly next: (existing: JsonObject) => JsonObject | F | Promise<JsonObject | F>;
   readonly admission?: Admission | undefined;
 }
 
-export function updateThrough(
+export function updateThrough<F extends Forwarded>(
   context: RegistryContext,
   served: ServedResource,
   door: SubresourceDoor,
-  request: DoorRequest,
-): Promise<Written> {
-  return guaranteedUpdate(context, served, {
+  request: DoorRequest<F>,
+): Promise<Written | F> {
+  return guaranteedUpdate<F>(context, served, {
     key: objectKey(served.stored, request.namespace, request.name),
     dryRun: request.dryRun,
     decide: async (existing, entry) => {
       const made = request.next(existing);
       const sent = made instanceof Promise ? await made : made;
+      if (sent instanceof Forwarded) return sent;
       refuseMisplaced(sent, request);
       const wish = served.stored.namespaced ? inNamespace(sent, request.namespace) : sent;
       refuseOutdated(served, { object: wish, existing, entry });

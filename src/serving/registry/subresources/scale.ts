@@ -6,6 +6,7 @@ import { badRequest, invalid, StatusError, type FieldError } from "../../../meta
 import { splitFieldPath } from "../../../objects/json/json-path.ts";
 import type { Admission } from "../admission.ts";
 import type { RegistryContext } from "../context.ts";
+import { Forwarded } from "../forwarded-request.ts";
 import { metadataErrors } from "../metadata-validation.ts";
 import { inNamespace, refuseMisplaced } from "../preconditions.ts";
 import { objectIn } from "../representation.ts";
@@ -90,21 +91,22 @@ export function scaleAdmission(served: ServedResource, admission: Admission | un
   );
 }
 
-export interface ScaleRequest extends Omit<DoorRequest, "next"> {
+export interface ScaleRequest<F extends Forwarded> extends Omit<DoorRequest, "next"> {
   /** The wish, made from the current Scale. */
-  readonly next: (scale: JsonObject) => JsonObject;
+  readonly next: (scale: JsonObject) => JsonObject | F;
 }
 
 /** Writes the replicas; answers the Scale as it is now. */
-export async function updateScale(
+export async function updateScale<F extends Forwarded>(
   context: RegistryContext,
   served: ServedResource,
-  request: ScaleRequest,
-): Promise<JsonObject> {
+  request: ScaleRequest<F>,
+): Promise<JsonObject | F> {
   const { name, admission } = request;
-  const next = async (workload: JsonObject): Promise<JsonObject> => {
+  const next = async (workload: JsonObject): Promise<JsonObject | F> => {
     const before = scaleOf(served, workload);
     const sent = request.next(before);
+    if (sent instanceof Forwarded) return sent;
     refuseMisplaced(sent, request);
     const wish = inNamespace(sent, request.namespace);
     const write = { operation: "UPDATE", name, object: wish, existing: before } as const;
@@ -117,6 +119,7 @@ export async function updateScale(
   };
   const through = { ...request, next, admission: scaleAdmission(served, admission) };
   const written = await updateThrough(context, served, scaleDoor(served), through);
+  if (written instanceof Forwarded) return written;
   return scaleOf(served, "entry" in written ? objectIn(written.entry, served) : written.object);
 }
 

@@ -102,6 +102,7 @@ async function ask({ body, release = "1.36", name = "sa", query = "", tokens = {
     },
     annotate: (key, value) => annotations.push([key, value]),
   });
+  if ("respond" in response) throw new Error("the token request was forwarded");
   return {
     status: response.status,
     body: bodyJson(response),

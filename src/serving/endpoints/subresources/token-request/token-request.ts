@@ -1,5 +1,4 @@
 /** POST serviceaccounts/x/token: a token for the account. */
-import type { ApiResponse } from "../../../http/message.ts";
 import { invalidValue } from "../../../../meta/field-errors.ts";
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { ObjectReader } from "../../../../meta/object-table.ts";
@@ -7,13 +6,14 @@ import { conflict, invalid, type FieldError } from "../../../../meta/status-erro
 import { timestampAt } from "../../../../meta/timestamp.ts";
 import { trackUpdate } from "../../../../objects/managed-fields/manager.ts";
 import type { Admission } from "../../../registry/admission.ts";
+import { Forwarded } from "../../../registry/forwarded-request.ts";
 import { refuseCreationOutsideLiveNamespace } from "../../../registry/namespace-lifecycle.ts";
 import { refuseForeignNamespace } from "../../../registry/preconditions.ts";
 import { get } from "../../../registry/read.ts";
 import { objectIn } from "../../../registry/representation.ts";
 import type { ServedResource } from "../../../registry/resource.ts";
 import { decodeObject, warningHeaders } from "../../decode-body.ts";
-import type { EndpointCall } from "../../endpoint.ts";
+import type { EndpointCall, EndpointResponse } from "../../endpoint.ts";
 import { optionsObject, writeOptions } from "../../options.ts";
 import type { Representation } from "../../render/negotiate.ts";
 import { chunksResponse, refusedResponse, rendererFor } from "../../render/respond.ts";
@@ -51,12 +51,17 @@ const EXTENDED_TO_SECONDS = 365 * 24 * 3600;
 const ISSUED_CREDENTIAL = "authentication.kubernetes.io/issued-credential-id";
 
 /** As kubernetes: a dry run makes a token like any other. */
-export async function tokenRequestEndpoint(call: EndpointCall, context: TokenRequestContext): Promise<ApiResponse> {
+export async function tokenRequestEndpoint(
+  call: EndpointCall,
+  context: TokenRequestContext,
+): Promise<EndpointResponse> {
   const { served, request } = call;
   const { dryRun, fieldValidation, manager } = writeOptions(request, "CreateOptions");
   const kind = tokenRequestKind(served);
-  const { object, warnings: sent } = await decodeObject({ ...call, served: kind }, fieldValidation);
-  const warnings = [...sent];
+  const decoded = await decodeObject({ ...call, served: kind }, fieldValidation);
+  if (decoded instanceof Forwarded) return decoded;
+  const { object } = decoded;
+  const warnings = [...decoded.warnings];
   try {
     const admission = call.admit?.({ kind, dryRun, options: optionsObject(request, "CreateOptions") });
     const wanted = await admitted(call, kind, { object, manager, admission });
