@@ -52,8 +52,9 @@ describe("imports", () => {
   test("types may be allowed where values are not, and one file where its module is not", () => {
     const sources = parsed({
       "src/serving/endpoints/watch.ts":
-        'import type { Entry } from "../storage/entry.ts";\nimport { read } from "../storage/entry.ts";',
-      "src/client/client.ts": 'import { text } from "../http/message.ts";\nimport { chain } from "../http/chain.ts";',
+        'import type { Entry } from "../../storage/entry.ts";\nimport { read } from "../../storage/entry.ts";',
+      "src/client/client.ts":
+        'import { text } from "../serving/http/message.ts";\nimport { chain } from "../serving/http/chain.ts";',
     });
     expect(places(checkAllowedImports(sources))).toEqual([
       "src/serving/endpoints/watch.ts:2",
@@ -233,8 +234,8 @@ describe("exports", () => {
       "src/base/b.ts": 'export { x } from "./a.ts";',
       "src/base/c.ts": "export const x = 1;",
       "src/base/limits.ts": "export const x = 1;",
-      "src/base/testing/d.ts": "export const x = 1;",
-      "test/users.ts": ["a", "b", "limits", "testing/d"]
+      "src/base/d.test.ts": "export const x = 1;",
+      "test/users.ts": ["a", "b", "limits", "d.test"]
         .map((name, index) => `import { x as x${index} } from "../src/base/${name}.ts";`)
         .join("\n"),
     });
