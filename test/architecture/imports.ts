@@ -191,9 +191,13 @@ export function checkBarrels(sources: readonly Source[]): readonly Violation[] {
 
 /** The longest row of the table that a source file lies under; undefined outside src/ and for files directly in it. */
 export function moduleOf(path: string, table: Readonly<Record<string, ModuleRule>> = MODULE_TABLE): string | undefined {
-  const [top, room, part, ...rest] = path.split("/");
-  if (top !== "src" || room === undefined || part === undefined) return undefined;
-  return rest.length > 0 && `${room}/${part}` in table ? `${room}/${part}` : room;
+  const [top, ...folders] = path.split("/").slice(0, -1);
+  if (top !== "src" || folders.length === 0) return undefined;
+  for (let length = folders.length; length > 0; length -= 1) {
+    const row = folders.slice(0, length).join("/");
+    if (row in table) return row;
+  }
+  return folders[0];
 }
 
 function specifierOf(node: Node): { readonly specifier: string; readonly typeOnly: boolean } | undefined {

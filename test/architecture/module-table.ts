@@ -78,10 +78,20 @@ const LAYERS = {
   },
 
   "cluster/allocation": {
-    imports: [...VOCABULARY, "objects/kinds", "storage", "serving/registry"],
+    imports: [...VOCABULARY, "objects", "objects/kinds", "storage", "serving/registry"],
   },
+  // Leader election and work queues, for the controllers of every part of the cluster.
+  "cluster/controllers/runtime": { imports: [...VOCABULARY, "client"] },
   "cluster/storageversion": {
-    imports: [...VOCABULARY, "objects/catalogue", "storage", "serving/http", "serving/discovery", "client"],
+    imports: [
+      ...VOCABULARY,
+      "objects/catalogue",
+      "storage",
+      "serving/http",
+      "serving/discovery",
+      "client",
+      "cluster/controllers/runtime",
+    ],
     types: ["serving/registry"],
   },
   "cluster/peers": {
@@ -99,7 +109,7 @@ const LAYERS = {
     types: ["access/auth"],
   },
   "cluster/controllers": {
-    imports: [...VOCABULARY, "objects/catalogue", "serving/discovery", "client"],
+    imports: [...VOCABULARY, "objects/catalogue", "serving/discovery", "client", "cluster/controllers/runtime"],
     types: ["cluster/peers"],
   },
   "cluster/bootstrap": {
@@ -147,7 +157,15 @@ const LAYERS = {
     types: ["extensions/aggregation"],
   },
   "extensions/aggregation": {
-    imports: [...VOCABULARY, "serving/http", "serving/discovery", "client", "access/webhooks", "cluster/peers"],
+    imports: [
+      ...VOCABULARY,
+      "objects/kinds",
+      "serving/http",
+      "serving/discovery",
+      "client",
+      "access/webhooks",
+      "cluster/peers",
+    ],
     types: ["access/auth"],
   },
   "extensions/library": {

@@ -1,16 +1,7 @@
+import type { TableColumn } from "../table/table.ts";
 import { storedTables } from "./data-files.ts";
 import { valueAt, type ReleaseName } from "./release.ts";
 import type { StoredColumn } from "./stored-format.ts";
-
-export interface TableColumn {
-  readonly name: string;
-  readonly type: string;
-  /** "" when the column has none. */
-  readonly format: string;
-  readonly priority: number;
-  /** What the cell shows, where that is a plain field or the age of one; undefined where it takes code. */
-  readonly cell: { readonly path: string; readonly as: "text" | "age" } | undefined;
-}
 
 /**
  * The columns of a kind's table. A kind without columns of its own has the default ones; a kind that is
