@@ -88,10 +88,10 @@ describe("imports", () => {
   });
 
   test("a row that imports from a row below it, or from none, is found; types may point down inside a room", () => {
-    const wrong = (imports: readonly string[], types: readonly string[] = []): number =>
+    const wrong = (values: readonly string[], types: readonly string[] = []): number =>
       checkTableOrder({
         base: { imports: [] },
-        "serving/http": { imports, types },
+        "serving/http": { imports: values, types },
         "serving/registry": { imports: ["base", "serving/http"] },
         server: { imports: [] },
       }).length;

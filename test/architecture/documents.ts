@@ -171,9 +171,9 @@ export function checkRooms(
   const violations: Violation[] = [];
   if (rooms.length > ROOMS_MAX)
     violations.push({ path: "src/", line: 1, message: `has ${rooms.length} folders, at most ${ROOMS_MAX}: join some` });
-  for (const row of rows.filter((row) => !folders.includes(row)))
+  for (const row of rows.filter((name) => !folders.includes(name)))
     violations.push({ path: TABLE_FILE, line: 1, message: `has the row ${row}, and src/ no such folder: remove it` });
-  for (const room of rooms.filter((room) => !rows.includes(room))) {
+  for (const room of rooms.filter((name) => !rows.includes(name))) {
     const parts = folders.filter((folder) => folder.startsWith(`${room}/`) && folder.split("/").length === 2);
     for (const folder of parts.length === 0 ? [room] : parts.filter((part) => !rows.includes(part)))
       violations.push({ path: `src/${folder}/`, line: 1, message: `has no row in ${TABLE_FILE}: add one` });
