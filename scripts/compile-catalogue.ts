@@ -195,7 +195,7 @@ function compile(directory: string): void {
 }
 
 function writeData(file: string, content: string | Buffer): void {
-  writeFileSync(new URL(`../src/catalogue/data/${file}`, import.meta.url), content);
+  writeFileSync(new URL(`../src/objects/catalogue/data/${file}`, import.meta.url), content);
 }
 
 function compress(text: string): Buffer {

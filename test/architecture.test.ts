@@ -17,6 +17,8 @@ import {
   checkNamedPaths,
   checkPrivateText,
   checkRequestFlow,
+  checkRooms,
+  checkWalks,
 } from "./architecture/documents.ts";
 import { checkDuplicateNames, checkUnusedExports } from "./architecture/exports.ts";
 import {
@@ -26,6 +28,7 @@ import {
   checkDefaultExports,
   checkImportCycles,
   checkInternalFolders,
+  checkTableOrder,
   checkTestOnlyFiles,
 } from "./architecture/imports.ts";
 import knownOffenders from "./architecture/known-offenders.json" with { type: "json" };
@@ -128,6 +131,18 @@ test("a path that a document names is there", () => {
 
 test("docs/request-flow.md lists the filters and the routes in their order", () => {
   expect(report(checkRequestFlow(files))).toEqual([]);
+});
+
+test("a walk of docs/request-flow.md has at most twelve stops, each a file of src/", () => {
+  expect(report(checkWalks(files))).toEqual([]);
+});
+
+test("the map of docs/ARCHITECTURE.md, the module table and the folders of src/ are equal", () => {
+  expect(report(checkRooms(files))).toEqual([]);
+});
+
+test("a row of the module table imports only from rows above it", () => {
+  expect(report(checkTableOrder())).toEqual([]);
 });
 
 test("no file names a private path, a neighbouring folder or a package registry", () => {

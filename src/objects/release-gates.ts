@@ -121,7 +121,7 @@ const GATES = {
   PodObservedGenerationTracking: { since: "1.34" },
   /** spec.schedulingGroup of a pod (GenericWorkload). */
   PodSchedulingGroup: { since: "1.36" },
-  /** Not a change of Kubernetes: internal/internal-types.ts has every member of a pod's spec. */
+  /** Not a change of Kubernetes: objects/kinds/internal-version/internal-types.ts has every member of a pod's spec. */
   PodSpecTypesComplete: { until: "1.36" },
   /** Tables of pods show why a container failed when the others have completed. */
   PodTableFailedContainer: { since: "1.35" },

@@ -2,7 +2,15 @@
 import { describe, expect, test } from "vitest";
 import { checkAny, checkEmptyCatches, checkErrorNames, checkReleaseComparisons, checkTags } from "./conventions.ts";
 import { checkBannedGlobals, checkModuleState } from "./determinism.ts";
-import { checkBudgets, checkHeadings, checkNamedPaths, checkPrivateText, checkRequestFlow } from "./documents.ts";
+import {
+  checkBudgets,
+  checkHeadings,
+  checkNamedPaths,
+  checkPrivateText,
+  checkRequestFlow,
+  checkRooms,
+  checkWalks,
+} from "./documents.ts";
 import { checkDuplicateNames, checkUnusedExports, duplicateNameOffences, unusedExports } from "./exports.ts";
 import {
   checkAllowedImports,
@@ -11,8 +19,11 @@ import {
   checkDefaultExports,
   checkImportCycles,
   checkInternalFolders,
+  checkTableOrder,
   checkTestOnlyFiles,
+  moduleOf,
 } from "./imports.ts";
+import type { ModuleRule } from "./module-table.ts";
 import { offendersOf } from "./ratchet.ts";
 import { checkListedLimits, checkShapes, LIMITS, shapeOffences } from "./shapes.ts";
 import { parseSources, type Source, type TextFile, type Violation } from "./sources.ts";
@@ -52,13 +63,41 @@ describe("imports", () => {
   test("types may be allowed where values are not, and one file where its module is not", () => {
     const sources = parsed({
       "src/serving/endpoints/watch.ts":
-        'import type { Entry } from "../storage/entry.ts";\nimport { read } from "../storage/entry.ts";',
-      "src/client/client.ts": 'import { text } from "../http/message.ts";\nimport { chain } from "../http/chain.ts";',
+        'import type { Entry } from "../../storage/entry.ts";\nimport { read } from "../../storage/entry.ts";',
+      "src/client/client.ts":
+        'import { text } from "../serving/http/message.ts";\nimport { chain } from "../serving/http/chain.ts";',
     });
     expect(places(checkAllowedImports(sources))).toEqual([
       "src/serving/endpoints/watch.ts:2",
       "src/client/client.ts:2",
     ]);
+  });
+
+  test("a file belongs to the longest row that fits its path", () => {
+    const table = { "serving/http": { imports: [] }, storage: { imports: [] }, "storage/a/b": { imports: [] } };
+    const rows = [
+      "storage/kv.ts",
+      "storage/a/kv.ts",
+      "storage/a/b/c/kv.ts",
+      "serving/http/node/h1.ts",
+      "serving/x/y.ts",
+    ].map((path) => moduleOf(`src/${path}`, table));
+    expect(rows).toEqual(["storage", "storage", "storage/a/b", "serving/http", "serving"]);
+    expect(moduleOf("src/index.ts", table)).toBeUndefined();
+    expect(moduleOf("test/storage/kv.ts", table)).toBeUndefined();
+  });
+
+  test("a row that imports from a row below it, or from none, is found; types may point down inside a room", () => {
+    const wrong = (values: readonly string[], types: readonly string[] = []): number =>
+      checkTableOrder({
+        base: { imports: [] },
+        "serving/http": { imports: values, types },
+        "serving/registry": { imports: ["base", "serving/http"] },
+        server: { imports: [] },
+      }).length;
+    expect(wrong(["base", "base/clock.ts"], ["serving/registry"])).toBe(0);
+    expect(wrong(["serving/registry", "serving/registry/get.ts", "novelty"])).toBe(3);
+    expect(wrong([], ["server", "serving/novelty"])).toBe(2);
   });
 
   test("shipped code importing test code, or anything outside src/, is found", () => {
@@ -233,8 +272,8 @@ describe("exports", () => {
       "src/base/b.ts": 'export { x } from "./a.ts";',
       "src/base/c.ts": "export const x = 1;",
       "src/base/limits.ts": "export const x = 1;",
-      "src/base/testing/d.ts": "export const x = 1;",
-      "test/users.ts": ["a", "b", "limits", "testing/d"]
+      "src/base/d.test.ts": "export const x = 1;",
+      "test/users.ts": ["a", "b", "limits", "d.test"]
         .map((name, index) => `import { x as x${index} } from "../src/base/${name}.ts";`)
         .join("\n"),
     });
@@ -588,7 +627,7 @@ describe("documents", () => {
   test("a filter or a route that request-flow.md leaves out, or lists in another place, is found", () => {
     const code = {
       "src/server/handler-chain.ts": "chain()\n.through(filters.a)\n.through(filters.b)\n.to(route)",
-      "src/server/routes.ts": "routes.x(r) ?? routes.y(r); routes.x(r);",
+      "src/server/router.ts": "routes.x(r) ?? routes.y(r); routes.x(r);",
     };
     const row = (name: string): string => `| \`${name}\` | \`base/${name}.ts\` | does |\n`;
     const flow = (filters: string, routes: string): readonly string[] =>
@@ -604,6 +643,84 @@ describe("documents", () => {
     expect(flow(row("b") + row("a"), row("x"))).toEqual(["docs/request-flow.md:2", "docs/request-flow.md:5"]);
     expect(flow(`${row("a")}| \`b\` | nowhere | does |\n`, row("x") + row("y"))).toEqual(["docs/request-flow.md:2"]);
     expect(checkRequestFlow([])).toHaveLength(2);
+  });
+
+  test("a walk with too many stops, one stop or none is found, and so is a stop that is no file", () => {
+    const stop = (path = "base/a.ts"): string => `1. \`${path}\` — reads\n   and writes.\n`;
+    const walks = (text: string): readonly string[] =>
+      places(checkWalks(texts({ "src/base/a.ts": "", "docs/request-flow.md": `# Flow\n## Walks\n${text}` })));
+    expect(walks(`### A\n${stop().repeat(12)}### B\n${stop().repeat(2)}## End\n### C\n`)).toEqual([]);
+    expect(walks(`### A\n${stop().repeat(13)}### B\n${stop()}`)).toEqual([
+      "docs/request-flow.md:3",
+      "docs/request-flow.md:30",
+    ]);
+    expect(walks(`### A\n${stop()}${stop("a.ts")}1. base/a.ts — reads\n1. \`base/a.ts\`\n`)).toEqual([
+      "docs/request-flow.md:6",
+      "docs/request-flow.md:8",
+      "docs/request-flow.md:9",
+    ]);
+    expect(walks("nothing")).toEqual(["docs/request-flow.md:2"]);
+    expect(places(checkWalks([]))).toEqual(["docs/request-flow.md:1"]);
+  });
+
+  describe("rooms", () => {
+    const table = { base: { imports: [] }, "serving/http": { imports: [] }, "serving/registry": { imports: [] } };
+    const folders = ["base/a.ts", "base/more/a.ts", "serving/http/node/a.ts", "serving/registry/a.ts"];
+    const map = (rows: readonly string[], nodes = ["base", "serving"]): string =>
+      `# A\n## Rooms\n\`\`\`mermaid\nflowchart TD\n${nodes.map((node) => `  ${node}["x"]\n`).join("")}\`\`\`\n## Code map\n${rows.map((row) => `| \`${row}/\` | owns |\n`).join("")}`;
+    const rooms = (
+      paths: readonly string[],
+      text = map(Object.keys(table)),
+      rows: Readonly<Record<string, ModuleRule>> = table,
+    ): readonly string[] =>
+      places(
+        checkRooms(
+          texts({ ...Object.fromEntries(paths.map((path) => [`src/${path}`, ""])), "docs/ARCHITECTURE.md": text }),
+          rows,
+        ),
+      );
+
+    test("equal folders, rows, map and picture pass", () => {
+      expect(rooms(folders)).toEqual([]);
+    });
+
+    test("a folder without a row is found, at the top and inside a room that has no row itself", () => {
+      expect(rooms([...folders, "serving/novelty/a.ts"])).toEqual(["src/serving/novelty/:1"]);
+      expect(rooms([...folders, "novelty/a.ts"], map(Object.keys(table), ["base", "novelty", "serving"]))).toEqual([
+        "src/novelty/:1",
+      ]);
+    });
+
+    test("a row without a folder is found", () => {
+      expect(rooms(folders.slice(0, -1))).toEqual(["test/architecture/module-table.ts:1"]);
+    });
+
+    test("a map that lacks a row, adds one, or has another order is found, and so is a picture without a room", () => {
+      const [base = "", http = "", registry = ""] = Object.keys(table);
+      for (const rows of [
+        [base, http],
+        [base, http, registry, "serving"],
+        [base, registry, http],
+      ]) {
+        expect(rooms(folders, map(rows))).toEqual(["docs/ARCHITECTURE.md:8"]);
+      }
+      expect(rooms(folders, map([base, http, registry], ["base"]))).toEqual(["docs/ARCHITECTURE.md:2"]);
+      expect(rooms(folders, "# A\n")).toHaveLength(2);
+    });
+
+    test("more than twelve folders at the top are found", () => {
+      const names = Array.from({ length: 13 }, (_, index) => `room${index + 10}`);
+      const found = (count: number): readonly string[] => {
+        const used = names.slice(0, count);
+        return rooms(
+          used.map((name) => `${name}/a.ts`),
+          map(used, used),
+          Object.fromEntries(used.map((name) => [name, { imports: [] }])),
+        );
+      };
+      expect(found(12)).toEqual([]);
+      expect(found(13)).toEqual(["src/:1"]);
+    });
   });
 
   test("private paths, neighbouring folders and registries are found", () => {

@@ -58,9 +58,9 @@ const BANNED_MEMBERS: Readonly<Record<string, readonly (readonly [members: RegEx
   ],
   AbortSignal: [[/^timeout$/, ASK_THE_CLOCK]],
   process: [
-    [/^(env|argv)$/, "only cli/ reads it: take it as configuration"],
+    [/^(env|argv)$/, "only tools/cli/ reads it: take it as configuration"],
     [/^(hrtime|uptime)$/, ASK_THE_CLOCK],
-    [/^exit$/, "throw, and let cli/ decide"],
+    [/^exit$/, "throw, and let tools/cli/ decide"],
   ],
   console: [[/./, "take a Log"]],
   fs: [[/^promises$/, NO_THREAD_POOL]],

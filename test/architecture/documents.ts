@@ -1,4 +1,5 @@
 /** Checks on documents and on the text of every file. */
+import { MODULE_TABLE, type ModuleRule } from "./module-table.ts";
 import type { TextFile, Violation } from "./sources.ts";
 
 const BUDGETS: readonly (readonly [path: RegExp, lines: number])[] = [
@@ -84,12 +85,12 @@ export function checkNamedPaths(files: readonly TextFile[]): readonly Violation[
 export function checkRequestFlow(files: readonly TextFile[]): readonly Violation[] {
   const textOf = (path: string): string => files.find((file) => file.path === path)?.text ?? "";
   const filters = textOf("src/server/handler-chain.ts").matchAll(/\.through\(filters\.(\w+)\)/g);
-  const routes = textOf("src/server/routes.ts").matchAll(/\broutes\.(\w+)/g);
+  const routes = textOf("src/server/router.ts").matchAll(/\broutes\.(\w+)/g);
   const path = "docs/request-flow.md";
   const document = textOf(path);
   return [
     ...compareRows({ path, document, heading: "## Filters", source: "src/server/handler-chain.ts", matches: filters }),
-    ...compareRows({ path, document, heading: "## Routes", source: "src/server/routes.ts", matches: routes }),
+    ...compareRows({ path, document, heading: "## Routes", source: "src/server/router.ts", matches: routes }),
   ];
 }
 
@@ -110,6 +111,112 @@ function compareRows({ path, document, heading, source, matches }: Rows): readon
   if (expected.length > 0 && rows.join() === expected.join()) return [];
   const message = `lists under "${heading}" ${rows.join(", ")}: ${source} has ${expected.join(", ")}`;
   return [{ path, line: before.split("\n").length, message }];
+}
+
+const STOPS_MAX = 12;
+const STOP = /^\d+\. `([^`]+)` — \S/;
+
+/**
+ * The walks of docs/request-flow.md: a heading of the third level under "## Walks", then a numbered list. A stop is
+ * `path` — what happens there, and the path leads from src/ to a file. A walk of more stops is no longer read in one go, and
+ * shows that the code makes a detour.
+ */
+export function checkWalks(files: readonly TextFile[]): readonly Violation[] {
+  const path = "docs/request-flow.md";
+  const lines = (files.find((file) => file.path === path)?.text ?? "").split("\n");
+  const known = new Set(files.map((file) => file.path));
+  const begin = lines.indexOf("## Walks");
+  if (begin === -1) return [{ path, line: 1, message: 'has no section "## Walks"' }];
+  const found = (index: number, message: string): Violation => ({ path, line: index + 1, message });
+  const violations: Violation[] = [];
+  let walk: { readonly index: number; stops: number } | undefined;
+  const close = (): void => {
+    if (walk === undefined || (walk.stops > 1 && walk.stops <= STOPS_MAX)) return;
+    violations.push(found(walk.index, `has ${walk.stops} stops: a walk has two to ${STOPS_MAX}`));
+  };
+  for (const [index, line] of lines.entries()) {
+    if (index <= begin) continue;
+    if (line.startsWith("## ")) break;
+    if (line.startsWith("### ")) {
+      close();
+      walk = { index, stops: 0 };
+    }
+    if (walk === undefined || !/^\d+\. /.test(line)) continue;
+    walk.stops += 1;
+    const [, stop = ""] = STOP.exec(line) ?? [];
+    if (!known.has(`src/${stop}`))
+      violations.push(found(index, "is no stop: write `path from src/` — what happens there"));
+  }
+  if (walk === undefined)
+    violations.push(found(begin, "has no walk: a walk is a heading of the third level and a list"));
+  close();
+  return violations;
+}
+
+const ROOMS_MAX = 12;
+const ARCHITECTURE = "docs/ARCHITECTURE.md";
+const TABLE_FILE = "test/architecture/module-table.ts";
+
+/**
+ * The folders of src/, the rows of the module table, and the picture and the map of docs/ARCHITECTURE.md are equal. A folder at
+ * the top has a row, or each folder inside it has one.
+ */
+export function checkRooms(
+  files: readonly TextFile[],
+  table: Readonly<Record<string, ModuleRule>> = MODULE_TABLE,
+): readonly Violation[] {
+  const folders = foldersOf(files);
+  const rooms = folders.filter((folder) => !folder.includes("/"));
+  const rows = Object.keys(table);
+  const violations: Violation[] = [];
+  if (rooms.length > ROOMS_MAX)
+    violations.push({ path: "src/", line: 1, message: `has ${rooms.length} folders, at most ${ROOMS_MAX}: join some` });
+  for (const row of rows.filter((name) => !folders.includes(name)))
+    violations.push({ path: TABLE_FILE, line: 1, message: `has the row ${row}, and src/ no such folder: remove it` });
+  for (const room of rooms.filter((name) => !rows.includes(name))) {
+    const parts = folders.filter((folder) => folder.startsWith(`${room}/`) && folder.split("/").length === 2);
+    for (const folder of parts.length === 0 ? [room] : parts.filter((part) => !rows.includes(part)))
+      violations.push({ path: `src/${folder}/`, line: 1, message: `has no row in ${TABLE_FILE}: add one` });
+  }
+  return [...violations, ...checkMap(files, rows), ...checkPicture(files, rooms)];
+}
+
+/** From src/, without it. */
+function foldersOf(files: readonly TextFile[]): readonly string[] {
+  const folders = files.flatMap(({ path }) => {
+    const [top, ...inside] = path.split("/").slice(0, -1);
+    return top === "src" ? inside.map((_, index) => inside.slice(0, index + 1).join("/")) : [];
+  });
+  return [...new Set(folders)].toSorted();
+}
+
+function checkMap(files: readonly TextFile[], rows: readonly string[]): readonly Violation[] {
+  const { line, section } = sectionOf(files, "## Code map");
+  const mapped = [...section.matchAll(/^\| `([^`]+)\/` *\| *[^| ]/gm)].map(([, row = ""]) => row);
+  if (rows.length > 0 && mapped.join() === rows.join()) return [];
+  const missing = rows.filter((row) => !mapped.includes(row));
+  const foreign = mapped.filter((row) => !rows.includes(row));
+  const difference =
+    missing.length + foreign.length === 0
+      ? "has the rows in another order"
+      : `lacks ${missing.join(", ") || "nothing"} and adds ${foreign.join(", ") || "nothing"}`;
+  return [{ path: ARCHITECTURE, line, message: `${difference}: the map is ${TABLE_FILE}, row by row` }];
+}
+
+/** The nodes of the picture are the rooms. */
+function checkPicture(files: readonly TextFile[], rooms: readonly string[]): readonly Violation[] {
+  const { line, section } = sectionOf(files, "## Rooms");
+  const [, picture = ""] = /^```mermaid\n([^]*?)^```/m.exec(section) ?? [];
+  const nodes = [...picture.matchAll(/^ *(\w+)\[/gm)].map(([, node = ""]) => node).toSorted();
+  if (nodes.join() === rooms.join()) return [];
+  return [{ path: ARCHITECTURE, line, message: `pictures ${nodes.join(", ")}: src/ has ${rooms.join(", ")}` }];
+}
+
+function sectionOf(files: readonly TextFile[], heading: string): { readonly line: number; readonly section: string } {
+  const text = files.find(({ path }) => path === ARCHITECTURE)?.text ?? "";
+  const [before = "", after = ""] = text.split(`${heading}\n`);
+  const [section = ""] = after.split(/^## /m);
+  return { line: before.split("\n").length, section };
 }
 
 const PRIVATE_PATH = /(?<![\w.)}\]-])\/(?:work|root)\//;

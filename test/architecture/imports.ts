@@ -78,6 +78,25 @@ function refusal(edge: Import, module: string, rule: ModuleRule): string | undef
   );
 }
 
+/** Arrows point down: a row names rows above it, or files in them. Inside a room, types may point the other way. */
+export function checkTableOrder(table: Readonly<Record<string, ModuleRule>> = MODULE_TABLE): readonly Violation[] {
+  const rows = Object.keys(table);
+  return Object.entries(table).flatMap(([row, { imports, types = [] }], index) => {
+    const roomOf = (name: string): string | undefined => name.split("/")[0];
+    const isAbove = (name: string): boolean =>
+      rows.slice(0, index).includes(name.endsWith(".ts") ? (moduleOf(`src/${name}`, table) ?? "") : name);
+    const wrong = [
+      ...imports.filter((name) => !isAbove(name)),
+      ...types.filter((name) => !isAbove(name) && !(rows.includes(name) && roomOf(name) === roomOf(row))),
+    ];
+    return wrong.map((name) => ({
+      path: "test/architecture/module-table.ts",
+      line: 1,
+      message: `lets ${row} import ${name}, which has no row above it: turn the dependency round`,
+    }));
+  });
+}
+
 export function checkInternalFolders(sources: readonly Source[]): readonly Violation[] {
   return sources.flatMap((source) =>
     isTestCode(source.path)
@@ -191,9 +210,13 @@ export function checkBarrels(sources: readonly Source[]): readonly Violation[] {
 
 /** The longest row of the table that a source file lies under; undefined outside src/ and for files directly in it. */
 export function moduleOf(path: string, table: Readonly<Record<string, ModuleRule>> = MODULE_TABLE): string | undefined {
-  const [top, room, part, ...rest] = path.split("/");
-  if (top !== "src" || room === undefined || part === undefined) return undefined;
-  return rest.length > 0 && `${room}/${part}` in table ? `${room}/${part}` : room;
+  const [top, ...folders] = path.split("/").slice(0, -1);
+  if (top !== "src" || folders.length === 0) return undefined;
+  for (let length = folders.length; length > 0; length -= 1) {
+    const row = folders.slice(0, length).join("/");
+    if (row in table) return row;
+  }
+  return folders[0];
 }
 
 function specifierOf(node: Node): { readonly specifier: string; readonly typeOnly: boolean } | undefined {

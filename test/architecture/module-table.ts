@@ -81,6 +81,7 @@ const LAYERS = {
     imports: [...VOCABULARY, "objects/kinds", "storage", "serving/registry"],
     types: ["objects"],
   },
+  // Leader election and work queues, for the controllers of every part of the cluster.
   "cluster/controller-runtime": { imports: [...VOCABULARY, "client"] },
   "cluster/storageversion": {
     imports: [
@@ -158,7 +159,15 @@ const LAYERS = {
     types: ["access/admission", "extensions/aggregation"],
   },
   "extensions/aggregation": {
-    imports: [...VOCABULARY, "serving/http", "serving/discovery", "client", "access/webhooks", "cluster/peers"],
+    imports: [
+      ...VOCABULARY,
+      "objects/kinds",
+      "serving/http",
+      "serving/discovery",
+      "client",
+      "access/webhooks",
+      "cluster/peers",
+    ],
     types: ["access/auth"],
   },
   "extensions/library": {

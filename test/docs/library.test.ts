@@ -5,18 +5,18 @@ const ROOT = new URL("../../", import.meta.url);
 const DOCUMENT = readFileSync(new URL("docs/library.md", ROOT), "utf8");
 
 function membersOf(file: string, type: string): string[] {
-  const source = readFileSync(new URL(`src/server/${file}`, ROOT), "utf8");
+  const source = readFileSync(new URL(`src/${file}`, ROOT), "utf8");
   const [members = ""] = source.split(`interface ${type} `)[1]!.split("\n}");
   return [...members.matchAll(/^ {2}(?:readonly )?(\w+)\??[:(]/gm)].map(([, name]) => name!);
 }
 
 test.each([
-  ["api-server/resource-definition.ts", "ResourceDefinition"],
-  ["api-server/resource-definition.ts", "ResourceVersion"],
-  ["api-server/resource-definition.ts", "ResourceHooks"],
-  ["create-api-server.ts", "ApiServerAuthentication"],
-  ["create-api-server.ts", "ApiServerListen"],
-  ["create-api-server.ts", "ApiServerOptions"],
+  ["extensions/library/resource-definition.ts", "ResourceDefinition"],
+  ["extensions/library/resource-definition.ts", "ResourceVersion"],
+  ["extensions/library/resource-definition.ts", "ResourceHooks"],
+  ["server/library/create-api-server.ts", "ApiServerAuthentication"],
+  ["server/library/create-api-server.ts", "ApiServerListen"],
+  ["server/library/create-api-server.ts", "ApiServerOptions"],
 ])("%s: every member of %s is in the document", (file, type) => {
   const members = membersOf(file, type);
   expect(members.length).toBeGreaterThan(2);

@@ -68,7 +68,7 @@ test("the lines of the log and the doubts that it quotes are those of the progra
     expect(log).toContain(`"${line}"`);
     expect(prose).toContain(`\`${line}\``);
   }
-  const doubts = sourceOf("server/cluster-resources.ts");
+  const doubts = sourceOf("cluster/controllers/resources-of-cluster.ts");
   for (const doubt of ["cannot be reached", "has not said yet what it serves", "does not know yet which other"]) {
     expect(doubts).toContain(doubt);
     expect(DOCUMENT).toContain(doubt);
@@ -80,7 +80,7 @@ test("a purge reads as it says", () => {
   expect(DOCUMENT).toContain(leftoversText({ namespace: "old", keys: [gpu], kept: [] }));
   expect(DOCUMENT).toContain(purgedText({ namespace: "old", removed: 1, changed: 0 }));
   expect(sourceOf("tools/cli/purge-namespace.ts")).toContain(" for good, finalizers or not? [y/N]");
-  expect(sourceOf("server/purge-record.ts")).toContain('"NamespacePurged"');
+  expect(sourceOf("cluster/inspect/purge-record.ts")).toContain('"NamespacePurged"');
 });
 
 test("it is short enough to be read", () => {

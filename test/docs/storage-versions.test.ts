@@ -44,7 +44,7 @@ test("the messages of refused writes are those of the program", () => {
       "cluster/storageversion/agreement.ts",
     ],
     ...[
-      "server/unreadable-objects.ts",
+      "cluster/inspect/unreadable-objects.ts",
       "serving/registry/write-encoded.ts",
       "cluster/peers/fence.ts",
       "cluster/peers/route.ts",

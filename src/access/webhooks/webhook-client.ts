@@ -8,6 +8,9 @@ import { authorityOf, UpstreamError, type UpstreamAddress } from "../../serving/
 import { goQuote } from "../../meta/go-quote.ts";
 import { isJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
 
+/** The versions of AdmissionReview and ConversionReview. */
+export type ReviewVersion = "v1" | "v1beta1";
+
 /** POST of a JSON text. Rejects with an error whose message is for clients: why there is no response. */
 export type CallWebhook = (
   clientConfig: JsonObject,

@@ -1,4 +1,4 @@
-import type { TableColumn } from "../table/column.ts";
+import type { TableColumn } from "../table/table.ts";
 import { storedTables } from "./data-files.ts";
 import { valueAt, type ReleaseName } from "./release.ts";
 import type { StoredColumn } from "./stored-format.ts";

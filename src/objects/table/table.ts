@@ -27,7 +27,6 @@ import { NETWORKING_PRINTERS } from "./services-networking.ts";
 import { STORAGE_PRINTERS } from "./storage.ts";
 import { WORKLOAD_PRINTERS } from "./workloads.ts";
 import type { ReleaseGates } from "../release-gates.ts";
-import type { TableColumn } from "./column.ts";
 
 export type { Cell, RowCondition } from "./row.ts";
 
@@ -45,6 +44,17 @@ export interface TableRenderer {
   cells(object: JsonObject, now: number): Cell[];
   /** Kinds whose rows have no conditions lack this. */
   conditions?(object: JsonObject): readonly RowCondition[];
+}
+
+/** A column as a release lists it. */
+export interface TableColumn {
+  readonly name: string;
+  readonly type: string;
+  /** "" when the column has none. */
+  readonly format: string;
+  readonly priority: number;
+  /** What the cell shows, where that is a plain field or the age of one; undefined where it takes code. */
+  readonly cell: { readonly path: string; readonly as: "text" | "age" } | undefined;
 }
 
 export interface TableRendererOptions {

@@ -1,10 +1,9 @@
 /** One of the webhooks of a configuration, read once for each revision. */
 import { numberAt, objectsAt } from "../../../objects/kinds/checks.ts";
+import type { ReviewVersion } from "../../webhooks/webhook-client.ts";
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { MatchConditions } from "../expressions/match-conditions.ts";
 import { readWebhookCriteria, type Criteria } from "../matching/criteria.ts";
-
-export type ReviewVersion = "v1" | "v1beta1";
 
 export interface Webhook {
   /** Among all of its kind: names alone need not be unique. */
