@@ -16,7 +16,7 @@ import {
   type PriorityAndFairness,
   type Turns,
 } from "./flowcontrol/priority-and-fairness.ts";
-import type { CallWebhook } from "./webhooks/webhook-client.ts";
+import type { CallWebhook } from "./webhook-client/webhook-client.ts";
 
 export interface AccessParts {
   readonly env: BaseEnv & Turns;

@@ -1,6 +1,6 @@
 /** Options as people give them become a complete configuration here, or one clear sentence about what is wrong. */
-import { parseServiceOverrides } from "../access/webhooks/service-overrides.ts";
-import type { ServiceOverrides } from "../access/webhooks/service-resolver.ts";
+import { parseServiceOverrides } from "../access/webhook-client/service-overrides.ts";
+import type { ServiceOverrides } from "../access/webhook-client/service-resolver.ts";
 import type { Catalogue } from "../objects/catalogue/catalogue.ts";
 import type { EffectiveVersion } from "../objects/catalogue/effective-version.ts";
 import type { ReleaseName } from "../objects/catalogue/release.ts";

@@ -10,7 +10,7 @@ import type { WithUser } from "../access/auth/user.ts";
 import { NOT_SERVED_HEADER, SERVED_BY_HEADER } from "../cluster/peers/hop.ts";
 import { gatesOf } from "../objects/catalogue/release-gates.ts";
 import { deadline } from "../serving/http/filters/deadline.ts";
-import { earlyAnswers } from "../serving/http/filters/early-answers.ts";
+import { earlyAnswers } from "../serving/http/filters/not-ready-responses.ts";
 import { goaway } from "../serving/http/filters/goaway.ts";
 import { ifReady, isExempt, type Starting } from "../serving/http/filters/if-ready.ts";
 import { measure } from "../serving/http/filters/measure.ts";

@@ -4,7 +4,7 @@ import { assert } from "../../src/base/assert.ts";
 import { HandResources } from "../testing/cluster/controllers/garbage-collector/hand-resources.ts";
 import { RunningCollector } from "../testing/cluster/controllers/garbage-collector/running-collector.ts";
 import { mergeSources } from "../../src/serving/discovery/merge.ts";
-import { resourcesOf } from "../../src/cluster/controllers/resources-of-cluster.ts";
+import { resourcesOf } from "../../src/cluster/controllers/merge-cluster-resources.ts";
 import { simulate, type SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
 import type { SimulatedServer } from "../../src/tools/simulator/server.ts";
 import type { ClusterResource, Doubt } from "../../src/cluster/controllers/cluster-resources.ts";

@@ -9,7 +9,7 @@ import { BadLink, type Fault } from "../testing/cluster/controllers/garbage-coll
 import { HandResources } from "../testing/cluster/controllers/garbage-collector/hand-resources.ts";
 import { RunningCollector } from "../testing/cluster/controllers/garbage-collector/running-collector.ts";
 import { localGroups } from "../../src/serving/discovery/local.ts";
-import { resourcesOf } from "../../src/cluster/controllers/resources-of-cluster.ts";
+import { resourcesOf } from "../../src/cluster/controllers/merge-cluster-resources.ts";
 import { startServer, type Json, type TestServer } from "./start.ts";
 
 const RUNS = 25;

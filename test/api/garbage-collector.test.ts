@@ -4,7 +4,7 @@ import { BadLink } from "../testing/cluster/controllers/garbage-collector/bad-li
 import { HandResources } from "../testing/cluster/controllers/garbage-collector/hand-resources.ts";
 import { RunningCollector } from "../testing/cluster/controllers/garbage-collector/running-collector.ts";
 import { localGroups } from "../../src/serving/discovery/local.ts";
-import { resourcesOf } from "../../src/cluster/controllers/resources-of-cluster.ts";
+import { resourcesOf } from "../../src/cluster/controllers/merge-cluster-resources.ts";
 import {
   CONFIG_MAPS,
   configMap,

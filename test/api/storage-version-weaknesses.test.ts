@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
 const PUBLISHER = "src/cluster/storageversion/publisher.test.ts";
-const COLLECTOR = "src/cluster/storageversion/collector.test.ts";
+const COLLECTOR = "src/cluster/storageversion/stale-entry-collector.test.ts";
 const GATE = "src/cluster/storageversion/write-gate.test.ts";
 const SERVERS = "test/api/storage-version-agreement.test.ts";
 const BY_REQUEST = "src/cluster/storageversion/migration/svm-controller.test.ts";

@@ -50,7 +50,7 @@ const LAYERS = {
     imports: [...VOCABULARY, "storage", "serving/http", "serving/registry", "serving/resources", "access/auth"],
     types: ["client"],
   },
-  "access/webhooks": { imports: [...VOCABULARY, "objects", "serving/http"], types: ["client"] },
+  "access/webhook-client": { imports: [...VOCABULARY, "objects", "serving/http"], types: ["client"] },
   "access/admission": {
     imports: [
       ...OBJECTS,
@@ -59,7 +59,7 @@ const LAYERS = {
       "serving/endpoints",
       "serving/resources",
       "access/auth",
-      "access/webhooks",
+      "access/webhook-client",
     ],
     types: ["serving/http"],
   },
@@ -74,7 +74,7 @@ const LAYERS = {
       "access/flowcontrol",
       "access/admission",
     ],
-    types: ["storage", "serving/registry", "client", "access/webhooks"],
+    types: ["storage", "serving/registry", "client", "access/webhook-client"],
   },
 
   "cluster/allocation": {
@@ -152,7 +152,7 @@ const LAYERS = {
       "serving/discovery",
       "serving/resources",
       "client",
-      "access/webhooks",
+      "access/webhook-client",
       "cluster/peers",
       "cluster/storageversion",
     ],
@@ -165,7 +165,7 @@ const LAYERS = {
       "serving/http",
       "serving/discovery",
       "client",
-      "access/webhooks",
+      "access/webhook-client",
       "cluster/peers",
     ],
     types: ["access/auth"],

@@ -83,7 +83,7 @@ async function stage(context: RegistryContext, served: ServedResource, owned: Ow
     await update(context, served, {
       ...common,
       name: ownedObjectName(owned),
-      door: "status",
+      endpoint: "status",
       verb: "patch",
       next: (existing) => withCondition(context.clock, owned, existing) ?? existing,
     });

@@ -6,7 +6,7 @@ import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
 import type { LocalDocument } from "../../serving/discovery/local-document.ts";
 import type { ApiResponse } from "../../serving/http/message.ts";
 import type { Kv } from "../../storage/kv.ts";
-import { clusterResources } from "../controllers/resources-of-cluster.ts";
+import { clusterResources } from "../controllers/merge-cluster-resources.ts";
 import { CLUSTER_PATHS, clusterEndpoints } from "../peers/cluster-endpoints.ts";
 import type { Peers } from "../peers/create-peers.ts";
 import type { MemberConfig } from "../peers/peer-config.ts";

@@ -5,7 +5,7 @@
 import { storagePlaces } from "../../objects/catalogue/storage-places.ts";
 import { formatGroupResource } from "../../meta/group-version.ts";
 import { keyAfter, prefixEnd, type Kv } from "../../storage/kv.ts";
-import { createLocator } from "./locate.ts";
+import { createLocator } from "./resource-of-key.ts";
 
 export interface NamespaceContentOptions {
   readonly kv: Pick<Kv, "range">;

@@ -5,7 +5,7 @@ import { localGroups } from "../../serving/discovery/local.ts";
 import { Query } from "../../serving/http/query.ts";
 import { StatusError } from "../../meta/status-error.ts";
 import type { Kv } from "../../storage/kv.ts";
-import { resourcesOf } from "../controllers/resources-of-cluster.ts";
+import { resourcesOf } from "../controllers/merge-cluster-resources.ts";
 import { CONTROLLERS } from "../controllers/controller-names.ts";
 import { FixedResources } from "../../../test/testing/cluster/controllers/namespace/fixed-resources.ts";
 import { clientOf } from "../../../test/testing/cluster/controllers/namespace/running-controller.ts";

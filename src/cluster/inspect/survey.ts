@@ -3,7 +3,7 @@
  * of it is bounded, whatever the store holds.
  */
 import type { StoragePlace } from "../../objects/catalogue/storage-places.ts";
-import { createLocator } from "./locate.ts";
+import { createLocator } from "./resource-of-key.ts";
 import { storedApiVersion } from "./stored-api-version.ts";
 import { walkStore, type Walked, type WalkOptions } from "./walk-store.ts";
 

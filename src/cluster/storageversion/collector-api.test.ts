@@ -4,7 +4,7 @@ import { startServer, type TestServer } from "../../../test/api/start.ts";
 import { MetricsRegistry } from "../../base/metrics.ts";
 import { SILENT_LOG } from "../../base/log.ts";
 import { createClient } from "../../client/client.ts";
-import { createCollector } from "./collector.ts";
+import { createCollector } from "./stale-entry-collector.ts";
 import type { StorageVersionStatus } from "./objects.ts";
 import {
   CONDITION_FALSE,

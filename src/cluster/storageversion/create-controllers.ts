@@ -3,7 +3,7 @@ import type { BaseEnv } from "../../base/env.ts";
 import type { MetricsRegistry } from "../../base/metrics.ts";
 import type { Client } from "../../client/client.ts";
 import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
-import { createCollector } from "./collector.ts";
+import { createCollector } from "./stale-entry-collector.ts";
 import type { Members } from "./members.ts";
 import { createMigrationMetrics } from "./migration/metrics.ts";
 import { createEngine } from "./migration/migrate-resource.ts";

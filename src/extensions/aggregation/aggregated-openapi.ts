@@ -29,7 +29,7 @@ import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import type { RemoteApiService } from "./api-service.ts";
 import type { AskService } from "./ask-server.ts";
 import type { FindApiService, KnownApiService } from "./decide.ts";
-import { createRefreshed, type Refreshed } from "./refreshed.ts";
+import { createRefreshed, type Refreshed } from "./refreshed-value.ts";
 import { onlyPathsBelow } from "./openapi-v2-part.ts";
 
 export interface AggregatedOpenApiOptions {

@@ -3,7 +3,7 @@
  * is there. A server that can call nothing outside of the cluster has none of it.
  */
 import type { WithUser } from "../../access/auth/user.ts";
-import type { Services } from "../../access/webhooks/create-services.ts";
+import type { Services } from "../../access/webhook-client/create-services.ts";
 import { waitUntil, whenOrAborted, type BackgroundTask } from "../../base/background.ts";
 import type { BaseEnv } from "../../base/env.ts";
 import type { MetricsRegistry } from "../../base/metrics.ts";

@@ -25,8 +25,8 @@ import {
 import type { AskServer } from "./ask-server.ts";
 import { discoveryCheck, obstacle } from "./availability.ts";
 import type { ResolveService } from "./proxy.ts";
-import type { ServiceDirectory } from "../../access/webhooks/service-directory.ts";
-import type { ServiceOverrides } from "../../access/webhooks/service-resolver.ts";
+import type { ServiceDirectory } from "../../access/webhook-client/service-directory.ts";
+import type { ServiceOverrides } from "../../access/webhook-client/service-resolver.ts";
 import { runWorkers } from "./workers.ts";
 
 export interface AvailabilityOptions {

@@ -10,8 +10,8 @@ import { API_SERVICES, BY_SERVICE, serviceKeys, statusWith, type ApiServiceObjec
 import { createAskServer } from "./ask-server.ts";
 import { createAvailability, type Availability } from "./availability-controller.ts";
 import { obstacle } from "./availability.ts";
-import { createServiceDirectory } from "../../access/webhooks/service-directory.ts";
-import { resolveService, type ServiceOverrides } from "../../access/webhooks/service-resolver.ts";
+import { createServiceDirectory } from "../../access/webhook-client/service-directory.ts";
+import { resolveService, type ServiceOverrides } from "../../access/webhook-client/service-resolver.ts";
 import { FakeApi } from "../../../test/testing/extensions/aggregation/fake-api.ts";
 import {
   failing,

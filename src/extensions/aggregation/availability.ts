@@ -13,7 +13,7 @@ import {
   type Resolution,
   type ServiceOverrides,
   type ServiceState,
-} from "../../access/webhooks/service-resolver.ts";
+} from "../../access/webhook-client/service-resolver.ts";
 
 const CHECK_MS = 5_000;
 /** Nobody looks at the answer. */

@@ -14,7 +14,7 @@ import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import type { ApiResponse } from "../../serving/http/message.ts";
 import { createOutbound } from "../../serving/http/node/upstream/create-outbound.ts";
 import { createServingCertificate } from "../../serving/http/node/serving-certificate.ts";
-import { createServices } from "../../access/webhooks/create-services.ts";
+import { createServices } from "../../access/webhook-client/create-services.ts";
 import { outcomeOf, TestSink } from "../../../test/testing/serving/http/node/test-upstream.ts";
 import type { RequestOptions } from "../../../test/testing/serving/http/requests.ts";
 import { createAggregation, type Aggregation } from "./create-aggregation.ts";

@@ -30,7 +30,7 @@ import { aggregationProxy } from "./proxy.ts";
 import { createRegistration, type Registration } from "./registration-controller.ts";
 import { apiServiceName, type LocalGroupVersion } from "./registration.ts";
 import { createRemoteDiscovery, type RemoteDiscovery } from "./remote-discovery.ts";
-import type { Services } from "../../access/webhooks/create-services.ts";
+import type { Services } from "../../access/webhook-client/create-services.ts";
 
 export interface AggregationOptions {
   /** Acts as the server itself. */

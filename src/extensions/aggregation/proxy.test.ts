@@ -11,7 +11,7 @@ import { bodyJson, type RequestOptions } from "../../../test/testing/serving/htt
 import { World } from "../../tools/simulator/world.ts";
 import { decideAggregation } from "./decide.ts";
 import { aggregationProxy } from "./proxy.ts";
-import type { Resolution } from "../../access/webhooks/service-resolver.ts";
+import type { Resolution } from "../../access/webhook-client/service-resolver.ts";
 import {
   failing,
   FakeOutbound,

@@ -17,7 +17,7 @@ import { serviceServerName, type Outbound, type OutboundTarget } from "../../ser
 import { jsonResponse } from "../../serving/http/respond.ts";
 import { UpstreamError, type UpstreamAddress, type UpstreamResponse } from "../../serving/http/upstream.ts";
 import { serviceUnavailable, StatusError, type Status } from "../../meta/status-error.ts";
-import type { ServiceReference, Resolution } from "../../access/webhooks/service-resolver.ts";
+import type { ServiceReference, Resolution } from "../../access/webhook-client/service-resolver.ts";
 import type { RemoteApiService } from "./api-service.ts";
 import { decideAggregation, type FindApiService } from "./decide.ts";
 import { isUpgrade } from "../../serving/http/forwarded.ts";

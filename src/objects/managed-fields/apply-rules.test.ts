@@ -52,7 +52,7 @@ describe("a conflict", () => {
     );
   });
 
-  test("with an updater says in which version it wrote, and through which door", () => {
+  test("with an updater says in which version it wrote, and through which endpoint", () => {
     const live = updated(undefined, wish({ replicas: 1 }), { manager: "kubectl-client-side-apply" });
     const conflicting = apply({ live, applied: wish({ replicas: 2 }) });
     expect(message(conflicting)).toBe(

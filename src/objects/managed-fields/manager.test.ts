@@ -173,7 +173,7 @@ describe("managedFields sent by a client", () => {
   });
 });
 
-describe("doors", () => {
+describe("endpoints", () => {
   const deployment = (replicas: number, status: JsonObject, managedFields?: unknown): JsonObject => ({
     metadata: { name: "d", ...(managedFields === undefined ? {} : { managedFields }) },
     spec: { replicas },
@@ -182,7 +182,7 @@ describe("doors", () => {
   const apps = { schema: DEPLOYMENT, apiVersion: "apps/v1" } as const;
   const spec = entry("m", { "f:spec": { "f:replicas": {} } }, { apiVersion: "apps/v1" });
 
-  test("a field this door cannot write is not the writer's, whatever it sent", () => {
+  test("a field this endpoint cannot write is not the writer's, whatever it sent", () => {
     const update = { ...apps, live: undefined, next: deployment(1, { replicas: 5 }), resetFields: [["status"]] };
     expect(track(update)).toEqual([spec]);
   });

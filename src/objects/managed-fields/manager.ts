@@ -64,7 +64,7 @@ export function trackCreate(create: Omit<ManagedFieldsUpdate, "live" | "subresou
   }
 }
 
-/** Whether the live object's entries are the ones to start from: nothing else was sent, or this door does not take any. */
+/** Whether the live object's entries are the ones to start from: nothing else was sent, or this endpoint does not take any. */
 function keepsEntries({ live, next, subresource }: ManagedFieldsUpdate): boolean {
   const sent = managedFieldsOf(next);
   return (

@@ -21,7 +21,7 @@ export interface TrackedRequest {
   readonly subresource: string;
   /** RFC 3339, whole seconds; writes through /scale leave none. */
   readonly time: string | undefined;
-  /** Paths that this door cannot write, such as `["status"]`. */
+  /** Paths that this endpoint cannot write, such as `["status"]`. */
   readonly resetFields?: readonly (readonly string[])[];
   /** `none` for custom resources; `zero` by default. */
   readonly absentFields?: AbsentFields;

@@ -6,7 +6,7 @@ import { createClusterRoleAggregationController } from "../../cluster/controller
 import { createGarbageCollector } from "../../cluster/controllers/garbage-collector/garbage-collector.ts";
 import { createNamespaceController } from "../../cluster/controllers/namespace/namespace-controller.ts";
 import { createResourceQuotaController } from "../../cluster/controllers/resource-quota.ts";
-import { clusterResources } from "../../cluster/controllers/resources-of-cluster.ts";
+import { clusterResources } from "../../cluster/controllers/merge-cluster-resources.ts";
 import { createRootCaPublisher } from "../../cluster/controllers/root-ca-publisher.ts";
 import {
   createControllerMetrics,

@@ -1,5 +1,5 @@
 /** Stage 2: what a server of a Kubernetes release serves: the built-in resources, and those of custom resource definitions. */
-import { createServices, type Services } from "../../access/webhooks/create-services.ts";
+import { createServices, type Services } from "../../access/webhook-client/create-services.ts";
 import { SharedResources } from "../../cluster/peers/shared-resources.ts";
 import { agreedEncodings, type AgreedEncodings } from "../../cluster/storageversion/create-storage-versions.ts";
 import { webhookConversion } from "../../extensions/crd/conversion/webhook-conversion.ts";

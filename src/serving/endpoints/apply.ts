@@ -20,7 +20,7 @@ import { unmarshalError } from "../../meta/go-fmt.ts";
 
 export const APPLY_PATCH_TYPE = "application/apply-patch+yaml";
 
-export interface ApplyWish {
+export interface RequestedApply {
   readonly manager: string;
   readonly dryRun: boolean;
   readonly force: boolean;
@@ -30,7 +30,7 @@ export interface ApplyWish {
 }
 
 /** `kind` is what the path speaks: the resource's own kind, or a subresource's such as Scale. */
-export async function readApply(call: EndpointCall, kind: ServedResource): Promise<ApplyWish> {
+export async function readApply(call: EndpointCall, kind: ServedResource): Promise<RequestedApply> {
   const { request } = call;
   const { dryRun, fieldValidation, manager } = applyOptions(request);
   const bytes = await readRequestBody(request);

@@ -54,7 +54,7 @@ export function judgeOf({ fieldLoss, request }: Judging, body: Buffer): JudgeFie
   };
 }
 
-/** Nothing is lost of what this door does not write whoever serves it. */
+/** Nothing is lost of what this endpoint does not write whoever serves it. */
 function writtenMembers(
   { stored, groupResource }: ServedResource,
   { resource, subresource }: WithInfo["info"],

@@ -12,7 +12,7 @@ import { judgeOf, type ForwardedRequest } from "./field-loss.ts";
 import { BODY_BYTES_MAX } from "./endpoint-limits.ts";
 import { writeOptions } from "./options.ts";
 import { invalidPatch, READERS, type PatchBody } from "./patch-body.ts";
-import type { WriteWish } from "./write-wish.ts";
+import type { RequestedWrite } from "./write-options.ts";
 
 /** Those that say what to change. */
 export const PATCH_TYPES: ReadonlySet<string> = new Set([...READERS.keys(), APPLY_PATCH_TYPE]);
@@ -24,7 +24,7 @@ const CUSTOM_PATCH_TYPES: readonly string[] = [
   APPLY_PATCH_TYPE,
 ];
 
-export async function readPatch(call: EndpointCall, kind: ServedResource): Promise<WriteWish> {
+export async function readPatch(call: EndpointCall, kind: ServedResource): Promise<RequestedWrite> {
   const { request } = call;
   const readPatchBody = readerOf(contentType(request), call.served);
   const bytes = await readRequestBody(request);

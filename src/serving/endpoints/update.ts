@@ -9,11 +9,11 @@ import type { ForwardedRequest } from "./field-loss.ts";
 import { optionsObject } from "./options.ts";
 import { BODY_BYTES_MAX } from "./endpoint-limits.ts";
 import { refusedResponse, writtenResponse } from "./render/respond.ts";
-import { readWish, type WriteWish } from "./write-wish.ts";
+import { readRequestedWrite, type RequestedWrite } from "./write-options.ts";
 
 /** PUT and PATCH differ only in how they say what they want. */
 export async function updateEndpoint(call: EndpointCall): Promise<EndpointResponse> {
-  const wish = await readWish(call, call.served);
+  const wish = await readRequestedWrite(call, call.served);
   let heard: readonly string[] = [];
   const hear = (texts: readonly string[]): void => {
     heard = texts;
@@ -30,14 +30,14 @@ export async function updateEndpoint(call: EndpointCall): Promise<EndpointRespon
 
 function granted(
   call: EndpointCall,
-  wish: Awaited<ReturnType<typeof readWish>>,
+  wish: Awaited<ReturnType<typeof readRequestedWrite>>,
   heard: (warnings: readonly string[]) => void,
 ): Promise<Updated | ForwardedRequest> {
   const { context, served, request, refuseCreation } = call;
   const { namespace, name, verb } = request.info;
   const { manager, dryRun } = wish;
   const admission = updateAdmission(call, served, wish);
-  const place = { namespace, name, door: doorOf(request), requester: request.user };
+  const place = { namespace, name, endpoint: doorOf(request), requester: request.user };
   const common = { ...place, manager, dryRun, admission, refuseCreation, heard };
   if ("applied" in wish) {
     const { applied, force } = wish;
@@ -51,7 +51,7 @@ function granted(
 export function updateAdmission(
   { admit, request }: EndpointCall,
   kind: AdmissionAbout["kind"],
-  { dryRun }: Pick<WriteWish, "dryRun">,
+  { dryRun }: Pick<RequestedWrite, "dryRun">,
 ): Admission | undefined {
   // As kubernetes: what a patch says of itself is said as of an update.
   return admit?.({ kind, dryRun, options: optionsObject(request, "UpdateOptions") });

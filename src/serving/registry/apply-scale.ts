@@ -14,14 +14,14 @@ import { absentFields, fromVersion, inVersion } from "./managed-fields.ts";
 import { refuseMisplaced, refuseOutdated, type ObjectPlace } from "./preconditions.ts";
 import { objectIn } from "./representation.ts";
 import { objectKey, type ServedResource } from "./resource.ts";
-import { updateThrough } from "./subresources/door-update.ts";
+import { updateThrough } from "./subresources/partial-update.ts";
 import { replicasPlaceOf } from "./subresources/replicas.ts";
 import {
   NOT_SAID,
   refuseReplicas,
   SCALE_API_VERSION,
   scaleAdmission,
-  scaleDoor,
+  scaleStrategy,
   scaleOf,
 } from "./subresources/scale.ts";
 
@@ -108,7 +108,7 @@ function applyCustom<F extends Forwarded>(
     return { ...object, metadata: { ...objectAt(object, "metadata"), uid, resourceVersion } };
   };
   const admission = scaleAdmission(served, request.admission);
-  return updateThrough(context, served, scaleDoor(served), { ...request, isApply: true, next, admission });
+  return updateThrough(context, served, scaleStrategy(served), { ...request, isApply: true, next, admission });
 }
 
 /** What was applied says which object it means; where it does not, it means this one. */

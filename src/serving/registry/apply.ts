@@ -38,7 +38,7 @@ export async function apply<F extends Forwarded>(
   served: ServedResource,
   { applied, force, bytesMax, ...request }: ApplyRequest<F>,
 ): Promise<Updated | F> {
-  const { manager, door } = request;
+  const { manager, endpoint } = request;
   const next = (existing: JsonObject): JsonObject | F => {
     const body = applied();
     if (body instanceof Forwarded) return body;
@@ -48,8 +48,8 @@ export async function apply<F extends Forwarded>(
       force,
       bytesMax,
       manager,
-      subresource: door === "main" ? "" : door,
-      resetFields: resetFields(served, door),
+      subresource: endpoint === "main" ? "" : endpoint,
+      resetFields: resetFields(served, endpoint),
     });
   };
   for (let attempt = 1; ; attempt++) {

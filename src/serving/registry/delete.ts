@@ -55,7 +55,7 @@ export async function deleteObject(
         refuseFailedPreconditions(served, request, { existing, entry });
         if (request.admission !== undefined) await admit(request.admission, request, existing);
         const change = decideDeletion(context, served, { existing, options: request.options });
-        await refuseWhileItHoldsObjects(context, served, { change, existing, door: "main" });
+        await refuseWhileItHoldsObjects(context, served, { change, existing, endpoint: "main" });
         isRemoved = change.kind === "remove";
         return allocation.apply(change, existing);
       },

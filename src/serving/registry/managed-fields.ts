@@ -15,7 +15,7 @@ export interface TrackedWrite {
   /** As the client wants it, before the server's own changes. */
   readonly next: JsonObject;
   readonly manager: string;
-  readonly door: UpdateEndpoint;
+  readonly endpoint: UpdateEndpoint;
 }
 
 /** The object with its managedFields brought up to date. */
@@ -26,9 +26,9 @@ export function withManagedFields(context: RegistryContext, served: ServedResour
     schema: served.schema,
     apiVersion: served.apiVersion,
     manager: write.manager,
-    subresource: write.door === "main" ? "" : write.door,
+    subresource: write.endpoint === "main" ? "" : write.endpoint,
     time: timestamp(context.clock),
-    resetFields: resetFields(served, write.door),
+    resetFields: resetFields(served, write.endpoint),
     absentFields: absentFields(served),
     inVersion: (object, apiVersion) => inVersion(object, served, apiVersion),
   });

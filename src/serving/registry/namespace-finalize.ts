@@ -41,11 +41,11 @@ export async function refuseWhileItHoldsObjects(
   {
     change,
     existing,
-    door,
-  }: { readonly change: ObjectChange; readonly existing: JsonObject; readonly door: UpdateEndpoint },
+    endpoint,
+  }: { readonly change: ObjectChange; readonly existing: JsonObject; readonly endpoint: UpdateEndpoint },
 ): Promise<void> {
   if (stored.strategy.life !== "namespace" || context.namespaceContent === undefined) return;
-  const isLetGo = change.kind === "remove" || (door === "finalize" && isFinalized(change.object, existing));
+  const isLetGo = change.kind === "remove" || (endpoint === "finalize" && isFinalized(change.object, existing));
   if (!isLetGo) return;
   await refuseIfHeld(context, String(objectAt(existing, "metadata")["name"]));
 }

@@ -16,7 +16,7 @@ export const SERVER_OWNED: readonly string[] = [
   "namespace",
 ];
 
-/** Through which door an update came in: the main resource writes the desired state, /status the observed one. */
+/** Through which endpoint an update came in: the main resource writes the desired state, /status the observed one. */
 export type UpdateEndpoint = "main" | "status" | "finalize";
 
 export function prepareForCreate(context: RegistryContext, served: ServedResource, object: JsonObject): JsonObject {
@@ -42,7 +42,7 @@ export function prepareForUpdate(
   context: RegistryContext,
   served: ServedResource,
   object: JsonObject,
-  { existing, door }: { existing: JsonObject; door: UpdateEndpoint },
+  { existing, endpoint }: { existing: JsonObject; endpoint: UpdateEndpoint },
 ): JsonObject {
   const { strategy } = served.stored;
   const before = objectAt(existing, "metadata");
@@ -53,13 +53,13 @@ export function prepareForUpdate(
   }
   delete metadata["selfLink"];
   const sent = withoutEmptyLists(served, object);
-  const prepared = throughDoor({ ...sent, kind: served.kind, apiVersion: served.apiVersion, metadata }, existing, {
-    door,
+  const prepared = throughEndpoint({ ...sent, kind: served.kind, apiVersion: served.apiVersion, metadata }, existing, {
+    endpoint,
     hasStatus: strategy.hasStatus,
   });
-  if (door === "main") served.meaning.prepareUpdate?.(prepared, existing, kindContext(context, served));
-  if (door === "status") served.meaning.prepareStatusUpdate?.(prepared, existing, kindContext(context, served));
-  if (strategy.tracksGeneration && door === "main" && hasNewDesiredState(prepared, existing, strategy.hasStatus)) {
+  if (endpoint === "main") served.meaning.prepareUpdate?.(prepared, existing, kindContext(context, served));
+  if (endpoint === "status") served.meaning.prepareStatusUpdate?.(prepared, existing, kindContext(context, served));
+  if (strategy.tracksGeneration && endpoint === "main" && hasNewDesiredState(prepared, existing, strategy.hasStatus)) {
     metadata["generation"] = Number(before["generation"] ?? 0) + 1;
   }
   return prepared;
@@ -78,13 +78,13 @@ export function withSentLists(prepared: JsonObject, sent: JsonObject): JsonObjec
   return empty.length === 0 ? prepared : { ...prepared, ...Object.fromEntries(empty.map((key) => [key, []])) };
 }
 
-function throughDoor(
+function throughEndpoint(
   object: JsonObject,
   existing: JsonObject,
-  through: { door: UpdateEndpoint; hasStatus: boolean },
+  through: { endpoint: UpdateEndpoint; hasStatus: boolean },
 ): JsonObject {
-  if (through.door === "main") return through.hasStatus ? withMember(object, "status", existing["status"]) : object;
-  if (through.door === "status")
+  if (through.endpoint === "main") return through.hasStatus ? withMember(object, "status", existing["status"]) : object;
+  if (through.endpoint === "status")
     return withMember({ ...existing, metadata: object["metadata"] }, "status", object["status"]);
   const finalizers = stringsAt(objectAt(object, "spec"), "finalizers");
   return { ...existing, metadata: object["metadata"], spec: finalizers.length === 0 ? {} : { finalizers } };
@@ -95,7 +95,7 @@ function withMember(object: JsonObject, key: string, value: unknown): JsonObject
   return value === undefined ? rest : { ...rest, [key]: value };
 }
 
-/** Anything outside metadata counts as desired state, but for a status that has a door of its own. */
+/** Anything outside metadata counts as desired state, but for a status that has a endpoint of its own. */
 function hasNewDesiredState(object: JsonObject, existing: JsonObject, hasStatus: boolean): boolean {
   const { metadata: _metadata, status, ...desired } = object;
   const { metadata: _oldMetadata, status: oldStatus, ...before } = existing;

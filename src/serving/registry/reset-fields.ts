@@ -1,4 +1,4 @@
-/** What a door cannot write: nobody comes to own it through that door. */
+/** What a endpoint cannot write: nobody comes to own it through that endpoint. */
 import type { UpdateEndpoint } from "./prepare.ts";
 import type { ServedResource } from "./resource.ts";
 
@@ -15,10 +15,13 @@ const THROUGH_STATUS: ReadonlyMap<string, FieldPaths> = new Map([
   ["certificates.k8s.io/CertificateSigningRequest", [["spec"], ["status", "conditions"]]],
 ]);
 
-export function resetFields({ stored, groupVersion, kind, meaning }: ServedResource, door: UpdateEndpoint): FieldPaths {
-  if (door === "status" && meaning.keepsMetadataInStatus === true) return METADATA_AND_SPEC;
-  if (door === "status") return THROUGH_STATUS.get(`${groupVersion.group}/${kind}`) ?? SPEC;
-  if (door === "finalize") return STATUS;
+export function resetFields(
+  { stored, groupVersion, kind, meaning }: ServedResource,
+  endpoint: UpdateEndpoint,
+): FieldPaths {
+  if (endpoint === "status" && meaning.keepsMetadataInStatus === true) return METADATA_AND_SPEC;
+  if (endpoint === "status") return THROUGH_STATUS.get(`${groupVersion.group}/${kind}`) ?? SPEC;
+  if (endpoint === "finalize") return STATUS;
   if (kind === "CertificateSigningRequest") return [...SPEC, ...STATUS];
   return stored.strategy.hasStatus ? STATUS : [];
 }

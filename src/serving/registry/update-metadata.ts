@@ -14,7 +14,7 @@ import type { ServedResource } from "./resource.ts";
 export function* updateMetadataErrors(
   served: ServedResource,
   change: MetadataChange,
-  door: UpdateEndpoint,
+  endpoint: UpdateEndpoint,
 ): Generator<FieldError> {
   const { stored, groupResource, schema } = served;
   const generic = { nameRule: pathSegmentErrors, namespaced: stored.namespaced, takesAnyFinalizer: true };
@@ -22,7 +22,7 @@ export function* updateMetadataErrors(
   yield* metadataUpdateErrors(change, generic);
   const { ofUpdate, ofStatusUpdate, takesAnyFinalizer } = metadataChecks(groupResource, schema.isCustom === true);
   const own: MetadataRules = { ...generic, nameRule: stored.strategy.nameRule, takesAnyFinalizer };
-  for (const check of door === "main" ? ofUpdate : ofStatusUpdate) {
+  for (const check of endpoint === "main" ? ofUpdate : ofStatusUpdate) {
     if (check === "object") yield* objectMetadataErrors(change.metadata, own);
     else yield* metadataUpdateErrors(change, own);
   }

@@ -20,7 +20,7 @@ import { updateMetadataErrors } from "./update-metadata.ts";
 export interface UpdateRequest<F extends Forwarded = Forwarded> {
   readonly namespace: string;
   readonly name: string;
-  readonly door: UpdateEndpoint;
+  readonly endpoint: UpdateEndpoint;
   readonly dryRun: boolean;
   /** Who comes to own what changes. */
   readonly manager: string;
@@ -61,10 +61,16 @@ export async function update<F extends Forwarded = never>(
         const object = stored.namespaced ? inNamespace(sent, request.namespace) : sent;
         refuseOutdated(served, { object, entry, existing, isPatch: request.verb === "patch" });
         refuseUnconditional(served, object, request);
-        const next = withDefaults(context, served, withinDoor(served, object, { existing, door: request.door }));
-        const { manager, door, name, admission } = request;
+        const next = withDefaults(
+          context,
+          served,
+          withinEndpoint(served, object, { existing, endpoint: request.endpoint }),
+        );
+        const { manager, endpoint, name, admission } = request;
         const tracked =
-          request.isApply === true ? next : withManagedFields(context, served, { live: existing, next, manager, door });
+          request.isApply === true
+            ? next
+            : withManagedFields(context, served, { live: existing, next, manager, endpoint });
         const write = { operation: "UPDATE", name, existing } as const;
         const admitted = admission === undefined ? tracked : await admission.mutate({ ...write, object: tracked });
         if (admitted !== tracked) refuseMisplaced(admitted, request);
@@ -72,11 +78,11 @@ export async function update<F extends Forwarded = never>(
         request.heard?.(change.kind === "store" ? (change.warnings ?? []) : []);
         if (admission !== undefined)
           await admission.validate({ ...write, object: withSentLists(change.object, admitted) });
-        await refuseWhileItHoldsObjects(context, served, { change, existing, door: request.door });
+        await refuseWhileItHoldsObjects(context, served, { change, existing, endpoint: request.endpoint });
         return allocation.apply(change, existing);
       },
       absent: async () => {
-        const isApplied = request.isApply === true && request.door === "main";
+        const isApplied = request.isApply === true && request.endpoint === "main";
         // What is wrong with a PUT by itself is said whether or not the object exists.
         const wished = request.verb === "update" || isApplied ? await request.next({}) : {};
         if (wished instanceof Forwarded) return wished;
@@ -94,17 +100,19 @@ export async function update<F extends Forwarded = never>(
   return written instanceof Forwarded ? written : { written, isCreated };
 }
 
-function mayCreate({ stored }: ServedResource, { verb, door }: UpdateRequest): boolean {
-  return stored.strategy.allowsCreateOnUpdate && verb === "update" && door === "main";
+function mayCreate({ stored }: ServedResource, { verb, endpoint }: UpdateRequest): boolean {
+  return stored.strategy.allowsCreateOnUpdate && verb === "update" && endpoint === "main";
 }
 
-/** What a door cannot write must not become somebody's own either: it is taken out before that is tracked. */
-function withinDoor(
+/** What a endpoint cannot write must not become somebody's own either: it is taken out before that is tracked. */
+function withinEndpoint(
   { meaning }: ServedResource,
   object: JsonObject,
-  { existing, door }: { existing: JsonObject; door: UpdateEndpoint },
+  { existing, endpoint }: { existing: JsonObject; endpoint: UpdateEndpoint },
 ): JsonObject {
-  return door === "status" && meaning.keepsMetadataInStatus === true ? withMetadataLeftAlone(object, existing) : object;
+  return endpoint === "status" && meaning.keepsMetadataInStatus === true
+    ? withMetadataLeftAlone(object, existing)
+    : object;
 }
 
 const LEFT_ALONE_BY_STATUS: readonly string[] = ["labels", "annotations", "finalizers", "ownerReferences"];
@@ -126,17 +134,19 @@ function decideChange(
   against: { existing: JsonObject; request: UpdateRequest },
 ): ObjectChange {
   const { existing, request } = against;
-  const prepared = prepareForUpdate(context, served, object, { existing, door: request.door });
+  const prepared = prepareForUpdate(context, served, object, { existing, endpoint: request.endpoint });
   const metadata = objectAt(prepared, "metadata");
   const metadataChange = { metadata, existing: objectAt(existing, "metadata"), sent: objectAt(object, "metadata") };
   const errors = [
-    ...firstErrors(updateMetadataErrors(served, metadataChange, request.door)),
-    ...firstErrors(kindErrors(context, served, prepared, { existing, door: request.door })),
+    ...firstErrors(updateMetadataErrors(served, metadataChange, request.endpoint)),
+    ...firstErrors(kindErrors(context, served, prepared, { existing, endpoint: request.endpoint })),
   ];
   if (errors.length > 0) throw invalid(groupKind(served), request.name, errors);
   if (isFinallyDeleted(served, prepared)) return { kind: "remove", object: prepared };
   const warnings =
-    request.door === "main" ? served.meaning.warnings?.(prepared, existing, kindContext(context, served)) : undefined;
+    request.endpoint === "main"
+      ? served.meaning.warnings?.(prepared, existing, kindContext(context, served))
+      : undefined;
   return { kind: "store", object: withoutTimeChanges(prepared, existing), warnings: [...(warnings ?? [])] };
 }
 
@@ -144,12 +154,12 @@ function kindErrors(
   context: RegistryContext,
   served: ServedResource,
   object: JsonObject,
-  { existing, door }: { existing: JsonObject; door: UpdateEndpoint },
+  { existing, endpoint }: { existing: JsonObject; endpoint: UpdateEndpoint },
 ): Iterable<FieldError> {
   const { meaning } = served;
   const inKind = kindContext(context, served);
-  if (door === "main") return meaning.updateErrors?.(object, existing, inKind) ?? [];
-  if (door === "status") return meaning.statusUpdateErrors?.(object, existing, inKind) ?? [];
+  if (endpoint === "main") return meaning.updateErrors?.(object, existing, inKind) ?? [];
+  if (endpoint === "status") return meaning.statusUpdateErrors?.(object, existing, inKind) ?? [];
   return namespaceFinalizeErrors(object);
 }
 

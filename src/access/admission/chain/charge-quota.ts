@@ -21,7 +21,7 @@ export function createChargeQuota(context: RegistryContext, servedBy: ServedBy):
         update(context, served, {
           namespace: stringAt(metadata, "namespace"),
           name: stringAt(metadata, "name"),
-          door: "status",
+          endpoint: "status",
           verb: "update",
           dryRun: false,
           manager: MANAGER,

@@ -1,7 +1,7 @@
 /** What kubernetes' decoder says of an AdmissionReview whose members have other types than they must have. Pure. */
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import { base64Error } from "../../../objects/go/go-text.ts";
-import type { ReviewVersion } from "../../webhooks/webhook-client.ts";
+import type { ReviewVersion } from "../../webhook-client/webhook-client.ts";
 import { unmarshalError } from "../../../meta/go-fmt.ts";
 
 interface Field {

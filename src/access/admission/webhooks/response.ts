@@ -3,7 +3,7 @@ import { goQuote } from "../../../meta/go-quote.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { REVIEW_GROUP } from "./review.ts";
 import { typeProblem } from "./response-types.ts";
-import type { ReviewVersion } from "../../webhooks/webhook-client.ts";
+import type { ReviewVersion } from "../../webhook-client/webhook-client.ts";
 
 export interface AdmissionResponse {
   readonly isAllowed: boolean;

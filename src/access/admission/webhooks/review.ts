@@ -1,7 +1,7 @@
 /** AdmissionReviews: what a webhook is asked, as JSON text. Pure. */
 import type { Attributes, ServedVersion } from "../admission.ts";
 import type { User } from "../../auth/user.ts";
-import type { ReviewVersion } from "../../webhooks/webhook-client.ts";
+import type { ReviewVersion } from "../../webhook-client/webhook-client.ts";
 
 export const REVIEW_GROUP = "admission.k8s.io";
 

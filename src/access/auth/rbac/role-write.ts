@@ -7,7 +7,7 @@ import { badRequest, forbidden, notFound, StatusError } from "../../../meta/stat
 import type { Authorizer } from "../authorize.ts";
 import type { User } from "../user.ts";
 import { readRoleRef, type RoleRef } from "./bindings.ts";
-import { compacted, uncovered } from "./covers.ts";
+import { compacted, uncovered } from "./escalation.ts";
 import { ALL, compactText, policyRules, quotedList, RBAC_GROUP, type PolicyRule } from "./policy-rule.ts";
 import { SYSTEM_MASTERS } from "./privileged-groups.ts";
 import type { RuleResolver } from "./rbac.ts";

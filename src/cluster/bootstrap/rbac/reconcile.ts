@@ -2,7 +2,7 @@
  * What an upgrade does to the roles and bindings of the last release: permissions and subjects that are missing are
  * added, and what others added is kept. Whoever sets the annotation to "false" is left alone.
  */
-import { uncovered } from "../../../access/auth/rbac/covers.ts";
+import { uncovered } from "../../../access/auth/rbac/escalation.ts";
 import { policyRules, type PolicyRule } from "../../../access/auth/rbac/policy-rule.ts";
 import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { configMap, pod, startServer, type Json, type StartOptions } from "../../../../test/api/start.ts";
 import { RELEASES } from "../../../objects/catalogue/release.ts";
 import { localGroups } from "../../../serving/discovery/local.ts";
-import { resourcesOf } from "../resources-of-cluster.ts";
+import { resourcesOf } from "../merge-cluster-resources.ts";
 import { CONTROLLERS } from "../controller-names.ts";
 import { Deleting } from "../../../../test/testing/cluster/controllers/namespace/deleting.ts";
 import { FixedResources } from "../../../../test/testing/cluster/controllers/namespace/fixed-resources.ts";

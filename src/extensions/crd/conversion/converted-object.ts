@@ -13,7 +13,7 @@ export type ConvertedObject =
   /** As it stands behind "conversion webhook for … "; `isBare`: alone. */
   | { readonly kind: "refused"; readonly why: string; readonly isBare?: boolean };
 
-export interface ConversionWish {
+export interface ConversionRequest {
   readonly original: JsonObject;
   readonly to: GroupVersion;
   /** Its place in the answer. */
@@ -21,7 +21,7 @@ export interface ConversionWish {
 }
 
 /** `converted` is as the webhook sent it, and becomes the object. */
-export function acceptConverted(converted: unknown, { original, to, index }: ConversionWish): ConvertedObject {
+export function acceptConverted(converted: unknown, { original, to, index }: ConversionRequest): ConvertedObject {
   const problem = notAnObject(converted);
   if (problem !== undefined || !isJsonObject(converted)) return { kind: "refused", why: problem ?? "", isBare: true };
   const mismatch = typeMismatch(converted, original, to);

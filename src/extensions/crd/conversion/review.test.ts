@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import type { ReviewVersion } from "../../../access/webhooks/webhook-client.ts";
+import type { ReviewVersion } from "../../../access/webhook-client/webhook-client.ts";
 import { readReview, conversionReviewText, reviewVersionOf } from "./review.ts";
 
 test.each<[versions: string[], chosen: string | undefined]>([

@@ -1,5 +1,5 @@
 /** ConversionReviews: what a webhook is asked, and which objects its answer holds. Pure. */
-import type { ReviewVersion } from "../../../access/webhooks/webhook-client.ts";
+import type { ReviewVersion } from "../../../access/webhook-client/webhook-client.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { jsonKind } from "../../../meta/go-fmt.ts";

@@ -4,7 +4,7 @@ import { formatGroupVersion } from "../../../meta/group-version.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import { World } from "../../../tools/simulator/world.ts";
 import { parseDefinition, type Definition } from "../definition.ts";
-import type { CallWebhook } from "../../../access/webhooks/webhook-client.ts";
+import type { CallWebhook } from "../../../access/webhook-client/webhook-client.ts";
 import { webhookConversion, type Convert } from "./webhook-conversion.ts";
 
 const V2 = { group: "example.com", version: "v2" };

@@ -14,8 +14,8 @@ import { inBatches } from "./batches.ts";
 import { acceptConverted } from "./converted-object.ts";
 import { readReview, conversionReviewText, reviewVersionOf } from "./review.ts";
 import { Slots } from "./slots.ts";
-import { readAnswer } from "../../../access/webhooks/webhook-answer.ts";
-import type { CallWebhook } from "../../../access/webhooks/webhook-client.ts";
+import { readAnswer } from "../../../access/webhook-client/webhook-answer.ts";
+import type { CallWebhook } from "../../../access/webhook-client/webhook-client.ts";
 
 export interface WebhookConversionParts {
   readonly callWebhook: CallWebhook;

@@ -1,4 +1,4 @@
-/** What holds for a certificate signing request, through each of its doors. */
+/** What holds for a certificate signing request, through each of its subresources. */
 import {
   duplicateValue,
   forbiddenField,
@@ -52,8 +52,8 @@ const USAGES: readonly string[] = [
   "timestamping",
 ];
 
-/** Which part of a request a door may write. */
-export type RequestDoor = "main" | "status" | "approval";
+/** Which part of a request a subresource may write. */
+export type RequestSubresource = "main" | "status" | "approval";
 
 export function requestErrors(request: JsonObject): Iterable<FieldError> {
   return errorsBeside(request, undefined);
@@ -62,15 +62,15 @@ export function requestErrors(request: JsonObject): Iterable<FieldError> {
 export function* requestUpdateErrors(
   request: JsonObject,
   existing: JsonObject,
-  door: RequestDoor,
+  subresource: RequestSubresource,
 ): Generator<FieldError> {
   yield* errorsBeside(request, existing);
   yield* removalErrors(request, existing);
-  if (door !== "approval") yield* verdictErrors(request, existing);
+  if (subresource !== "approval") yield* verdictErrors(request, existing);
   const certificate = stringAt(objectAt(request, "status"), "certificate");
   const before = stringAt(objectAt(existing, "status"), "certificate");
   if (certificate === before) return;
-  if (door !== "status") yield forbiddenField(CERTIFICATE, "updates may not set certificate content");
+  if (subresource !== "status") yield forbiddenField(CERTIFICATE, "updates may not set certificate content");
   else if (before !== "") yield forbiddenField(CERTIFICATE, "updates may not modify existing certificate content");
 }
 
@@ -167,7 +167,7 @@ function* removalErrors(request: JsonObject, existing: JsonObject): Generator<Fi
       yield forbiddenField(CONDITIONS, `updates may not remove a condition of type ${JSON.stringify(type)}`);
 }
 
-/** Verdicts come through their own door. */
+/** Verdicts come through their own subresource. */
 function* verdictErrors(request: JsonObject, existing: JsonObject): Generator<FieldError> {
   for (const type of EXCLUSIVE.keys()) {
     const [conditions, before] = [ofType(request, type), ofType(existing, type)];

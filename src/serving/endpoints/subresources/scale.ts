@@ -11,7 +11,7 @@ import type { Representation } from "../render/negotiate.ts";
 import { chunksResponse, rendererFor } from "../render/respond.ts";
 import { scaleKind } from "./kinds.ts";
 import { updateAdmission } from "../update.ts";
-import { readWish } from "../write-wish.ts";
+import { readRequestedWrite } from "../write-options.ts";
 
 const CUSTOM_TABLE = customTableRenderer(SCALE_COLUMNS);
 
@@ -28,7 +28,7 @@ export async function scaleEndpoint(call: EndpointCall, representation: Represen
     });
     return chunksResponse(200, renderer.object(existingScale(served, objectIn(entry, served))));
   }
-  const wish = await readWish(call, kind);
+  const wish = await readRequestedWrite(call, kind);
   const place = { namespace, name, admission: updateAdmission(call, kind, wish) };
   const scale =
     "applied" in wish

@@ -1,14 +1,14 @@
 /** From a subresource to what answers it. */
 import type { ServedResource } from "../../registry/resource.ts";
-import { APPROVAL_DOOR } from "../../registry/subresources/approval.ts";
-import type { SubresourceDoor } from "../../registry/subresources/door-update.ts";
-import { EPHEMERAL_CONTAINERS_DOOR } from "../../registry/subresources/ephemeral-containers.ts";
-import { RESIZE_DOOR } from "../../registry/subresources/resize.ts";
+import { APPROVAL_STRATEGY } from "../../registry/subresources/approval.ts";
+import type { SubresourceStrategy } from "../../registry/subresources/partial-update.ts";
+import { EPHEMERAL_CONTAINERS_STRATEGY } from "../../registry/subresources/ephemeral-containers.ts";
+import { RESIZE_STRATEGY } from "../../registry/subresources/resize.ts";
 import type { EndpointCall, EndpointResponse } from "../endpoint.ts";
 import type { Representation } from "../render/negotiate.ts";
 import { bindingEndpoint } from "./binding.ts";
 import { connectionEndpoint, isConnection } from "./connections.ts";
-import { doorEndpoint } from "./door.ts";
+import { subresourceWriteEndpoint } from "./partial-write.ts";
 import { evictionEndpoint } from "./eviction.ts";
 import { scaleEndpoint } from "./scale.ts";
 import { tokenRequestEndpoint, type TokenRequests } from "./token-request/token-request.ts";
@@ -23,8 +23,11 @@ export interface SubresourceContext {
   readonly annotate: ((key: string, value: string) => void) | undefined;
 }
 
-const DOORS: ReadonlyMap<string, SubresourceDoor> = new Map(
-  [EPHEMERAL_CONTAINERS_DOOR, RESIZE_DOOR, APPROVAL_DOOR].map((door) => [door.subresource, door]),
+const STRATEGIES: ReadonlyMap<string, SubresourceStrategy> = new Map(
+  [EPHEMERAL_CONTAINERS_STRATEGY, RESIZE_STRATEGY, APPROVAL_STRATEGY].map((strategy) => [
+    strategy.subresource,
+    strategy,
+  ]),
 );
 
 /** Undefined for a subresource that nothing answers yet. The verb has been checked against what discovery shows. */
@@ -33,8 +36,8 @@ export function subresourceEndpoint(
   { representation, budgets, tokens, annotate }: SubresourceContext,
 ): Promise<EndpointResponse> | undefined {
   const { subresource } = call.request.info;
-  const door = DOORS.get(subresource);
-  if (door !== undefined) return doorEndpoint(call, door);
+  const strategy = STRATEGIES.get(subresource);
+  if (strategy !== undefined) return subresourceWriteEndpoint(call, strategy);
   if (isConnection(subresource)) return connectionEndpoint(call);
   switch (subresource) {
     case "scale":

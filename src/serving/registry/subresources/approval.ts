@@ -1,11 +1,11 @@
-/** The verdict on a certificate signing request: written through a door of its own, so that it can be granted apart. */
+/** The verdict on a certificate signing request: written through a strategy of its own, so that it can be granted apart. */
 import { withTimes } from "../../../objects/kinds/access/certificates.ts";
 import { requestUpdateErrors } from "../../../objects/kinds/access/signing-request-rules.ts";
 import { firstErrors } from "../../../meta/field-errors.ts";
 import { objectAt } from "../../../meta/json.ts";
-import { passMetadata, type SubresourceDoor } from "./door-update.ts";
+import { passMetadata, type SubresourceStrategy } from "./partial-update.ts";
 
-export const APPROVAL_DOOR: SubresourceDoor = {
+export const APPROVAL_STRATEGY: SubresourceStrategy = {
   subresource: "approval",
   isTimed: true,
   pass(wish, existing) {

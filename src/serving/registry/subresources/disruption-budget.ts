@@ -73,7 +73,12 @@ export async function chargeBudget(
       const next = charged(budget, charge.podName, timestamp(context.clock));
       return {
         kind: "store",
-        object: withManagedFields(context, budgets, { live: budget, next, manager: SERVER_MANAGER, door: "status" }),
+        object: withManagedFields(context, budgets, {
+          live: budget,
+          next,
+          manager: SERVER_MANAGER,
+          endpoint: "status",
+        }),
       };
     },
     absent: () => {

@@ -4,9 +4,9 @@ import { setPodDefaults } from "../../../objects/kinds/pods/pod-defaults.ts";
 import { ephemeralUpdateErrors } from "../../../objects/kinds/pods/rules/ephemeral-update-rules.ts";
 import { firstErrors } from "../../../meta/field-errors.ts";
 import { cloneJson, isJsonObject, objectAt, type JsonObject } from "../../../meta/json.ts";
-import type { SubresourceDoor } from "./door-update.ts";
+import type { SubresourceStrategy } from "./partial-update.ts";
 
-export const EPHEMERAL_CONTAINERS_DOOR: SubresourceDoor = {
+export const EPHEMERAL_CONTAINERS_STRATEGY: SubresourceStrategy = {
   subresource: "ephemeralcontainers",
   isTimed: true,
   pass(wish: JsonObject, existing: JsonObject, context: KindContext) {
@@ -22,7 +22,7 @@ export const EPHEMERAL_CONTAINERS_DOOR: SubresourceDoor = {
   },
 };
 
-/** What comes through a door is completed like anything else that is sent. */
+/** What comes through a strategy is completed like anything else that is sent. */
 export function withPodDefaults(pod: JsonObject, context: KindContext): JsonObject {
   const complete = { ...pod, spec: cloneJson(pod["spec"]) };
   setPodDefaults(complete, context);

@@ -5,14 +5,14 @@ import { podErrors } from "../../../objects/kinds/pods/rules/pod-rules.ts";
 import { firstErrors, forbiddenField, invalidValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import type { SubresourceDoor } from "./door-update.ts";
+import type { SubresourceStrategy } from "./partial-update.ts";
 import { containersAt, withPodDefaults } from "./ephemeral-containers.ts";
 
 const MIRROR_POD = "kubernetes.io/config.mirror";
 const CONTAINER_FIELDS = ["containers", "initContainers"] as const;
 type ContainerField = (typeof CONTAINER_FIELDS)[number];
 
-export const RESIZE_DOOR: SubresourceDoor = {
+export const RESIZE_STRATEGY: SubresourceStrategy = {
   subresource: "resize",
   isTimed: true,
   pass(wish: JsonObject, existing: JsonObject, context: KindContext) {

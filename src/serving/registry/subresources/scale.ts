@@ -11,7 +11,7 @@ import { metadataErrors } from "../metadata-validation.ts";
 import { inNamespace, refuseMisplaced } from "../preconditions.ts";
 import { objectIn } from "../representation.ts";
 import type { ServedResource } from "../resource.ts";
-import { updateThrough, type DoorRequest, type SubresourceDoor } from "./door-update.ts";
+import { updateThrough, type SubresourceWrite, type SubresourceStrategy } from "./partial-update.ts";
 import { integerOr, replicasPlaceOf } from "./replicas.ts";
 
 export const SCALE_API_VERSION = "autoscaling/v1";
@@ -49,7 +49,7 @@ export function existingScale(served: ServedResource, workload: JsonObject): Jso
   });
 }
 
-export function scaleDoor(served: ServedResource): SubresourceDoor {
+export function scaleStrategy(served: ServedResource): SubresourceStrategy {
   const place = replicasPlaceOf(served);
   const { meaning, scale } = served;
   return {
@@ -91,7 +91,7 @@ export function scaleAdmission(served: ServedResource, admission: Admission | un
   );
 }
 
-export interface ScaleRequest<F extends Forwarded> extends Omit<DoorRequest, "next"> {
+export interface ScaleRequest<F extends Forwarded> extends Omit<SubresourceWrite, "next"> {
   /** The wish, made from the current Scale. */
   readonly next: (scale: JsonObject) => JsonObject | F;
 }
@@ -118,7 +118,7 @@ export async function updateScale<F extends Forwarded>(
     return { ...scaled, metadata: { ...objectAt(workload, "metadata"), uid, resourceVersion } };
   };
   const through = { ...request, next, admission: scaleAdmission(served, admission) };
-  const written = await updateThrough(context, served, scaleDoor(served), through);
+  const written = await updateThrough(context, served, scaleStrategy(served), through);
   if (written instanceof Forwarded) return written;
   return scaleOf(served, "entry" in written ? objectIn(written.entry, served) : written.object);
 }

@@ -3,7 +3,7 @@ import { MetricsRegistry } from "../../../../src/base/metrics.ts";
 import { WorkQueue } from "../../../../src/base/work-queue.ts";
 import { createClient } from "../../../../src/client/client.ts";
 import { World } from "../../../../src/tools/simulator/world.ts";
-import { createCollector, type Collector } from "../../../../src/cluster/storageversion/collector.ts";
+import { createCollector, type Collector } from "../../../../src/cluster/storageversion/stale-entry-collector.ts";
 import type { ServerStorageVersion, StorageVersionStatus } from "../../../../src/cluster/storageversion/objects.ts";
 import { FakeMembers } from "./fake-members.ts";
 import { FakeStorageVersions } from "./fake-storage-versions.ts";

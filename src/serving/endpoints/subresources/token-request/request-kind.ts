@@ -1,4 +1,4 @@
-/** TokenRequest, which is spoken at a service account's door and never stored. */
+/** TokenRequest, which is spoken at a service account's strategy and never stored. */
 import { assert } from "../../../../base/assert.ts";
 import type { GroupVersion } from "../../../../meta/group-version.ts";
 import type { ServedResource } from "../../../registry/resource.ts";

@@ -23,7 +23,7 @@ const OBJECTS: Readonly<Record<string, JsonObject>> = {
   "pods/ns/lost": { metadata: { name: "lost", uid: "lost-uid" }, spec: { serviceAccountName: "sa", nodeName: "gone" } },
   "pods/ns/idle": { metadata: { name: "idle", uid: "idle-uid" }, spec: { serviceAccountName: "sa" } },
   "pods/ns/other": { metadata: { name: "other", uid: "other-uid" }, spec: { serviceAccountName: "default" } },
-  "secrets/ns/door": { metadata: { name: "door", uid: "secret-uid" } },
+  "secrets/ns/strategy": { metadata: { name: "strategy", uid: "secret-uid" } },
   "nodes//node": { metadata: { name: "node", uid: "node-uid" } },
 };
 
@@ -214,7 +214,7 @@ describe("a token may be bound", () => {
     ],
     [{ kind: "Pod", name: "idle" }, { pod: { name: "idle", uid: "idle-uid" } }],
     [{ kind: "Node", name: "node" }, { node }],
-    [{ kind: "Secret", name: "door" }, { secret: { name: "door", uid: "secret-uid" } }],
+    [{ kind: "Secret", name: "strategy" }, { secret: { name: "strategy", uid: "secret-uid" } }],
   ])("to %j", async (reference, wish) => {
     const answer = await ask({ body: bound(reference) });
     const { pod: toPod, node: toNode, secret } = answer.wish!;

@@ -4,14 +4,14 @@ import { withDefaults } from "../registry/defaults.ts";
 import { Forwarded } from "../registry/forwarded-request.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { refuseMisplaced } from "../registry/preconditions.ts";
-import { APPLY_PATCH_TYPE, readApply, refuseForce, type ApplyWish } from "./apply.ts";
+import { APPLY_PATCH_TYPE, readApply, refuseForce, type RequestedApply } from "./apply.ts";
 import { contentType, readObject } from "./decode-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import type { ForwardedRequest } from "./field-loss.ts";
 import { writeOptions } from "./options.ts";
 import { PATCH_TYPES, readPatch } from "./patch.ts";
 
-export interface WriteWish {
+export interface RequestedWrite {
   readonly manager: string;
   readonly dryRun: boolean;
   readonly next: (existing: JsonObject) => JsonObject | ForwardedRequest;
@@ -20,7 +20,10 @@ export interface WriteWish {
 }
 
 /** `kind` is what the path speaks: the resource's own kind, or a subresource's such as Scale. */
-export async function readWish(call: EndpointCall, kind: ServedResource): Promise<WriteWish | ApplyWish> {
+export async function readRequestedWrite(
+  call: EndpointCall,
+  kind: ServedResource,
+): Promise<RequestedWrite | RequestedApply> {
   const { request } = call;
   if (request.info.verb !== "patch") return readPut(call, kind);
   const type = contentType(request);
@@ -29,7 +32,7 @@ export async function readWish(call: EndpointCall, kind: ServedResource): Promis
   return readPatch(call, kind);
 }
 
-async function readPut(call: EndpointCall, kind: ServedResource): Promise<WriteWish> {
+async function readPut(call: EndpointCall, kind: ServedResource): Promise<RequestedWrite> {
   const { dryRun, fieldValidation, manager } = writeOptions(call.request, "UpdateOptions");
   const sent = await readObject({ ...call, served: kind }, fieldValidation);
   call.request.audit?.requestObject(sent.known, (copy) => withDefaults(call.context, kind, copy));

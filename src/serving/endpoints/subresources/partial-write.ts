@@ -1,23 +1,26 @@
 import { appliedTo } from "../../registry/apply.ts";
 import { Forwarded } from "../../registry/forwarded-request.ts";
-import { updateThrough, type SubresourceDoor } from "../../registry/subresources/door-update.ts";
-import type { ApplyWish } from "../apply.ts";
+import { updateThrough, type SubresourceStrategy } from "../../registry/subresources/partial-update.ts";
+import type { RequestedApply } from "../apply.ts";
 import type { EndpointCall, EndpointResponse } from "../endpoint.ts";
 import { getEndpoint } from "../get.ts";
 import { BODY_BYTES_MAX } from "../endpoint-limits.ts";
 import { writtenResponse } from "../render/respond.ts";
 import { updateAdmission } from "../update.ts";
-import { readWish, type WriteWish } from "../write-wish.ts";
+import { readRequestedWrite, type RequestedWrite } from "../write-options.ts";
 
 /** A subresource that shows the whole object and writes a part of it. */
-export async function doorEndpoint(call: EndpointCall, door: SubresourceDoor): Promise<EndpointResponse> {
+export async function subresourceWriteEndpoint(
+  call: EndpointCall,
+  strategy: SubresourceStrategy,
+): Promise<EndpointResponse> {
   const { context, served, renderer, request } = call;
   if (request.info.verb === "get") return getEndpoint(call);
-  const wish = await readWish(call, served);
+  const wish = await readRequestedWrite(call, served);
   const { namespace, name } = request.info;
   const { manager, dryRun } = wish;
   const next = "applied" in wish ? applied(call, wish) : wish.next;
-  const written = await updateThrough(context, served, door, {
+  const written = await updateThrough(context, served, strategy, {
     manager,
     dryRun,
     next,
@@ -30,7 +33,7 @@ export async function doorEndpoint(call: EndpointCall, door: SubresourceDoor): P
   return writtenResponse(200, written, renderer, wish.warnings());
 }
 
-function applied({ context, served, request }: EndpointCall, wish: ApplyWish): WriteWish["next"] {
+function applied({ context, served, request }: EndpointCall, wish: RequestedApply): RequestedWrite["next"] {
   const { manager, force } = wish;
   return (existing) => {
     const body = wish.applied();

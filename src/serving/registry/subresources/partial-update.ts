@@ -14,9 +14,9 @@ import { updateMetadataErrors } from "../update-metadata.ts";
 import { objectKey, type ServedResource } from "../resource.ts";
 import { inNamespace, refuseMisplaced, refuseOutdated, type ObjectPlace } from "../preconditions.ts";
 
-export interface SubresourceDoor {
+export interface SubresourceStrategy {
   readonly subresource: string;
-  /** The existing object with what this door lets through of the wish. */
+  /** The existing object with what this strategy lets through of the wish. */
   pass(wish: JsonObject, existing: JsonObject, context: KindContext): JsonObject;
   /** What the server adds, owned by nobody. */
   complete?(object: JsonObject, existing: JsonObject, now: string): JsonObject;
@@ -25,7 +25,7 @@ export interface SubresourceDoor {
   readonly isTimed: boolean;
 }
 
-export interface DoorRequest<F extends Forwarded = Forwarded> extends ObjectPlace {
+export interface SubresourceWrite<F extends Forwarded = Forwarded> extends ObjectPlace {
   readonly manager: string;
   readonly dryRun: boolean;
   /** The wish says itself who owns what. */
@@ -38,8 +38,8 @@ export interface DoorRequest<F extends Forwarded = Forwarded> extends ObjectPlac
 export function updateThrough<F extends Forwarded>(
   context: RegistryContext,
   served: ServedResource,
-  door: SubresourceDoor,
-  request: DoorRequest<F>,
+  strategy: SubresourceStrategy,
+  request: SubresourceWrite<F>,
 ): Promise<Written | F> {
   return guaranteedUpdate<F>(context, served, {
     key: objectKey(served.stored, request.namespace, request.name),
@@ -56,14 +56,14 @@ export function updateThrough<F extends Forwarded>(
       const object = admission === undefined ? wish : await admission.mutate({ ...write, object: wish });
       const now = timestamp(context.clock);
       const inKind = kindContext(context, served);
-      const next = door.pass(object, existing, inKind);
+      const next = strategy.pass(object, existing, inKind);
       const tracked =
         request.isApply === true
           ? withOwnersOf(next, object)
-          : track(served, door, { existing, next, manager: request.manager, now });
-      const completed = door.complete?.(tracked, existing, now) ?? tracked;
+          : track(served, strategy, { existing, next, manager: request.manager, now });
+      const completed = strategy.complete?.(tracked, existing, now) ?? tracked;
       const whole = withGeneration(served, completed, existing);
-      const change = decideChange(served, door, { inKind, object: whole, existing, name });
+      const change = decideChange(served, strategy, { inKind, object: whole, existing, name });
       if (admission !== undefined) await admission.validate({ ...write, object: change.object });
       return change;
     },
@@ -80,7 +80,7 @@ function withOwnersOf(object: JsonObject, wish: JsonObject): JsonObject {
 
 function track(
   served: ServedResource,
-  door: SubresourceDoor,
+  strategy: SubresourceStrategy,
   write: { existing: JsonObject; next: JsonObject; manager: string; now: string },
 ): JsonObject {
   const managedFields = trackUpdate({
@@ -89,8 +89,8 @@ function track(
     schema: served.schema,
     apiVersion: served.apiVersion,
     manager: write.manager,
-    subresource: door.subresource,
-    time: door.isTimed ? write.now : undefined,
+    subresource: strategy.subresource,
+    time: strategy.isTimed ? write.now : undefined,
     absentFields: absentFields(served),
     ...(served.custom === undefined
       ? {}
@@ -108,14 +108,14 @@ function withGeneration(served: ServedResource, object: JsonObject, existing: Js
 
 function decideChange(
   served: ServedResource,
-  door: SubresourceDoor,
+  strategy: SubresourceStrategy,
   to: { object: JsonObject; existing: JsonObject; name: string; inKind: KindContext },
 ): ObjectChange {
   const { object, existing, name } = to;
   const metadata = objectAt(object, "metadata");
   const errors = [
     ...updateMetadataErrors(served, { metadata, existing: objectAt(existing, "metadata"), sent: {} }, "status"),
-    ...door.errors(object, existing, to.inKind),
+    ...strategy.errors(object, existing, to.inKind),
   ];
   if (errors.length > 0) throw invalid({ group: served.groupVersion.group, kind: served.kind }, name, errors);
   return { kind: isLetGo(metadata, existing) ? "remove" : "store", object };

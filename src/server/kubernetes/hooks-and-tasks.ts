@@ -3,7 +3,7 @@ import { waitUntil } from "../../base/background.ts";
 import { HOOK_PREFIX, runBefore, type StartupHook } from "../../base/startup-hook.ts";
 import { serviceRepair, serviceRepairHook } from "../../cluster/allocation/repair-task.ts";
 import { bootstrapHooks, ensureIdentityNamespace } from "../../cluster/bootstrap/hooks.ts";
-import { trustOf, trustPublisher } from "../../cluster/bootstrap/published-trust.ts";
+import { trustOf, trustPublisher } from "../../cluster/bootstrap/extension-apiserver-authentication.ts";
 import { definitionController } from "../../extensions/crd/definition-controller-task.ts";
 import { endOutdatedWatches } from "../../extensions/crd/serving/connect-definitions.ts";
 import type { Running, Stages } from "../assembly.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import type { DiscoverySource } from "../../serving/discovery/merge.ts";
 import type { ServedRecord } from "../peers/served-record.ts";
-import { clusterResources, resourcesOf } from "./resources-of-cluster.ts";
+import { clusterResources, resourcesOf } from "./merge-cluster-resources.ts";
 import { group, resource, source, version } from "../../../test/testing/serving/discovery/documents.ts";
 import { peerOf, viewOf } from "../../../test/testing/cluster/peers/cluster-view.ts";
 

@@ -10,7 +10,7 @@ import {
 import { bytesBody, NO_BODY, type ApiRequest, type ApiResponse } from "../message.ts";
 import { errorResponse, jsonResponse, pageNotFound } from "../respond.ts";
 import { infoRequest } from "../../../../test/testing/serving/http/requests.ts";
-import { earlyAnswers, type EarlyRequest } from "./early-answers.ts";
+import { earlyAnswers, type EarlyRequest } from "./not-ready-responses.ts";
 
 const PODS = { group: "", resource: "pods" };
 const POD = "/api/v1/namespaces/a/pods/x";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { storagePlaces } from "../../objects/catalogue/storage-places.ts";
-import { createLocator } from "./locate.ts";
+import { createLocator } from "./resource-of-key.ts";
 
 const locate = createLocator("/registry/");
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { isFailure, TransportError } from "../../client/transport.ts";
 import { StatusError } from "../../meta/status-error.ts";
-import { decideCollection, type Collection, type CollectionContext } from "./collector.ts";
+import { decideCollection, type Collection, type CollectionContext } from "./stale-entry-collector.ts";
 import type { StorageVersionObject } from "./objects.ts";
 import { Collecting } from "../../../test/testing/cluster/storageversion/collecting.ts";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { compacted, uncovered } from "./covers.ts";
+import { compacted, uncovered } from "./escalation.ts";
 import { compactText, policyRules, type PolicyRule } from "./policy-rule.ts";
 import { clusterRole, paths, rule } from "../../../../test/testing/access/auth/rbac/objects.ts";
 
