@@ -62,12 +62,16 @@ export function createTokens(
       ? []
       : [
           serviceAccountTokenAuthenticator({
-            ...{ ...serviceAccounts, objects: accounts.objects, clock },
+            ...serviceAccounts,
+            objects: accounts.objects,
+            clock,
             onLegacyUse: (use) => void labelUsed(accounts.call, use, log),
           }),
         ];
   return {
-    ...{ lasting, passing, authenticate: tokenUnion([...lasting, ...passing]) },
+    lasting,
+    passing,
+    authenticate: tokenUnion([...lasting, ...passing]),
     requests:
       signingKey === undefined || objects === undefined
         ? undefined

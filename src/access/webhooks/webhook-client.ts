@@ -72,13 +72,22 @@ async function call(parts: WebhookClientParts, place: Place, question: Question)
   let failed: unknown;
   for (const address of await addressesOf(parts, place, timeoutMs)) {
     const to = {
-      ...{ address, serverName: place.serverName, caBundle },
-      ...{ insecureSkipTlsVerify: false, presentsClientCertificate: false },
+      address,
+      serverName: place.serverName,
+      caBundle,
+      insecureSkipTlsVerify: false,
+      presentsClientCertificate: false,
     };
     const leftMs = Math.max(0, until - clock.monotonic());
     const asked: OutboundQuestion = {
-      ...{ to, method: "POST", target: place.target, headers: HEADERS, body },
-      ...{ timeoutMs: leftMs, bytesMax: ANSWER_BYTES_MAX, ...(signal === undefined ? {} : { signal }) },
+      to,
+      method: "POST",
+      target: place.target,
+      headers: HEADERS,
+      body,
+      timeoutMs: leftMs,
+      bytesMax: ANSWER_BYTES_MAX,
+      ...(signal === undefined ? {} : { signal }),
     };
     try {
       const answer = await askOutbound({ outbound, clock }, asked);

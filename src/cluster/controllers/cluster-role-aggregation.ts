@@ -53,7 +53,9 @@ export function createClusterRoleAggregationController(
       const rules = gatheredRules(role, roles.list());
       if (isSameRules(rules, objectsAt(role, "rules"))) return;
       const applied: UnstructuredObject = {
-        ...{ apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name } },
+        apiVersion: "rbac.authorization.k8s.io/v1",
+        kind: "ClusterRole",
+        metadata: { name },
         ...(rules.length === 0 ? {} : { rules }),
       };
       await clusterRoles.apply(applied, { fieldManager: NAME, force: true, signal });

@@ -117,7 +117,10 @@ function unreachable(sources: readonly DiscoverySource[]): Doubt[] {
       resourcesOf(groups)
         .filter((resource) => !reachable.has(formatGroupResource(resource)))
         .map(({ group, resource, namespaced }) => ({
-          ...{ group, resource, namespaced, server: serverId },
+          group,
+          resource,
+          namespaced,
+          server: serverId,
           because: "cannot be reached",
         })),
     );

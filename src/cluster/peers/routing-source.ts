@@ -86,7 +86,8 @@ function byStorageVersions(parts: RoutingSourceParts): RoutingSource {
       return {
         peers: peers.map((peer) =>
           describedByRegistration(peer, {
-            ...{ registered, nowMs },
+            registered,
+            nowMs,
             registration: registrationOf(peer.id),
             ofRelease: ofRelease(peer.release),
           }),

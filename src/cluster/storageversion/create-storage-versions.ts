@@ -89,7 +89,15 @@ export function createAgreement(parts: AgreementParts): StorageVersions {
   const { encodings, resources, keyPrefix } = agreed;
   const members = parts.members(() => publisher.isComplete);
   const publisher = new Publisher({
-    ...{ client, members, clock, random, log, metrics, serverId, resources, isOwner },
+    client,
+    members,
+    clock,
+    random,
+    log,
+    metrics,
+    serverId,
+    resources,
+    isOwner,
     onPublished: (name) => whenPublished(name, () => encodings.published(name)),
   });
   const turn = Promise.withResolvers<void>();

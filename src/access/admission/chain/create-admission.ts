@@ -186,9 +186,16 @@ function admissionRequest(request: WithUser, about: RequestAdmission, versions: 
   const kind = { ...about.kind.groupVersion, kind: about.kind.kind };
   const isOwnKind = about.kind.kind === served.kind && about.kind.groupVersion.group === served.groupVersion.group;
   return {
-    ...{ user, groupVersion, resource: info.resource, subresource: info.subresource, kind },
+    user,
+    groupVersion,
+    resource: info.resource,
+    subresource: info.subresource,
+    kind,
     namespace: info.resource === "namespaces" && info.group === "" ? info.name : info.namespace,
-    ...{ options, dryRun, warn, signal },
+    options,
+    dryRun,
+    warn,
+    signal,
     versions: versions.of({ groupVersion, resource: info.resource, kind, isOwnKind }),
     annotate: (key, value) => audit?.annotate(key, value),
   };
@@ -237,7 +244,13 @@ function withGrantChecked(
   if (resource === undefined) return admission;
   const check = ({ object, existing }: AdmittedWrite & { readonly object: JsonObject }): Promise<void> =>
     checkRoleWrite({
-      ...{ user, resolver, resource, object, existing, namespace: info.namespace, name: info.name },
+      user,
+      resolver,
+      resource,
+      object,
+      existing,
+      namespace: info.namespace,
+      name: info.name,
       authorize: authorization.authorize,
       newest: (...asked) => objects.newest(...asked),
     });

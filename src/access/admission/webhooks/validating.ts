@@ -63,7 +63,9 @@ async function outcomeOf(
   } catch (thrown) {
     return refusalOf(() =>
       heedFailurePolicy(webhook, {
-        ...{ thrown, attributes, metrics },
+        thrown,
+        attributes,
+        metrics,
         failedOpenKey: `${FAILED_OPEN}/round_0_index_${index}`,
       }),
     );

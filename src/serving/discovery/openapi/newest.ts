@@ -45,7 +45,9 @@ export function createNewestDocuments(options: MergedOptions): OpenApiDocuments 
       return last.encoded;
     },
     find: createFinder({
-      ...{ local, servers, hasUndescribed: () => peers.hasUndescribed() },
+      local,
+      servers,
+      hasUndescribed: () => peers.hasUndescribed(),
       documents: createPeerV3Documents({ indexes, clock, ask }),
     }),
     v2: async () => (await v2()).json,
