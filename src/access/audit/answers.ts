@@ -74,7 +74,8 @@ export const CLOSED_EARLY: AuditedResponse = {
 };
 
 export function mediaTypeOf(contentType: string | undefined): string {
-  return (contentType ?? "").split(";", 1)[0]!.trim().toLowerCase();
+  const [type = ""] = (contentType ?? "").split(";", 1);
+  return type.trim().toLowerCase();
 }
 
 function statusIn(value: JsonObject, code: number): ResponseStatus {

@@ -118,7 +118,7 @@ async function addressesOf(
   try {
     const resolution = await resolve(at, giveUp.signal);
     if (resolution.kind === "unresolved") throw new Error(resolution.message);
-    return [...resolution.addresses, resolution.addresses[0]!];
+    return [...resolution.addresses, ...resolution.addresses.slice(0, 1)];
   } finally {
     cancel();
   }

@@ -1,4 +1,5 @@
 /** Custom resources, made servable: definitions followed in the store, each compiled when it is first used. */
+import { must } from "../../../base/assert.ts";
 import type { Clock } from "../../../base/clock.ts";
 import {
   ALL_VERBS as CATALOGUE_VERBS,
@@ -239,7 +240,8 @@ class EndpointCache {
 
   /** As its objects are stored, also where no version is served. */
   stored(definition: Definition): ServedResource {
-    const version = definition.versions.find(({ isStorage }) => isStorage)!;
+    const stored = definition.versions.find(({ isStorage }) => isStorage);
+    const version = must(stored, "one version of a definition is the stored one");
     return servedVersion(definition, version, this.#partsOf(definition, new Map()));
   }
 

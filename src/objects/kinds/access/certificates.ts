@@ -46,7 +46,7 @@ function withVerdictsOf(conditions: readonly JsonObject[], existing: JsonObject)
     const given = before.filter((condition) => condition["type"] === type);
     if (given.length !== result.filter((condition) => condition["type"] === type).length) continue;
     const next = given.values();
-    result = result.map((condition) => (condition["type"] === type ? next.next().value! : condition));
+    result = result.map((condition) => (condition["type"] === type ? (next.next().value ?? condition) : condition));
   }
   return result;
 }

@@ -81,7 +81,7 @@ function* subjectErrors(subject: JsonObject, field: string): Generator<FieldErro
     if (subject[other] !== undefined)
       yield forbiddenField(
         `${field}.${other}`,
-        `${other} is forbidden when subject kind is not '${other[0]!.toUpperCase()}${other.slice(1)}'`,
+        `${other} is forbidden when subject kind is not '${other.charAt(0).toUpperCase()}${other.slice(1)}'`,
       );
 }
 

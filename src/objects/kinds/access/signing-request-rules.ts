@@ -177,10 +177,9 @@ function* verdictErrors(request: JsonObject, existing: JsonObject): Generator<Fi
       conditions.length === before.length &&
       !isSameInternal(conditions, before, "[]CertificateSigningRequestCondition")
     ) {
-      const [old, now] = [before, conditions].map((some) =>
-        goJsonLines(internalValue(some, "[]CertificateSigningRequestCondition")),
-      );
-      const difference = unifiedDiff(old!, now!);
+      const lines = (some: readonly JsonObject[]): string[] =>
+        goJsonLines(internalValue(some, "[]CertificateSigningRequestCondition"));
+      const difference = unifiedDiff(lines(before), lines(conditions));
       yield forbiddenField(
         CONDITIONS,
         `updates may not modify a condition of type ${JSON.stringify(type)}\n${difference}`,

@@ -126,10 +126,10 @@ function* mountOptionErrors(volume: JsonObject): Generator<FieldError> {
 function* changeErrors(spec: JsonObject, before: JsonObject, { gates }: KindContext): Generator<FieldError> {
   const source = withoutNewExpandSecret(spec, before);
   if (!isSameInternal(source, before, "PersistentVolumeSource")) {
-    const [old, now] = [before, source].map((one) => goJsonLines(internalValue(one, "PersistentVolumeSource")));
+    const lines = (one: JsonObject): string[] => goJsonLines(internalValue(one, "PersistentVolumeSource"));
     yield forbiddenField(
       "spec.persistentvolumesource",
-      `spec.persistentvolumesource is immutable after creation\n${unifiedDiff(old!, now!)}`,
+      `spec.persistentvolumesource is immutable after creation\n${unifiedDiff(lines(before), lines(source))}`,
     );
   }
   yield* immutableErrors(spec["volumeMode"], before["volumeMode"], "volumeMode");

@@ -101,7 +101,7 @@ function* exitCodeValuesErrors(
     if (seen.has(code)) yield duplicateValue(`${field}[${index}]`, code);
     seen.add(code);
   }
-  if (codes.some((code, index) => index > 0 && codes[index - 1]! > code))
+  if (codes.some((code, index) => code < (codes[index - 1] ?? code)))
     yield invalidValue(field, codes, "must be ordered");
 }
 

@@ -48,7 +48,7 @@ function passContainers(wish: JsonObject[], existing: readonly JsonObject[]): Js
   if (!isSameOrder(wish, existing)) return wish;
   return existing.map((container, index) => {
     const { resources: _before, resizePolicy: _policy, ...rest } = container;
-    const { resources, resizePolicy } = wish[index]!;
+    const { resources, resizePolicy } = wish[index] ?? container;
     return {
       ...rest,
       ...(resources === undefined ? {} : { resources }),
@@ -151,12 +151,12 @@ function* resourceErrors(pod: JsonObject, existing: JsonObject, context: KindCon
   for (const field of CONTAINER_FIELDS.toReversed())
     for (const [index, before] of containersAt(existing, field).entries())
       if (field === "containers" || canResize(before, context))
-        yield* removalErrors(`spec.${field}[${index}].resources`, containersAt(pod, field)[index]!, before);
+        yield* removalErrors(`spec.${field}[${index}].resources`, containersAt(pod, field)[index] ?? {}, before);
   for (const [index, before] of containersAt(existing, "containers").entries())
-    if (!isOnlyResized(containersAt(pod, "containers")[index]!, before))
+    if (!isOnlyResized(containersAt(pod, "containers")[index] ?? {}, before))
       yield forbiddenField("spec", "only cpu and memory resources are mutable");
   for (const [index, before] of containersAt(existing, "initContainers").entries())
-    yield* initContainerErrors(containersAt(pod, "initContainers")[index]!, before, { index, context });
+    yield* initContainerErrors(containersAt(pod, "initContainers")[index] ?? {}, before, { index, context });
 }
 
 function canResize(container: JsonObject, context: KindContext): boolean {

@@ -54,13 +54,15 @@ function* nodeAffinityErrors(next: JsonObject, before: JsonObject, context: Kind
     );
     return;
   }
-  for (const [index, term] of old.entries())
-    if (!isOnlyAddedTo(terms[index]!, term))
+  for (const [index, before] of old.entries()) {
+    const term = terms[index] ?? {};
+    if (!isOnlyAddedTo(term, before))
       yield invalidValue(
         `${TERMS_FIELD}[${index}]`,
-        shown(terms[index]!),
+        shown(term),
         "only additions are allowed (no mutations or deletions)",
       );
+  }
 }
 
 /** An empty term matches nothing: whatever is added would make it match more. */

@@ -157,7 +157,8 @@ function* fibreChannelErrors(source: JsonObject, field: string): Generator<Field
 function* flexVolumeErrors(source: JsonObject, field: string): Generator<FieldError> {
   if (stringAt(source, "driver") === "") yield required(`${field}.driver`);
   for (const key of Object.keys(objectAt(source, "options"))) {
-    const domain = `.${key.split("/", 1)[0]!.toLowerCase()}`;
+    const [prefix = ""] = key.split("/", 1);
+    const domain = `.${prefix.toLowerCase()}`;
     if (domain.endsWith(".kubernetes.io") || domain.endsWith(".k8s.io"))
       yield invalidValue(`${field}.options[${key}]`, key, "kubernetes.io and k8s.io namespaces are reserved");
   }

@@ -123,7 +123,7 @@ function* lifetimeErrors(seconds: number | undefined, field: string, signer: str
   if (seconds === undefined) return;
   if (seconds < CERTIFICATE_SECONDS_MIN)
     yield invalidValue(field, seconds, `if provided, maxExpirationSeconds must be >= ${CERTIFICATE_SECONDS_MIN}`);
-  const domain = signer.split("/", 1)[0]!;
+  const [domain = ""] = signer.split("/", 1);
   const isKubernetes = domain === "kubernetes.io" || domain.endsWith(".kubernetes.io");
   const max = isKubernetes ? KUBERNETES_CERTIFICATE_SECONDS_MAX : CERTIFICATE_SECONDS_MAX;
   if (seconds > max) yield invalidValue(field, seconds, `if provided, maxExpirationSeconds must be <= ${max}`);
