@@ -54,9 +54,9 @@ function* nodeAffinityErrors(next: JsonObject, before: JsonObject, context: Kind
     );
     return;
   }
-  for (const [index, before] of old.entries()) {
+  for (const [index, was] of old.entries()) {
     const term = terms[index] ?? {};
-    if (!isOnlyAddedTo(term, before))
+    if (!isOnlyAddedTo(term, was))
       yield invalidValue(
         `${TERMS_FIELD}[${index}]`,
         shown(term),
