@@ -7,11 +7,6 @@ import type { ResourceType, UnstructuredObject } from "../../client/objects.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import { informerSource, type KeySource } from "./runtime/controller.ts";
 
-export interface ClusterRoleAggregationOptions {
-  readonly client: Client;
-  readonly log: Log;
-}
-
 export interface ClusterRoleAggregationController {
   readonly name: "clusterrole-aggregation-controller";
   readonly reconcile: (name: string, signal: AbortSignal) => Promise<undefined>;
@@ -28,9 +23,10 @@ const CLUSTER_ROLES: ResourceType = {
 /** The index of those that gather rules. */
 const AGGREGATED = "aggregated";
 
-export function createClusterRoleAggregationController(
-  options: ClusterRoleAggregationOptions,
-): ClusterRoleAggregationController {
+export function createClusterRoleAggregationController(options: {
+  readonly client: Client;
+  readonly log: Log;
+}): ClusterRoleAggregationController {
   const { client, log } = options;
   const clusterRoles = client.resource<UnstructuredObject>(CLUSTER_ROLES);
   const onError = (thrown: unknown): void =>
