@@ -4,7 +4,7 @@ import { messageOf } from "../../base/within.ts";
 import type { Client } from "../../client/client.ts";
 import type { Informer } from "../../client/informer.ts";
 import type { ResourceType, UnstructuredObject } from "../../client/objects.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import { informerSource, type KeySource } from "./runtime/controller.ts";
 
 export interface ClusterRoleAggregationController {
@@ -118,9 +118,4 @@ function expressionOf(expression: JsonObject): IsSelected {
 
 function nameOf({ metadata }: UnstructuredObject): string {
   return metadata?.name ?? "";
-}
-
-function objectsAt(parent: JsonObject, key: string): JsonObject[] {
-  const list = parent[key];
-  return Array.isArray(list) ? list.filter(isJsonObject) : [];
 }

@@ -1,6 +1,5 @@
 /** One of the webhooks of a configuration, read once for each revision. */
-import { numberAt, objectsAt } from "../../../objects/kinds/checks.ts";
-import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { MatchConditions } from "../expressions/match-conditions.ts";
 import { readWebhookCriteria, type Criteria } from "../matching/criteria.ts";
 

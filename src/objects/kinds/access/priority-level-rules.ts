@@ -1,8 +1,8 @@
 /** What holds for a priority level. */
 import { forbiddenField, invalidValue, required } from "../../../meta/field-errors.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { enumErrors, numberAt } from "../checks.ts";
+import { enumErrors } from "../checks.ts";
 
 const QUEUES_MAX = 10_000_000;
 /** Of a hash value, what shuffling may use up. */

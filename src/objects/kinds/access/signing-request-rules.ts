@@ -6,9 +6,8 @@ import {
   required,
   unsupportedValue,
 } from "../../../meta/field-errors.ts";
-import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { numberAt, objectsAt } from "../checks.ts";
 import { unifiedDiff } from "../internal-version/unified-diff.ts";
 import { pemBlocks } from "../../../base/pem.ts";
 import { signerNameErrors } from "./signer-name.ts";

@@ -1,8 +1,8 @@
 /** Volumes: where bytes are, for whom, and what becomes of them. */
 import { forbiddenField, invalidValue } from "../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { immutableErrors, objectsAt } from "../checks.ts";
+import { immutableErrors } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
 import { unifiedDiff } from "../internal-version/unified-diff.ts";
 import { setRemoteDefaults } from "../pods/volume-defaults.ts";

@@ -3,7 +3,7 @@ import type { KindContext } from "../../../objects/kinds/kind.ts";
 import { qosClass } from "../../../objects/kinds/pods/qos-class.ts";
 import { podErrors } from "../../../objects/kinds/pods/rules/pod-rules.ts";
 import { firstErrors, forbiddenField, invalidValue } from "../../../meta/field-errors.ts";
-import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import type { SubresourceDoor } from "./door-update.ts";
 import { containersAt, withPodDefaults } from "./ephemeral-containers.ts";
@@ -111,8 +111,7 @@ function* qosErrors(pod: JsonObject, existing: JsonObject, context: KindContext)
 
 /** A node that can resize reports the resources of the containers it runs. */
 function* supportErrors(existing: JsonObject): Generator<FieldError> {
-  const { containerStatuses } = objectAt(existing, "status");
-  const statuses = Array.isArray(containerStatuses) ? containerStatuses.filter(isJsonObject) : [];
+  const statuses = objectsAt(objectAt(existing, "status"), "containerStatuses");
   const running = statuses.find((status) => isJsonObject(objectAt(status, "state")["running"]));
   if (running !== undefined && running["resources"] === undefined)
     yield forbiddenField("spec", "Pod running on node without support for resize");

@@ -1,8 +1,7 @@
 /** A pod that may not be scheduled yet can still become more particular about its nodes. */
 import { invalidValue } from "../../../../meta/field-errors.ts";
-import { isJsonObject, jsonEquals, objectAt, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, jsonEquals, objectAt, objectsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { objectsAt } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
 import { internalValue } from "../../internal-version/internal-value.ts";
 

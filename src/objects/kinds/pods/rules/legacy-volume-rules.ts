@@ -1,8 +1,7 @@
 /** What is wrong with volumes that lie on named kinds of storage. */
 import { invalidValue, required, unsupportedValue } from "../../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, numberAt, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { numberAt } from "../../checks.ts";
 import { backstepErrors, dnsLabelFieldErrors } from "./formats.ts";
 
 const BYTE_MAX = 255;
