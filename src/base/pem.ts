@@ -17,7 +17,7 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 export function* pemBlocks(text: string): Generator<PemBlock> {
   const lines = text.split("\n").map((line) => line.replace(/[ \t\r]{1,80}$/, ""));
   for (let at = 0; at < lines.length; at++) {
-    const line = lines[at]!;
+    const line = lines[at] ?? "";
     if (!line.startsWith(BEGIN) || !line.endsWith(DASHES) || line.length < BEGIN.length + DASHES.length) continue;
     let body = at + 1;
     while (lines[body]?.includes(":") === true) body++;

@@ -53,7 +53,7 @@ function unescapeValue(text: string): string {
   if (!/[\\,=]/.test(text)) return text;
   let value = "";
   for (let at = 0; at < text.length; at++) {
-    const character = text[at]!;
+    const character = text.charAt(at);
     if (character === "\\") {
       const escaped = [...text.slice(at + 1, at + 3)][0];
       if (escaped !== "\\" && escaped !== "," && escaped !== "=")

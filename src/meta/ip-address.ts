@@ -32,10 +32,11 @@ function parseIpv6(text: string): bigint | undefined {
   if (text.length > 45) return undefined;
   const embedded = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/.exec(text);
   if (embedded !== null) {
-    const low = parseIpv4(embedded[2]!);
+    const [, high = "", ipv4 = ""] = embedded;
+    const low = parseIpv4(ipv4);
     return low === undefined
       ? undefined
-      : parseIpv6(`${embedded[1]!}${(low >> 16n).toString(16)}:${(low & 0xffffn).toString(16)}`);
+      : parseIpv6(`${high}${(low >> 16n).toString(16)}:${(low & 0xffffn).toString(16)}`);
   }
   const halves = text.split("::");
   if (halves.length > 2) return undefined;

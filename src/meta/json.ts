@@ -20,6 +20,12 @@ export function stringAt(parent: JsonObject, key: string): string {
   return typeof value === "string" ? value : "";
 }
 
+/** Undefined where the member is no number. */
+export function numberAt(parent: JsonObject, key: string): number | undefined {
+  const value = parent[key];
+  return typeof value === "number" ? value : undefined;
+}
+
 export function stringsAt(parent: JsonObject, key: string): string[] {
   const value = parent[key];
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];

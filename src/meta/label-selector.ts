@@ -21,8 +21,8 @@ export const MATCHES_ALL_LABELS: LabelSelector = () => true;
 
 export function parseLabelSelector(text: string): LabelSelector {
   const requirements = new Parser(tokenize(text)).parse();
-  if (requirements.length === 0) return MATCHES_ALL_LABELS;
-  if (requirements.length === 1) return requirements[0]!;
+  const [first = MATCHES_ALL_LABELS] = requirements;
+  if (requirements.length <= 1) return first;
   return (labels) => requirements.every((holds) => holds(labels));
 }
 
@@ -32,7 +32,7 @@ function tokenize(text: string): Token[] {
   const tokens: Token[] = [];
   let at = 0;
   while (at < text.length) {
-    const character = text[at]!;
+    const character = text.charAt(at);
     if (isSpace(character)) at++;
     else if (SYMBOLS.has(character)) {
       const two = text.slice(at, at + 2);
@@ -41,7 +41,7 @@ function tokenize(text: string): Token[] {
       at += symbol.length;
     } else {
       let end = at;
-      while (end < text.length && !isSpace(text[end]!) && !SYMBOLS.has(text[end]!)) end++;
+      while (end < text.length && !isSpace(text.charAt(end)) && !SYMBOLS.has(text.charAt(end))) end++;
       const word = text.slice(at, end);
       tokens.push({ kind: word === "in" || word === "notin" ? word : "identifier", text: word });
       at = end;

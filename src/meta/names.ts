@@ -64,8 +64,8 @@ export function qualifiedNameErrors(value: string): string[] {
   const errors: string[] = [];
   let name = value;
   if (parts.length === 2) {
-    const prefix = parts[0]!;
-    name = parts[1]!;
+    const [prefix = "", last = ""] = parts;
+    name = last;
     if (prefix === "") errors.push("prefix part must be non-empty");
     // As kubernetes content.IsLabelKey: keys and values are measured in bytes, names in characters.
     else
@@ -102,7 +102,8 @@ export function labelValueErrors(value: string): string[] {
 /** A generated name is the base, cut so that the suffix fits, and five characters that spell no words. */
 export function generateName(base: string, random: Random): string {
   let suffix = "";
-  for (let index = 0; index < 5; index++) suffix += SUFFIX_ALPHABET[randomInteger(random, SUFFIX_ALPHABET.length)]!;
+  for (let index = 0; index < 5; index++)
+    suffix += SUFFIX_ALPHABET.charAt(randomInteger(random, SUFFIX_ALPHABET.length));
   return base.slice(0, LABEL_LENGTH_MAX - 5) + suffix;
 }
 

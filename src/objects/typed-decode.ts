@@ -20,17 +20,14 @@ export class TypeMismatchError extends Error {
   override readonly name = "TypeMismatchError";
 }
 
-export interface DecodeOptions {
-  /** Zeros stay where nobody says which of them are the same as nothing. */
-  readonly zeros?: GoZeros | undefined;
-  /** What is applied: who sends an empty list or map means to own it. */
-  readonly keepsEmpty?: boolean;
-}
-
+/**
+ * Without `zeros`, which says which of them are the same as nothing, zeros stay. Empty lists and maps are kept in what a
+ * client applies: it means to own them.
+ */
 export function decodeTyped(
   value: JsonObject,
   schema: StructSchema,
-  { zeros, keepsEmpty = false }: DecodeOptions = {},
+  { zeros, keepsEmpty = false }: { readonly zeros?: GoZeros | undefined; readonly keepsEmpty?: boolean } = {},
 ): TypedObject {
   const unknownFields = new ReportedPaths();
   const object = decodeStruct(value, schema, {

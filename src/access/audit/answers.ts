@@ -10,13 +10,6 @@ export interface AuditedResponse {
   readonly object: ReadObject | undefined;
 }
 
-export interface AnswerOptions {
-  readonly wantsObject: boolean;
-  readonly omitManagedFields: boolean;
-  readonly verb: string;
-  readonly read: ReadBody | undefined;
-}
-
 /** A Status is no longer; it is looked for in every refusal, and in what a deletion answers. */
 const STATUS_BYTES_MAX = 256 * 1024;
 
@@ -29,7 +22,15 @@ const OBJECT_TYPES: ReadonlySet<string> = new Set([
   PROTOBUF,
 ]);
 
-export function auditedResponse(response: ApiResponse, options: AnswerOptions): AuditedResponse {
+export function auditedResponse(
+  response: ApiResponse,
+  options: {
+    readonly wantsObject: boolean;
+    readonly omitManagedFields: boolean;
+    readonly verb: string;
+    readonly read: ReadBody | undefined;
+  },
+): AuditedResponse {
   const { status: code, body } = response;
   const mediaType = mediaTypeOf(headerValue(response.headers, "content-type"));
   if (body.kind !== "bytes" || !OBJECT_TYPES.has(mediaType)) return { status: { code }, object: undefined };
@@ -74,7 +75,8 @@ export const CLOSED_EARLY: AuditedResponse = {
 };
 
 export function mediaTypeOf(contentType: string | undefined): string {
-  return (contentType ?? "").split(";", 1)[0]!.trim().toLowerCase();
+  const [type = ""] = (contentType ?? "").split(";", 1);
+  return type.trim().toLowerCase();
 }
 
 function statusIn(value: JsonObject, code: number): ResponseStatus {

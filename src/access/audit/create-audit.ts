@@ -80,7 +80,12 @@ export function createAudit(options: AuditOptions): Audit {
   const newTrail = (request: ApiRequest): RequestTrail =>
     new RequestTrail(requestAuditId(request) ?? randomUuid(random), now());
   const recorder = new Recorder({
-    ...{ evaluate: policyEvaluator(policy), backend, metrics, now, newTrail, readBody: options.readBody },
+    evaluate: policyEvaluator(policy),
+    backend,
+    metrics,
+    now,
+    newTrail,
+    readBody: options.readBody,
     attributesOf: options.attributesOf ?? (({ info }) => info),
   });
   return {

@@ -49,7 +49,13 @@ export type LogFormat = "json" | "legacy";
 export function jsonLine(event: AuditEvent): string {
   const { level, auditID, stage, requestURI, verb, sourceIPs, userAgent, requestObject, responseObject } = event;
   const head = JSON.stringify({
-    ...{ kind: "Event", apiVersion: "audit.k8s.io/v1", level, auditID, stage, requestURI, verb },
+    kind: "Event",
+    apiVersion: "audit.k8s.io/v1",
+    level,
+    auditID,
+    stage,
+    requestURI,
+    verb,
     user: userInfo(event.user),
     impersonatedUser: event.impersonatedUser && userInfo(event.impersonatedUser),
     authenticationMetadata: impersonation(event),
@@ -112,8 +118,13 @@ function impersonation({ impersonationConstraint }: AuditEvent): object | undefi
 function referenceInfo(reference: ObjectReference): object {
   const { resource, namespace, name, uid, apiGroup, apiVersion, resourceVersion, subresource } = reference;
   return {
-    ...{ resource: given(resource), namespace: given(namespace), name: given(name), uid: given(uid) },
-    ...{ apiGroup: given(apiGroup), apiVersion: given(apiVersion), resourceVersion: given(resourceVersion) },
+    resource: given(resource),
+    namespace: given(namespace),
+    name: given(name),
+    uid: given(uid),
+    apiGroup: given(apiGroup),
+    apiVersion: given(apiVersion),
+    resourceVersion: given(resourceVersion),
     subresource: given(subresource),
   };
 }

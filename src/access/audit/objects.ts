@@ -14,13 +14,14 @@ export type ReadObject =
   /** Nothing that anybody could have understood. */
   | { readonly kind: "malformed" };
 
-export interface ReadOptions {
-  readonly mediaType: string;
-  readonly read: ReadBody | undefined;
-  readonly omitManagedFields: boolean;
-}
-
-export function readAuditObject(bytes: Buffer, { mediaType, read, omitManagedFields }: ReadOptions): ReadObject {
+export function readAuditObject(
+  bytes: Buffer,
+  {
+    mediaType,
+    read,
+    omitManagedFields,
+  }: { readonly mediaType: string; readonly read: ReadBody | undefined; readonly omitManagedFields: boolean },
+): ReadObject {
   if (bytes.length > OBJECT_BYTES_MAX) return { kind: "omitted", why: `${bytes.length} bytes` };
   const sent = parseJson(bytes);
   if (sent !== undefined) return omitManagedFields ? withoutManagedFields(sent) : sent;

@@ -178,8 +178,14 @@ export interface SentBody {
 function referenceOf(asked: AccessAttributes): ObjectReference {
   const { resource, name, group, version, subresource } = asked;
   return {
-    ...{ resource, namespace: auditedNamespace(asked), name, uid: "" },
-    ...{ apiGroup: group, apiVersion: version, resourceVersion: "", subresource },
+    resource,
+    namespace: auditedNamespace(asked),
+    name,
+    uid: "",
+    apiGroup: group,
+    apiVersion: version,
+    resourceVersion: "",
+    subresource,
   };
 }
 

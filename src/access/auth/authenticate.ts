@@ -17,15 +17,13 @@ export type AuthenticatorAnswer = Authenticated | "none" | "rejected";
 /** A promise where somebody must be asked: nearly all requests are answered at once. */
 export type Authenticator = (request: WithInfo) => AuthenticatorAnswer | Promise<AuthenticatorAnswer>;
 
-export interface AuthenticateOptions {
-  /** Default: a request without any credentials is anonymous. */
-  readonly refusesStrangers?: boolean;
-}
-
-/** Asks each authenticator in turn. What a request claims about itself ends here. */
+/**
+ * Asks each authenticator in turn. What a request claims about itself ends here. A request without any credentials is
+ * anonymous, unless strangers are refused.
+ */
 export function authenticate(
   authenticators: readonly Authenticator[],
-  { refusesStrangers = false }: AuthenticateOptions = {},
+  { refusesStrangers = false }: { readonly refusesStrangers?: boolean } = {},
 ): Filter<WithInfo, WithUser> {
   return (next) => async (request) => {
     let isRejected = false;

@@ -84,7 +84,8 @@ function readFields(certificate: Buffer): DerElement[] | undefined {
 }
 
 function readSmallInteger(content: Buffer): number {
-  return content.length === 1 && content[0]! < 0x80 ? content[0]! : -1;
+  const [first] = content;
+  return content.length === 1 && first !== undefined && first < 0x80 ? first : -1;
 }
 
 /** The kinds of string a name may be made of, as Go reads them. */

@@ -62,16 +62,20 @@ export function createTokens(
       ? []
       : [
           serviceAccountTokenAuthenticator({
-            ...{ ...serviceAccounts, objects: accounts.objects, clock },
+            ...serviceAccounts,
+            objects: accounts.objects,
+            clock,
             onLegacyUse: (use) => void labelUsed(accounts.call, use, log),
           }),
         ];
   return {
-    ...{ lasting, passing, authenticate: tokenUnion([...lasting, ...passing]) },
+    lasting,
+    passing,
+    authenticate: tokenUnion([...lasting, ...passing]),
     requests:
       signingKey === undefined || objects === undefined
         ? undefined
-        : { ...serviceAccounts, objects, issue: createTokenIssuer({ issuer: issuers[0], key: signingKey, random }) },
+        : { ...serviceAccounts, objects, issue: createTokenIssuer(issuers[0], signingKey, random) },
   };
 }
 
@@ -104,7 +108,7 @@ export function createAuthenticators({ env, config, tokens, loopback }: Authenti
   return [
     loopbackAuthenticator(loopback),
     ...(requestHeader === undefined ? [] : [requestHeaderAuthenticator(requestHeader, clock, frontProxies)]),
-    ...(clientCa === undefined ? [] : [x509Authenticator({ verify: currentVerifier(authorities, "users"), clock })]),
+    ...(clientCa === undefined ? [] : [x509Authenticator(currentVerifier(authorities, "users"), clock)]),
     bearerAuthenticator({ ...tokens, apiAudiences }),
     webSocketAuthenticator(tokens.authenticate, apiAudiences),
   ];

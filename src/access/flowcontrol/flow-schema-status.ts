@@ -6,7 +6,7 @@ import type { Clock } from "../../base/clock.ts";
 import { Wakeable } from "../../base/wakeable.ts";
 import type { InProcessRequest, InProcessResponse } from "../../client/in-process.ts";
 import { objectMap } from "./object-map.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { objectAt, objectsAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { whenReset, type ObjectTable } from "../../meta/object-table.ts";
 import { timestamp } from "../../serving/registry/context.ts";
 import { whenOrAborted, type BackgroundTask } from "../../base/background.ts";
@@ -85,9 +85,7 @@ function conditionOf(schema: JsonObject, levels: ReadonlyMap<string, JsonObject>
 }
 
 function isSaid(schema: JsonObject, { status, reason, message }: Condition): boolean {
-  const { conditions } = objectAt(schema, "status");
-  const known = Array.isArray(conditions) ? conditions.filter(isJsonObject) : [];
-  const said = known.find(({ type }) => type === DANGLING);
+  const said = objectsAt(objectAt(schema, "status"), "conditions").find(({ type }) => type === DANGLING);
   return said?.["status"] === status && said["reason"] === reason && said["message"] === message;
 }
 

@@ -1,7 +1,7 @@
 /** What a FlowSchema says, read once into sets: which requests are its, and what makes two of them different flows. */
 import type { User } from "../auth/user.ts";
 import type { RequestInfo } from "../../serving/http/request-info.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
+import { objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import { CATCH_ALL, EXEMPT } from "./priority-level.ts";
 
 export interface FlowSchema {
@@ -105,11 +105,6 @@ function prefixOf(path: string): string {
 function namesAt(rule: JsonObject, key: string): Names {
   const names = stringsAt(rule, key);
   return names.length === 1 && names[0] === "*" ? undefined : new Set(names);
-}
-
-function objectsAt(parent: JsonObject, key: string): JsonObject[] {
-  const value = parent[key];
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
 /** Schemas in the order they are asked. */

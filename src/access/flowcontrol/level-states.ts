@@ -53,7 +53,7 @@ export class LevelStates {
       this.#serverSeats,
     );
     states.forEach((state, index) => {
-      state.limits = limits[index]!;
+      state.limits = limits[index] ?? NO_LIMITS;
       state.seatsMax = seatsMaxOf(state.limits.nominal, state.config.queuing?.handSize);
       state.queues.configure(state.config);
     });
@@ -85,6 +85,6 @@ export class LevelStates {
         demand: queues.demand.take(nowMs),
       })),
     );
-    states.forEach(({ queues }, index) => queues.setLimit(current[index]!, nowMs));
+    states.forEach(({ queues }, index) => queues.setLimit(current[index] ?? 0, nowMs));
   }
 }

@@ -33,19 +33,16 @@ export interface InFlightSettings {
   readonly access: { readonly priorityAndFairness: boolean };
 }
 
-export interface PriorityAndFairnessParts {
-  readonly env: BaseEnv & Turns;
-  readonly config: InFlightSettings;
-  readonly metrics: MetricsRegistry;
-}
-
 /** How FlowSchemas and PriorityLevelConfigurations are followed, and their status is written. */
 export interface FlowObjects extends Pick<FlowSchemaStatusParts, "call" | "ready"> {
   readonly followed: StoredObjectParts;
 }
 
 /** Without objects to follow, or with priority and fairness off, requests are only counted. */
-export function createPriorityAndFairness(parts: PriorityAndFairnessParts, objects?: FlowObjects): PriorityAndFairness {
+export function createPriorityAndFairness(
+  parts: { readonly env: BaseEnv & Turns; readonly config: InFlightSettings; readonly metrics: MetricsRegistry },
+  objects?: FlowObjects,
+): PriorityAndFairness {
   const { env, config, metrics } = parts;
   const { maxRequestsInflight: readsMax, maxMutatingRequestsInflight: writesMax, requestTimeoutMs } = config;
   if (objects === undefined || !config.access.priorityAndFairness)

@@ -2,6 +2,7 @@
  * The seats of one priority level and the queues before them. Who is next is told by fair queuing: every queue has a
  * virtual time at which it would be served next if all that wait were served at the same pace; the earliest end is next.
  */
+import { must } from "../../base/assert.ts";
 import type { Queuing } from "./priority-level.ts";
 import { SeatDemand } from "./seat-demand.ts";
 
@@ -144,10 +145,10 @@ export class QueueSet {
   /** Gives up waiting. */
   leave(place: QueuePlace, nowMs: number): void {
     this.#sync(nowMs);
-    this.#unqueue(place);
+    const queue = this.#unqueue(place);
     place.state = "over";
-    boundStart(place.queue!);
-    this.#release(place.queue!);
+    boundStart(queue);
+    this.#release(queue);
     this.demand.set(this.#seatsInUse + this.#waitingSeats, nowMs);
     // It may have been a wide one that kept others waiting.
     this.#dispatch(nowMs);
@@ -239,23 +240,25 @@ export class QueueSet {
     return place;
   }
 
-  #unqueue(place: QueuePlace): void {
-    const { queue, seats, counts } = place;
-    queue!.waiting!.delete(place);
-    queue!.waitingSeats -= seats;
+  /** Returns the queue it waited in. */
+  #unqueue(place: QueuePlace): Queue {
+    const { seats, counts } = place;
+    const queue = must(place.queue, "a request that waits has a queue");
+    queue.waiting?.delete(place);
+    queue.waitingSeats -= seats;
     this.#waiting--;
     this.#waitingSeats -= seats;
     counts.waiting--;
     counts.waitingSeats -= seats;
+    return queue;
   }
 
   #dispatch(nowMs: number): void {
     while (this.#waiting > 0 && this.#seatsInUse < this.#limit) {
       const place = this.#next();
       if (!this.#hasRoom(place.seats)) return;
-      const queue = place.queue!;
+      const queue = this.#unqueue(place);
       this.#lastIndex = queue.index;
-      this.#unqueue(place);
       this.#seat(place, nowMs);
       queue.nextStartR += place.seats * SERVICE_MS;
       boundStart(queue);
@@ -274,7 +277,7 @@ export class QueueSet {
       const steps = (((queue.index - this.#lastIndex - 1) % queues) + queues) % queues;
       if (end < earliest || (end === earliest && steps < distance)) [best, earliest, distance] = [oldest, end, steps];
     }
-    return best!;
+    return must(best, "somebody waits");
   }
 
   #release(queue: Queue): void {

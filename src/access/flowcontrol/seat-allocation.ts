@@ -30,23 +30,27 @@ export interface SeatClaim {
 
 /** Seats of now: who asks for little lends, who asks for much borrows. */
 export function currentLimits(claims: readonly SeatClaim[]): number[] {
-  const assured = claims.map(assuredSeats);
+  const all: AssuredClaim[] = claims.map((claim) => ({ ...claim, assured: assuredSeats(claim) }));
   const seats = claims.reduce((sum, { limits }) => sum + limits.nominal, 0);
   let [left, lowerSum, assuredSum] = [seats, 0, 0];
-  claims.forEach(({ isExempt, limits }, index) => {
+  for (const { isExempt, limits, assured } of all) {
     if (isExempt) {
-      left -= assured[index]!;
+      left -= assured;
     } else {
       lowerSum += limits.lower;
-      assuredSum += assured[index]!;
+      assuredSum += assured;
     }
-  });
+  }
   // As kube-apiserver, which gives away what exempt ones have taken as well.
-  if (left > assuredSum) return fairLimits(claims, assured, seats);
+  if (left > assuredSum) return fairLimits(all, seats);
   const fraction = left <= lowerSum ? 0 : (left - lowerSum) / (assuredSum - lowerSum);
-  return claims.map(({ isExempt, limits: { lower } }, index) =>
-    isExempt ? assured[index]! : lower + Math.round((assured[index]! - lower) * fraction),
+  return all.map(({ isExempt, limits: { lower }, assured }) =>
+    isExempt ? assured : lower + Math.round((assured - lower) * fraction),
   );
+}
+
+interface AssuredClaim extends SeatClaim {
+  readonly assured: number;
 }
 
 /** What a level needs of its own seats, going by the last period; exempt ones take what they need. */
@@ -56,17 +60,21 @@ function assuredSeats({ isExempt, limits: { nominal, lower }, demand: { highWate
 
 const TARGET_MIN = 0.001;
 
-function fairLimits(claims: readonly SeatClaim[], assured: readonly number[], seats: number): number[] {
-  const items = claims.map(({ isExempt, limits, demand }, index) => {
-    const lower = assured[index]!;
-    return isExempt
-      ? { lower: 0, upper: 0, target: TARGET_MIN }
-      : { lower, upper: Math.max(limits.upper, lower), target: Math.max(lower, demand.smoothed, TARGET_MIN) };
-  });
-  const proportion = fairProportion(items, seats);
-  return claims.map(({ isExempt }, index) =>
-    isExempt ? assured[index]! : Math.round(bounded(items[index]!, proportion)),
+function fairLimits(claims: readonly AssuredClaim[], seats: number): number[] {
+  const proportion = fairProportion(claims.map(allocationItem), seats);
+  return claims.map((claim) =>
+    claim.isExempt ? claim.assured : Math.round(bounded(allocationItem(claim), proportion)),
   );
+}
+
+function allocationItem({ isExempt, limits, demand, assured }: AssuredClaim): AllocationItem {
+  return isExempt
+    ? { lower: 0, upper: 0, target: TARGET_MIN }
+    : {
+        lower: assured,
+        upper: Math.max(limits.upper, assured),
+        target: Math.max(assured, demand.smoothed, TARGET_MIN),
+      };
 }
 
 export interface AllocationItem {
@@ -81,14 +89,15 @@ export function fairProportion(items: readonly AllocationItem[], seats: number):
   const bends = items.flatMap(({ lower, upper, target }) => [lower / target, upper / target]);
   bends.sort((left, right) => left - right);
   let [low, high] = [0, bends.length - 1];
-  if (high < 0 || sumAt(bends[high]!) <= seats) return bends[high] ?? 0;
+  const bendAt = (index: number): number => bends[index] ?? 0;
+  if (high < 0 || sumAt(bendAt(high)) <= seats) return bendAt(high);
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (sumAt(bends[middle]!) >= seats) high = middle;
+    if (sumAt(bendAt(middle)) >= seats) high = middle;
     else low = middle + 1;
   }
-  if (low === 0) return bends[0]!;
-  const [before, after] = [bends[low - 1]!, bends[low]!];
+  if (low === 0) return bendAt(0);
+  const [before, after] = [bendAt(low - 1), bendAt(low)];
   const [sumBefore, sumAfter] = [sumAt(before), sumAt(after)];
   return sumAfter === sumBefore ? after : before + ((after - before) * (seats - sumBefore)) / (sumAfter - sumBefore);
 }

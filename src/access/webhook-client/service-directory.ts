@@ -21,12 +21,13 @@ const ENDPOINT_SLICES: ResourceType = {
 const SERVICE_NAME_LABEL = "kubernetes.io/service-name";
 const BY_SERVICE = "service";
 
-export interface ServiceDirectoryOptions {
+export function createServiceDirectory({
+  client,
+  onError,
+}: {
   readonly client: Client;
   readonly onError: (thrown: unknown) => void;
-}
-
-export function createServiceDirectory({ client, onError }: ServiceDirectoryOptions): ServiceDirectory {
+}): ServiceDirectory {
   const services = client.informer<UnstructuredObject>(SERVICES, { onError });
   const slices = client.informer<UnstructuredObject>(ENDPOINT_SLICES, {
     onError,

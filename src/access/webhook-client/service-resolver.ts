@@ -5,7 +5,7 @@
 import { randomInteger, type Random } from "../../base/random.ts";
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
 import { goQuote } from "../../meta/go-quote.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { objectAt, objectsAt, stringAt, type JsonObject } from "../../meta/json.ts";
 
 export interface ServiceReference {
   readonly namespace: string;
@@ -70,14 +70,14 @@ export function serviceType(service: JsonObject): string {
 
 /** "" is the name of an unnamed port; undefined: the service does not have the port. */
 export function servicePortName(service: JsonObject, port: number): string | undefined {
-  const found = objectsIn(objectAt(service, "spec")["ports"]).find((candidate) => candidate["port"] === port);
+  const found = objectsAt(objectAt(service, "spec"), "ports").find((candidate) => candidate["port"] === port);
   return found === undefined ? undefined : stringAt(found, "name");
 }
 
 /** Ready endpoints in a slice that has the port. */
 export function hasReadyEndpoint(slices: readonly JsonObject[], portName: string): boolean {
   return slices.some(
-    (slice) => slicePort(slice, portName) !== undefined && objectsIn(slice["endpoints"]).some(isReady),
+    (slice) => slicePort(slice, portName) !== undefined && objectsAt(slice, "endpoints").some(isReady),
   );
 }
 
@@ -111,7 +111,7 @@ function readyAddresses(
 function sliceAddresses(slice: JsonObject, portName: string): UpstreamAddress[] {
   const port = slicePort(slice, portName);
   if (port === undefined) return [];
-  return objectsIn(slice["endpoints"])
+  return objectsAt(slice, "endpoints")
     .filter(isReady)
     .flatMap(({ addresses }) => {
       // More than one would be the same endpoint again.
@@ -121,7 +121,7 @@ function sliceAddresses(slice: JsonObject, portName: string): UpstreamAddress[] 
 }
 
 function slicePort(slice: JsonObject, portName: string): number | undefined {
-  const found = objectsIn(slice["ports"]).find((port) => port["name"] === portName && isPort(port["port"]));
+  const found = objectsAt(slice, "ports").find((port) => port["name"] === portName && isPort(port["port"]));
   return found === undefined ? undefined : (found["port"] as number);
 }
 
@@ -142,10 +142,6 @@ function drawn<Item>(items: Item[], random: Random): Item[] {
     [items[index], items[other]] = [items[other]!, items[index]!];
   }
   return items.slice(0, count);
-}
-
-function objectsIn(value: unknown): readonly JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
 function unresolved(message: string): Resolution {

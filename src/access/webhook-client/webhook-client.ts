@@ -75,13 +75,22 @@ async function call(parts: WebhookClientParts, place: Place, question: Question)
   let failed: unknown;
   for (const address of await addressesOf(parts, place, timeoutMs)) {
     const to = {
-      ...{ address, serverName: place.serverName, caBundle },
-      ...{ insecureSkipTlsVerify: false, presentsClientCertificate: false },
+      address,
+      serverName: place.serverName,
+      caBundle,
+      insecureSkipTlsVerify: false,
+      presentsClientCertificate: false,
     };
     const leftMs = Math.max(0, until - clock.monotonic());
     const asked: OutboundQuestion = {
-      ...{ to, method: "POST", target: place.target, headers: HEADERS, body },
-      ...{ timeoutMs: leftMs, bytesMax: ANSWER_BYTES_MAX, ...(signal === undefined ? {} : { signal }) },
+      to,
+      method: "POST",
+      target: place.target,
+      headers: HEADERS,
+      body,
+      timeoutMs: leftMs,
+      bytesMax: ANSWER_BYTES_MAX,
+      ...(signal === undefined ? {} : { signal }),
     };
     try {
       const answer = await askOutbound({ outbound, clock }, asked);
@@ -112,7 +121,7 @@ async function addressesOf(
   try {
     const resolution = await resolve(at, giveUp.signal);
     if (resolution.kind === "unresolved") throw new Error(resolution.message);
-    return [...resolution.addresses, resolution.addresses[0]!];
+    return [...resolution.addresses, ...resolution.addresses.slice(0, 1)];
   } finally {
     cancel();
   }

@@ -22,15 +22,9 @@ export function trustOf({ authorities, requestHeader }: TrustConfig): () => Trus
   };
 }
 
-interface TrustPublisherParts {
-  readonly env: BaseEnv;
-  readonly config: TrustConfig;
-  readonly catalogue: Catalogue;
-}
-
 /** The CA files may be replaced while the server runs. */
 export function trustPublisher(
-  { env, config, catalogue }: TrustPublisherParts,
+  { env, config, catalogue }: { readonly env: BaseEnv; readonly config: TrustConfig; readonly catalogue: Catalogue },
   call: (request: InProcessRequest) => Promise<InProcessResponse>,
 ): BackgroundTask {
   const { clock, log } = env;

@@ -1,7 +1,7 @@
 /** An object that the server makes sure of: created when it is missing, and otherwise left to whoever changed it. */
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { isJsonObject, jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { InProcessRequest, InProcessResponse } from "../../client/in-process.ts";
 import { timestamp } from "../../serving/registry/context.ts";
 import type { ServedAt } from "./served-version.ts";
@@ -122,7 +122,7 @@ function conditionReport(
 export function withCondition(clock: Clock, { condition }: OwnedObject, existing: JsonObject): JsonObject | undefined {
   if (condition === undefined) return undefined;
   const status = objectAt(existing, "status");
-  const conditions = Array.isArray(status["conditions"]) ? status["conditions"].filter(isJsonObject) : [];
+  const conditions = objectsAt(status, "conditions");
   if (conditions.some(({ type }) => type === condition.type)) return undefined;
   const reported = { ...condition, lastTransitionTime: timestamp(clock) };
   return { ...existing, status: { ...status, conditions: [...conditions, reported] } };

@@ -4,13 +4,8 @@ import { messageOf } from "../../base/within.ts";
 import type { Client } from "../../client/client.ts";
 import type { Informer } from "../../client/informer.ts";
 import type { ResourceType, UnstructuredObject } from "../../client/objects.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
+import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject, objectsAt } from "../../meta/json.ts";
 import { informerSource, type KeySource } from "../controller-runtime/controller.ts";
-
-export interface ClusterRoleAggregationOptions {
-  readonly client: Client;
-  readonly log: Log;
-}
 
 export interface ClusterRoleAggregationController {
   readonly name: "clusterrole-aggregation-controller";
@@ -28,9 +23,10 @@ const CLUSTER_ROLES: ResourceType = {
 /** The index of those that gather rules. */
 const AGGREGATED = "aggregated";
 
-export function createClusterRoleAggregationController(
-  options: ClusterRoleAggregationOptions,
-): ClusterRoleAggregationController {
+export function createClusterRoleAggregationController(options: {
+  readonly client: Client;
+  readonly log: Log;
+}): ClusterRoleAggregationController {
   const { client, log } = options;
   const clusterRoles = client.resource<UnstructuredObject>(CLUSTER_ROLES);
   const onError = (thrown: unknown): void =>
@@ -53,7 +49,9 @@ export function createClusterRoleAggregationController(
       const rules = gatheredRules(role, roles.list());
       if (isSameRules(rules, objectsAt(role, "rules"))) return;
       const applied: UnstructuredObject = {
-        ...{ apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name } },
+        apiVersion: "rbac.authorization.k8s.io/v1",
+        kind: "ClusterRole",
+        metadata: { name },
         ...(rules.length === 0 ? {} : { rules }),
       };
       await clusterRoles.apply(applied, { fieldManager: NAME, force: true, signal });
@@ -120,9 +118,4 @@ function expressionOf(expression: JsonObject): IsSelected {
 
 function nameOf({ metadata }: UnstructuredObject): string {
   return metadata?.name ?? "";
-}
-
-function objectsAt(parent: JsonObject, key: string): JsonObject[] {
-  const list = parent[key];
-  return Array.isArray(list) ? list.filter(isJsonObject) : [];
 }

@@ -1,4 +1,5 @@
 /** What controllers are told of a cluster of mixed releases: everything somebody serves, and what nobody can say. */
+import { must } from "../../base/assert.ts";
 import { compareNames } from "../../serving/discovery/order.ts";
 import { storagePlaceOf } from "../../objects/catalogue/storage-places.ts";
 import type { ClusterResource, ClusterResources, Doubt } from "./cluster-resources.ts";
@@ -83,7 +84,7 @@ export function resourcesOf(groups: readonly DiscoveryGroup[]): ClusterResource[
 /** A version that somebody who can be reached serves comes before any other. */
 function toResource(group: string, offers: readonly Offer[]): ClusterResource {
   const ordered = [...offers.filter(({ isCurrent }) => isCurrent), ...offers.filter(({ isCurrent }) => !isCurrent)];
-  const { resource } = ordered[0]!;
+  const { resource } = must(ordered[0], "a resource is offered by a server");
   return {
     group,
     resource: resource.resource,
@@ -117,7 +118,10 @@ function unreachable(sources: readonly DiscoverySource[]): Doubt[] {
       resourcesOf(groups)
         .filter((resource) => !reachable.has(formatGroupResource(resource)))
         .map(({ group, resource, namespaced }) => ({
-          ...{ group, resource, namespaced, server: serverId },
+          group,
+          resource,
+          namespaced,
+          server: serverId,
           because: "cannot be reached",
         })),
     );

@@ -9,11 +9,6 @@ import { isActive, isRefusedByNamespace, namespaceOf } from "./namespace/active.
 import { NAMESPACE_TYPE, nameOf, type NamespaceObject } from "./namespace/objects.ts";
 import { informerSource, type KeySource } from "../controller-runtime/controller.ts";
 
-export interface ServiceAccountControllerOptions {
-  readonly client: Client;
-  readonly log: Log;
-}
-
 export interface ServiceAccountController {
   readonly name: "serviceaccount-controller";
   readonly reconcile: (namespace: string, signal: AbortSignal) => Promise<undefined>;
@@ -23,7 +18,10 @@ export interface ServiceAccountController {
 const SERVICE_ACCOUNT_TYPE: ResourceType = { group: "", version: "v1", resource: "serviceaccounts", namespaced: true };
 const DEFAULT = "default";
 
-export function createServiceAccountController(options: ServiceAccountControllerOptions): ServiceAccountController {
+export function createServiceAccountController(options: {
+  readonly client: Client;
+  readonly log: Log;
+}): ServiceAccountController {
   const { client, log } = options;
   const accounts = client.resource(SERVICE_ACCOUNT_TYPE);
   const onError = (thrown: unknown): void =>

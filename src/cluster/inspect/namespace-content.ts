@@ -2,16 +2,13 @@
  * What the store holds of a namespace: of every resource of every release, whether or not anybody serves it, and of
  * custom resources, which lie where no release stores anything. All reads are of the newest state.
  */
+import type { WalkOptions } from "./walk-store.ts";
 import { storagePlaces } from "../../objects/catalogue/storage-places.ts";
 import { formatGroupResource } from "../../meta/group-version.ts";
-import { keyAfter, prefixEnd, type Kv } from "../../storage/kv.ts";
+import { keyAfter, prefixEnd } from "../../storage/kv.ts";
 import { createLocator } from "./resource-of-key.ts";
 
-export interface NamespaceContentOptions {
-  readonly kv: Pick<Kv, "range">;
-  /** Ends with a slash. */
-  readonly storageRoot: string;
-}
+type Reading = Pick<WalkOptions, "kv" | "storageRoot">;
 
 /** Objects of one resource in one namespace. */
 export interface NamespacePart {
@@ -37,7 +34,7 @@ const PAGE_KEYS = 100;
 
 /** For the finalize guard: names and counts of what there is. */
 export function createNamespaceContent(
-  options: NamespaceContentOptions,
+  options: Reading,
 ): (namespace: string) => Promise<readonly { readonly resource: string; readonly count: number }[]> {
   return async (namespace) =>
     (await namespaceParts(options, namespace)).map((part) => ({
@@ -47,7 +44,7 @@ export function createNamespaceContent(
 }
 
 /** Only parts with objects. Rejects with a StorageError when the store fails. */
-export async function namespaceParts(options: NamespaceContentOptions, namespace: string): Promise<NamespacePart[]> {
+export async function namespaceParts(options: Reading, namespace: string): Promise<NamespacePart[]> {
   // The name becomes a part of keys, so that it must not reach beyond one.
   if (namespace === "" || namespace.includes("/")) return [];
   const known = storagePlaces()
@@ -68,7 +65,7 @@ export async function namespaceParts(options: NamespaceContentOptions, namespace
 
 /** At most so many, in the order of their keys. */
 export async function namespaceKeys(
-  { kv }: NamespaceContentOptions,
+  { kv }: Reading,
   { group, resource, prefix }: NamespacePart,
   keysMax: number,
 ): Promise<NamespaceKey[]> {
@@ -89,7 +86,7 @@ export async function namespaceKeys(
 type Place = Pick<NamespacePart, "group" | "resource" | "prefix">;
 
 /** Goes from place to place by reading the first key of each: the objects in between are not looked at. */
-async function unknownPlaces({ kv, storageRoot }: NamespaceContentOptions): Promise<Place[]> {
+async function unknownPlaces({ kv, storageRoot }: Reading): Promise<Place[]> {
   const locate = createLocator(storageRoot);
   const end = prefixEnd(storageRoot);
   const places: Place[] = [];

@@ -158,7 +158,9 @@ function tokenOf({ metadata }: NamespaceObject, keys: readonly NamespaceKey[]): 
 
 function toLeftovers({ name, keys, more, token, kept }: Survey): Leftovers {
   return {
-    ...{ kind: "NamespaceLeftovers", apiVersion: "evenkeel.io/v1", namespace: name },
+    kind: "NamespaceLeftovers",
+    apiVersion: "evenkeel.io/v1",
+    namespace: name,
     keys: keys.map((one) => ({ resource: formatGroupResource(one), name: one.name, key: one.key })),
     more,
     ...(keys.length === 0 ? {} : { token }),
@@ -181,8 +183,12 @@ async function purge(
   if (removed.length > 0)
     await recordPurge(parts, { namespace: found.namespace, annotation: PURGED_ANNOTATION, what, at });
   return {
-    ...{ kind: "NamespacePurged", apiVersion: "evenkeel.io/v1", namespace: name, removed: removed.length },
-    ...{ changed: found.keys.length - removed.length, more: found.more },
+    kind: "NamespacePurged",
+    apiVersion: "evenkeel.io/v1",
+    namespace: name,
+    removed: removed.length,
+    changed: found.keys.length - removed.length,
+    more: found.more,
   };
 }
 

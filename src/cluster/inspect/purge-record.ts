@@ -44,8 +44,13 @@ function eventOf({ namespace, what, at }: PurgeRecord, id: string): KubernetesOb
     kind: "Event",
     metadata: { name: `${name}.${id}`, namespace: EVENT_NAMESPACE },
     involvedObject: { apiVersion: "v1", kind: "Namespace", name, uid: namespace.metadata?.uid },
-    ...{ reason: "NamespacePurged", type: "Warning", message: `Purged at ${what}` },
-    ...{ source: { component: "evenkeel" }, firstTimestamp: at, lastTimestamp: at, count: 1 },
+    reason: "NamespacePurged",
+    type: "Warning",
+    message: `Purged at ${what}`,
+    source: { component: "evenkeel" },
+    firstTimestamp: at,
+    lastTimestamp: at,
+    count: 1,
   };
   return event;
 }

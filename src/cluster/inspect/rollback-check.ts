@@ -68,13 +68,10 @@ export function decideReading(target: Catalogue, place: StoragePlace, apiVersion
   return { kind: "ok" };
 }
 
-export interface RollbackCheckOptions extends WalkOptions {
-  /** Of the server that is asked. */
-  readonly release: ReleaseName;
-  readonly target: Catalogue;
-}
-
-export async function rollbackCheck(options: RollbackCheckOptions): Promise<RollbackCheck> {
+/** The release is the one of the server that is asked. */
+export async function rollbackCheck(
+  options: WalkOptions & { readonly release: ReleaseName; readonly target: Catalogue },
+): Promise<RollbackCheck> {
   const { release, target } = options;
   const readings = new ByVersion((place, storedVersion) => ({
     place,

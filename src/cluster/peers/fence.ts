@@ -111,13 +111,11 @@ export class Fence {
   }
 }
 
-export interface FenceFilterOptions {
+/** Exempt are the server's own calls, without which it could not renew its lease. */
+export function fence(options: {
   readonly fence: Fence;
-  /** The server's own calls, without which it could not renew its lease. */
   readonly isExempt: (request: WithInfo) => boolean;
-}
-
-export function fence(options: FenceFilterOptions): PassingFilter<WithInfo> {
+}): PassingFilter<WithInfo> {
   return (next) => async (request) => {
     const { isResourceRequest, verb } = request.info;
     if (isResourceRequest && WRITE_VERBS.has(verb) && !options.isExempt(request)) options.fence.check();

@@ -1,4 +1,5 @@
 /** What routing knows of peers: by their discovery documents, or by the StorageVersion objects. */
+import { must } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
 import { openCatalogue, type Catalogue } from "../../objects/catalogue/catalogue.ts";
 import { isReleaseName } from "../../objects/catalogue/release.ts";
@@ -86,7 +87,8 @@ function byStorageVersions(parts: RoutingSourceParts): RoutingSource {
       return {
         peers: peers.map((peer) =>
           describedByRegistration(peer, {
-            ...{ registered, nowMs },
+            registered,
+            nowMs,
             registration: registrationOf(peer.id),
             ofRelease: ofRelease(peer.release),
           }),
@@ -106,7 +108,7 @@ function followObjects(
   source: StorageVersionSource,
 ): { readonly task: BackgroundTask; readonly isLoaded: () => boolean } {
   const { group, resource } = STORAGE_VERSION_TYPE;
-  const prefix = `${config.storageRoot}${catalogue.resource(group, resource)!.storagePrefix}/`;
+  const prefix = `${config.storageRoot}${must(catalogue.resource(group, resource), "every release has storage versions").storagePrefix}/`;
   const nameOf = (key: string): string => key.slice(prefix.length);
   let isLoaded = false;
   const task = followPrefix({

@@ -1,4 +1,5 @@
 /** Agreement on encodings, put together: what this server publishes, and in which version it may write by now. */
+import { must } from "../../base/assert.ts";
 import type { MetricsRegistry } from "../../base/metrics.ts";
 import type { Catalogue, CatalogueResource } from "../../objects/catalogue/catalogue.ts";
 import type { Client } from "../../client/client.ts";
@@ -51,7 +52,7 @@ export interface AgreedEncodingsParts {
 export function agreedEncodings({ clock, serverId, storageRoot, catalogue }: AgreedEncodingsParts): AgreedEncodings {
   const resources = storedResourceVersions(catalogue);
   const { group, resource } = STORAGE_VERSION_TYPE;
-  const keyPrefix = `${storageRoot}${catalogue.resource(group, resource)!.storagePrefix}/`;
+  const keyPrefix = `${storageRoot}${must(catalogue.resource(group, resource), "every release has storage versions").storagePrefix}/`;
   const encodings = new Encodings({ clock, serverId, resources, keyPrefix });
   const names = new Map(
     resources.flatMap(({ name, aliases }) => aliases.map((alias) => [formatGroupResource(alias), name])),
@@ -89,7 +90,15 @@ export function createAgreement(parts: AgreementParts): StorageVersions {
   const { encodings, resources, keyPrefix } = agreed;
   const members = parts.members(() => publisher.isComplete);
   const publisher = new Publisher({
-    ...{ client, members, clock, random, log, metrics, serverId, resources, isOwner },
+    client,
+    members,
+    clock,
+    random,
+    log,
+    metrics,
+    serverId,
+    resources,
+    isOwner,
     onPublished: (name) => whenPublished(name, () => encodings.published(name)),
   });
   const turn = Promise.withResolvers<void>();

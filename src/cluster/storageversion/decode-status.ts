@@ -1,11 +1,11 @@
 /** The status of a StorageVersion object as the store holds it: whoever wrote it, members of the wrong type are left out. */
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
+import { objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import type { ServerStorageVersion, StorageVersionStatus } from "./objects.ts";
 
 export function decodeStatus(object: JsonObject): StorageVersionStatus {
-  const listed = objectAt(object, "status")["storageVersions"];
-  const entries = Array.isArray(listed) ? (listed as unknown[]).filter(isJsonObject).map(toEntry) : [];
-  const common = stringAt(objectAt(object, "status"), "commonEncodingVersion");
+  const status = objectAt(object, "status");
+  const entries = objectsAt(status, "storageVersions").map(toEntry);
+  const common = stringAt(status, "commonEncodingVersion");
   return { storageVersions: entries, ...(common === "" ? {} : { commonEncodingVersion: common }) };
 }
 

@@ -3,6 +3,7 @@
  * writes, bound to nothing, and nobody hears of it. So that nobody relies on it either, every StorageVersion object says
  * that it is not known what this server does, and what was found out about stored objects is void.
  */
+import { must } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
 import { storagePlaceOf } from "../../objects/catalogue/storage-places.ts";
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
@@ -26,7 +27,7 @@ const RACES_MAX = 20;
 export async function standOutsideAgreement(outside: OutsideAgreement): Promise<void> {
   const { kv, config } = outside;
   const { group, resource } = STORAGE_VERSION_TYPE;
-  const start = `${config.storageRoot}${storagePlaceOf(group, resource)!.prefix}/`;
+  const start = `${config.storageRoot}${must(storagePlaceOf(group, resource), "storage versions have a place").prefix}/`;
   const { items } = await kv.range({ start, end: prefixEnd(start) });
   await Promise.all(items.map((item) => change(kv, item, (value) => withoutAgreement(outside, value))));
   const { namespace, name } = STORAGE_STATE_KEY;

@@ -42,7 +42,10 @@ function toVersions(
   const name = storageVersionName(group, resource);
   const own = sharing.filter((alias) => alias.group === group);
   return {
-    ...{ group, resource, name, preferred: storageVersion },
+    group,
+    resource,
+    name,
+    preferred: storageVersion,
     aliases: sharing.map((alias) => ({ group: alias.group, resource: alias.resource })),
     decodable: [...new Set([...decodableVersions, storageVersion])],
     served: (own.length === 0 ? sharing : own).flatMap((alias) =>

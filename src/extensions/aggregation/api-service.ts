@@ -1,8 +1,7 @@
 /** What this server makes of an APIService object: who serves a group version, and whether that is somebody else. */
 import type { KubernetesObject, ResourceType } from "../../client/objects.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { isJsonObject, objectAt, stringAt, type JsonObject, objectsAt } from "../../meta/json.ts";
 import type { ServiceReference } from "../../access/webhook-client/service-resolver.ts";
-import { objectsAt } from "../../objects/kinds/checks.ts";
 
 export const API_SERVICES: ResourceType = {
   group: "apiregistration.k8s.io",

@@ -88,7 +88,12 @@ export function createAggregation(options: AggregationOptions): Aggregation {
   const ask = createAskServer(options);
   const askService = createAskService(ask, resolve);
   const availability = createAvailability({
-    ...{ ...options, apiServices, directory, resolve, overrides, ask },
+    ...options,
+    apiServices,
+    directory,
+    resolve,
+    overrides,
+    ask,
     mayWrite: options.mayWriteConditions,
   });
   const known = createKnown(apiServices, availability);
@@ -104,7 +109,10 @@ export function createAggregation(options: AggregationOptions): Aggregation {
   return {
     filter: aggregationProxy({
       ...options,
-      ...{ find: known.find, resolve, outbound, onUnreachable: (name) => availability.recheck(name) },
+      find: known.find,
+      resolve,
+      outbound,
+      onUnreachable: (name) => availability.recheck(name),
     }),
     get hasSynced() {
       return apiServices.hasSynced;

@@ -18,7 +18,11 @@ export function definitionController({ env, client, context, custom }: Definitio
   const { clock, random, log } = env;
   const taken = new Set(storagePlaces().map(({ prefix }) => prefix));
   const controller = new DefinitionController({
-    ...{ table: custom.table, client, clock, random, log },
+    table: custom.table,
+    client,
+    clock,
+    random,
+    log,
     isBuiltInStorage: (group, resource) => taken.has(`${group}/${resource}`),
     deleteInstances: (definition, signal) => custom.deleteInstances(context, definition, signal),
   });

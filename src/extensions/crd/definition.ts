@@ -1,6 +1,5 @@
 /** A CustomResourceDefinition as the rest of the server knows it: names, versions, state. */
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
-import { objectsAt } from "../../objects/kinds/checks.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 
 export interface Definition {
   /** plural.group */

@@ -1,6 +1,6 @@
 /** What the status of a definition should say. Pure. */
 import { aggregateText } from "../../meta/aggregate-text.ts";
-import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { Definition, DefinitionNames } from "./definition.ts";
 
 export interface DefinitionCondition {
@@ -134,8 +134,7 @@ export function withDefinitionConditions(
   conditions: readonly DefinitionCondition[],
   now: string,
 ): JsonObject {
-  const known = Array.isArray(status["conditions"]) ? status["conditions"].filter(isJsonObject) : [];
-  const next = [...known];
+  const next = objectsAt(status, "conditions");
   for (const condition of conditions) {
     const at = next.findIndex(({ type }) => type === condition.type);
     const before = next[at];

@@ -51,7 +51,8 @@ export class AgreementCopy {
     });
     this.#queue = new WorkQueue({ clock, random, retryMsMax: RETRY_MS_MAX });
     const look = ({ metadata }: StorageVersionObject): void => {
-      if (names.has(metadata?.name ?? "")) this.#queue.add(metadata!.name!);
+      const name = metadata?.name ?? "";
+      if (names.has(name)) this.#queue.add(name);
     };
     this.#informer.addHandler({ onAdd: look, onUpdate: look, onDelete: look });
   }

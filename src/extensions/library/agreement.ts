@@ -56,14 +56,19 @@ export function joinAgreement(options: AgreementOptions): OwnAgreement {
   const names = new Set(resources.map(({ name }) => name));
   const copy = new AgreementCopy({ client, kv, clock, random, log, keyPrefix, names });
   const identity: Identity = createIdentity({
-    ...{ env, config, client, component },
+    env,
+    config,
+    client,
+    component,
     // The main API server tells by its watch, of which the collector knows by itself when it breaks.
     isStoreWatchAlive: () => true,
     hasEndpointRecord: () => false,
     recordOwner: () => "nobody",
   });
   const agreement: StorageVersions = createAgreement({
-    ...{ ...options, serverId, agreed: { encodings, resources, keyPrefix } },
+    ...options,
+    serverId,
+    agreed: { encodings, resources, keyPrefix },
     members: (isComplete) => createMembers(options, identity, isComplete),
     isOwner: identity.isOwner,
     whenPublished: (name, open) => copy.after(name, open),

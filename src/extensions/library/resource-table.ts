@@ -73,7 +73,9 @@ function endpointsOf({ resource, definition }: OwnResource, options: OwnTableOpt
     .filter(({ isServed }) => isServed)
     .map((version) => {
       const endpoint = customEndpoint(definition, version, {
-        ...{ catalogue, storageRoot, schemas },
+        catalogue,
+        storageRoot,
+        schemas,
         encoding: encodingOf?.(storageVersionName(group, names.plural)) ?? { current: () => fixed },
         convert: undefined,
         // It is never on its way out.
@@ -97,7 +99,9 @@ export function ownStoredVersions(resources: readonly OwnResource[]): StoredReso
     const groupVersions = (those: typeof versions): string[] =>
       those.map(({ name }) => formatGroupVersion({ group, version: name }));
     return {
-      ...{ group, resource: names.plural, name: storageVersionName(group, names.plural) },
+      group,
+      resource: names.plural,
+      name: storageVersionName(group, names.plural),
       aliases: [{ group, resource: names.plural }],
       preferred: formatGroupVersion({ group, version: storageVersion }),
       decodable: groupVersions(versions),

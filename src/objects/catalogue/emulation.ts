@@ -2,6 +2,7 @@
  * A server whose code is of one release and which behaves as an earlier one, as kube-apiserver's --emulated-version:
  * what of the later release shows nevertheless, and in which version objects are written.
  */
+import { must } from "../../base/assert.ts";
 import type { RuntimeConfig } from "./runtime-config.ts";
 import { RELEASES, valueAt, type ReleaseName } from "./release.ts";
 import type { StoredResource } from "./stored-format.ts";
@@ -70,7 +71,7 @@ export function laterVersions(stored: StoredResource, served: readonly string[],
   const found: string[] = [];
   const later = Object.keys(stored.versions).filter((version) => isLater(stored, version, at));
   for (const version of later.sort(compareVersions)) {
-    if (!at.isGateOpen(stored.versions[version]!.gate)) continue;
+    if (!at.isGateOpen(versionOf(stored, version).gate)) continue;
     const groupVersion = joined(stored.group, version);
     const byResource = at.runtimeConfig.resources.get(`${groupVersion}/${stored.resource}`);
     const said = byResource ?? at.runtimeConfig.groupVersions.get(groupVersion);
@@ -122,12 +123,16 @@ export function isKnownToBinary(
 }
 
 function isLater(stored: StoredResource, version: string, { release, emulation }: EmulatedAt): boolean {
-  const { served } = stored.versions[version]!;
+  const { served } = versionOf(stored, version);
   return valueAt(served, release) === undefined && valueAt(served, emulation.binary) !== undefined;
 }
 
+function versionOf({ versions }: StoredResource, version: string): StoredResource["versions"][string] {
+  return must(versions[version], "the version is one of the resource's");
+}
+
 function introducedAt(stored: StoredResource, version: string): string {
-  return stored.versions[version]!.served.find(([, state]) => state !== null)?.[0] ?? "";
+  return versionOf(stored, version).served.find(([, state]) => state !== null)?.[0] ?? "";
 }
 
 function joined(group: string, version: string): string {

@@ -2,6 +2,7 @@
  * The gates of each release this project can be, made once when the program starts. `--feature-gates` does not change
  * them; a server that honors it for these would make gates of its own here, from its release and its flags.
  */
+import { must } from "../../base/assert.ts";
 import { createReleaseGates, type ReleaseGates } from "../release-gates.ts";
 import { RELEASES, type ReleaseName } from "./release.ts";
 
@@ -18,8 +19,8 @@ function gatesByRelease(): Map<ReleaseName, ReleaseGates> {
 }
 
 export function gatesOf(release: ReleaseName): ReleaseGates {
-  return BY_RELEASE.get(release)!;
+  return must(BY_RELEASE.get(release), "every release has gates");
 }
 
 /** Of the newest release. */
-export const NEWEST_GATES: ReleaseGates = gatesOf(RELEASES.at(-1)!);
+export const NEWEST_GATES: ReleaseGates = gatesOf(must(RELEASES.at(-1), "there are releases"));

@@ -12,7 +12,7 @@ function base64ErrorAt(text: string): number | undefined {
   if (text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined;
   let group = 0;
   for (let at = 0; at < text.length; at++) {
-    const character = text[at]!;
+    const character = text.charAt(at);
     if (isLineBreak(character)) continue;
     if (character === "=") return paddingErrorAt(text, at, group);
     if (!BASE64_ALPHABET.test(character)) return at;
@@ -35,7 +35,7 @@ function paddingErrorAt(text: string, at: number, group: number): number | undef
 
 function skipLineBreaks(text: string, from: number): number {
   let at = from;
-  while (at < text.length && isLineBreak(text[at]!)) at++;
+  while (at < text.length && isLineBreak(text.charAt(at))) at++;
   return at;
 }
 
@@ -73,8 +73,8 @@ export function timeError(text: string): string | undefined {
     found.push(part);
   }
   if (at < text.length) return `${said}: extra text: ${quoteAscii(text.slice(at))}`;
-  const [year, , month, , day] = found.map(Number);
-  return day! < 1 || day! > daysIn(year!, month!) ? `${said}: day out of range` : undefined;
+  const [year = 0, , month = 0, , day = 0] = found.map(Number);
+  return day < 1 || day > daysIn(year, month) ? `${said}: day out of range` : undefined;
 }
 
 function timePartError(layout: string, part: string): string | undefined {

@@ -47,7 +47,7 @@ const WORD = /^[_\p{L}\p{Nd}]$/u;
 function takeStep(text: string, at: number, before: PathSteps): Taken | undefined {
   if (text.startsWith("[?(", at)) return takeFilter(text, at + 3);
   if (text.startsWith("..", at)) return takeRecursive(text, at + 2, before);
-  const character = String.fromCodePoint(text.codePointAt(at)!);
+  const character = String.fromCodePoint(text.codePointAt(at) ?? 0);
   if (IGNORED.includes(character)) return { steps: [], end: at + 1 };
   if (character === "[") return takeBrackets(text, at + 1);
   if (character === '"' || character === "'") return takeQuoted(text, at);
@@ -61,7 +61,7 @@ const TERMINATORS = " \t\r\n.,[]$@{}";
 /** Where the word that starts at `at` ends; `\` hides the character after it. */
 function wordEnd(text: string, at: number, hasEscapes: boolean): number {
   let end = at;
-  while (end < text.length && !TERMINATORS.includes(text[end]!)) end += hasEscapes && text[end] === "\\" ? 2 : 1;
+  while (end < text.length && !TERMINATORS.includes(text.charAt(end))) end += hasEscapes && text[end] === "\\" ? 2 : 1;
   return Math.min(end, text.length);
 }
 
@@ -89,14 +89,14 @@ function takeWord(text: string, at: number): Taken {
 
 function takeNumber(text: string, at: number): Taken | undefined {
   let end = text[at] === "+" || text[at] === "-" ? at + 1 : at;
-  while (end < text.length && /[0-9.]/.test(text[end]!)) end++;
+  while (end < text.length && /[0-9.]/.test(text.charAt(end))) end++;
   const digits = text.slice(at, end);
   if (!/^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)$/.test(digits)) return undefined;
   return { steps: [{ type: "literal", value: Number(digits) }], end };
 }
 
 function takeQuoted(text: string, at: number): Taken | undefined {
-  const quote = text[at]!;
+  const quote = text.charAt(at);
   for (let end = at + 1; end < text.length && text[end] !== "\n"; end++) {
     if (text[end] !== quote || text[end - 1] === "\\") continue;
     const value = unquoted(text.slice(at + 1, end), quote);
@@ -177,7 +177,7 @@ function filterEnd(text: string, at: number): number | undefined {
   let quote: string | undefined;
   let isClosed = false;
   for (let end = at; end < text.length && text[end] !== "\n"; end++) {
-    const character = text[end]!;
+    const character = text.charAt(end);
     if (character === '"' || character === "'") {
       if (quote === undefined) quote = character;
       else if (character === quote && text[end - 1] !== "\\") isClosed = true;

@@ -27,7 +27,7 @@ export function measureJson(bytes: Buffer): JsonShape {
   let deepest = 0;
   let members = 0;
   for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at]!;
+    const byte = bytes[at];
     if (byte === QUOTE) at = endOfString(bytes, at);
     else if (byte === COLON) members++;
     else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
@@ -40,7 +40,7 @@ export function measureJson(bytes: Buffer): JsonShape {
 /** Index of the closing quote of the string that opens at `at`; the end of the text if it never closes. */
 function endOfString(bytes: Buffer, at: number): number {
   for (let end = at + 1; end < bytes.length; end++) {
-    const byte = bytes[end]!;
+    const byte = bytes[end];
     if (byte === QUOTE) return end;
     if (byte === BACKSLASH) end++;
   }
@@ -192,7 +192,7 @@ class GoScanner {
 
   #string(): string | undefined {
     for (this.#at++; this.#at < this.#text.length; this.#at++) {
-      const character = this.#text[this.#at]!;
+      const character = this.#text.charAt(this.#at);
       if (character === '"') return this.#step();
       if (character < " ") return this.#unexpected("in string literal");
       if (character === "\\") {
@@ -235,7 +235,7 @@ class GoScanner {
   /** Steps over digits; false when there is none. */
   #digits(): boolean {
     const start = this.#at;
-    while (this.#at < this.#text.length && this.#text[this.#at]! >= "0" && this.#text[this.#at]! <= "9") this.#at++;
+    while (isDigit(this.#text.charCodeAt(this.#at))) this.#at++;
     return this.#at > start;
   }
 
@@ -243,7 +243,7 @@ class GoScanner {
     for (let index = 1; index < literal.length; index++) {
       this.#at++;
       if (this.#text[this.#at] !== literal[index])
-        return this.#unexpected(`in literal ${literal} (expecting ${quoteCharacter(literal[index]!)})`);
+        return this.#unexpected(`in literal ${literal} (expecting ${quoteCharacter(literal.charAt(index))})`);
     }
     return this.#step();
   }
@@ -254,7 +254,7 @@ class GoScanner {
   }
 
   #next(): string | undefined {
-    while (this.#at < this.#text.length && " \t\r\n".includes(this.#text[this.#at]!)) this.#at++;
+    while (this.#at < this.#text.length && " \t\r\n".includes(this.#text.charAt(this.#at))) this.#at++;
     return this.#text[this.#at];
   }
 
@@ -275,11 +275,16 @@ const SHORT_ESCAPES: ReadonlyMap<string, string> = new Map([
   ["'", "\\'"],
 ]);
 
+/** NaN, behind the end of a text, is none. */
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
+
 /** A byte as Go shows it in a message. */
 function quoteCharacter(character: string): string {
   const short = SHORT_ESCAPES.get(character);
   if (short !== undefined) return `'${short}'`;
-  const code = character.charCodeAt(0) > 0xff ? Buffer.from(character)[0]! : character.charCodeAt(0);
+  const code = character.charCodeAt(0) > 0xff ? Buffer.from(character).readUInt8() : character.charCodeAt(0);
   if (code < 0x20 || code === 0x7f) return `'\\x${code.toString(16).padStart(2, "0")}'`;
   if ((code > 0x7f && code <= 0xa0) || code === 0xad) return `'\\u${code.toString(16).padStart(4, "0")}'`;
   return `'${String.fromCharCode(code)}'`;

@@ -1,22 +1,10 @@
 /** Checks that many kinds share, with kubernetes' sentences. */
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../../meta/field-errors.ts";
-import { isJsonObject, jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
+import { jsonEquals, numberAt, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import { labelValueErrors, qualifiedNameErrors, type NameRule } from "../../meta/names.ts";
 import type { FieldError } from "../../meta/status-error.ts";
 
 const FIELD_IS_IMMUTABLE = "field is immutable";
-
-/** The member as a list of objects; what is none is left out. */
-export function objectsAt(parent: JsonObject, key: string): JsonObject[] {
-  const value = parent[key];
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
-}
-
-/** Undefined when it is absent. */
-export function numberAt(parent: JsonObject, key: string): number | undefined {
-  const value = parent[key];
-  return typeof value === "number" ? value : undefined;
-}
 
 /** 0 when it is absent. */
 export function countAt(parent: JsonObject, key: string): number {

@@ -3,6 +3,7 @@
  * no longer speaks of goes unless somebody else owns it, and where it wants something else than its owner there is a
  * conflict, or, with force, a new owner. Nobody comes to own what the server fills in later.
  */
+import { must } from "../../base/assert.ts";
 import { jsonEquals, type JsonObject } from "../../meta/json.ts";
 import { conflictsWith, type FieldConflict } from "./conflicts.ts";
 import {
@@ -160,7 +161,7 @@ function settleApplier(
     time,
   }: { readonly id: string; readonly last: ManagerEntry | undefined; readonly time: string | undefined },
 ): void {
-  const entry = entries.get(id)!;
+  const entry = must(entries.get(id), "the entry was set before");
   const fields = entry.fields.difference(NEVER_TRACKED);
   const isSame =
     last !== undefined && last.time === time && last.apiVersion === entry.apiVersion && last.fields.equals(fields);

@@ -14,10 +14,9 @@ export function conflictsWith(owner: ManagerEntry, fields: FieldSet): FieldConfl
 }
 
 function* orderedPaths(children: FieldChildren, prefix: FieldPath): Generator<FieldPath> {
-  const keys = [...children.keys()].sort(compareElementKeys);
-  for (const key of keys) if (children.get(key)!.member) yield [...prefix, parseElementKey(key) as PathElement];
-  for (const key of keys) {
-    const below = children.get(key)!.children;
+  const ordered = [...children].sort(([left], [right]) => compareElementKeys(left, right));
+  for (const [key, { member }] of ordered) if (member) yield [...prefix, parseElementKey(key) as PathElement];
+  for (const [key, { children: below }] of ordered) {
     if (below !== undefined) yield* orderedPaths(below, [...prefix, parseElementKey(key) as PathElement]);
   }
 }
@@ -37,7 +36,7 @@ export function conflictsText(conflicts: readonly FieldConflict[]): string {
     return `Apply failed with 1 conflict: conflict with ${ownerText(first)}: ${pathText(first.path)}`;
   const byOwner = Map.groupBy(conflicts, ({ owner }) => owner);
   const lines = [...byOwner.values()].flatMap((own) => [
-    `conflicts with ${ownerText(own[0]!)}:`,
+    ...own.slice(0, 1).map((conflict) => `conflicts with ${ownerText(conflict)}:`),
     ...own.map(({ path }) => `- ${pathText(path)}`),
   ]);
   return `Apply failed with ${conflicts.length} conflicts: ${lines.join("\n")}`;

@@ -9,17 +9,14 @@ import type { FieldChildren, FieldSet } from "./field-set.ts";
 import { compareElementKeys, fieldKey } from "./path-element.ts";
 import { isAtomicMap, itemKey, itemSchema, listKeys, memberSchema, rootSchema } from "./shape.ts";
 
-export interface CreatedFieldsOptions {
-  readonly absent: AbsentFields;
-  /** What nobody comes to own, with all that is below it, and neither what stands on the way there. */
-  readonly untracked: FieldSet;
-}
-
-/** Undefined when there is nothing to own. */
+/**
+ * Undefined when there is nothing to own. Nobody comes to own an untracked field, what is below it, or what stands on the
+ * way to it.
+ */
 export function createdFields(
   object: JsonObject,
   schema: StructSchema,
-  { absent, untracked }: CreatedFieldsOptions,
+  { absent, untracked }: { readonly absent: AbsentFields; readonly untracked: FieldSet },
 ): string | undefined {
   return membersOf(object, { schema: rootSchema(schema), absent, untracked: untracked.children });
 }

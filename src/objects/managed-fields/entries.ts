@@ -2,6 +2,7 @@
  * Managers and what they own, as metadata.managedFields lists them: reading, writing, their order, and
  * the bound on how many there may be.
  */
+import { must } from "../../base/assert.ts";
 import { isJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { FieldSet } from "./field-set.ts";
 import { fromFieldsV1, toFieldsV1 } from "./fields-v1.ts";
@@ -157,7 +158,7 @@ function mergeIntoBucket(
   entries: ManagerEntries,
   { first, id }: { readonly first: string; readonly id: string },
 ): void {
-  const entry = entries.get(id)!;
+  const entry = must(entries.get(id), "only entries that exist are merged");
   const name = {
     manager: OLD_UPDATES_MANAGER,
     operation: "Update",
@@ -165,7 +166,7 @@ function mergeIntoBucket(
     subresource: "",
   } as const;
   const bucketId = managerIdentifier(name);
-  const bucket = entries.get(bucketId) ?? entries.get(first)!;
+  const bucket = entries.get(bucketId) ?? must(entries.get(first), "only entries that exist are merged");
   if (!entries.has(bucketId)) entries.delete(first);
   entries.delete(id);
   // The entry being merged is the more recent one.

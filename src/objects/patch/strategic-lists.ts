@@ -62,8 +62,9 @@ function mergeKeyed(before: readonly JsonObject[], patch: readonly JsonObject[],
   for (const item of merging) {
     const key = keyOf(item);
     const index = known.get(key);
-    if (index === undefined) known.set(key, merged.push(item) - 1);
-    else merged[index] = mergeItems(merged[index]!, item);
+    const same = index === undefined ? undefined : merged[index];
+    if (index === undefined || same === undefined) known.set(key, merged.push(item) - 1);
+    else merged[index] = mergeItems(same, item);
   }
   const items = inOrder(merged, {
     patchOrder: positions(merging, keyOf),
@@ -224,10 +225,11 @@ function inOrder(items: readonly unknown[], { patchOrder, serverOrder, keyOf }: 
   const all: unknown[] = [];
   let at = 0;
   for (const { item, inServer = -1 } of sorted(named)) {
-    while (at < left.length && (left[at]!.inServer ?? Infinity) < inServer) all.push(left[at++]!.item);
+    for (let next = left[at]; next !== undefined && (next.inServer ?? Infinity) < inServer; next = left[++at])
+      all.push(next.item);
     all.push(item);
   }
-  while (at < left.length) all.push(left[at++]!.item);
+  for (const { item } of left.slice(at)) all.push(item);
   return all;
 }
 
@@ -240,9 +242,11 @@ interface Placed {
 
 /** Stable. What has no place comes first, the last of it foremost: so Go's sort leaves it. */
 function sorted(items: readonly Placed[]): readonly Placed[] {
-  const isSorted = items.every(({ place }, index) => index === 0 || place! >= items[index - 1]!.place!);
+  // Compared with an item that has no place, none is in order.
+  const placeOf = (item: Placed | undefined): number => item?.place ?? Number.NaN;
+  const isSorted = items.every((item, index) => index === 0 || placeOf(item) >= placeOf(items[index - 1]));
   if (isSorted) return items;
   const placed = items.filter(({ place }) => place !== undefined);
-  placed.sort((left, right) => left.place! - right.place!);
+  placed.sort((left, right) => placeOf(left) - placeOf(right));
   return [...items.filter(({ place }) => place === undefined).toReversed(), ...placed];
 }

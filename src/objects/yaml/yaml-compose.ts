@@ -3,6 +3,7 @@
  * the last time and is remembered, merge keys act where they stand, aliases are read again each time, up
  * to a bound. Works on event indexes, so that an alias is just another place to read from.
  */
+import { must } from "../../base/assert.ts";
 import { EVENT_ID, getScalarValue, SCALAR_STYLE, type Event } from "js-yaml";
 import { setMember, type JsonObject } from "../../meta/json.ts";
 import { JSON_DEPTH_MAX } from "../json/json-text.ts";
@@ -65,7 +66,7 @@ class Composer {
   }
 
   #node(): unknown {
-    const event = this.#events[this.#at]!;
+    const event = this.#event();
     switch (event.type) {
       case EVENT_ID.SCALAR:
         return jsonScalar(this.#scalar());
@@ -99,14 +100,14 @@ class Composer {
   #sequence(): unknown[] {
     this.#at++;
     const items: unknown[] = [];
-    while (this.#events[this.#at]!.type !== EVENT_ID.POP) items.push(this.#value());
+    while (this.#event().type !== EVENT_ID.POP) items.push(this.#value());
     this.#at++;
     return items;
   }
 
   #mapping(into: Mapping): void {
     this.#at++;
-    while (this.#events[this.#at]!.type !== EVENT_ID.POP) {
+    while (this.#event().type !== EVENT_ID.POP) {
       if (this.#isMergeKey()) {
         this.#at++;
         this.#merge(into);
@@ -121,7 +122,7 @@ class Composer {
 
   #key(): YamlScalar {
     this.#count();
-    const event = this.#events[this.#at]!;
+    const event = this.#event();
     if (event.type === EVENT_ID.SCALAR) return this.#scalar();
     if (event.type === EVENT_ID.ALIAS) return this.#throughAlias(() => this.#key());
     throw new YamlError("yaml: invalid map key: a list or a map cannot be a key");
@@ -143,7 +144,7 @@ class Composer {
   }
 
   #isMergeKey(): boolean {
-    const event = this.#events[this.#at]!;
+    const event = this.#event();
     if (event.type !== EVENT_ID.SCALAR || event.valueStart < 0 || event.valueEnd - event.valueStart !== 2) return false;
     const isMerge =
       event.tagStart < 0 ? event.style === SCALAR_STYLE.PLAIN : this.#tag(event) === "tag:yaml.org,2002:merge";
@@ -151,11 +152,10 @@ class Composer {
   }
 
   #merge(into: Mapping): void {
-    const event = this.#events[this.#at]!;
-    if (event.type !== EVENT_ID.SEQUENCE) return this.#mergeOne(into);
+    if (this.#event().type !== EVENT_ID.SEQUENCE) return this.#mergeOne(into);
     const items: number[] = [];
     let at = this.#at + 1;
-    for (; this.#events[at]!.type !== EVENT_ID.POP; at = nodeEnd(this.#events, at)) items.push(at);
+    for (; eventAt(this.#events, at).type !== EVENT_ID.POP; at = nodeEnd(this.#events, at)) items.push(at);
     // The first of the list wins: it comes last.
     for (const item of items.toReversed()) {
       this.#at = item;
@@ -166,25 +166,35 @@ class Composer {
 
   #mergeOne(into: Mapping): void {
     this.#count();
-    const event = this.#events[this.#at]!;
-    if (event.type === EVENT_ID.MAPPING) return this.#mapping(into);
-    const target = event.type === EVENT_ID.ALIAS ? this.#events[this.#targets.get(this.#at)!] : undefined;
-    if (target?.type !== EVENT_ID.MAPPING)
+    const { type } = this.#event();
+    if (type === EVENT_ID.MAPPING) return this.#mapping(into);
+    if (type !== EVENT_ID.ALIAS || eventAt(this.#events, this.#target()).type !== EVENT_ID.MAPPING)
       throw new YamlError("yaml: map merge requires map or sequence of maps as the value");
     this.#throughAlias(() => this.#mergeOne(into));
   }
 
   #throughAlias<T>(read: () => T): T {
     const alias = this.#at;
-    const target = this.#targets.get(alias)!;
+    const target = this.#target();
     if (this.#active.has(target))
-      throw new YamlError(`yaml: anchor '${anchorName(this.#text, this.#events[alias]!)}' value contains itself`);
+      throw new YamlError(
+        `yaml: anchor '${anchorName(this.#text, eventAt(this.#events, alias))}' value contains itself`,
+      );
     this.#active.add(target);
     this.#at = target;
     const value = read();
     this.#active.delete(target);
     this.#at = alias + 1;
     return value;
+  }
+
+  #event(): Event {
+    return eventAt(this.#events, this.#at);
+  }
+
+  /** Where the alias that is next points. */
+  #target(): number {
+    return must(this.#targets.get(this.#at), "every alias has a target");
   }
 
   /** goyaml's bound: small documents may consist of aliases almost wholly, large ones may not. */
@@ -223,15 +233,15 @@ function toObject({ members }: Mapping): JsonObject {
 function aliasTargets(text: string, events: readonly Event[]): Map<number, number> {
   const anchors = new Map<string, number>();
   const targets = new Map<number, number>();
-  for (let at = 1; at < events.length && events[at]!.type !== EVENT_ID.DOCUMENT; at++) {
-    const event = events[at]!;
+  for (const [at, event] of events.entries()) {
+    if (at === 0) continue;
+    if (event.type === EVENT_ID.DOCUMENT) break;
     if (event.type === EVENT_ID.ALIAS) {
       const name = anchorName(text, event);
       const target = anchors.get(name);
       if (target === undefined) throw new YamlError(`yaml: unknown anchor '${name}' referenced`);
       targets.set(at, target);
-    } else if (event.type !== EVENT_ID.POP && event.type !== EVENT_ID.DOCUMENT && event.anchorStart >= 0)
-      anchors.set(anchorName(text, event), at);
+    } else if (event.type !== EVENT_ID.POP && event.anchorStart >= 0) anchors.set(anchorName(text, event), at);
   }
   return targets;
 }
@@ -240,12 +250,16 @@ function anchorName(text: string, event: Event): string {
   return "anchorStart" in event ? text.slice(event.anchorStart, event.anchorEnd) : "";
 }
 
+function eventAt(events: readonly Event[], at: number): Event {
+  return must(events[at], "events end where their document ends");
+}
+
 /** Index behind the node that begins at `at`. */
 function nodeEnd(events: readonly Event[], at: number): number {
   let depth = 0;
   let end = at;
   do {
-    const { type } = events[end++]!;
+    const { type } = eventAt(events, end++);
     if (type === EVENT_ID.POP) depth--;
     else if (type === EVENT_ID.SEQUENCE || type === EVENT_ID.MAPPING) depth++;
   } while (depth > 0);
@@ -254,7 +268,7 @@ function nodeEnd(events: readonly Event[], at: number): number {
 
 /** Where a node stands in the text: an empty one where the text before it ends. */
 function startOf(events: readonly Event[], at: number): number {
-  const event = events[at]!;
+  const event = eventAt(events, at);
   if (event.type === EVENT_ID.ALIAS) return event.anchorStart;
   if (event.type === EVENT_ID.SCALAR) {
     if (event.valueStart < 0) return at === 0 ? 0 : Math.max(0, startOf(events, at - 1));

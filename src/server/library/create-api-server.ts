@@ -153,7 +153,9 @@ function running(
   };
   const stopOnce = (): Promise<void> => (stopped ??= end());
   return {
-    ...{ host, port, ca },
+    host,
+    port,
+    ca,
     url: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
     ready: server.ready,
     stop: stopOnce,

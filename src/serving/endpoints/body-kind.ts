@@ -62,5 +62,6 @@ function isRegistered(served: ServedResource, { kind, apiVersion }: BodyKind): b
 
 /** Where Go keeps the kinds of a group: events are the same in both of theirs. */
 function internalPackage(group: string): string {
-  return group === "" || group === EVENTS_GROUP ? "core" : group.split(".")[0]!;
+  const [first = ""] = group.split(".");
+  return group === "" || group === EVENTS_GROUP ? "core" : first;
 }

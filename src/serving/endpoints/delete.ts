@@ -44,7 +44,9 @@ export async function deleteEndpoint(call: EndpointCall): Promise<ApiResponse> {
 function deleteAdmission({ admit, served }: EndpointCall, options: DeletionOptions): Admission | undefined {
   const { dryRun, preconditions = {}, ...said } = options;
   const shown = {
-    ...{ kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1", ...said },
+    kind: "DeleteOptions",
+    apiVersion: "meta.k8s.io/v1",
+    ...said,
     ...(Object.keys(preconditions).length === 0 ? {} : { preconditions }),
     ...(dryRun ? { dryRun: ["All"] } : {}),
   };

@@ -1,4 +1,5 @@
 /** The query parameters of the verbs, checked with the sentences clients know. */
+import type { SelectionRequest } from "../registry/selection.ts";
 import type { WithInfo } from "../http/filters/request-info.ts";
 import { headerValue } from "../http/message.ts";
 import type { Query } from "../http/query.ts";
@@ -6,7 +7,7 @@ import { firstErrors } from "../../meta/field-errors.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import { fieldManagerErrors } from "../../meta/field-manager.ts";
 import { parseFieldSelector, type FieldRequirement } from "../../meta/field-selector.ts";
-import { parseLabelSelector, SelectorError, type LabelSelector } from "../../meta/label-selector.ts";
+import { parseLabelSelector, SelectorError } from "../../meta/label-selector.ts";
 import { parseIntError, parseUintError } from "../../meta/resource-version.ts";
 import { badRequest, invalid, StatusError, type FieldError } from "../../meta/status-error.ts";
 import { managerName } from "../../objects/managed-fields/manager.ts";
@@ -36,11 +37,6 @@ export function optionsObject({ query }: WithInfo, kind: OptionsKind): JsonObjec
     ...said("fieldManager"),
     ...said("fieldValidation"),
   };
-}
-
-export interface SelectorOptions {
-  readonly labels: LabelSelector | undefined;
-  readonly fields: readonly FieldRequirement[];
 }
 
 /** `requestErrors` come first: what is wrong with the options for this request, but not by themselves. */
@@ -86,7 +82,7 @@ export function invalidOptions(kind: OptionsKind, errors: readonly FieldError[])
   return invalid({ group: "meta.k8s.io", kind }, "", errors);
 }
 
-export function selectorOptions(query: Query, served: ServedResource): SelectorOptions {
+export function selectorOptions(query: Query, served: ServedResource): Omit<SelectionRequest, "namespace"> {
   const labelText = query.get("labelSelector") ?? "";
   const fieldText = query.get("fieldSelector") ?? "";
   if (labelText.length > SELECTOR_CHARACTERS_MAX || fieldText.length > SELECTOR_CHARACTERS_MAX) {

@@ -1,30 +1,26 @@
 /** From a request about a resource to the verb that answers it. */
+import { StatusError } from "../../meta/status-error.ts";
 import type { Handler } from "../http/chain.ts";
 import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
 import { errorResponse } from "../http/respond.ts";
-import { methodNotAllowed, StatusError } from "../../meta/status-error.ts";
+import type { Admission } from "../registry/admission.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { translated } from "../registry/storage-errors.ts";
 import { componentStatusesEndpoint } from "./component-statuses.ts";
-import { createEndpoint } from "./create.ts";
 import { warningHeaders } from "./decode-body.ts";
-import { deleteCollectionEndpoint, deleteEndpoint } from "./delete.ts";
-import type { Admission } from "../registry/admission.ts";
 import type { AdmissionAbout, EndpointCall, ResourceEndpoint, WithRequester, EndpointResponse } from "./endpoint.ts";
 import type { JudgeFieldLoss } from "./field-loss.ts";
-import { getEndpoint } from "./get.ts";
-import { listEndpoint } from "./list.ts";
 import { inMedia } from "./render/media.ts";
 import { negotiateRepresentation, type Representation } from "./render/negotiate.ts";
 import { isRefusal, rendererFor, representationFor } from "./render/respond.ts";
 import type { ResolveEndpoint, WithEndpoint } from "./resolve-request.ts";
+import { serveStoredObject, writesStoredObject } from "./stored-object-verbs.ts";
 import { bindingEndpoint } from "./subresources/binding.ts";
 import { isConnection } from "./subresources/connections.ts";
 import { subresourceEndpoint } from "./subresources/subresources.ts";
 import type { TokenRequests } from "./subresources/token-request/token-request.ts";
-import { updateEndpoint } from "./update.ts";
-import { watchEndpoint, type WatchDependencies } from "./watch.ts";
+import type { WatchDependencies } from "./watch.ts";
 
 const PLAIN: Representation = negotiateRepresentation(undefined, "object");
 
@@ -113,7 +109,7 @@ async function answer<Req extends WithRequester>(
     const budgets = (): ServedResource | undefined => resolve("policy", "v1", "poddisruptionbudgets")?.served;
     const response = await translated<EndpointResponse>(async () => {
       if (isLegacyBinding) return bindingEndpoint(call);
-      if (writesStoredObject(request.info.subresource)) return serve(dependencies, call);
+      if (writesStoredObject(request.info.subresource)) return serveStoredObject(dependencies, call);
       const { tokens } = dependencies;
       return subresourceEndpoint(call, { representation, budgets, tokens, annotate }) ?? notStored(endpoint, request);
     });
@@ -135,33 +131,6 @@ function withWarnings(response: EndpointResponse, told: ReadonlySet<string>): En
   if (told.size === 0 || "respond" in response) return response;
   const lines = [response.headers["warning"] ?? [], warningHeaders([...told])["warning"] ?? []].flat();
   return { ...response, headers: { ...response.headers, warning: lines } };
-}
-
-function serve(dependencies: WatchDependencies, call: EndpointCall): Promise<EndpointResponse> {
-  switch (call.request.info.verb) {
-    case "get":
-      return getEndpoint(call);
-    case "list":
-      return listEndpoint(call);
-    case "watch":
-      return watchEndpoint(dependencies, call);
-    case "create":
-      return createEndpoint(call);
-    case "update":
-    case "patch":
-      return updateEndpoint(call);
-    case "delete":
-      return deleteEndpoint(call);
-    case "deletecollection":
-      return deleteCollectionEndpoint(call);
-    default:
-      throw methodNotAllowed();
-  }
-}
-
-/** Subresources that read or write the stored object itself. */
-function writesStoredObject(subresource: string): boolean {
-  return subresource === "" || subresource === "status" || subresource === "finalize";
 }
 
 /** What discovery shows but nothing answers yet, in words, and never as if it did not exist. */

@@ -42,7 +42,11 @@ export async function sendOwnRequest(
   if (signal?.aborted === true) onAbort();
   try {
     const response = await send({
-      ...{ method, target, headers, isUpgrade: false, signal: giveUp.signal },
+      method,
+      target,
+      headers,
+      isUpgrade: false,
+      signal: giveUp.signal,
       body: body === undefined ? undefined : once(body),
       contentLength: body?.length,
     });

@@ -17,11 +17,6 @@ export interface WatchesEnd {
   readonly graceMs: number;
 }
 
-export interface DrainOptions extends WatchesEnd {
-  /** Requests still open then are left as they are. */
-  readonly limitMs: number;
-}
-
 /** As kube-apiserver: fewer would make a shutdown last longer than it has to. */
 const WATCHES_PER_SECOND_MIN = 200;
 /** Of several thousand a second, some end at the same time. */
@@ -65,7 +60,7 @@ export class OpenRequests {
   }
 
   /** Ends watches and waits for requests. False when some were still open at the limit. */
-  async drain({ clock, graceMs, limitMs }: DrainOptions): Promise<boolean> {
+  async drain({ clock, graceMs, limitMs }: WatchesEnd & { readonly limitMs: number }): Promise<boolean> {
     const watchesEnded = this.endWatches({ clock, graceMs });
     const isDrained = await this.#until(() => this.#answering === 0, { clock, limitMs });
     await watchesEnded;
@@ -88,7 +83,8 @@ export class OpenRequests {
     const startedAtMs = clock.monotonic();
     for (let ended = 0; ended < watches.length;) {
       const due = 1 + Math.floor((clock.monotonic() - startedAtMs) * perMs);
-      while (ended < Math.min(due, watches.length)) watches[ended++]!.leave();
+      for (const watch of watches.slice(ended, due)) watch.leave();
+      ended = Math.min(due, watches.length);
       if (ended < watches.length) await sleep(clock, Math.max(TICK_MS, 1 / perMs));
     }
   }

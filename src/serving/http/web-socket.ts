@@ -121,13 +121,14 @@ interface FrameHead {
 
 /** Undefined while there is too little of it. */
 function parseHead(head: Buffer): FrameHead | undefined {
-  if (head.length < 2) return undefined;
-  const short = head[1]! & 0x7f;
+  const [first, second] = head;
+  if (first === undefined || second === undefined) return undefined;
+  const short = second & 0x7f;
   const lengthBytes = short === 126 ? 2 : short === 127 ? 8 : 0;
-  const isMasked = (head[1]! & 0x80) !== 0;
+  const isMasked = (second & 0x80) !== 0;
   const headLength = 2 + lengthBytes + (isMasked ? MASK_BYTES : 0);
   if (head.length < headLength) return undefined;
   const length = lengthBytes === 0 ? short : lengthBytes === 2 ? head.readUInt16BE(2) : Number(head.readBigUInt64BE(2));
   const mask = isMasked ? Buffer.from(head.subarray(2 + lengthBytes, headLength)) : undefined;
-  return { opcode: head[0]! & 0x0f, length, mask, headLength };
+  return { opcode: first & 0x0f, length, mask, headLength };
 }

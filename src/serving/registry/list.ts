@@ -1,3 +1,4 @@
+import { must } from "../../base/assert.ts";
 import { StorageError } from "../../storage/kv.ts";
 import type { Freshness, ListPage } from "../../storage/object-store.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";
@@ -40,7 +41,7 @@ export async function list(context: RegistryContext, served: ServedResource, req
   for (const entry of entries) refuseUnreadable(entry, served);
   if (!isCut) return { entries, revision: page.revision, continueToken: undefined, remainingItemCount: undefined };
   // The next page starts right behind the last key of this one.
-  const start = `${entries.at(-1)!.key.slice(selection.range.start.length)}\u0000`;
+  const start = `${must(entries.at(-1), "a page that is cut has entries").key.slice(selection.range.start.length)}\u0000`;
   return {
     entries,
     revision: page.revision,

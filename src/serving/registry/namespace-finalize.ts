@@ -96,7 +96,8 @@ function stillHolds(name: string, held: readonly HeldObjects[]): StatusError {
     `Operation cannot be fulfilled on ${resource} ${JSON.stringify(name)}: the namespace still holds ${what}`,
     {
       details: {
-        ...{ name, kind: resource },
+        name,
+        kind: resource,
         causes: [
           { field: "rule", message: RULE },
           ...shown.map(({ resource: field, count }) => ({ field, message: String(count) })),

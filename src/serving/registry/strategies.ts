@@ -110,12 +110,11 @@ const NAME_RULES: ReadonlyMap<string, NameRule> = new Map<string, NameRule>([
 
 const ORPHANS_BY_DEFAULT: ReadonlySet<string> = new Set(["/replicationcontrollers", "batch/jobs"]);
 
-export interface StrategyOptions {
-  readonly hasStatus: boolean;
-  readonly eventTtlSeconds: number;
-}
-
-export function strategyFor(group: string, resource: string, options: StrategyOptions): Strategy {
+export function strategyFor(
+  group: string,
+  resource: string,
+  options: { readonly hasStatus: boolean; readonly eventTtlSeconds: number },
+): Strategy {
   const key = `${group}/${resource}`;
   const isEvent = resource === "events" && (group === "" || group === "events.k8s.io");
   return {

@@ -70,7 +70,9 @@ export function followObjects(
   if (served === undefined) return undefined;
   const { keyPrefix } = served.stored;
   return followPrefix({
-    ...{ cache, clock, prefix: keyPrefix },
+    cache,
+    clock,
+    prefix: keyPrefix,
     table: {
       reset: (entries) => table.reset(readAll(entries, served)),
       put(entry) {

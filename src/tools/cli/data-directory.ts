@@ -111,13 +111,10 @@ export function firstToken(text: string): string {
   return quoted === undefined ? bare.trim() : quoted.replaceAll('""', '"');
 }
 
-export interface KubeconfigOptions {
-  readonly server: string;
-  readonly ca: string;
-  readonly token: string;
-}
-
-export function writeKubeconfig(directory: string, options: KubeconfigOptions): string {
+export function writeKubeconfig(
+  directory: string,
+  options: { readonly server: string; readonly ca: string; readonly token: string },
+): string {
   const file = join(directory, "kubeconfig");
   const config = {
     apiVersion: "v1",

@@ -61,7 +61,8 @@ async function open(options: StageOptions, directory: string, undo: Undo): Promi
   undo.push(() => kv.close());
   const shared = shareKv(kv);
   const history = new StoreHistory({
-    ...{ clock: env.clock, kv: shared.open() },
+    clock: env.clock,
+    kv: shared.open(),
     // That the store is closed at the end is no failure.
     onFailure: (thrown) => isClosing || onFailure(thrown),
   });
@@ -73,7 +74,12 @@ async function open(options: StageOptions, directory: string, undo: Undo): Promi
   undo.push(() => balancer.close());
   const cluster = new LocalCluster(
     {
-      ...{ directory, credentials, storage, balancer, hostname: hostname(), firstPort: undefined },
+      directory,
+      credentials,
+      storage,
+      balancer,
+      hostname: hostname(),
+      firstPort: undefined,
       common: { featureGates: gate === "off" ? [PROXY_OFF] : [], controllers: ["*"] },
       peersOf: (backend) => readiness.peersOf(backend),
       guardRollback: () => Promise.resolve(),

@@ -94,7 +94,10 @@ async function rehearseWith(flags: RehearseFlags): Promise<void> {
   if (html !== undefined) writeHtml(html, "");
   const progress = new RehearsalProgress(process.stderr);
   const report = await rehearse({
-    ...{ ...planned, faults, gate, seed: flags.seed },
+    ...planned,
+    faults,
+    gate,
+    seed: flags.seed,
     ...(manifests && { manifests }),
     ...(how.openStage && { openStage: how.openStage }),
     onProgress: (passed) => progress.show(passed),

@@ -1,4 +1,5 @@
 /** `evenkeel serve`: one API server. */
+import type { EmulationOptions } from "../../objects/catalogue/effective-version.ts";
 import { stopOnSignals } from "./stop-on-signals.ts";
 import type { IfReadyMode } from "../../serving/http/filters/if-ready.ts";
 import { resolve } from "node:path";
@@ -38,10 +39,10 @@ import { accessOptionsOf, withAccessFlags, type AccessFlags } from "./access-fla
 import { peerOptionsOf, withPeerFlags, type PeerFlags } from "./peer-flags.ts";
 import { asUsable, readCertificates, readFile } from "./read-file.ts";
 import { reachableAddress } from "./reachable-address.ts";
-import { emulationOptionsOf, withVersionFlags, type VersionFlags } from "./version-flags.ts";
+import { emulationOptionsOf, withVersionFlags } from "./version-flags.ts";
 import { withCallerFlags, withLifeFlags, withServeFlags, type ServeFlags } from "./serve-flags.ts";
 
-type AllFlags = ServeFlags & AccessFlags & AuditFlags & CredentialFlags & PeerFlags & VersionFlags;
+type AllFlags = ServeFlags & AccessFlags & AuditFlags & CredentialFlags & PeerFlags & EmulationOptions;
 
 export function serveCommand(): Command {
   const command = new Command("serve").description(

@@ -3,13 +3,6 @@ import type { Command } from "commander";
 import type { EmulationOptions } from "../../objects/catalogue/effective-version.ts";
 import { commaList } from "./flags.ts";
 
-export interface VersionFlags {
-  readonly emulatedVersion?: readonly string[];
-  readonly minCompatibilityVersion?: readonly string[];
-  readonly emulationForwardCompatible?: boolean;
-  readonly runtimeConfigEmulationForwardCompatible?: boolean;
-}
-
 export function withVersionFlags(command: Command): Command {
   return command
     .option(
@@ -32,7 +25,7 @@ export function withVersionFlags(command: Command): Command {
     );
 }
 
-export function emulationOptionsOf(flags: VersionFlags): EmulationOptions {
+export function emulationOptionsOf(flags: EmulationOptions): EmulationOptions {
   const { emulatedVersion, minCompatibilityVersion } = flags;
   return {
     ...(emulatedVersion === undefined ? {} : { emulatedVersion }),

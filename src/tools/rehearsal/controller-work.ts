@@ -23,8 +23,14 @@ const POLICIES = ["Background", "Background", "Foreground", "Orphan"] as const;
 const DEPENDENTS_MAX = 3;
 const CONTENT_MAX = 4;
 const NAMESPACES: LoadTarget = {
-  ...{ group: "", resource: "namespaces", kind: "Namespace", namespaced: false, storagePrefix: "namespaces" },
-  ...{ versions: ["v1"], use: "all", bodies: new Map() },
+  group: "",
+  resource: "namespaces",
+  kind: "Namespace",
+  namespaced: false,
+  storagePrefix: "namespaces",
+  versions: ["v1"],
+  use: "all",
+  bodies: new Map(),
 };
 
 /** An owner, what it owns, a rest, and the end of the owner. */
@@ -44,7 +50,11 @@ export async function ownAndDelete(options: ControllerWorkOptions, number: numbe
     );
     const ownedVersion = pickVersion(random, owned, context.isServed);
     await session.create({
-      ...{ target: owned, version: ownedVersion, namespace: "default", name: `${name}-owns-${index}`, owner },
+      target: owned,
+      version: ownedVersion,
+      namespace: "default",
+      name: `${name}-owns-${index}`,
+      owner,
     });
   }
   if (!(await rest(options, signal))) return;
@@ -61,7 +71,10 @@ export async function fillAndDelete(
   const { context, session, counts } = options;
   const { random } = session;
   const namespace = await session.create({
-    ...{ target: NAMESPACES, version: "v1", namespace: "", name: `${session.name}-${number}` },
+    target: NAMESPACES,
+    version: "v1",
+    namespace: "",
+    name: `${session.name}-${number}`,
   });
   if (namespace === undefined) return;
   const namespaced = ownable(context).filter((target) => target.namespaced);

@@ -28,11 +28,17 @@ interface Level {
 
 const LEVELS: Readonly<Record<Exclude<FaultLevel, "none">, Level>> = {
   light: {
-    ...{ everyMs: 60_000, delayMsMax: 50, responseLost: 0.001, lastsMsMax: 5_000 },
+    everyMs: 60_000,
+    delayMsMax: 50,
+    responseLost: 0.001,
+    lastsMsMax: 5_000,
     faults: ["pause", "partition", "slow-store"],
   },
   heavy: {
-    ...{ everyMs: 20_000, delayMsMax: 200, responseLost: 0.01, lastsMsMax: 20_000 },
+    everyMs: 20_000,
+    delayMsMax: 200,
+    responseLost: 0.01,
+    lastsMsMax: 20_000,
     faults: ["pause", "partition", "slow-store", "crash", "store-outage", "lost-answers"],
   },
 };

@@ -53,7 +53,11 @@ function judgeNotFound(response: ObservedResponse, { ledger, noFalse404, serverR
   if (unknown === "object") return isAbsentWrongly(response, ledger) ? [absent(response, message)] : [];
   const { group, version, resource, subresource, name } = info;
   const request = {
-    ...{ auditId, serverId, method, startedAtMs, name },
+    auditId,
+    serverId,
+    method,
+    startedAtMs,
+    name,
     target: pathOf(target),
     resource: info.isResourceRequest ? { group, version, resource, subresource } : undefined,
   };

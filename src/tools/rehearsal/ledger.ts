@@ -46,16 +46,14 @@ export class Ledger {
     const storeKey = [how.storagePrefix, namespace, name].filter((part) => part !== "").join("/");
     const entry: LedgerEntry = {
       ...place,
-      ...{
-        storeKey,
-        owner: how.owner,
-        state: "perhaps",
-        mustGo: false,
-        uid: "",
-        revision: 0,
-        acknowledgedAtMs: 0,
-        marks: [],
-      },
+      storeKey,
+      owner: how.owner,
+      state: "perhaps",
+      mustGo: false,
+      uid: "",
+      revision: 0,
+      acknowledgedAtMs: 0,
+      marks: [],
     };
     this.#entries.set(keyOf(place), entry);
     this.#byStoreKey.set(storeKey, entry);

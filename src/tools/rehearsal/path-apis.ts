@@ -66,8 +66,14 @@ function toApi(
   stored: ReadonlyMap<string, ReadonlyMap<ReleaseName, string>>,
 ): PathApi {
   return {
-    ...{ group: resource.group, version: version.version, resource: resource.resource, kind: version.kind },
-    ...{ namespaced: resource.namespaced, verbs: version.verbs, storagePrefix: resource.storagePrefix, servedBy },
+    group: resource.group,
+    version: version.version,
+    resource: resource.resource,
+    kind: version.kind,
+    namespaced: resource.namespaced,
+    verbs: version.verbs,
+    storagePrefix: resource.storagePrefix,
+    servedBy,
     storedAs: stored.get(`${resource.group}/${resource.resource}`) ?? new Map(),
     lifecycle: version.lifecycle,
   };

@@ -85,7 +85,10 @@ function moves({ from, to, servers, way }: PlanOptions): Omit<PlanStep, "atMs">[
   const roll = (path: readonly ReleaseName[], direction: PlanStep["direction"]): Omit<PlanStep, "atMs">[] =>
     path.slice(1).flatMap((release, index) =>
       Array.from({ length: servers }, (_, server) => ({
-        ...{ serverId: serverName(server), from: path[index] ?? release, to: release, direction },
+        serverId: serverName(server),
+        from: path[index] ?? release,
+        to: release,
+        direction,
       })),
     );
   return [...roll(upwards, "up"), ...(way === "and-back" ? roll(upwards.toReversed(), "down") : [])];

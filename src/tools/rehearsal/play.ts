@@ -91,7 +91,10 @@ class Playing {
     const sinceStart = (stageMs: number): number => this.#recorder.sinceStart(stageMs);
     this.#roll = new Roll({ stage, plan, sinceStart, onFailure });
     this.#context = {
-      ...{ clock, ledger: this.#ledger, targets, onFailure },
+      clock,
+      ledger: this.#ledger,
+      targets,
+      onFailure,
       isServed: (target, version) =>
         this.#living().some(({ served }) => served.has({ ...target, version, subresource: "" })),
     };
@@ -188,7 +191,10 @@ class Playing {
     const stage = this.#stage;
     const random = stage.randomFor(name);
     const transport = createRehearsalTransport({
-      ...{ stage, random, client: name, home },
+      stage,
+      random,
+      client: name,
+      home,
       onResponse: (response) => {
         if (response.status === 201) this.#made++;
         this.#recorder.answered(response);

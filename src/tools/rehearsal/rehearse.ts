@@ -38,7 +38,9 @@ export async function rehearse(options: RehearseOptions): Promise<RehearsalRepor
   const { openStage = (about): Promise<RehearsalStage> => Promise.resolve(new SimulatedStage(about)) } = options;
   const playWith = (played: Gate): ReturnType<typeof play> =>
     play({
-      ...{ plan, targets, gate: played },
+      plan,
+      targets,
+      gate: played,
       openStage: (onFailure) => openStage({ plan, seed, faults, gate: played, onFailure }),
       onProgress: (passedMs) => onProgress({ gate: played, passedMs, durationMs: plan.durationMs }),
     });
@@ -47,7 +49,10 @@ export async function rehearse(options: RehearseOptions): Promise<RehearsalRepor
   return {
     format: 1,
     settings: { from, to, servers, minutes, time, way, faults, gate, seed },
-    ...{ plan, runs, manifests: examined, verdict: decideVerdict(runs[gate], examined) },
+    plan,
+    runs,
+    manifests: examined,
+    verdict: decideVerdict(runs[gate], examined),
   };
 }
 

@@ -69,7 +69,9 @@ export class Session {
   async #send(method: string, target: string, { accept, body, contentType }: SessionRequest): Promise<SessionResponse> {
     try {
       const response = await this.client.request({
-        ...{ method, target, timeoutMs: PATIENCE_MS },
+        method,
+        target,
+        timeoutMs: PATIENCE_MS,
         ...(accept && { headers: { accept } }),
         ...(body && { body }),
         ...(contentType && { contentType }),
@@ -145,7 +147,10 @@ export function pathOfEntry(entry: LedgerEntry, target: LoadTarget, version: str
 function bodyOf({ target, version, name, owner }: NewObject, namespace: string): JsonObject {
   const ownerReferences = owner && [
     {
-      ...{ apiVersion: owner.apiVersion, kind: owner.kind, name: owner.entry.name, uid: owner.entry.uid },
+      apiVersion: owner.apiVersion,
+      kind: owner.kind,
+      name: owner.entry.name,
+      uid: owner.entry.uid,
       blockOwnerDeletion: true,
     },
   ];

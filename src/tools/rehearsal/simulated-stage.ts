@@ -86,7 +86,10 @@ export class SimulatedStage implements RehearsalStage {
 
   startFaults(onFault: (what: string) => void): void {
     this.#faults = new Faults({
-      ...{ cluster: this.#cluster, level: this.#options.faults, random: this.randomFor("faults"), onFault },
+      cluster: this.#cluster,
+      level: this.#options.faults,
+      random: this.randomFor("faults"),
+      onFault,
       mayFail: (server) => !this.#moving.has(server),
       restart: (server) => this.#start(server),
     });

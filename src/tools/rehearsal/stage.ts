@@ -63,8 +63,14 @@ export function newServerRun(
 ): { -readonly [Key in keyof ServerRun]: ServerRun[Key] } {
   const groups = localGroups(openCatalogue({ release, extensions: true }));
   return {
-    ...{ serverId, release, groups, served: createServedSet(groups) },
-    ...{ readyAtMs: undefined, endedAtMs: undefined, troubledUntilMs: 0, troubledSinceMs: undefined },
+    serverId,
+    release,
+    groups,
+    served: createServedSet(groups),
+    readyAtMs: undefined,
+    endedAtMs: undefined,
+    troubledUntilMs: 0,
+    troubledSinceMs: undefined,
   };
 }
 

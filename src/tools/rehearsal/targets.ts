@@ -71,7 +71,11 @@ function toTarget(
   const { group, resource, kind, namespaced, storagePrefix } = first;
   const body = bodyOfKind(name);
   return {
-    ...{ group, resource, kind, namespaced, storagePrefix },
+    group,
+    resource,
+    kind,
+    namespaced,
+    storagePrefix,
     versions: apis.map(({ version }) => version),
     use: OWN.has(name) ? "read" : "all",
     bodies: new Map(apis.map((api) => [api.version, withoutMetadata(sampleOf(api)) ?? body])),

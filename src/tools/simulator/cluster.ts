@@ -46,7 +46,12 @@ export class SimulatedCluster {
     this.timing = { ...DEFAULT_PEER_TIMING, ...timing };
     this.network = new Network({ clock, random: world.randomFor("network"), certificate, onHop, ...plant });
     this.#context = {
-      ...{ world, certificate, timing, network: this.network, trace: this.trace, ...plant },
+      world,
+      certificate,
+      timing,
+      network: this.network,
+      trace: this.trace,
+      ...plant,
       history: this.history,
       onRun: (run) => void this.runs.push(run),
     };

@@ -95,7 +95,12 @@ export class StoreHistory {
     if (after === undefined) this.#objects.delete(key);
     else this.#objects.set(key, after);
     const commit: Commit = {
-      ...{ revision: event.modRevision, atMs: this.#clock.monotonic(), sending: this.#sending, key, before, after },
+      revision: event.modRevision,
+      atMs: this.#clock.monotonic(),
+      sending: this.#sending,
+      key,
+      before,
+      after,
     };
     for (const listener of this.#listeners) listener(commit);
   }

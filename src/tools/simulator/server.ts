@@ -134,7 +134,13 @@ export class SimulatedServer {
     const server = await buildServer(this.#envOf(host, store), this.#configOf(options));
     const groups = localGroups(server.catalogue);
     const run: Run = {
-      ...{ serverId: this.id, release: options.release, host, store, groups, served: createServedSet(groups), server },
+      serverId: this.id,
+      release: options.release,
+      host,
+      store,
+      groups,
+      served: createServedSet(groups),
+      server,
       readyAtMs: undefined,
       endedAtMs: undefined,
       troubledUntilMs: 0,

@@ -1,22 +1,17 @@
 /** The objects that policies take their parameters from: of any kind that is served here. */
+import type { VersionParts } from "./object-versions.ts";
 import type { ParamKinds } from "../policies/params.ts";
-import type { CatalogueGroup } from "../../../objects/catalogue/catalogue.ts";
-import type { ResolveEndpoint } from "../../../serving/endpoints/resolve-request.ts";
 import type { JsonObject } from "../../../meta/json.ts";
-import type { RegistryContext } from "../../../serving/registry/context.ts";
 import { conversionOf, objectIn } from "../../../serving/registry/representation.ts";
 import { collectionPrefix, objectKey, type ServedResource } from "../../../serving/registry/resource.ts";
 import { prefixEnd } from "../../../storage/kv.ts";
 import type { Entry } from "../../../storage/watch-cache/entry.ts";
 
-export interface ParamKindParts {
-  readonly context: RegistryContext;
-  readonly resolve: ResolveEndpoint;
-  /** Everything that is served. */
-  readonly groups: () => readonly CatalogueGroup[];
-}
-
-export function createParamKinds({ context, resolve, groups }: ParamKindParts): ParamKinds {
+export function createParamKinds({
+  context,
+  resolve,
+  groups,
+}: Pick<VersionParts, "context" | "resolve" | "groups">): ParamKinds {
   const { store } = context;
   return ({ group, version, kind }) => {
     const resource = groups()

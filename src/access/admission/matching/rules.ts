@@ -1,6 +1,5 @@
 /** Which writes the rules of a webhook or of a policy speak of. */
-import { objectsAt } from "../../../objects/kinds/checks.ts";
-import { stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { Attributes, ServedVersion } from "../admission.ts";
 
 /** admissionregistration.k8s.io RuleWithOperations or NamedRuleWithOperations, read once. */

@@ -1,8 +1,7 @@
 /** Which objects, and objects of which namespaces, a webhook or a policy wants to see. */
-import { objectsAt } from "../../../objects/kinds/checks.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
 import type { GroupResource } from "../../../meta/group-version.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { labelValueErrors } from "../../../meta/names.ts";
 import type { ObjectReader } from "../../../meta/object-table.ts";
 import { notFound, StatusError } from "../../../meta/status-error.ts";

@@ -1,6 +1,5 @@
 /** A pod outlives a node that is briefly away: it tolerates that for some minutes, unless it says something itself. */
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
-import { objectsAt } from "../../../objects/kinds/checks.ts";
+import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { AdmissionPlugin } from "../admission.ts";
 import { CREATE_AND_UPDATE, handlesOnly } from "./about.ts";
 

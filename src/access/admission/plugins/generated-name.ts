@@ -6,6 +6,6 @@ const SUFFIX_LENGTH = 5;
 
 export function generatedName(base: string, random: Random): string {
   let suffix = "";
-  for (let count = 0; count < SUFFIX_LENGTH; count++) suffix += LETTERS[randomInteger(random, LETTERS.length)]!;
+  for (let count = 0; count < SUFFIX_LENGTH; count++) suffix += LETTERS.charAt(randomInteger(random, LETTERS.length));
   return base + suffix;
 }

@@ -1,8 +1,7 @@
 /** LimitRanges of a namespace: what containers get that ask for nothing, and what nobody may ask for. */
 import { aggregateText } from "../../../meta/aggregate-text.ts";
-import { objectsAt } from "../../../objects/kinds/checks.ts";
 import type { GroupResource } from "../../../meta/group-version.ts";
-import { objectAt, setMember, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { objectAt, objectsAt, setMember, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectReader } from "../../../meta/object-table.ts";
 import { requestEntityTooLarge } from "../../../meta/status-error.ts";
 import type { AdmissionPlugin, Attributes } from "../admission.ts";

@@ -1,6 +1,5 @@
 /** Two lists of tolerations as one, without those that others include. */
-import { numberAt } from "../../../objects/kinds/checks.ts";
-import { jsonEquals, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { jsonEquals, numberAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 
 /** DIFFERS: each is compared with each; of longer lists all are kept, which tolerates the same. */
 const COMPARED_MAX = 500;

@@ -1,7 +1,6 @@
 /** Plugins about nodes: a new one is not ready, and pods carry the zone and region of the node they run on. */
-import { objectsAt } from "../../../objects/kinds/checks.ts";
 import type { GroupResource } from "../../../meta/group-version.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectReader } from "../../../meta/object-table.ts";
 import type { AdmissionPlugin } from "../admission.ts";
 import { handlesOnly } from "./about.ts";

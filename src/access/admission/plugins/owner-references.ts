@@ -1,9 +1,8 @@
 /** Whoever makes an object depend on another must be allowed to delete it, and to hold up the deletion of its owner. */
 import type { AccessAttributes, Authorizer } from "../../auth/authorize.ts";
-import { objectsAt } from "../../../objects/kinds/checks.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
 import { parseGroupVersion, type GroupVersion } from "../../../meta/group-version.ts";
-import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
 import { refused } from "./refuse.ts";
 

@@ -1,11 +1,10 @@
 /** What a pod asks for as a whole: containers add up, init containers run beside the sidecars started before them. */
-import { objectsAt } from "../../../objects/kinds/checks.ts";
 import {
   aggregatedAmounts,
   aggregatedResources,
   type ResourceSide,
 } from "../../../objects/kinds/pods/resource-lists.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { amountsAt, NO_AMOUNTS, plus, raiseTo, type Amount, type Amounts } from "../../../meta/amounts.ts";
 
 /** By what its specification says alone. */

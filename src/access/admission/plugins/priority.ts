@@ -1,7 +1,6 @@
 /** The name of a pod's priority class becomes the number and the policy the class stands for. */
-import { numberAt } from "../../../objects/kinds/checks.ts";
 import type { GroupResource } from "../../../meta/group-version.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectReader } from "../../../meta/object-table.ts";
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
 import { CREATE_AND_UPDATE, handlesOnly } from "./about.ts";

@@ -1,8 +1,7 @@
 /** A pod's runtime class says what running it costs, and on which nodes it can run. */
-import { objectsAt } from "../../../objects/kinds/checks.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
 import type { GroupResource } from "../../../meta/group-version.ts";
-import { isJsonObject, objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, setMember, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectReader } from "../../../meta/object-table.ts";
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
 import { handlesOnly } from "./about.ts";

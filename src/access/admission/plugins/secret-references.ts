@@ -1,6 +1,5 @@
 /** Which Secrets a pod refers to, and which of them its service account may not hand out. */
-import { objectsAt } from "../../../objects/kinds/checks.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 
 type ContainerList = "initContainers" | "containers" | "ephemeralContainers";
 

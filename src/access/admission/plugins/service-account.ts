@@ -1,9 +1,8 @@
 /** Whatever runs is somebody: a pod has a service account that exists, and what the account gives it. */
 import { sleep, type Clock } from "../../../base/clock.ts";
 import { randomInteger, type Random } from "../../../base/random.ts";
-import { objectsAt } from "../../../objects/kinds/checks.ts";
 import type { GroupResource } from "../../../meta/group-version.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectReader } from "../../../meta/object-table.ts";
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
 import { handlesOnly } from "./about.ts";

@@ -1,8 +1,7 @@
 /** Plugins of few words, which are off unless somebody asks for them. */
 import { aggregateText } from "../../../meta/aggregate-text.ts";
-import { objectsAt } from "../../../objects/kinds/checks.ts";
 import { unsupportedValue } from "../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../meta/names.ts";
 import { forbidden } from "../../../meta/status-error.ts";
 import type { AdmissionPlugin, Attributes } from "../admission.ts";

@@ -1,7 +1,6 @@
 /** What lets a pod speak as its service account: a volume with a token, mounted where clients look for it. */
 import type { Random } from "../../../base/random.ts";
-import { objectsAt } from "../../../objects/kinds/checks.ts";
-import { stringAt, type JsonObject } from "../../../meta/json.ts";
+import { objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { generatedName } from "./generated-name.ts";
 
 const VOLUME_PREFIX = "kube-api-access-";

@@ -7,8 +7,7 @@ import {
 } from "../../../objects/kinds/access/expressions/compile-expression.ts";
 import { compileVariables } from "../../../objects/kinds/access/expressions/composited-variables.ts";
 import { MUTATIONS, withPatchTypes } from "../../../objects/kinds/access/expressions/patch-types.ts";
-import { objectsAt } from "../../../objects/kinds/checks.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { CompiledCondition } from "../expressions/match-conditions.ts";
 
 export interface CompiledMutation {

@@ -1,13 +1,12 @@
 /** The expressions of a ValidatingAdmissionPolicy, compiled once for each revision of it. */
 import type { Environment } from "../../../objects/cel/check/scope.ts";
 import { BOOL, NULL, STRING, type Type } from "../../../objects/cel/types/type.ts";
-import { objectsAt } from "../../../objects/kinds/checks.ts";
 import {
   compileExpression,
   type CompiledExpression,
 } from "../../../objects/kinds/access/expressions/compile-expression.ts";
 import { compileVariables } from "../../../objects/kinds/access/expressions/composited-variables.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { CompiledCondition } from "../expressions/match-conditions.ts";
 
 export interface CompiledValidation {

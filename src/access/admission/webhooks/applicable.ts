@@ -1,21 +1,14 @@
 /** Whether a webhook is to be asked about a write, and in which version. */
 import type { Attributes, ServedVersion } from "../admission.ts";
-import type { Authorizer } from "../../auth/authorize.ts";
-import type { ObjectReader } from "../../../meta/object-table.ts";
 import { forbidden } from "../../../meta/status-error.ts";
 import { matchCriteria } from "../matching/criteria.ts";
 import type { VersionedWrite } from "./versioned-write.ts";
+import type { WebhookParts } from "./webhook-parts.ts";
 import type { Webhook } from "./webhook.ts";
-
-export interface ApplicableParts {
-  readonly objects: Pick<ObjectReader, "get" | "newest">;
-  /** For expressions that ask what somebody may do; undefined: they cannot. */
-  readonly authorizer: Authorizer | undefined;
-}
 
 /** Undefined: it is not asked. Throws a StatusError where nobody can say. */
 export async function applicableVersion(
-  { objects, authorizer }: ApplicableParts,
+  { objects, authorizer }: Pick<WebhookParts, "objects" | "authorizer">,
   webhook: Webhook,
   attributes: Attributes,
   inVersion: (version: ServedVersion) => Promise<VersionedWrite>,

@@ -1,27 +1,17 @@
 /** Asks one webhook about one write. */
-import type { Attributes } from "../admission.ts";
-import { randomUuid, type Random } from "../../../base/random.ts";
-import { messageOf } from "../../../base/within.ts";
 import type { JsonObject } from "../../../meta/json.ts";
+import type { Attributes } from "../admission.ts";
+import { randomUuid } from "../../../base/random.ts";
+import { messageOf } from "../../../base/within.ts";
 import { qualifiedNameErrors } from "../../../meta/names.ts";
 import { readResponse, type AdmissionResponse } from "./response.ts";
 import { admissionReviewText } from "./review.ts";
 import type { VersionedWrite } from "./versioned-write.ts";
 import { denial, dryRunUnsupported, WebhookCallError } from "./webhook-errors.ts";
+import type { WebhookParts } from "./webhook-parts.ts";
 import type { Webhook } from "./webhook.ts";
 
-/** POST of a JSON text. Rejects with an error whose message is for clients: why there is no JSON object to be had. */
-export type AskWebhook = (
-  /** Of the webhook: url or service, and caBundle. */
-  clientConfig: JsonObject,
-  body: string,
-  options: { readonly timeoutMs: number; readonly signal: AbortSignal },
-) => Promise<JsonObject>;
-
-export interface AskParts {
-  readonly ask: AskWebhook;
-  readonly random: Random;
-}
+type Asking = Pick<WebhookParts, "ask" | "random">;
 
 export interface AskedWrite {
   readonly attributes: Attributes;
@@ -33,7 +23,7 @@ export interface AskedWrite {
  * What it allows. Throws a WebhookCallError for the failure policy to deal with, or a StatusError, such as its
  * denial, that nothing outweighs.
  */
-export async function askWebhook(parts: AskParts, webhook: Webhook, asked: AskedWrite): Promise<AdmissionResponse> {
+export async function askWebhook(parts: Asking, webhook: Webhook, asked: AskedWrite): Promise<AdmissionResponse> {
   refuseSideEffects(webhook, asked.attributes);
   const response = await responseOf(parts, webhook, asked);
   tell(webhook, response, asked.attributes);
@@ -50,7 +40,7 @@ function refuseSideEffects({ name, sideEffects }: Webhook, { dryRun }: Attribute
 }
 
 async function responseOf(
-  { ask, random }: AskParts,
+  { ask, random }: Asking,
   webhook: Webhook,
   { attributes, write, isMutating }: AskedWrite,
 ): Promise<AdmissionResponse> {

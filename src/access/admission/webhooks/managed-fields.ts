@@ -1,8 +1,7 @@
 /** Who mutates an object may not leave managedFields that nobody can read. */
-import { objectsAt } from "../../../objects/kinds/checks.ts";
 import { messageOf } from "../../../base/within.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
-import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { decodeEntries } from "../../../objects/managed-fields/entries.ts";
 
 /** The object, or a copy with those it had before. */

@@ -5,21 +5,20 @@ import { goQuote } from "../../../meta/go-quote.ts";
 import { jsonEquals, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { formatGroupVersion } from "../../../meta/group-version.ts";
 import { StatusError } from "../../../meta/status-error.ts";
-import { applicableVersion, type ApplicableParts } from "./applicable.ts";
-import { askWebhook, type AskParts } from "./ask-webhook.ts";
+import { applicableVersion } from "./applicable.ts";
+import { askWebhook } from "./ask-webhook.ts";
 import { heedFailurePolicy } from "./failure-policy.ts";
-import { knownWebhooks, mayHaveWebhooks, type KnownParts } from "./known-webhooks.ts";
+import { knownWebhooks, mayHaveWebhooks } from "./known-webhooks.ts";
 import { withReadableManagedFields } from "./managed-fields.ts";
-import type { WebhookMetricsOf } from "./metrics.ts";
 import { patchAnnotation, patched, PatchProblem, readWebhookPatch } from "./patch.ts";
 import { Reinvocation } from "./reinvocation.ts";
 import type { AdmissionResponse } from "./response.ts";
 import { ChangingWrite, type VersionedWrite } from "./versioned-write.ts";
 import { internalError, WebhookCallError } from "./webhook-errors.ts";
+import type { WebhookParts } from "./webhook-parts.ts";
 import type { Webhook } from "./webhook.ts";
 
-export interface MutatingParts extends KnownParts, ApplicableParts, AskParts {
-  readonly metrics: WebhookMetricsOf;
+export interface MutatingParts extends WebhookParts {
   /**
    * A patched object as if it had been sent in that version: unknown fields left out, defaults filled in. Throws an
    * error whose message is the decoder's.

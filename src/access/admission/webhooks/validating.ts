@@ -1,22 +1,18 @@
 /** ValidatingAdmissionWebhook: all webhooks that apply are asked at once. */
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
 import { StatusError } from "../../../meta/status-error.ts";
-import { applicableVersion, type ApplicableParts } from "./applicable.ts";
-import { askWebhook, type AskParts } from "./ask-webhook.ts";
+import { applicableVersion } from "./applicable.ts";
+import { askWebhook } from "./ask-webhook.ts";
 import { heedFailurePolicy } from "./failure-policy.ts";
-import { knownWebhooks, mayHaveWebhooks, type KnownParts } from "./known-webhooks.ts";
-import type { WebhookMetricsOf } from "./metrics.ts";
+import { knownWebhooks, mayHaveWebhooks } from "./known-webhooks.ts";
 import { versionsOf, type VersionedWrite } from "./versioned-write.ts";
 import { requestEnded } from "./webhook-errors.ts";
+import type { WebhookParts } from "./webhook-parts.ts";
 import type { Webhook } from "./webhook.ts";
-
-export interface ValidatingParts extends KnownParts, ApplicableParts, AskParts {
-  readonly metrics: WebhookMetricsOf;
-}
 
 const FAILED_OPEN = "failed-open.validating.webhook.admission.k8s.io";
 
-export function validatingAdmissionWebhook(parts: ValidatingParts): AdmissionPlugin {
+export function validatingAdmissionWebhook(parts: WebhookParts): AdmissionPlugin {
   return {
     name: "ValidatingAdmissionWebhook",
     handlesChange: true,
@@ -33,7 +29,7 @@ interface Call {
   readonly write: VersionedWrite;
 }
 
-async function validate(parts: ValidatingParts, webhooks: readonly Webhook[], attributes: Attributes): Promise<void> {
+async function validate(parts: WebhookParts, webhooks: readonly Webhook[], attributes: Attributes): Promise<void> {
   const inVersion = versionsOf(attributes);
   const calls: Call[] = [];
   for (const webhook of webhooks) {
@@ -50,7 +46,7 @@ async function validate(parts: ValidatingParts, webhooks: readonly Webhook[], at
 
 /** Why not; undefined: it may pass. */
 async function outcomeOf(
-  parts: ValidatingParts,
+  parts: WebhookParts,
   { webhook, write }: Call,
   attributes: Attributes,
   index: number,
@@ -63,7 +59,9 @@ async function outcomeOf(
   } catch (thrown) {
     return refusalOf(() =>
       heedFailurePolicy(webhook, {
-        ...{ thrown, attributes, metrics },
+        thrown,
+        attributes,
+        metrics,
         failedOpenKey: `${FAILED_OPEN}/round_0_index_${index}`,
       }),
     );

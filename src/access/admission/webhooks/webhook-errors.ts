@@ -1,7 +1,6 @@
 /** How calls of webhooks end badly, in kubernetes' words. */
-import { numberAt, objectsAt } from "../../../objects/kinds/checks.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import {
   badRequest,
   StatusError,

@@ -1,7 +1,6 @@
 /** One of the webhooks of a configuration, read once for each revision. */
-import { numberAt, objectsAt } from "../../../objects/kinds/checks.ts";
 import type { ReviewVersion } from "../../webhook-client/webhook-client.ts";
-import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { objectAt, stringAt, stringsAt, type JsonObject, numberAt, objectsAt } from "../../../meta/json.ts";
 import type { MatchConditions } from "../expressions/match-conditions.ts";
 import { readWebhookCriteria, type Criteria } from "../matching/criteria.ts";
 

@@ -2,6 +2,7 @@
  * A log file that is renamed when it would grow too large, as lumberjack does it: the last of them are kept. Whatever
  * goes wrong costs the lines it concerns; with the next lines everything is tried anew.
  */
+import { must } from "../../../base/assert.ts";
 import { chown, open, readdir, rename, stat, unlink, type FileHandle } from "node:fs/promises";
 import { constants, createReadStream, createWriteStream, type Stats } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -77,21 +78,24 @@ class LogFile implements AuditOutput {
 
   /** As many as go into this file. Returns where the next begin. */
   async #writeSome(lines: readonly Buffer[], start: number): Promise<number> {
-    const first = lines[start]!;
+    const first = must(lines[start], "there is a line to write");
     if (first.length > this.#bytesMax)
       throw new TooLongError(`write length ${first.length} exceeds maximum file size ${this.#bytesMax}`);
     if (this.#handle === undefined) await this.#openExisting(first.length);
     if (this.#size + first.length > this.#bytesMax) await this.#rotate();
-    let end = start;
+    const taken: Buffer[] = [];
     let bytes = 0;
-    while (end < lines.length && this.#size + bytes + lines[end]!.length <= this.#bytesMax)
-      bytes += lines[end++]!.length;
-    await this.#append(Buffer.concat(lines.slice(start, end)));
-    return end;
+    for (const line of lines.slice(start)) {
+      bytes += line.length;
+      if (this.#size + bytes > this.#bytesMax) break;
+      taken.push(line);
+    }
+    await this.#append(Buffer.concat(taken));
+    return start + taken.length;
   }
 
   async #append(bytes: Buffer): Promise<void> {
-    const handle = this.#handle!;
+    const handle = must(this.#handle, "the file is open");
     try {
       let written = 0;
       while (written < bytes.length) written += (await handle.write(bytes, written)).bytesWritten;

@@ -38,7 +38,7 @@ function asked(presented: readonly Issued[], claims: Claims = {}, authorization?
   };
 }
 
-const x509 = x509Authenticator({ verify: createCertificateVerifier(userCa.pem), clock });
+const x509 = x509Authenticator(createCertificateVerifier(userCa.pem), clock);
 
 function requestHeader(flags: Partial<RequestHeaderFlags> = {}): ReturnType<typeof requestHeaderAuthenticator> {
   return requestHeaderAuthenticator(requestHeaderOptions({ clientCa: proxyCa.pem, ...flags })!, clock);

@@ -46,7 +46,8 @@ function parseCsvLine(line: string): string[] | undefined {
   for (;;) {
     const match = field.exec(line);
     if (match === null) return undefined;
-    fields.push(match[1] === undefined ? match[2]!.trim() : match[1].replaceAll('""', '"'));
-    if (match[3] === "") return fields;
+    const [, quoted, plain = "", end] = match;
+    fields.push(quoted === undefined ? plain.trim() : quoted.replaceAll('""', '"'));
+    if (end === "") return fields;
   }
 }

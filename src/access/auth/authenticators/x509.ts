@@ -3,16 +3,13 @@ import type { Authenticated, Authenticator } from "../authenticate.ts";
 import { readSubject } from "../certificate-reader.ts";
 import { rememberByChain, type CertificateChain, type CertificateVerifier } from "../client-certificates.ts";
 
-export interface X509Options {
-  /** Against `--client-ca-file`. */
-  readonly verify: CertificateVerifier;
-  readonly clock: Pick<Clock, "now">;
-}
-
 const CREDENTIAL_ID = "authentication.kubernetes.io/credential-id";
 
-/** The certificate of the connection speaks for its common name, with its organizations as groups. */
-export function x509Authenticator({ verify, clock }: X509Options): Authenticator {
+/**
+ * The certificate of the connection, verified against `--client-ca-file`, speaks for its common name, with its
+ * organizations as groups.
+ */
+export function x509Authenticator(verify: CertificateVerifier, clock: Pick<Clock, "now">): Authenticator {
   const callerOf = rememberByChain(toCaller);
   return ({ connection: { clientChain } }) => {
     if (clientChain.length === 0) return "none";

@@ -89,7 +89,7 @@ function associatedNode(): Mode {
 function isOnOwnNode({ wanted, requester }: Attempt): boolean {
   const node = nodeOfUsername(wanted.name);
   if (!isOnlyNamed(wanted) || node === undefined || serviceAccountOf(requester.name) === undefined) return false;
-  const names = Object.hasOwn(requester.extra, NODE_NAME_KEY) ? requester.extra[NODE_NAME_KEY]! : [];
+  const names = Object.hasOwn(requester.extra, NODE_NAME_KEY) ? (requester.extra[NODE_NAME_KEY] ?? []) : [];
   return names.length === 1 && names[0] === node;
 }
 

@@ -100,10 +100,12 @@ function notText(): StatusError {
 
 /** Since 1.36. */
 export function namelessUser({ name, uid, groups, extra }: User): string {
-  const keys = Object.keys(extra).sort((left, right) => Buffer.compare(Buffer.from(left), Buffer.from(right)));
-  const extras = keys.map((key) => `${goQuote(key)}:${goStrings(extra[key]!)}`).join(", ");
+  const entries = Object.entries(extra).sort(([left], [right]) =>
+    Buffer.compare(Buffer.from(left), Buffer.from(right)),
+  );
+  const extras = entries.map(([key, values]) => `${goQuote(key)}:${goStrings(values)}`).join(", ");
   const groupsText = groups.length === 0 ? "[]string(nil)" : goStrings(groups);
-  const extraText = keys.length === 0 ? "map[string][]string(nil)" : `map[string][]string{${extras}}`;
+  const extraText = entries.length === 0 ? "map[string][]string(nil)" : `map[string][]string{${extras}}`;
   const text = `Name:${goQuote(name)}, UID:${goQuote(uid)}, Groups:${groupsText}, Extra:${extraText}`;
   return `requested &user.DefaultInfo{${text}} without impersonating a user name`;
 }
@@ -116,8 +118,8 @@ function goStrings(values: readonly string[]): string {
 export function namelessReferences({ uid, groups, extra }: User): string {
   const references = [
     ...groups.map((group) => `{Group  ${group}    }`),
-    ...Object.keys(extra).flatMap((key) =>
-      extra[key]!.map((value) => `{UserExtra  ${value}  authentication.k8s.io/v1  ${key}}`),
+    ...Object.entries(extra).flatMap(([key, values]) =>
+      values.map((value) => `{UserExtra  ${value}  authentication.k8s.io/v1  ${key}}`),
     ),
     ...(uid === "" ? [] : [`{UID  ${uid}  authentication.k8s.io/v1  }`]),
   ];

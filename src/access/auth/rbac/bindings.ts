@@ -1,6 +1,6 @@
 /** Bindings as objects give them, and whom they are about. */
 import { goQuote } from "../../../meta/go-quote.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { User } from "../user.ts";
 
 export interface Subject {
@@ -26,14 +26,11 @@ export interface RbacBinding {
 export function readBinding(object: JsonObject, isNamespaced: boolean): RbacBinding {
   const metadata = objectAt(object, "metadata");
   const namespace = isNamespaced ? stringAt(metadata, "namespace") : "";
-  const { subjects } = object;
   return {
     name: stringAt(metadata, "name"),
     namespace,
     roleRef: readRoleRef(object),
-    subjects: Array.isArray(subjects)
-      ? subjects.filter(isJsonObject).map((subject) => readSubject(subject, namespace))
-      : [],
+    subjects: objectsAt(object, "subjects").map((subject) => readSubject(subject, namespace)),
   };
 }
 

@@ -25,13 +25,15 @@ export interface LegacyTokenUse {
   readonly date: string;
 }
 
-export interface LegacyTokenOptions {
-  readonly token: string;
-  readonly lookup: boolean;
-  readonly onUse?: ((use: LegacyTokenUse) => void) | undefined;
-}
-
-export function legacyToken(given: PublicClaims, claims: LegacyClaims, options: LegacyTokenOptions): Credential {
+export function legacyToken(
+  given: PublicClaims,
+  claims: LegacyClaims,
+  options: {
+    readonly token: string;
+    readonly lookup: boolean;
+    readonly onUse?: ((use: LegacyTokenUse) => void) | undefined;
+  },
+): Credential {
   const { namespace, secretName, serviceAccount } = claims;
   const digest = hash("sha256", options.token, "buffer");
   const { lookup, onUse } = options;

@@ -33,7 +33,7 @@ export function openIdHandler(
 /** As kubernetes has it for these paths: everything, or exactly this. */
 function refuseUnacceptable(accept: string, contentType: string): void {
   if (accept === "") return;
-  const types = accept.split(",").map((range) => range.split(";", 1)[0]!.trim());
+  const types = accept.split(",").map((range) => range.replace(/;.*$/s, "").trim());
   if (types.some((type) => type === "*/*" || type === contentType)) return;
   throw new StatusError("NotAcceptable", `406: Not Acceptable\n\nAvailable representations: ${contentType}`, {
     details: {},

@@ -6,14 +6,8 @@ import type { IssueToken } from "../../../serving/endpoints/subresources/token-r
 import { signCompactJws } from "./jws.ts";
 import type { SigningKey } from "./keys.ts";
 
-export interface TokenIssuerOptions {
-  /** The first one of `--service-account-issuer`. */
-  readonly issuer: string;
-  readonly key: SigningKey;
-  readonly random: Random;
-}
-
-export function createTokenIssuer({ issuer, key, random }: TokenIssuerOptions): IssueToken {
+/** The issuer is the first one of `--service-account-issuer`. */
+export function createTokenIssuer(issuer: string, key: SigningKey, random: Random): IssueToken {
   return (wish) => {
     const { namespace, serviceAccount, pod, secret, node, warnAfterSeconds } = wish;
     const now = Math.floor(wish.nowMs / 1000);

@@ -4,7 +4,7 @@
  */
 import { uncovered } from "../../../access/auth/rbac/escalation.ts";
 import { policyRules, type PolicyRule } from "../../../access/auth/rbac/policy-rule.ts";
-import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 
 export const AUTO_UPDATE = "rbac.authorization.kubernetes.io/autoupdate";
 
@@ -13,7 +13,7 @@ export function roleCorrection(expected: JsonObject, existing: JsonObject): Json
   if (isLeftAlone(existing)) return undefined;
   const missing = uncovered(policyRules(existing), policyRules(expected)).missing.map(ruleObject);
   return patchOf(expected, existing, {
-    ...(missing.length === 0 ? {} : { rules: [...listAt(existing, "rules"), ...missing] }),
+    ...(missing.length === 0 ? {} : { rules: [...objectsAt(existing, "rules"), ...missing] }),
     ...aggregationCorrection(expected, existing),
   });
 }
@@ -21,8 +21,8 @@ export function roleCorrection(expected: JsonObject, existing: JsonObject): Json
 /** A merge patch; undefined when nothing is missing, or when the binding has to be replaced. */
 export function bindingCorrection(expected: JsonObject, existing: JsonObject): JsonObject | undefined {
   if (isLeftAlone(existing) || isOfAnotherRole(expected, existing)) return undefined;
-  const subjects = listAt(existing, "subjects");
-  const missing = listAt(expected, "subjects").filter(
+  const subjects = objectsAt(existing, "subjects");
+  const missing = objectsAt(expected, "subjects").filter(
     (wanted) => !subjects.some((subject) => isSameIn(SUBJECT_MEMBERS, subject, wanted)),
   );
   return patchOf(expected, existing, missing.length === 0 ? {} : { subjects: [...subjects, ...missing] });
@@ -68,16 +68,11 @@ function missingMembers(key: string, wanted: JsonObject, present: JsonObject): J
 }
 
 function aggregationCorrection(expected: JsonObject, existing: JsonObject): JsonObject {
-  const wanted = listAt(objectAt(expected, "aggregationRule"), "clusterRoleSelectors");
+  const wanted = objectsAt(objectAt(expected, "aggregationRule"), "clusterRoleSelectors");
   if (wanted.length === 0) return isJsonObject(existing["aggregationRule"]) ? { aggregationRule: null } : {};
-  const present = listAt(objectAt(existing, "aggregationRule"), "clusterRoleSelectors");
+  const present = objectsAt(objectAt(existing, "aggregationRule"), "clusterRoleSelectors");
   const missing = wanted.filter((selector) => !present.some((other) => jsonEquals(other, selector)));
   return missing.length === 0 ? {} : { aggregationRule: { clusterRoleSelectors: [...present, ...missing] } };
-}
-
-function listAt(parent: JsonObject, key: string): JsonObject[] {
-  const list = parent[key];
-  return Array.isArray(list) ? list.filter(isJsonObject) : [];
 }
 
 function ruleObject(rule: PolicyRule): JsonObject {

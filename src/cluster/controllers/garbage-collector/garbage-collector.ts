@@ -98,7 +98,13 @@ class Term {
     const holds = new Holds({ clock, log });
     const objects = new LiveObjects({ metadata, served, holds });
     const monitors = new Monitors({
-      ...{ resources, served, graph, metadata, clock, random, log },
+      resources,
+      served,
+      graph,
+      metadata,
+      clock,
+      random,
+      log,
       syncErrors: metrics.syncErrors,
       onNews: () => this.#lookAgain(),
     });
@@ -108,7 +114,9 @@ class Term {
     this.#holds = holds;
     this.#monitors = monitors;
     this.#context = {
-      ...{ graph, objects, enqueue },
+      graph,
+      objects,
+      enqueue,
       owners: new OwnerLookup({ resources, served, objects, holds, graph }),
       reports: new InvalidOwnerReports({ client, served, clock, random, log }),
       unseen: (namespace) => monitors.unseen(namespace),

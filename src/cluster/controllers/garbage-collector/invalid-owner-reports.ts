@@ -79,7 +79,9 @@ export class InvalidOwnerReports {
       kind: "Event",
       metadata: { name: `${name}.${suffix}`, namespace: home },
       involvedObject: {
-        ...{ kind: resource?.kind, name, uid },
+        kind: resource?.kind,
+        name,
+        uid,
         apiVersion: this.#apiVersion(resource?.group ?? "", resource?.kind ?? ""),
         ...(namespace === "" ? {} : { namespace }),
       },

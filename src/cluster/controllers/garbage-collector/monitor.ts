@@ -85,7 +85,10 @@ export class Monitor {
       this.#restart = restart;
       this.#startedAtMs = clock.monotonic();
       const reflector = new Reflector<KubernetesObject>({
-        ...{ source: this.#source, select: {}, clock, random },
+        source: this.#source,
+        select: {},
+        clock,
+        random,
         onError: (thrown) => this.#failing(thrown),
         sink: {
           replace: (objects) => {

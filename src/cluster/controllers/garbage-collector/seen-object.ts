@@ -1,7 +1,7 @@
 /** The few members of an object's metadata that decide over its life, taken from whatever came over the wire. */
 import { must } from "../../../base/assert.ts";
 import type { KubernetesObject } from "../../../client/objects.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 
 export const ORPHAN = "orphan";
 export const FOREGROUND = "foregroundDeletion";
@@ -94,8 +94,7 @@ function metadataOf(object: KubernetesObject): JsonObject {
 }
 
 function referencesOf(metadata: JsonObject): JsonObject[] {
-  const references = metadata["ownerReferences"];
-  return Array.isArray(references) ? references.filter(isJsonObject) : [];
+  return objectsAt(metadata, "ownerReferences");
 }
 
 /** The uid that the owner reference at this index names. */

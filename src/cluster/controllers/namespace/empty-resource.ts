@@ -82,7 +82,9 @@ async function hasDeletedCollection(emptying: Emptying, objects: ResourceClient,
 
 function deleteCollection({ namespace, signal }: Emptying, objects: ResourceClient, limit?: number): Promise<void> {
   return objects.deleteCollection({
-    ...{ namespace, signal, propagationPolicy: "Background" },
+    namespace,
+    signal,
+    propagationPolicy: "Background",
     ...(limit === undefined ? {} : { limit }),
   });
 }

@@ -9,7 +9,7 @@ import type { Client } from "../../../client/client.ts";
 import type { KubernetesObject, ResourceType } from "../../../client/objects.ts";
 import type { ResourceClient } from "../../../client/resource-client.ts";
 import { formatGroupResource, formatGroupVersion } from "../../../meta/group-version.ts";
-import { isJsonObject, jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { jsonEquals, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { isReason } from "../../../meta/status-error.ts";
 import { timestampAt } from "../../../meta/timestamp.ts";
 import { storageVersionResource } from "../objects.ts";
@@ -162,8 +162,7 @@ async function isStillAgreed(
 }
 
 function storageVersion({ spec = {} }: DefinitionObject): string {
-  const versions = Array.isArray(spec["versions"]) ? spec["versions"].filter(isJsonObject) : [];
-  return stringAt(versions.find(({ storage }) => storage === true) ?? {}, "name");
+  return stringAt(objectsAt(spec, "versions").find(({ storage }) => storage === true) ?? {}, "name");
 }
 
 function storageVersionOf(object: DefinitionObject): string {
@@ -179,7 +178,7 @@ function withStoredVersions(object: DefinitionObject): DefinitionObject {
 }
 
 function conditionsOf({ status = {} }: DefinitionObject): readonly JsonObject[] {
-  return Array.isArray(status["conditions"]) ? status["conditions"].filter(isJsonObject) : [];
+  return objectsAt(status, "conditions");
 }
 
 function conditionOf(object: DefinitionObject): JsonObject | undefined {

@@ -1,6 +1,6 @@
 /** Which version of a resource is to be asked for, and what can be done with it, as the cluster's discovery says. */
 import type { Client } from "../../../client/client.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { TransportError } from "../../../client/transport.ts";
 import { REQUEST_TIMEOUT_MS } from "./migration-limits.ts";
 import type { ServedType } from "./object-pages.ts";
@@ -57,11 +57,6 @@ function versionsOf(text: string, group: string): readonly JsonObject[] {
 
 function resourceIn(version: JsonObject, resource: string): JsonObject | undefined {
   return objectsAt(version, "resources").find((candidate) => stringAt(candidate, "resource") === resource);
-}
-
-function objectsAt(parent: JsonObject, member: string): readonly JsonObject[] {
-  const value = parent[member];
-  return Array.isArray(value) ? (value as unknown[]).filter(isJsonObject) : [];
 }
 
 function parse(text: string): JsonObject {

@@ -1,5 +1,5 @@
 /** What is known of one resource's stored objects, as its text in the ConfigMap says it. */
-import { isJsonObject, objectAt, parseJsonObject, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { objectAt, objectsAt, parseJsonObject, stringAt, type JsonObject } from "../../../meta/json.ts";
 import {
   STATE_FAILURES_MAX,
   STATE_TEXT_CHARACTERS_MAX,
@@ -107,13 +107,12 @@ function parseMigration(value: JsonObject): MigrationRecord | undefined {
 }
 
 function parsePosition(value: JsonObject): Position {
-  const { migrated, failed, failures } = value;
-  const listed = Array.isArray(failures) ? (failures as unknown[]).filter(isJsonObject).map(toFailure) : [];
+  const { migrated, failed } = value;
   return {
     continueToken: stringAt(value, "continueToken"),
     migrated: isCount(migrated) ? migrated : 0,
     failed: isCount(failed) ? failed : 0,
-    failures: listed.slice(0, STATE_FAILURES_MAX),
+    failures: objectsAt(value, "failures").slice(0, STATE_FAILURES_MAX).map(toFailure),
   };
 }
 

@@ -1,5 +1,5 @@
 /** A definition goes only after all objects of it: the first request to delete it says so, and a controller does it. */
-import { isJsonObject, objectAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { objectAt, objectsAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { KindContext } from "../../../objects/kinds/kind.ts";
 
 const CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io";
@@ -8,8 +8,7 @@ export function beginDefinitionDeletion(definition: JsonObject, { time }: KindCo
   const metadata = objectAt(definition, "metadata");
   const finalizers = stringsAt(metadata, "finalizers");
   const status = objectAt(definition, "status");
-  const conditions = Array.isArray(status["conditions"]) ? status["conditions"].filter(isJsonObject) : [];
-  const others = conditions.filter(({ type }) => type !== "Terminating");
+  const others = objectsAt(status, "conditions").filter(({ type }) => type !== "Terminating");
   return {
     ...definition,
     metadata: {

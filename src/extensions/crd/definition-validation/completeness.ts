@@ -1,7 +1,6 @@
 /** What conditions of the root restrict, the schema names outside of them, too. */
 import { required } from "../../../meta/field-errors.ts";
-import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
-import { objectsAt } from "../../../objects/kinds/checks.ts";
+import { isJsonObject, objectsAt, type JsonObject } from "../../../meta/json.ts";
 import { addErrors, isFull, type ErrorList } from "./error-list.ts";
 import { itemsOf, propertyOf, schemaEntries } from "./schema-node.ts";
 

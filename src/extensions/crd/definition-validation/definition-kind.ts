@@ -1,6 +1,5 @@
 /** The kind CustomResourceDefinition: its defaults, preparation, validation and deletion. */
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
-import { objectsAt } from "../../../objects/kinds/checks.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { Kind, KindEntry } from "../../../objects/kinds/kind.ts";
 import { beginDefinitionDeletion } from "./begin-definition-deletion.ts";
 import { ownPointer, ownStruct, setEmpty, setMissing, setMissingInItems } from "../../../objects/kinds/defaults.ts";

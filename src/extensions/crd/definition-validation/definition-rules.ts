@@ -1,8 +1,8 @@
 /** What is wrong with a definition that is created, or changed. */
 import { invalidGoValue, invalidValue, required } from "../../../meta/field-errors.ts";
-import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { enumErrors, immutableErrors, objectsAt } from "../../../objects/kinds/checks.ts";
+import { enumErrors, immutableErrors } from "../../../objects/kinds/checks.ts";
 import type { KindContext } from "../../../objects/kinds/kind.ts";
 import { conditionsOf, isTrue } from "../../../objects/kinds/storage-versions/conditions.ts";
 import { approvalErrors } from "./approval.ts";

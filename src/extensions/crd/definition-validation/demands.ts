@@ -1,7 +1,6 @@
 /** What is demanded of a definition: of a stored one no more than it lived up to. */
-import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { jsonEquals, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { parseStructural } from "../structural-schema/parse.ts";
-import { objectsAt } from "../../../objects/kinds/checks.ts";
 import { conditionsOf, isTrue } from "../../../objects/kinds/storage-versions/conditions.ts";
 import { hasKnownReviewVersion, hasValidBundle, type ConversionDemands } from "./conversion-rules.ts";
 import { hasUnprunedDefaults } from "./default-values.ts";

@@ -13,15 +13,15 @@ interface FoundField {
 /** The sentence says why there is no such field. */
 type FieldPathResult = FoundField | string;
 
-interface FieldPathOptions {
-  /** Whether `['name']` may be written for `.name`. */
-  readonly allowsBrackets: boolean;
-}
-
 const NO_FIELD = "does not refer to a valid field";
 const UNEXPECTED_END = "unexpected end of JSON path";
 
-export function followFieldPath(jsonPath: string, root: JsonObject, options: FieldPathOptions): FieldPathResult {
+/** Where brackets are allowed, `['name']` may be written for `.name`. */
+export function followFieldPath(
+  jsonPath: string,
+  root: JsonObject,
+  options: { readonly allowsBrackets: boolean },
+): FieldPathResult {
   const tokens = pathTokens(jsonPath);
   let found: FoundField = { path: "", root: "", schema: root };
   for (let next = tokens.next(); next.done !== true; next = tokens.next()) {

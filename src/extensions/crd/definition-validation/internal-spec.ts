@@ -2,8 +2,7 @@
  * The spec as kubernetes looks at it: what all versions have in common stands beside them, as it did when there was
  * only one version, and that is where messages say it is.
  */
-import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
-import { objectsAt } from "../../../objects/kinds/checks.ts";
+import { isJsonObject, jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 
 export interface InternalSpec {
   readonly spec: JsonObject;

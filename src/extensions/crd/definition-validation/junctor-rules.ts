@@ -1,9 +1,8 @@
 /** What may stand below allOf, anyOf, oneOf and not: demands on values, but nothing about what they are. */
 import { RE2JS } from "re2js";
 import { forbiddenField, invalidValue } from "../../../meta/field-errors.ts";
-import { isJsonObject, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { objectsAt } from "../../../objects/kinds/checks.ts";
 import { addErrors, isFull, type ErrorList } from "./error-list.ts";
 import { isMemberSet, SCHEMA_MEMBERS, type SchemaMember } from "./schema-members.ts";
 import { EMBEDDED, INT_OR_STRING, itemsOf, PRESERVES, propertyOf, schemaEntries, schemaType } from "./schema-node.ts";

@@ -1,8 +1,7 @@
 /** What holds for the text of rules, before their expressions are read. */
 import { invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
-import { stringAt, type JsonObject } from "../../../meta/json.ts";
+import { objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { objectsAt } from "../../../objects/kinds/checks.ts";
 import { followFieldPath } from "./field-path.ts";
 import { optionalString, VALIDATIONS } from "./schema-node.ts";
 import { unreadableReason } from "./unsupported-members.ts";

@@ -1,6 +1,5 @@
 /** Reading a schema of a definition: its parts, and what lies below it. */
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
-import { objectsAt } from "../../../objects/kinds/checks.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 
 export const PRESERVES = "x-kubernetes-preserve-unknown-fields";
 export const INT_OR_STRING = "x-kubernetes-int-or-string";

@@ -1,8 +1,7 @@
 /** What holds for every schema of a definition and all that lies below it, structural or not. */
 import { forbiddenField, invalidValue, unsupportedValue } from "../../../meta/field-errors.ts";
-import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, objectsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { objectsAt } from "../../../objects/kinds/checks.ts";
 import { addErrors, errorList, isFull, type ErrorList } from "./error-list.ts";
 import { listItemErrors, topologyErrors } from "./list-rules.ts";
 import { ruleTextErrors } from "./rule-text.ts";

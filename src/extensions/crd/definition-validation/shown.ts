@@ -1,6 +1,5 @@
 /** Parts of a definition as messages show them: kubernetes' internal types, written by Go's JSON. */
-import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
-import { objectsAt } from "../../../objects/kinds/checks.ts";
+import { isJsonObject, objectsAt, type JsonObject } from "../../../meta/json.ts";
 import { SCHEMA_MEMBERS, type SchemaMember } from "./schema-members.ts";
 import { internalValue } from "../../../objects/kinds/internal-version/internal-value.ts";
 import { sortedMap } from "../../../meta/go-json.ts";

@@ -1,6 +1,5 @@
 /** Why a schema cannot be read as a structural one at all: what structural schemas do not have. */
-import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
-import { objectsAt } from "../../../objects/kinds/checks.ts";
+import { isJsonObject, objectsAt, type JsonObject } from "../../../meta/json.ts";
 import { isMemberSet, SCHEMA_MEMBERS, type SchemaMember } from "./schema-members.ts";
 import { itemsOf, PRESERVES, schemaEntries } from "./schema-node.ts";
 

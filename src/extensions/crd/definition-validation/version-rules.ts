@@ -1,8 +1,7 @@
 /** What holds for a version beside its schema: deprecation, subresources, columns and selectable fields. */
 import { duplicateValue, invalidGoValue, invalidValue, required, tooMany } from "../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { objectsAt } from "../../../objects/kinds/checks.ts";
 import { followFieldPath } from "./field-path.ts";
 import { openApiSchema } from "./internal-spec.ts";
 import { isTooDeep, schemaType } from "./schema-node.ts";

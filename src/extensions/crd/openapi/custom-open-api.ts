@@ -48,7 +48,11 @@ function toResource({ definition, version }: Shown): CustomResource {
   const own = { group, version: version.name };
   const model = customModelName(own, kind);
   return {
-    ...{ ...own, resource, kind, listKind, namespaced },
+    ...own,
+    resource,
+    kind,
+    listKind,
+    namespaced,
     hasStatus: version.hasStatus,
     hasScale: version.scale !== undefined,
     schema: (dialect) => ({

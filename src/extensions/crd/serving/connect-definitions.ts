@@ -4,7 +4,7 @@ import type { StorageVersions } from "../../../cluster/storageversion/create-sto
 import type { OpenWatches } from "../../../serving/endpoints/watch-stream.ts";
 import { definitionKey } from "../definition.ts";
 import type { DefinitionTable } from "../definition-table.ts";
-import { storedVersionsOf } from "./custom-resources.ts";
+import { storedVersionsOf } from "./custom-stored-versions.ts";
 
 /** Servers publish the version of a custom resource before they write it. */
 export function publishStorageVersions(table: DefinitionTable, storageVersions: StorageVersions): void {

@@ -1,4 +1,5 @@
 /** One version of a definition, made servable: its schema compiled when first needed. */
+import { must } from "../../../base/assert.ts";
 import { ALL_VERBS as CATALOGUE_VERBS, type Catalogue } from "../../../objects/catalogue/catalogue.ts";
 import { protobufTables } from "../../../objects/catalogue/protobuf-tables.ts";
 import { toCatalogueResource } from "./catalogue-resource.ts";
@@ -31,7 +32,10 @@ export function customEndpoint(
   parts: CustomEndpointParts,
 ): ResourceEndpoint {
   const { group, acceptedNames, namespaced } = definition;
-  const shown = toCatalogueResource(definition)!.versions.find((candidate) => candidate.version === version.name)!;
+  const shown = must(
+    toCatalogueResource(definition)?.versions.find((candidate) => candidate.version === version.name),
+    "a version that is served is in discovery",
+  );
   return {
     group,
     version: version.name,
@@ -74,7 +78,10 @@ function schemaParts(
 ): CustomSchemaParts {
   return {
     name: [...group.split(".").toReversed(), version, acceptedNames.kind].join("."),
-    metadata: { struct: catalogue.schemas.struct(OBJECT_META)!, zeros: goZeros(protobufTables) },
+    metadata: {
+      struct: must(catalogue.schemas.struct(OBJECT_META), "every release has object metadata"),
+      zeros: goZeros(protobufTables),
+    },
     metadataErrors: (metadata) =>
       objectMetadataErrors(metadata, {
         nameRule: pathSegmentErrors,

@@ -99,11 +99,11 @@ function storedResource(
   };
 }
 
-interface ShapeParts extends CustomServedParts {
-  readonly schema: () => CustomSchema;
-}
-
-function customShape(definition: Definition, version: DefinitionVersion, parts: ShapeParts): CustomShape {
+function customShape(
+  definition: Definition,
+  version: DefinitionVersion,
+  parts: CustomServedParts & { readonly schema: () => CustomSchema },
+): CustomShape {
   const { group, versions } = definition;
   const { schema, convert, refuseCreation } = parts;
   const schemaIn = (object: JsonObject): CustomSchema | undefined =>

@@ -1,7 +1,6 @@
 /** Reads openAPIV3Schema of a definition. What is not structural was refused when the definition was written: here nothing is. */
-import { isJsonObject, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, numberAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { NestedValidation, StructuralSchema, ValidationRule, ValueValidation } from "./schema.ts";
-import { numberAt } from "../../../objects/kinds/checks.ts";
 
 /** Bodies nest less deeply than this: below it nothing is said about values. */
 const DEPTH_MAX = 1000;

@@ -6,10 +6,10 @@ import {
   required,
   unsupportedValue,
 } from "../../../meta/field-errors.ts";
-import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { jsonEquals, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsSubdomainErrors, pathSegmentErrors, qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { enumErrors, labelSelectorErrors, nameErrors, objectsAt } from "../checks.ts";
+import { enumErrors, labelSelectorErrors, nameErrors } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
 import { ownPointer, ownStruct, setMissing } from "../defaults.ts";
 import { conditionErrors, conditionsOf } from "../storage-versions/conditions.ts";

@@ -1,9 +1,9 @@
 /** Where the versions of API groups are served. */
 import { invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dns1035LabelErrors, dnsSubdomainErrors, pathSegmentErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { nameErrors, numberAt, objectsAt } from "../checks.ts";
+import { nameErrors } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { ownPointer, ownStruct, setMissing } from "../defaults.ts";
 

@@ -1,10 +1,10 @@
 /** Requests for certificates, and bundles of those that are trusted. */
 import { X509Certificate } from "node:crypto";
 import { invalidValue, tooLong } from "../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { immutableErrors, objectsAt } from "../checks.ts";
+import { immutableErrors } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { ownStruct, setMissing, setMissingInItems } from "../defaults.ts";
 import { pemBlocks } from "../../../base/pem.ts";
@@ -46,7 +46,7 @@ function withVerdictsOf(conditions: readonly JsonObject[], existing: JsonObject)
     const given = before.filter((condition) => condition["type"] === type);
     if (given.length !== result.filter((condition) => condition["type"] === type).length) continue;
     const next = given.values();
-    result = result.map((condition) => (condition["type"] === type ? next.next().value! : condition));
+    result = result.map((condition) => (condition["type"] === type ? (next.next().value ?? condition) : condition));
   }
   return result;
 }

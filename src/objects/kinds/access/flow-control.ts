@@ -1,8 +1,7 @@
 /** Which requests flow together, and how many of them are served at a time. */
 import { duplicateValue, forbiddenField, invalidValue, required } from "../../../meta/field-errors.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { ownPointer, ownStruct, setEmpty, setMissing, setMissingInItems } from "../defaults.ts";
 import { MANDATORY_FLOW_SCHEMAS, MANDATORY_PRIORITY_LEVELS } from "./flow-control-fixed.ts";

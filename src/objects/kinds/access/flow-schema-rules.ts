@@ -1,9 +1,9 @@
 /** What holds for a flow schema. */
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
-import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { nameErrors, numberAt, objectsAt } from "../checks.ts";
+import { nameErrors } from "../checks.ts";
 import { internalValue } from "../internal-version/internal-value.ts";
 
 const PRECEDENCE_MAX = 10_000;
@@ -81,7 +81,7 @@ function* subjectErrors(subject: JsonObject, field: string): Generator<FieldErro
     if (subject[other] !== undefined)
       yield forbiddenField(
         `${field}.${other}`,
-        `${other} is forbidden when subject kind is not '${other[0]!.toUpperCase()}${other.slice(1)}'`,
+        `${other} is forbidden when subject kind is not '${other.charAt(0).toUpperCase()}${other.slice(1)}'`,
       );
 }
 

@@ -27,7 +27,7 @@ function* apiVersionErrors(apiVersion: string, field: string): Generator<FieldEr
     yield invalidValue(field, apiVersion, `unexpected GroupVersion string: ${apiVersion}`);
     return;
   }
-  const [group, version] = parts.length === 2 ? [parts[0]!, parts[1]!] : ["", apiVersion];
+  const [group = "", version = ""] = parts.length === 2 ? parts : ["", apiVersion];
   const groupSentences = group === "" ? [] : dnsSubdomainErrors(group);
   if (groupSentences.length > 0) yield invalidValue(field, group, groupSentences.join(","));
   const versionSentences = dns1035LabelErrors(version);

@@ -1,8 +1,8 @@
 /** What holds for a priority level. */
 import { forbiddenField, invalidValue, required } from "../../../meta/field-errors.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { enumErrors, numberAt } from "../checks.ts";
+import { enumErrors } from "../checks.ts";
 
 const QUEUES_MAX = 10_000_000;
 /** Of a hash value, what shuffling may use up. */
@@ -69,15 +69,16 @@ function* limitResponseErrors(response: JsonObject, field: string): Generator<Fi
 }
 
 function* queuingErrors(queuing: JsonObject, field: string): Generator<FieldError> {
-  const [length, queues, hand] = ["queueLengthLimit", "queues", "handSize"].map((key) => numberAt(queuing, key) ?? 0);
-  if (length! <= 0) yield invalidValue(`${field}.queueLengthLimit`, length, "must be positive");
-  if (queues! <= 0) yield invalidValue(`${field}.queues`, queues, "must be positive");
-  else if (queues! > QUEUES_MAX)
-    yield invalidValue(`${field}.queues`, queues, `must not be greater than ${QUEUES_MAX}`);
-  if (hand! <= 0) yield invalidValue(`${field}.handSize`, hand, "must be positive");
-  else if (hand! > queues!)
+  const length = numberAt(queuing, "queueLengthLimit") ?? 0;
+  const queues = numberAt(queuing, "queues") ?? 0;
+  const hand = numberAt(queuing, "handSize") ?? 0;
+  if (length <= 0) yield invalidValue(`${field}.queueLengthLimit`, length, "must be positive");
+  if (queues <= 0) yield invalidValue(`${field}.queues`, queues, "must be positive");
+  else if (queues > QUEUES_MAX) yield invalidValue(`${field}.queues`, queues, `must not be greater than ${QUEUES_MAX}`);
+  if (hand <= 0) yield invalidValue(`${field}.handSize`, hand, "must be positive");
+  else if (hand > queues)
     yield invalidValue(`${field}.handSize`, hand, `should not be greater than queues (${queues})`);
-  else if (Math.ceil(Math.log2(queues!) * hand!) > HASH_BITS_MAX)
+  else if (Math.ceil(Math.log2(queues) * hand) > HASH_BITS_MAX)
     yield invalidValue(
       `${field}.handSize`,
       hand,

@@ -1,9 +1,9 @@
 /** Roles and who has them. */
 import { invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsSubdomainErrors, pathSegmentErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { labelSelectorErrors, nameErrors, objectsAt } from "../checks.ts";
+import { labelSelectorErrors, nameErrors } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { ownStruct, setEmpty, setMissing } from "../defaults.ts";
 import { internalValue } from "../internal-version/internal-value.ts";

@@ -1,9 +1,9 @@
 /** Ways to run containers. */
 import { duplicateValue, required } from "../../../meta/field-errors.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsLabelErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { immutableErrors, labelsErrors, nameErrors, objectsAt } from "../checks.ts";
+import { immutableErrors, labelsErrors, nameErrors } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { overheadErrors } from "../pods/rules/resource-rules.ts";
 import { tolerationsErrors } from "../pods/rules/scheduling-rules.ts";

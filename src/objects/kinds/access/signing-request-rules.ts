@@ -6,9 +6,8 @@ import {
   required,
   unsupportedValue,
 } from "../../../meta/field-errors.ts";
-import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { numberAt, objectsAt } from "../checks.ts";
 import { unifiedDiff } from "../internal-version/unified-diff.ts";
 import { pemBlocks } from "../../../base/pem.ts";
 import { signerNameErrors } from "./signer-name.ts";
@@ -177,10 +176,9 @@ function* verdictErrors(request: JsonObject, existing: JsonObject): Generator<Fi
       conditions.length === before.length &&
       !isSameInternal(conditions, before, "[]CertificateSigningRequestCondition")
     ) {
-      const [old, now] = [before, conditions].map((some) =>
-        goJsonLines(internalValue(some, "[]CertificateSigningRequestCondition")),
-      );
-      const difference = unifiedDiff(old!, now!);
+      const lines = (some: readonly JsonObject[]): string[] =>
+        goJsonLines(internalValue(some, "[]CertificateSigningRequestCondition"));
+      const difference = unifiedDiff(lines(before), lines(conditions));
       yield forbiddenField(
         CONDITIONS,
         `updates may not modify a condition of type ${JSON.stringify(type)}\n${difference}`,

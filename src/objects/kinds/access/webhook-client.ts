@@ -1,9 +1,8 @@
 /** Where a webhook is called: a URL, or a service of the cluster. Also conversion webhooks and API services have these. */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { numberAt } from "../checks.ts";
 
 const FORM = "; desired format: https://host[/path]";
 

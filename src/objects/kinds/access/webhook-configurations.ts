@@ -1,9 +1,9 @@
 /** Webhooks that are asked before objects are stored. */
 import { duplicateValue, invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
-import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { jsonEquals, numberAt, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { dns1035LabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { labelSelectorErrors, nameErrors, numberAt, objectsAt } from "../checks.ts";
+import { labelSelectorErrors, nameErrors } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { ownPointer, ownStruct, setMissing } from "../defaults.ts";
 import { matchConditionErrors, ruleErrors, staticSuffixWarnings, withScopes } from "./admission-rules.ts";

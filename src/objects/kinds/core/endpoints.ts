@@ -1,9 +1,9 @@
 /** Endpoints: where the pods of a service are, in the form from before EndpointSlices. */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
-import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsLabelErrors, dnsSubdomainErrors, qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { enumErrors, nameErrors, countAt, objectsAt, portNumberErrors } from "../checks.ts";
+import { enumErrors, nameErrors, countAt, portNumberErrors } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
 import { endpointIpErrors, ipWarnings, legacyIpErrors } from "../network/ip-checks.ts";
 import { PROTOCOLS } from "./services/service-fields.ts";

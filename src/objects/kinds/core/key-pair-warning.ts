@@ -11,7 +11,7 @@ export function keyPairWarning(certificate: Buffer, key: Buffer): string | undef
 function certificateWarning(types: readonly string[]): string | undefined {
   if (types.includes("CERTIFICATE")) return undefined;
   if (types.length === 0) return "tls: failed to find any PEM data in certificate input";
-  if (types.length === 1 && types[0]!.endsWith("PRIVATE KEY"))
+  if (types.length === 1 && types.every((type) => type.endsWith("PRIVATE KEY")))
     return "tls: failed to find certificate PEM data in certificate input, but did find a private key; PEM inputs may have been switched";
   return `tls: failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM blocks of the following types: ${goList(types)}`;
 }

@@ -1,9 +1,8 @@
 /** Limit ranges: what pods, containers and claims of a namespace may ask for. */
 import { duplicateValue, forbiddenField, invalidValue, required } from "../../../meta/field-errors.ts";
-import { objectAt, setMember, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { objectAt, objectsAt, setMember, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { objectsAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { amountComparisonErrors } from "./limit-range-amounts.ts";
 import { containerResourceNameErrors, resourceNameErrors } from "./resource-amounts.ts";

@@ -1,8 +1,7 @@
 /** Which objects a quota counts: scopes, and selectors of scopes; the sentences are kubernetes'. */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { objectsAt } from "../checks.ts";
 import { isQuotaResource } from "./resource-amounts.ts";
 import { internalValue } from "../internal-version/internal-value.ts";
 

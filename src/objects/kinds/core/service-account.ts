@@ -1,6 +1,5 @@
 /** Service accounts: identities of programs. */
-import { annotationsOf, stringAt, type JsonObject } from "../../../meta/json.ts";
-import { objectsAt } from "../checks.ts";
+import { annotationsOf, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { Kind } from "../kind.ts";
 
 const ENFORCE_MOUNTABLE = "kubernetes.io/enforce-mountable-secrets";

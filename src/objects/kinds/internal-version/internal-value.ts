@@ -3,9 +3,8 @@
  * writes every member. Kubernetes also compares them so when it decides whether a field has changed.
  */
 import { sortedMap } from "../../../meta/go-json.ts";
-import { isJsonObject, jsonEquals, objectAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, jsonEquals, objectAt, objectsAt, type JsonObject } from "../../../meta/json.ts";
 import { canonicalQuantity, nanosOf } from "../../../meta/quantity.ts";
-import { objectsAt } from "../checks.ts";
 import type { ReleaseGate, ReleaseGates } from "../../release-gates.ts";
 import { INTERNAL_TYPES, MEMBER_GATES, type InternalType } from "./internal-types.ts";
 

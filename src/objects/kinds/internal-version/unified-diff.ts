@@ -1,4 +1,5 @@
 /** The difference of two texts, line by line, exactly as kube-apiserver shows it. */
+import { must } from "../../../base/assert.ts";
 
 const CONTEXT_LINES = 3;
 /** From here on, lines that come up more often than one in a hundred are nothing to begin a match with. */
@@ -28,7 +29,8 @@ export function unifiedDiff(a: readonly string[], b: readonly string[]): string 
 }
 
 function shownHunk(hunk: readonly Step[], a: readonly string[], b: readonly string[]): string {
-  const [first, last] = [hunk[0]!, hunk.at(-1)!];
+  const first = must(hunk[0], "a hunk has steps");
+  const last = hunk.at(-1) ?? first;
   const lines = [`@@ -${range(first.a[0], last.a[1])} +${range(first.b[0], last.b[1])} @@`];
   for (const step of hunk) {
     if (step.isEqual) lines.push(...a.slice(...step.a).map((line) => ` ${line}`));
@@ -145,7 +147,7 @@ function longestRun({ a, places }: Texts, [aFrom, aTo, bFrom, bTo]: readonly [nu
   let lengths = new Map<number, number>();
   for (let i = aFrom; i < aTo; i++) {
     const next = new Map<number, number>();
-    for (const j of places.get(a[i]!) ?? []) {
+    for (const j of places.get(a[i] ?? "") ?? []) {
       if (j < bFrom) continue;
       if (j >= bTo) break;
       const size = (lengths.get(j - 1) ?? 0) + 1;

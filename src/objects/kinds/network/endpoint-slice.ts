@@ -1,7 +1,15 @@
 /** Endpoint slices: where the pods of a service are, a thousand at a time. */
 import { duplicateValue, invalidValue, required, tooMany, unsupportedValue } from "../../../meta/field-errors.ts";
 import { familyOf } from "../../../meta/ip-address.ts";
-import { isJsonObject, jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import {
+  isJsonObject,
+  jsonEquals,
+  objectAt,
+  objectsAt,
+  stringAt,
+  stringsAt,
+  type JsonObject,
+} from "../../../meta/json.ts";
 import {
   dnsLabelErrors,
   dnsSubdomainErrors,
@@ -10,7 +18,7 @@ import {
   type NameRule,
 } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { enumErrors, immutableErrors, labelsErrors, nameErrors, objectsAt } from "../checks.ts";
+import { enumErrors, immutableErrors, labelsErrors, nameErrors } from "../checks.ts";
 import { fullDomainErrors } from "../core/name-checks.ts";
 import { PROTOCOLS } from "../core/services/service-fields.ts";
 import type { Kind, KindContext } from "../kind.ts";

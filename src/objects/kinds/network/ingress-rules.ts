@@ -1,9 +1,9 @@
 /** Hosts, paths and backends of ingresses; the sentences are kubernetes'. */
 import { invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dns1035LabelErrors, dnsLabelErrors, dnsSubdomainErrors, type NameRule } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { nameErrors, numberAt, objectsAt, portNumberErrors } from "../checks.ts";
+import { nameErrors, portNumberErrors } from "../checks.ts";
 import { portNameErrors, wildcardSubdomainErrors } from "../core/name-checks.ts";
 import { isIp } from "./ip-checks.ts";
 import { segmentErrors } from "./references.ts";

@@ -1,9 +1,17 @@
 /** Ingresses: which requests from outside go to which service. */
 import { invalidValue } from "../../../meta/field-errors.ts";
-import { annotationsOf, isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import {
+  annotationsOf,
+  isJsonObject,
+  objectAt,
+  objectsAt,
+  stringAt,
+  stringsAt,
+  type JsonObject,
+} from "../../../meta/json.ts";
 import { dns1035LabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { nameErrors, objectsAt } from "../checks.ts";
+import { nameErrors } from "../checks.ts";
 import { ingressStatusErrors } from "../core/services/service-status.ts";
 import type { Kind, KindContext } from "../kind.ts";
 import { backendErrors, hostErrors, ruleErrors, serviceNameRule, type IngressLeniency } from "./ingress-rules.ts";

@@ -1,9 +1,9 @@
 /** Leases, and who would like to have them. */
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { immutableErrors, nonNegativeErrors, numberAt, positiveErrors } from "../checks.ts";
+import { immutableErrors, nonNegativeErrors, positiveErrors } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { compareVersions, versionOf } from "../../../meta/semantic-version.ts";
 

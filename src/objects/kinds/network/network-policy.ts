@@ -1,9 +1,9 @@
 /** Network policies: which traffic pods take and send. */
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
 import { parseLooseCidr } from "../../../meta/ip-address.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { labelSelectorErrors, nameErrors, objectsAt, portNumberErrors } from "../checks.ts";
+import { labelSelectorErrors, nameErrors, portNumberErrors } from "../checks.ts";
 import { portNameErrors } from "../core/name-checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
 import { cidrWarnings, legacyCidrErrors } from "./ip-checks.ts";

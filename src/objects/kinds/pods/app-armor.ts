@@ -1,6 +1,5 @@
 /** AppArmor profiles were annotations once: a new pod's become the fields that took their place. */
-import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
-import { objectsAt } from "../checks.ts";
+import { jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { KindContext } from "../kind.ts";
 import { containersWithFields } from "./rules/container-visit.ts";
 

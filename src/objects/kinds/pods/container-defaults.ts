@@ -1,7 +1,6 @@
 /** What a container is taken to say when it says nothing. */
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { canonicalQuantity } from "../../../meta/quantity.ts";
-import { objectsAt } from "../checks.ts";
 import { defaultPullPolicy } from "./image-tag.ts";
 import { setProbeDefaults } from "./probe-defaults.ts";
 import { setEmpty, setRoundedRequirements, structAt } from "../defaults.ts";

@@ -1,6 +1,5 @@
 /** Terms that look for pods labelled like the pod itself say so in their selector, once the pod's labels are known. */
-import { isJsonObject, objectAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
-import { objectsAt } from "../checks.ts";
+import { isJsonObject, objectAt, objectsAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { KindContext } from "../kind.ts";
 
 const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";

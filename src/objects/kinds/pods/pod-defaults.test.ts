@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { objectAt, type JsonObject } from "../../../meta/json.ts";
-import { objectsAt } from "../checks.ts";
+import { objectAt, objectsAt, type JsonObject } from "../../../meta/json.ts";
 import { setPodDefaults } from "./pod-defaults.ts";
 import { setPodTemplateDefaults } from "./pod-template.ts";
 import { container, CONTEXT, pod, release } from "../../../../test/testing/objects/kinds/pods/pods.ts";

@@ -1,6 +1,5 @@
 /** What a pod is taken to say beyond what any pod spec does. */
-import { isJsonObject, objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
-import { numberAt, objectsAt } from "../checks.ts";
+import { isJsonObject, numberAt, objectAt, objectsAt, setMember, type JsonObject } from "../../../meta/json.ts";
 import type { KindContext } from "../kind.ts";
 import { setPodSpecDefaults } from "./pod-spec-defaults.ts";
 import { setPodStatusDefaults } from "./pod-status-defaults.ts";

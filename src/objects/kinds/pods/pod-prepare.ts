@@ -1,6 +1,5 @@
 /** What the server decides about a pod. */
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
-import { numberAt, objectsAt } from "../checks.ts";
+import { numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { KindContext } from "../kind.ts";
 import { withAppArmorFields } from "./app-armor.ts";
 import { withLabelKeysSelected } from "./label-keys.ts";

@@ -1,6 +1,5 @@
 /** What a pod's spec is taken to say when it says nothing, be it a pod's own or a template's. */
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
-import { objectsAt } from "../checks.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { KindContext } from "../kind.ts";
 import { setContainerDefaults } from "./container-defaults.ts";
 import { setRoundedResources, setRoundedRequirements, setEmpty } from "../defaults.ts";

@@ -1,6 +1,5 @@
 /** What a pod's status says even where nobody has said it: times that are not known, and states without a name. */
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
-import { objectsAt } from "../checks.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { setRoundedRequirements } from "../defaults.ts";
 
 const CONTAINER_LISTS = ["initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"] as const;

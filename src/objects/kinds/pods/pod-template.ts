@@ -1,8 +1,8 @@
 /** The template of pods that workloads carry. */
 import { forbiddenField } from "../../../meta/field-errors.ts";
-import { objectAt, type JsonObject } from "../../../meta/json.ts";
+import { objectAt, objectsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { labelsErrors, objectsAt } from "../checks.ts";
+import { labelsErrors } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
 import { setPodSpecDefaults } from "./pod-spec-defaults.ts";
 import { annotationsErrors, podAnnotationErrors, profileMatchErrors } from "./rules/annotation-rules.ts";

@@ -1,6 +1,5 @@
 /** What probes and lifecycle handlers are taken to say when they say nothing. */
-import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
-import { objectsAt } from "../checks.ts";
+import { isJsonObject, objectsAt, type JsonObject } from "../../../meta/json.ts";
 import { setEmpty } from "../defaults.ts";
 
 const PROBES = ["livenessProbe", "readinessProbe", "startupProbe"] as const;

@@ -1,6 +1,5 @@
 /** The quality of service that a pod's requests and limits amount to. */
-import { isJsonObject, objectAt, type JsonObject } from "../../../meta/json.ts";
-import { objectsAt } from "../checks.ts";
+import { isJsonObject, objectAt, objectsAt, type JsonObject } from "../../../meta/json.ts";
 import type { KindContext } from "../kind.ts";
 import { nanosOf } from "../../../meta/quantity.ts";
 

@@ -1,6 +1,5 @@
 /** Amounts of cpu, memory and the like, by name of the resource. */
-import { objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
-import { objectsAt } from "../checks.ts";
+import { objectAt, objectsAt, setMember, type JsonObject } from "../../../meta/json.ts";
 import { addTo, amountsAt, plus, raiseTo, type Amount, type Amounts } from "../../../meta/amounts.ts";
 
 /** In place: who names a limit and no request requests the limit. */

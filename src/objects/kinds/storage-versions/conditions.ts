@@ -1,9 +1,8 @@
 /** What holds for the conditions of a status, whatever its kind; the sentences are kubernetes'. */
-import { stringAt, type JsonObject } from "../../../meta/json.ts";
+import { objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { duplicateValue, invalidValue, required, tooLong, unsupportedValue } from "../../../meta/field-errors.ts";
-import { objectsAt } from "../checks.ts";
 
 const STATUSES: readonly string[] = ["False", "True", "Unknown"];
 const REASON_BYTES_MAX = 1024;

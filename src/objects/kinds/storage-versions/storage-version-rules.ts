@@ -1,10 +1,9 @@
 /** What holds for StorageVersion objects; the sentences are kubernetes'. */
-import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { dns1035LabelErrors, dnsSubdomainErrors, qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { duplicateValue, firstErrors, invalidValue, required } from "../../../meta/field-errors.ts";
 import { apiVersionErrors } from "./api-version.ts";
-import { objectsAt } from "../checks.ts";
 
 /** A list stands in the sentence about each version that is missing from it: together they must not outgrow the body. */
 const LIST_CHARACTERS_MAX = 1024;

@@ -1,10 +1,10 @@
 /** What CSI drivers say: of themselves, of the nodes they run on, and of the room they have left. */
 import { duplicateValue, invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
-import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { jsonEquals, numberAt, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsSubdomainErrors, qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { canonicalQuantity, nanosOf } from "../../../meta/quantity.ts";
-import { immutableErrors, labelSelectorErrors, nameErrors, nonNegativeErrors, numberAt, objectsAt } from "../checks.ts";
+import { immutableErrors, labelSelectorErrors, nameErrors, nonNegativeErrors } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { driverNameErrors } from "../pods/rules/formats.ts";
 import { ownStruct, setMissing, setMissingInItems } from "../defaults.ts";

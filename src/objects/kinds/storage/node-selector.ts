@@ -1,7 +1,6 @@
 /** Selectors of nodes as volumes have them, and the labels of nodes nobody should select by any more. */
-import { stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { labelValueErrors } from "../../../meta/names.ts";
-import { objectsAt } from "../checks.ts";
 import { deprecatedNodeLabel } from "../pods/warnings/deprecated-node-labels.ts";
 
 export function hasInvalidSelectorValue(selector: JsonObject): boolean {

@@ -138,10 +138,10 @@ function* immutabilityErrors(claim: JsonObject, existing: JsonObject): Generator
   }
   if (stringAt(objectAt(claim, "status"), "phase") === "Bound") takeOverMutable(spec, before);
   if (isSameInternal(spec, before, "PersistentVolumeClaimSpec")) return;
-  const [old, now] = [before, spec].map((one) => goJsonLines(internalValue(one, "PersistentVolumeClaimSpec")));
+  const lines = (one: JsonObject): string[] => goJsonLines(internalValue(one, "PersistentVolumeClaimSpec"));
   yield forbiddenField(
     "spec",
-    `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${unifiedDiff(old!, now!)}`,
+    `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${unifiedDiff(lines(before), lines(spec))}`,
   );
 }
 

@@ -1,8 +1,8 @@
 /** Volumes: where bytes are, for whom, and what becomes of them. */
 import { forbiddenField, invalidValue } from "../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { immutableErrors, objectsAt } from "../checks.ts";
+import { immutableErrors } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
 import { unifiedDiff } from "../internal-version/unified-diff.ts";
 import { setRemoteDefaults } from "../pods/volume-defaults.ts";
@@ -126,10 +126,10 @@ function* mountOptionErrors(volume: JsonObject): Generator<FieldError> {
 function* changeErrors(spec: JsonObject, before: JsonObject, { gates }: KindContext): Generator<FieldError> {
   const source = withoutNewExpandSecret(spec, before);
   if (!isSameInternal(source, before, "PersistentVolumeSource")) {
-    const [old, now] = [before, source].map((one) => goJsonLines(internalValue(one, "PersistentVolumeSource")));
+    const lines = (one: JsonObject): string[] => goJsonLines(internalValue(one, "PersistentVolumeSource"));
     yield forbiddenField(
       "spec.persistentvolumesource",
-      `spec.persistentvolumesource is immutable after creation\n${unifiedDiff(old!, now!)}`,
+      `spec.persistentvolumesource is immutable after creation\n${unifiedDiff(lines(before), lines(source))}`,
     );
   }
   yield* immutableErrors(spec["volumeMode"], before["volumeMode"], "volumeMode");

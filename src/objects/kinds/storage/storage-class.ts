@@ -7,10 +7,10 @@ import {
   tooLong,
   unsupportedValue,
 } from "../../../meta/field-errors.ts";
-import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { jsonEquals, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { immutableErrors, objectsAt } from "../checks.ts";
+import { immutableErrors } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { addFinalizer, setMissing } from "../defaults.ts";
 import { deprecatedNodeLabel } from "../pods/warnings/deprecated-node-labels.ts";

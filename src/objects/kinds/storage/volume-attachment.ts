@@ -1,9 +1,9 @@
 /** Attachments of volumes to nodes. */
 import { forbiddenField, invalidValue, required, tooLong } from "../../../meta/field-errors.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { nameErrors, numberAt } from "../checks.ts";
+import { nameErrors } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { driverNameErrors } from "../pods/rules/formats.ts";
 import { ownPointer, ownStruct, setMissing, setRoundedResources } from "../defaults.ts";

@@ -1,9 +1,9 @@
 /** Checks that sources of volumes share. */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { nameErrors, numberAt } from "../checks.ts";
+import { nameErrors } from "../checks.ts";
 
 /** Whether the text is empty is all that is asked of these. */
 export function* requiredTextErrors(source: JsonObject, field: string, keys: readonly string[]): Generator<FieldError> {

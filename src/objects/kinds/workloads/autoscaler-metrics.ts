@@ -1,9 +1,9 @@
 /** What a HorizontalPodAutoscaler measures, and what it wants to see. */
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsLabelErrors, pathSegmentErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { nameErrors, numberAt } from "../checks.ts";
+import { nameErrors } from "../checks.ts";
 import { containerResourceNameErrors } from "../core/resource-amounts.ts";
 import { nanosOf } from "../../../meta/quantity.ts";
 import { referenceErrors, type ReferenceCheck } from "./cross-version-reference.ts";

@@ -1,8 +1,7 @@
 /** What is wrong with a HorizontalPodAutoscaler's spec, in the shape of v2. */
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { numberAt, objectsAt } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
 import { nanosOf } from "../../../meta/quantity.ts";
 import { metricErrors } from "./autoscaler-metrics.ts";

@@ -1,6 +1,5 @@
 /** The claims in a StatefulSet, from which its pods' claims are made. */
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
-import { objectsAt } from "../checks.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { structAt, setRoundedRequirements, setEmpty } from "../defaults.ts";
 
 /** In place: each says what it is, which protobuf has no room for. */

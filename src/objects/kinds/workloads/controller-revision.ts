@@ -1,8 +1,8 @@
 /** ControllerRevisions: what the template of a StatefulSet or DaemonSet was. */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
-import { isJsonObject, jsonEquals, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, jsonEquals, numberAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { nonNegativeErrors, numberAt } from "../checks.ts";
+import { nonNegativeErrors } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 
 export const CONTROLLER_REVISION: Kind = {

@@ -1,8 +1,8 @@
 /** CronJobs: Jobs that are made at certain times. */
 import { invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { enumErrors, nonNegativeErrors, numberAt } from "../checks.ts";
+import { enumErrors, nonNegativeErrors } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
 import { scheduleError } from "./cron-schedule.ts";
 import { setJobTemplateDefaults } from "./job-defaults.ts";

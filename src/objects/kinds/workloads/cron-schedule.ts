@@ -34,11 +34,10 @@ export function scheduleError(schedule: string): string | undefined {
   const zone = /^(?:TZ|CRON_TZ)=([^ ]*)( ?)/.exec(schedule);
   if (zone === null) return timesError(schedule);
   // As kubernetes: the parser runs past the end of the text.
-  if (zone[2] === "") return "invalid schedule format: runtime error: slice bounds out of range [:-1]";
-  const why = timeZoneError(zone[1]!);
-  return why === undefined
-    ? timesError(schedule.slice(zone[0].length).trim())
-    : `provided bad location ${zone[1]}: ${why}`;
+  const [taken, name = "", space] = zone;
+  if (space === "") return "invalid schedule format: runtime error: slice bounds out of range [:-1]";
+  const why = timeZoneError(name);
+  return why === undefined ? timesError(schedule.slice(taken.length).trim()) : `provided bad location ${name}: ${why}`;
 }
 
 function timesError(times: string): string | undefined {

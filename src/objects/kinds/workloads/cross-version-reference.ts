@@ -29,6 +29,6 @@ export function* referenceErrors(
 export function apiVersionError(apiVersion: string, mayHaveNoGroup: boolean): string | undefined {
   const parts = apiVersion.split("/");
   if (parts.length > 2) return `unexpected GroupVersion string: ${apiVersion}`;
-  const group = parts.length === 2 ? parts[0]! : "";
+  const [group = ""] = parts.length === 2 ? parts : [];
   return group === "" && !mayHaveNoGroup ? "apiVersion must specify API group" : undefined;
 }

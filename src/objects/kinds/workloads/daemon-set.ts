@@ -1,8 +1,8 @@
 /** DaemonSets: one pod on every node. */
 import { invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { isEmptySelector, labelSelectorErrors, nonNegativeErrors, numberAt } from "../checks.ts";
+import { isEmptySelector, labelSelectorErrors, nonNegativeErrors } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
 import { podTemplateErrors, setPodTemplateDefaults } from "../pods/pod-template.ts";
 import { podTemplateWarnings } from "../pods/warnings/pod-warnings.ts";

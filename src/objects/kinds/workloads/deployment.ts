@@ -1,8 +1,8 @@
 /** Deployments: pods that are replaced a few at a time. */
 import { forbiddenField, invalidValue, unsupportedValue } from "../../../meta/field-errors.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { nonNegativeErrors, numberAt } from "../checks.ts";
+import { nonNegativeErrors } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
 import { setPodTemplateDefaults } from "../pods/pod-template.ts";
 import { countOf, intOrPercentErrors, over100PercentErrors } from "./int-or-percent.ts";

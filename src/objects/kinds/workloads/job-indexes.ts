@@ -29,14 +29,14 @@ export function commonIndex(left: string, right: string, completions: number): n
   const rights = intervalsOf(right, completions);
   let leftAt = 0;
   let rightAt = 0;
-  while (leftAt < lefts.length && rightAt < rights.length) {
-    const one = lefts[leftAt]!;
-    const other = rights[rightAt]!;
+  for (;;) {
+    const one = lefts[leftAt];
+    const other = rights[rightAt];
+    if (one === undefined || other === undefined) return undefined;
     if (one.first <= other.last && other.first <= one.last) return Math.max(one.first, other.first);
     if (one.first <= other.first) leftAt++;
     else rightAt++;
   }
-  return undefined;
 }
 
 function intervalsOf(text: string, completions: number): Interval[] {

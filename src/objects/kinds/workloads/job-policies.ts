@@ -7,10 +7,10 @@ import {
   tooMany,
   unsupportedValue,
 } from "../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { nameErrors, nonNegativeErrors, numberAt, objectsAt } from "../checks.ts";
+import { nameErrors, nonNegativeErrors } from "../checks.ts";
 import { countIndexes } from "./job-indexes.ts";
 
 const RULES_MAX = 20;
@@ -101,7 +101,7 @@ function* exitCodeValuesErrors(
     if (seen.has(code)) yield duplicateValue(`${field}[${index}]`, code);
     seen.add(code);
   }
-  if (codes.some((code, index) => index > 0 && codes[index - 1]! > code))
+  if (codes.some((code, index) => code < (codes[index - 1] ?? code)))
     yield invalidValue(field, codes, "must be ordered");
 }
 

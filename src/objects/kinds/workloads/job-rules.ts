@@ -1,9 +1,9 @@
 /** What is wrong with the spec of a Job, or of the Jobs in a CronJob. */
 import { invalidValue, required, tooLong, unsupportedValue } from "../../../meta/field-errors.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { nameErrors, nonNegativeErrors, numberAt } from "../checks.ts";
+import { nameErrors, nonNegativeErrors } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
 import { podTemplateErrors } from "../pods/pod-template.ts";
 import { podFailurePolicyErrors, successPolicyErrors } from "./job-policies.ts";

@@ -1,8 +1,16 @@
 /** What is wrong with a Job's status: whoever runs Jobs must not tell a tale that clients cannot follow. */
 import { duplicateValue, invalidValue, required } from "../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import {
+  isJsonObject,
+  numberAt,
+  objectAt,
+  objectsAt,
+  stringAt,
+  stringsAt,
+  type JsonObject,
+} from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { countAt, numberAt, objectsAt } from "../checks.ts";
+import { countAt } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
 import { commonIndex, countIndexes } from "./job-indexes.ts";
 import { invalidAltogether } from "./job-policies.ts";

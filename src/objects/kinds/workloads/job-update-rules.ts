@@ -1,8 +1,7 @@
 /** What of a Job can change once it is there. */
 import { invalidGoValue, invalidValue } from "../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, numberAt, objectAt, objectsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { numberAt, objectsAt } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
 import { isTrue, conditionsOf } from "../storage-versions/conditions.ts";
 import { isIndexed } from "./job-rules.ts";

@@ -1,6 +1,5 @@
 /** What is odd about a Job, or the Jobs in a CronJob, but not wrong. */
-import { objectAt, type JsonObject } from "../../../meta/json.ts";
-import { numberAt } from "../checks.ts";
+import { numberAt, objectAt, type JsonObject } from "../../../meta/json.ts";
 import type { KindContext } from "../kind.ts";
 import { podTemplateWarnings } from "../pods/warnings/pod-warnings.ts";
 import { isIndexed } from "./job-rules.ts";

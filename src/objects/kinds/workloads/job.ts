@@ -1,9 +1,9 @@
 /** Jobs: pods that run until so many of them have succeeded. */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsLabelErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { labelSelectorErrors, numberAt } from "../checks.ts";
+import { labelSelectorErrors } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
 import {
   CONTROLLER_UID,

@@ -1,8 +1,8 @@
 /** Which labels a metav1.LabelSelector picks, and how kubernetes shows selectors and labels in its sentences. */
 import { invalidValue } from "../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { labelSelectorErrors, objectsAt } from "../checks.ts";
+import { labelSelectorErrors } from "../checks.ts";
 import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 import { internalValue } from "../internal-version/internal-value.ts";
 

@@ -1,8 +1,7 @@
 /** PriorityClasses: which pods go first. */
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { numberAt } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 
 const SYSTEM_PREFIX = "system-";

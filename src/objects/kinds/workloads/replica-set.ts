@@ -1,7 +1,7 @@
 /** ReplicaSets: so many pods of one kind. */
-import type { JsonObject } from "../../../meta/json.ts";
+import { numberAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { nonNegativeErrors, numberAt } from "../checks.ts";
+import { nonNegativeErrors } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
 import { setPodTemplateDefaults } from "../pods/pod-template.ts";
 import { immutableSelectorErrors } from "./label-selection.ts";

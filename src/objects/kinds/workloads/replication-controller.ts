@@ -1,8 +1,8 @@
 /** ReplicationControllers: what ReplicaSets were before they had selectors worth the name. */
 import { required } from "../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, numberAt, objectAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { nonNegativeErrors, numberAt } from "../checks.ts";
+import { nonNegativeErrors } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
 import { podTemplateErrors, setPodTemplateDefaults } from "../pods/pod-template.ts";
 import { mismatchError, selects, templateLabels } from "./label-selection.ts";

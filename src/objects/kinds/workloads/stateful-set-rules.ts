@@ -1,9 +1,9 @@
 /** What is wrong with a StatefulSet's spec. */
 import { invalidValue, unsupportedValue } from "../../../meta/field-errors.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsLabelErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { labelsErrors, nameErrors, nonNegativeErrors, numberAt, objectsAt } from "../checks.ts";
+import { labelsErrors, nameErrors, nonNegativeErrors } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
 import { podTemplateErrors } from "../pods/pod-template.ts";
 import { annotationsErrors } from "../pods/rules/annotation-rules.ts";

@@ -1,8 +1,7 @@
 /** StatefulSets: pods with names and claims of their own. */
 import { forbiddenField } from "../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { numberAt, objectsAt } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
 import { setPodTemplateDefaults } from "../pods/pod-template.ts";
 import { fractionalWarnings } from "../pods/warnings/container-warnings.ts";

@@ -1,8 +1,8 @@
 /** What holds for the numbers in a workload's status. */
 import { invalidValue } from "../../../meta/field-errors.ts";
-import { objectAt, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectAt, objectsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { countAt, nonNegativeErrors, numberAt, objectsAt } from "../checks.ts";
+import { countAt, nonNegativeErrors } from "../checks.ts";
 import { setTimes } from "../pods/pod-status-defaults.ts";
 
 /** In place: members that are written even when nothing is counted. */

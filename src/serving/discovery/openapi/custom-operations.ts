@@ -1,4 +1,5 @@
 /** The operations of custom resources, which all have the same. */
+import { must } from "../../../base/assert.ts";
 import type { Catalogue } from "../../../objects/catalogue/catalogue.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import { customModelName, LIST_META, OBJECT_META, type CustomGroupVersion, type CustomResource } from "./custom.ts";
@@ -109,7 +110,7 @@ function operation(
   { verb, path, subresource }: { readonly verb: string; readonly path: string; readonly subresource: string },
 ): OpenApiOperation {
   const { group, version, kind } = resource;
-  const { method, action, parameters } = CUSTOM_VERBS[verb]!;
+  const { method, action, parameters } = must(CUSTOM_VERBS[verb], "operations are made of known verbs");
   const own = subresource === "scale" ? models.scale : models.own;
   const isDeletion = method === "delete";
   return {

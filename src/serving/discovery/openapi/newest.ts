@@ -45,7 +45,9 @@ export function createNewestDocuments(options: MergedOptions): OpenApiDocuments 
       return last.encoded;
     },
     find: createFinder({
-      ...{ local, servers, hasUndescribed: () => peers.hasUndescribed() },
+      local,
+      servers,
+      hasUndescribed: () => peers.hasUndescribed(),
       documents: createPeerV3Documents({ indexes, clock, ask }),
     }),
     v2: async () => (await v2()).json,
@@ -67,7 +69,8 @@ function createFinder(parts: {
     const known = asked === undefined ? undefined : atHand(path, asked);
     if (known !== undefined) return { kind: "document", document: known };
     const { newer, all } = await parts.servers();
-    const current = newer.length === 0 ? local.hashes.get(path) : newer[0]!.index.hashes.get(path);
+    const { hashes } = newer[0]?.index ?? local;
+    const current = hashes.get(path);
     if (current === undefined) return absent(path, parts.hasUndescribed());
     if (asked !== undefined && asked !== current) {
       // Another server may take another for the newest for a moment: the two must not send a client to and fro.

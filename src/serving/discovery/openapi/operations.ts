@@ -1,4 +1,5 @@
 /** The operations of one group version: what can be asked, with which parameters, in which encodings. */
+import { must } from "../../../base/assert.ts";
 import type {
   Catalogue,
   CatalogueGroup,
@@ -131,7 +132,7 @@ function subresourceOperations(
 ): OpenApiOperation[] {
   const parameters = [NAME, ...(context.resource.namespaced ? [NAMESPACE_PARAMETER] : [])];
   const path = `${object}/${subresource.name}`;
-  const suffix = subresource.name[0]!.toUpperCase() + subresource.name.slice(1);
+  const suffix = subresource.name.charAt(0).toUpperCase() + subresource.name.slice(1);
   return subresource.verbs
     .filter((verb) => VERBS[verb] !== undefined)
     .map((verb) => operation(context, { verb, path, parameters, kind: subresource.responseKind, suffix }));
@@ -141,7 +142,7 @@ function operation(
   { catalogue, resource, served }: ResourceContext,
   what: { verb: string; path: string; parameters: readonly Parameter[]; kind: GroupVersionKind; suffix: string },
 ): OpenApiOperation {
-  const { method, action, parameters } = VERBS[what.verb]!;
+  const { method, action, parameters } = must(VERBS[what.verb], "operations are made of known verbs");
   const { schemas } = catalogue;
   const schemaOf = (kind: string): StructSchema | undefined => schemas.kind(what.kind.group, what.kind.version, kind);
   const own = schemaOf(what.kind.kind);
@@ -187,13 +188,13 @@ export function pascal(text: string): string {
   return text
     .replace(/\.k8s\.io$/, "")
     .split(".")
-    .map((part) => part[0]!.toUpperCase() + part.slice(1))
+    .map((part) => part.charAt(0).toUpperCase() + part.slice(1))
     .join("");
 }
 
 function camel(text: string): string {
   const joined = pascal(text);
-  return joined[0]!.toLowerCase() + joined.slice(1);
+  return joined.charAt(0).toLowerCase() + joined.slice(1);
 }
 
 /** Model names of the kinds a document must mark as such. */

@@ -3,7 +3,7 @@
  * they look at is written: PATCH operations with their query parameters and kind, and the definitions.
  * Field numbers are those of openapi.v2.Document.
  */
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 
 export function encodeOpenApiV2(document: JsonObject): Buffer {
   return message([
@@ -26,7 +26,7 @@ function pathsMessage(paths: JsonObject): Buffer {
 }
 
 function operationMessage(operation: JsonObject): Buffer {
-  const parameters = Array.isArray(operation["parameters"]) ? operation["parameters"].filter(isJsonObject) : [];
+  const parameters = objectsAt(operation, "parameters");
   return message([
     ...strings(operation["consumes"]).map((type) => text(7, type)),
     ...parameters

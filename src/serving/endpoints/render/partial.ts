@@ -63,7 +63,7 @@ const CLOSED = 0x7d;
 export function endOfObject(bytes: Buffer, start: number): number {
   let depth = 0;
   for (let at = start; at < bytes.length; at++) {
-    const byte = bytes[at]!;
+    const byte = bytes[at];
     if (byte === QUOTE) {
       do at = bytes.indexOf(QUOTE, at + 1);
       while (isEscaped(bytes, at));

@@ -6,7 +6,7 @@
  * which would say that the pod is not there.
  */
 import { bytesBody, type ApiResponse } from "../../http/message.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { badRequest, forbidden, isReason, StatusError } from "../../../meta/status-error.ts";
 import { get } from "../../registry/read.ts";
 import { objectIn } from "../../registry/representation.ts";
@@ -107,10 +107,7 @@ function refuseUnknownContainer(pod: JsonObject, container: string): void {
 }
 
 function containerNames(pod: JsonObject, field: string): string[] {
-  const containers = objectAt(pod, "spec")[field];
-  return Array.isArray(containers)
-    ? containers.filter(isJsonObject).map((container) => stringAt(container, "name"))
-    : [];
+  return objectsAt(objectAt(pod, "spec"), field).map((container) => stringAt(container, "name"));
 }
 
 function unreachable(message: string): StatusError {

@@ -8,16 +8,14 @@ import type { ApiResponse, StreamSink } from "../message.ts";
 import { discardAnswer } from "../closed-sink.ts";
 import { isLongRunning, type WithInfo } from "./request-info.ts";
 
-export interface DeadlineOptions {
-  readonly clock: Clock;
-  readonly requestTimeoutMs: number;
-}
-
 /**
  * Answers in time, whatever happens behind it; `?timeout=` may only shorten. Watches have no deadline. What it gave up on
  * sees its signal aborted, as it does when the client leaves.
  */
-export function deadline(options: DeadlineOptions): PassingFilter<WithInfo> {
+export function deadline(options: {
+  readonly clock: Clock;
+  readonly requestTimeoutMs: number;
+}): PassingFilter<WithInfo> {
   return (next) => async (request) => {
     if (isLongRunning(request.info)) return next(request);
     const timeoutMs = Math.min(options.requestTimeoutMs, askedTimeoutMs(request) ?? Infinity);

@@ -39,16 +39,16 @@ export function indentJson(text: string, lengthMax: number): string | undefined 
   const newLine = (): string => `\n${"  ".repeat(depth)}`;
   while (at < text.length) {
     if (out.length > lengthMax) return undefined;
-    const char = text[at]!;
+    const char = text.charAt(at);
     const start = at++;
     if (char === '"') {
       at = stringEnd(text, start);
       out += text.slice(start, at);
     } else if (char === "{" || char === "[") {
-      while (at < text.length && SPACE.test(text[at]!)) at++;
+      while (at < text.length && SPACE.test(text.charAt(at))) at++;
       const isEmpty = text[at] === (char === "{" ? "}" : "]");
       if (!isEmpty) depth++;
-      out += isEmpty ? char + text[at++]! : char + newLine();
+      out += isEmpty ? char + text.charAt(at++) : char + newLine();
     } else if (char === "}" || char === "]") {
       depth = Math.max(0, depth - 1);
       out += newLine() + char;

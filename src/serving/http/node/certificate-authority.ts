@@ -30,11 +30,6 @@ export interface KeyedCertificate {
   readonly keyPem: string;
 }
 
-export interface AuthorityOptions {
-  readonly commonName: string;
-  readonly nowMs: number;
-}
-
 export interface IssueOptions {
   readonly ca: KeyedCertificate;
   readonly commonName: string;
@@ -63,7 +58,13 @@ const OID = {
   clientAuth: "1.3.6.1.5.5.7.3.2",
 } as const;
 
-export function createAuthority({ commonName, nowMs }: AuthorityOptions): KeyedCertificate {
+export function createAuthority({
+  commonName,
+  nowMs,
+}: {
+  readonly commonName: string;
+  readonly nowMs: number;
+}): KeyedCertificate {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const name = distinguishedName(commonName, []);
   const der = certificate(

@@ -16,7 +16,8 @@ export function totalBytes(chunks: readonly Buffer[]): number {
 }
 
 export function joined(chunks: readonly Buffer[]): Buffer {
-  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+  const [first] = chunks;
+  return chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks);
 }
 
 /** For vectored writes: nothing is copied, oversized chunks are sliced. */

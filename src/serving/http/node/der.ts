@@ -23,7 +23,7 @@ export function derInteger(bytes: Uint8Array): Buffer {
   let start = 0;
   while (start < bytes.length - 1 && bytes[start] === 0) start++;
   const magnitude = Buffer.from(bytes.subarray(start));
-  return element(0x02, magnitude[0]! >= 0x80 ? Buffer.concat([Buffer.of(0), magnitude]) : magnitude);
+  return element(0x02, (magnitude[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.of(0), magnitude]) : magnitude);
 }
 
 export function boolean(value: boolean): Buffer {

@@ -2,16 +2,7 @@
  * The certificate of a server that was given none. As kubernetes client-go/util/cert#GenerateSelfSignedCertKey:
  * a certificate authority of its own signs the leaf, because Go clients accept as a trust anchor only a CA.
  */
-import { createAuthority, issueCertificate } from "./certificate-authority.ts";
-
-export interface ServingCertificateOptions {
-  /** DNS names and IP addresses under which clients reach the server. */
-  readonly hosts: readonly string[];
-  readonly commonName: string;
-  readonly nowMs: number;
-  /** What the leaf is good for; a server unless told otherwise. */
-  readonly usage?: "serverAuth" | "clientAuth";
-}
+import { createAuthority, issueCertificate, type IssueOptions } from "./certificate-authority.ts";
 
 export interface ServingCertificate {
   /** The leaf, then the CA: what the server presents. */
@@ -21,8 +12,11 @@ export interface ServingCertificate {
   readonly caPem: string;
 }
 
-export function createServingCertificate(options: ServingCertificateOptions): ServingCertificate {
-  const { commonName, hosts, nowMs, usage = "serverAuth" } = options;
+/** The hosts are those under which clients reach the server. The leaf is for a server unless its usage says otherwise. */
+export function createServingCertificate(
+  options: Pick<IssueOptions, "commonName" | "hosts" | "nowMs"> & Partial<Pick<IssueOptions, "usage">>,
+): ServingCertificate {
+  const { commonName, hosts = [], nowMs, usage = "serverAuth" } = options;
   const ca = createAuthority({ commonName: `${commonName}-ca`, nowMs });
   const leaf = issueCertificate({ ca, commonName, hosts, usage, nowMs });
   return { certPem: leaf.certPem + ca.certPem, keyPem: leaf.keyPem, caPem: ca.certPem };

@@ -3,7 +3,7 @@ import type { KindContext } from "../../../objects/kinds/kind.ts";
 import { setPodDefaults } from "../../../objects/kinds/pods/pod-defaults.ts";
 import { ephemeralUpdateErrors } from "../../../objects/kinds/pods/rules/ephemeral-update-rules.ts";
 import { firstErrors } from "../../../meta/field-errors.ts";
-import { cloneJson, isJsonObject, objectAt, type JsonObject } from "../../../meta/json.ts";
+import { cloneJson, objectAt, type JsonObject, objectsAt } from "../../../meta/json.ts";
 import type { SubresourceStrategy } from "./partial-update.ts";
 
 export const EPHEMERAL_CONTAINERS_STRATEGY: SubresourceStrategy = {
@@ -33,6 +33,5 @@ export function containersAt(
   pod: JsonObject,
   field: "containers" | "initContainers" | "ephemeralContainers",
 ): JsonObject[] {
-  const value = objectAt(pod, "spec")[field];
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+  return objectsAt(objectAt(pod, "spec"), field);
 }

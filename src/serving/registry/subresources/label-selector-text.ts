@@ -1,10 +1,8 @@
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
+import { objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 
 /** A LabelSelector in the form of the query parameter: what status.selector of a Scale says. */
 export function scaleSelectorText(selector: JsonObject): string {
-  const expressions = Array.isArray(selector["matchExpressions"])
-    ? selector["matchExpressions"].filter(isJsonObject)
-    : [];
+  const expressions = objectsAt(selector, "matchExpressions");
   const requirements: [key: string, text: string][] = [
     ...labelRequirements(objectAt(selector, "matchLabels")),
     ...expressions.map((expression): [string, string] => [stringAt(expression, "key"), expressionText(expression)]),

@@ -1,4 +1,4 @@
-import { isJsonObject, objectAt, type JsonObject } from "../../../meta/json.ts";
+import { objectAt, objectsAt, type JsonObject } from "../../../meta/json.ts";
 
 /** A condition as the server sets one. */
 export interface PodCondition {
@@ -9,8 +9,7 @@ export interface PodCondition {
 }
 
 export function podConditions(object: JsonObject): JsonObject[] {
-  const { conditions } = objectAt(object, "status");
-  return Array.isArray(conditions) ? conditions.filter(isJsonObject) : [];
+  return objectsAt(objectAt(object, "status"), "conditions");
 }
 
 export function isPodConditionTrue(object: JsonObject, type: string): boolean {

@@ -3,7 +3,7 @@ import type { KindContext } from "../../../objects/kinds/kind.ts";
 import { qosClass } from "../../../objects/kinds/pods/qos-class.ts";
 import { podErrors } from "../../../objects/kinds/pods/rules/pod-rules.ts";
 import { firstErrors, forbiddenField, invalidValue } from "../../../meta/field-errors.ts";
-import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import type { SubresourceStrategy } from "./partial-update.ts";
 import { containersAt, withPodDefaults } from "./ephemeral-containers.ts";
@@ -48,7 +48,7 @@ function passContainers(wish: JsonObject[], existing: readonly JsonObject[]): Js
   if (!isSameOrder(wish, existing)) return wish;
   return existing.map((container, index) => {
     const { resources: _before, resizePolicy: _policy, ...rest } = container;
-    const { resources, resizePolicy } = wish[index]!;
+    const { resources, resizePolicy } = wish[index] ?? container;
     return {
       ...rest,
       ...(resources === undefined ? {} : { resources }),
@@ -111,8 +111,7 @@ function* qosErrors(pod: JsonObject, existing: JsonObject, context: KindContext)
 
 /** A node that can resize reports the resources of the containers it runs. */
 function* supportErrors(existing: JsonObject): Generator<FieldError> {
-  const { containerStatuses } = objectAt(existing, "status");
-  const statuses = Array.isArray(containerStatuses) ? containerStatuses.filter(isJsonObject) : [];
+  const statuses = objectsAt(objectAt(existing, "status"), "containerStatuses");
   const running = statuses.find((status) => isJsonObject(objectAt(status, "state")["running"]));
   if (running !== undefined && running["resources"] === undefined)
     yield forbiddenField("spec", "Pod running on node without support for resize");
@@ -151,12 +150,12 @@ function* resourceErrors(pod: JsonObject, existing: JsonObject, context: KindCon
   for (const field of CONTAINER_FIELDS.toReversed())
     for (const [index, before] of containersAt(existing, field).entries())
       if (field === "containers" || canResize(before, context))
-        yield* removalErrors(`spec.${field}[${index}].resources`, containersAt(pod, field)[index]!, before);
+        yield* removalErrors(`spec.${field}[${index}].resources`, containersAt(pod, field)[index] ?? {}, before);
   for (const [index, before] of containersAt(existing, "containers").entries())
-    if (!isOnlyResized(containersAt(pod, "containers")[index]!, before))
+    if (!isOnlyResized(containersAt(pod, "containers")[index] ?? {}, before))
       yield forbiddenField("spec", "only cpu and memory resources are mutable");
   for (const [index, before] of containersAt(existing, "initContainers").entries())
-    yield* initContainerErrors(containersAt(pod, "initContainers")[index]!, before, { index, context });
+    yield* initContainerErrors(containersAt(pod, "initContainers")[index] ?? {}, before, { index, context });
 }
 
 function canResize(container: JsonObject, context: KindContext): boolean {

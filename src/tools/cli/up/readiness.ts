@@ -5,11 +5,6 @@ import type { Backend } from "./load-balancer.ts";
 const ANSWER_MS = 1_000;
 const ANSWER_BYTES_MAX = 1024 * 1024;
 
-export interface ReadinessProbeOptions {
-  readonly ca: string;
-  readonly token: string;
-}
-
 export interface ReadinessProbe {
   isReady(backend: Backend): Promise<boolean>;
   /** The servers it can pass requests on to now. */
@@ -23,7 +18,7 @@ interface ProbeResponse {
   readonly text: string;
 }
 
-export function createReadinessProbe({ ca, token }: ReadinessProbeOptions): ReadinessProbe {
+export function createReadinessProbe({ ca, token }: { readonly ca: string; readonly token: string }): ReadinessProbe {
   const agent = new Agent({ keepAlive: true, ca });
   const get = ({ host, port }: Backend, path: string): Promise<ProbeResponse> =>
     new Promise((resolve) => {

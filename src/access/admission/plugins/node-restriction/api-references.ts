@@ -1,7 +1,6 @@
 /** Which other objects a pod needs: a pod that a node makes by itself may need none. */
-import { objectsAt } from "../../../../objects/kinds/checks.ts";
 import { goQuote } from "../../../../meta/go-quote.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { refersToSecrets } from "../secret-references.ts";
 
 const FREE_VOLUMES: readonly string[] = [

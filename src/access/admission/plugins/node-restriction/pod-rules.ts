@@ -1,8 +1,7 @@
 /** What a node may do with pods: those that it runs itself, and no others. */
-import { objectsAt } from "../../../../objects/kinds/checks.ts";
 import { goQuote } from "../../../../meta/go-quote.ts";
 import type { GroupResource } from "../../../../meta/group-version.ts";
-import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { ObjectReader } from "../../../../meta/object-table.ts";
 import { notFound } from "../../../../meta/status-error.ts";
 import type { Attributes } from "../../admission.ts";

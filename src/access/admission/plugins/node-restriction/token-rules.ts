@@ -1,10 +1,9 @@
 /** For which service accounts, and for whom, a node may ask for tokens. */
 import { aggregateText } from "../../../../meta/aggregate-text.ts";
 import type { Authorizer } from "../../../auth/authorize.ts";
-import { objectsAt } from "../../../../objects/kinds/checks.ts";
 import { goQuote } from "../../../../meta/go-quote.ts";
 import type { GroupResource } from "../../../../meta/group-version.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { ObjectReader } from "../../../../meta/object-table.ts";
 import type { Attributes } from "../../admission.ts";
 import { nodeNameOf, podOf, uidOf } from "./pod-rules.ts";

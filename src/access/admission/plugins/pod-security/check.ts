@@ -1,6 +1,5 @@
 /** What the checks of pods have in common: whom they blame, and how. */
-import { objectsAt } from "../../../../objects/kinds/checks.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 
 export interface PodLike {
   readonly metadata: JsonObject;

@@ -1,6 +1,5 @@
 /** Checks of what a pod shares with the node it runs on. */
-import { numberAt, objectsAt } from "../../../../objects/kinds/checks.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import {
   blamed,
   containersOf,

@@ -1,7 +1,6 @@
 /** What is said of the pods that are there when more is demanded of their namespace. */
-import { objectsAt } from "../../../../objects/kinds/checks.ts";
 import { goQuote } from "../../../../meta/go-quote.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { reasonsText, violations } from "./evaluate.ts";
 import { formatLevelVersion, type LevelVersion } from "./policy.ts";
 

@@ -1,9 +1,8 @@
 /** The Pod Security Standards, as the labels of a namespace ask for them: enforced on pods, told of what makes pods. */
 import { aggregateText } from "../../../../meta/aggregate-text.ts";
-import { objectsAt } from "../../../../objects/kinds/checks.ts";
 import { goQuote } from "../../../../meta/go-quote.ts";
 import { formatGroupResource, type GroupResource } from "../../../../meta/group-version.ts";
-import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { ObjectReader } from "../../../../meta/object-table.ts";
 import { forbidden, invalid, StatusError } from "../../../../meta/status-error.ts";
 import type { AdmissionPlugin, Attributes } from "../../admission.ts";

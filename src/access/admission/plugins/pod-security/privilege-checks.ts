@@ -1,6 +1,5 @@
 /** Checks of what the processes of a pod may do, and of the volumes it may use. */
-import { objectsAt } from "../../../../objects/kinds/checks.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import {
   blamed,
   containersOf,

@@ -1,7 +1,6 @@
 /** Who knows how the objects of a resource use up quotas. */
-import { numberAt, objectsAt } from "../../../../objects/kinds/checks.ts";
 import { formatGroupResource, type GroupResource } from "../../../../meta/group-version.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import {
   addTo,
   raiseTo,

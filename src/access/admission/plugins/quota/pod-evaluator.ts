@@ -1,7 +1,14 @@
 /** What pods use: what they request and may use at most, as long as they have not ended. */
-import { numberAt, objectsAt } from "../../../../objects/kinds/checks.ts";
 import { qosClass } from "../../../../objects/kinds/pods/qos-class.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import {
+  isJsonObject,
+  numberAt,
+  objectAt,
+  objectsAt,
+  stringAt,
+  stringsAt,
+  type JsonObject,
+} from "../../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../../meta/names.ts";
 import { amountsAt, type Amount, type Amounts, ONE_AMOUNT } from "../../../../meta/amounts.ts";
 import { effectiveAmounts, isPodLevelResource } from "../pod-amounts.ts";

@@ -1,4 +1,5 @@
 /** Nobody gets more of a namespace than its ResourceQuotas say: what is admitted is charged before it is written. */
+import { must } from "../../../../base/assert.ts";
 import type { GroupResource } from "../../../../meta/group-version.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { ObjectReader } from "../../../../meta/object-table.ts";
@@ -72,7 +73,7 @@ export function resourceQuota(ports: ResourceQuotaPorts): AdmissionPlugin {
 
 function isCountedUpdate({ group, resource }: GroupResource, subresource: string): boolean {
   if (group === "resource.k8s.io") return resource === "resourceclaims" && subresource === "";
-  return group === "" && Object.hasOwn(UPDATES, resource) && UPDATES[resource]!.includes(subresource);
+  return group === "" && Object.hasOwn(UPDATES, resource) && UPDATES[resource]?.includes(subresource) === true;
 }
 
 /** One at a time in a namespace; those who come meanwhile are charged for together. */
@@ -108,11 +109,12 @@ async function decide(
   if (pending.length === 0) return;
   const stale: RunningQuota[] = [];
   for (const [index, quota] of wanted.entries()) {
-    if (isSameAmounts(quota.used, quotas[index]!.used)) continue;
+    if (isSameAmounts(quota.used, must(quotas[index], "a quota was judged").used)) continue;
     if (!(await charge(books, quota))) stale.push(quota);
   }
-  if (stale.length === 0) for (const { admit } of pending) admit();
-  else if (retriesLeft === 0) throw conflict(RESOURCE_QUOTAS, stale[0]!.name, MODIFIED);
+  const [first] = stale;
+  if (first === undefined) for (const { admit } of pending) admit();
+  else if (retriesLeft === 0) throw conflict(RESOURCE_QUOTAS, first.name, MODIFIED);
   else await decide(books, pending, await newestOf(books, stale), retriesLeft - 1);
 }
 

@@ -1,6 +1,5 @@
 /** Which objects a quota is about. */
-import { objectsAt } from "../../../../objects/kinds/checks.ts";
-import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import { objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 
 export interface ScopeRequirement {
   readonly scopeName: string;

@@ -1,9 +1,9 @@
 /** What holds for events. As kubernetes: fields are named as in its own form, whichever group the event came through. */
 import { invalidValue, required } from "../../../../meta/field-errors.ts";
-import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { jsonEquals, numberAt, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { dnsSubdomainErrors, qualifiedNameErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { immutableErrors, numberAt } from "../../checks.ts";
+import { immutableErrors } from "../../checks.ts";
 import type { EventNames } from "./event-fields.ts";
 import { internalValue } from "../../internal-version/internal-value.ts";
 

@@ -1,9 +1,8 @@
 /** What holds for nodes; the sentences are kubernetes'. */
 import { duplicateValue, forbiddenField, invalidValue } from "../../../../meta/field-errors.ts";
 import { parseLooseCidr } from "../../../../meta/ip-address.ts";
-import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import { numberAt, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { numberAt, objectsAt } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
 import { legacyCidrErrors } from "../../network/ip-checks.ts";
 import { amountErrors } from "../resource-amounts.ts";

@@ -1,7 +1,7 @@
 /** What a Service says about addresses and ports, read once for everybody. */
-import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import { objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { GroupResource } from "../../../../meta/group-version.ts";
-import { countAt, objectsAt } from "../../checks.ts";
+import { countAt } from "../../checks.ts";
 
 export const HEADLESS = "None";
 

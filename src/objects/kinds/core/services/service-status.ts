@@ -1,9 +1,8 @@
 /** What a load balancer tells about itself in the status of a service or an ingress; the sentences are kubernetes'. */
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../../../../meta/field-errors.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { objectsAt } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
 import { isIp, legacyIpErrors } from "../../network/ip-checks.ts";
 

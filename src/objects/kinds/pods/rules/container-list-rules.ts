@@ -7,9 +7,8 @@ import {
   required,
   unsupportedValue,
 } from "../../../../meta/field-errors.ts";
-import { isJsonObject, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, numberAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { numberAt, objectsAt } from "../../checks.ts";
 import {
   containerErrors,
   imageWhitespaceErrors,

@@ -1,6 +1,5 @@
 /** Whether a container that has come to its end is started again. */
-import { stringAt, isJsonObject, objectAt, type JsonObject } from "../../../../meta/json.ts";
-import { objectsAt } from "../../checks.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { KindContext } from "../../kind.ts";
 
 export interface EndedContainer {

@@ -1,8 +1,8 @@
 /** What is wrong with a container of any kind. */
 import { duplicateValue, invalidValue, required, tooMany, unsupportedValue } from "../../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { enumErrors, nameErrors, numberAt, objectsAt, portNumberErrors } from "../../checks.ts";
+import { enumErrors, nameErrors, portNumberErrors } from "../../checks.ts";
 import { envErrors } from "./env-rules.ts";
 import { dnsLabelFieldErrors } from "./formats.ts";
 import { mountErrors, type Volumes } from "./mount-rules.ts";

@@ -1,6 +1,5 @@
 /** All containers of a pod, in kubernetes' order. */
-import type { JsonObject } from "../../../../meta/json.ts";
-import { objectsAt } from "../../checks.ts";
+import { objectsAt, type JsonObject } from "../../../../meta/json.ts";
 
 export interface ContainerAt {
   readonly container: JsonObject;

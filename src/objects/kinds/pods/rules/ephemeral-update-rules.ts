@@ -1,8 +1,7 @@
 /** What is wrong with a change of the containers that look into a running pod: they can only be added. */
 import { forbiddenField } from "../../../../meta/field-errors.ts";
-import { annotationsOf, jsonEquals, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { annotationsOf, jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { objectsAt } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
 import { unifiedDiff } from "../../internal-version/unified-diff.ts";
 import { annotationUpdateErrors, MIRROR_POD } from "./annotation-rules.ts";

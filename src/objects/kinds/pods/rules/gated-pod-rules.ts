@@ -1,8 +1,7 @@
 /** A pod that may not be scheduled yet can still become more particular about its nodes. */
 import { invalidValue } from "../../../../meta/field-errors.ts";
-import { isJsonObject, jsonEquals, objectAt, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, jsonEquals, objectAt, objectsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { objectsAt } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
 import { internalValue } from "../../internal-version/internal-value.ts";
 
@@ -54,13 +53,15 @@ function* nodeAffinityErrors(next: JsonObject, before: JsonObject, context: Kind
     );
     return;
   }
-  for (const [index, term] of old.entries())
-    if (!isOnlyAddedTo(terms[index]!, term))
+  for (const [index, was] of old.entries()) {
+    const term = terms[index] ?? {};
+    if (!isOnlyAddedTo(term, was))
       yield invalidValue(
         `${TERMS_FIELD}[${index}]`,
-        shown(terms[index]!),
+        shown(term),
         "only additions are allowed (no mutations or deletions)",
       );
+  }
 }
 
 /** An empty term matches nothing: whatever is added would make it match more. */

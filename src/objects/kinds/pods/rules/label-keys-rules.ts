@@ -1,8 +1,7 @@
 /** What is wrong with the labels of the pod itself that a term looks for, or looks away from. */
 import { forbiddenField, invalidValue } from "../../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { objectsAt } from "../../checks.ts";
 import { qualifiedNameFieldErrors } from "./formats.ts";
 
 const IN_BOTH = "exists in both matchLabelKeys and labelSelector";

@@ -1,8 +1,7 @@
 /** What is wrong with volumes that lie on named kinds of storage. */
 import { invalidValue, required, unsupportedValue } from "../../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, numberAt, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { numberAt } from "../../checks.ts";
 import { backstepErrors, dnsLabelFieldErrors } from "./formats.ts";
 
 const BYTE_MAX = 255;
@@ -157,7 +156,8 @@ function* fibreChannelErrors(source: JsonObject, field: string): Generator<Field
 function* flexVolumeErrors(source: JsonObject, field: string): Generator<FieldError> {
   if (stringAt(source, "driver") === "") yield required(`${field}.driver`);
   for (const key of Object.keys(objectAt(source, "options"))) {
-    const domain = `.${key.split("/", 1)[0]!.toLowerCase()}`;
+    const [prefix = ""] = key.split("/", 1);
+    const domain = `.${prefix.toLowerCase()}`;
     if (domain.endsWith(".kubernetes.io") || domain.endsWith(".k8s.io"))
       yield invalidValue(`${field}.options[${key}]`, key, "kubernetes.io and k8s.io namespaces are reserved");
   }

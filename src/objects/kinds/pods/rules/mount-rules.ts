@@ -6,9 +6,8 @@ import {
   required,
   unsupportedValue,
 } from "../../../../meta/field-errors.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { objectsAt } from "../../checks.ts";
 import { descendingPathErrors } from "./formats.ts";
 
 const PROPAGATIONS: readonly string[] = ["Bidirectional", "HostToContainer", "None"];

@@ -1,9 +1,9 @@
 /** What is wrong with how a pod is named and resolves names. */
 import { forbiddenField, invalidValue, required, tooLong } from "../../../../meta/field-errors.ts";
-import { isJsonObject, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, numberAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { nameErrors, numberAt, objectsAt } from "../../checks.ts";
+import { nameErrors } from "../../checks.ts";
 import { dnsSubdomainFieldErrors, ipErrors, searchDomainErrors } from "./formats.ts";
 import type { SpecContext } from "./spec-context.ts";
 

@@ -1,8 +1,15 @@
 /** What is wrong with a new pod, and with what becomes of it. */
 import { forbiddenField, invalidValue, required } from "../../../../meta/field-errors.ts";
-import { annotationsOf, jsonEquals, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import {
+  annotationsOf,
+  jsonEquals,
+  numberAt,
+  objectAt,
+  objectsAt,
+  stringAt,
+  type JsonObject,
+} from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { numberAt, objectsAt } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
 import { unifiedDiff } from "../../internal-version/unified-diff.ts";
 import { annotationUpdateErrors, podAnnotationErrors, profileMatchErrors } from "./annotation-rules.ts";

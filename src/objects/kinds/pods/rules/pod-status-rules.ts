@@ -6,11 +6,11 @@ import {
   required,
   unsupportedValue,
 } from "../../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { familyOf } from "../../../../meta/ip-address.ts";
 import { dnsSubdomainErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { immutableErrors, nameErrors, numberAt, objectsAt } from "../../checks.ts";
+import { immutableErrors, nameErrors } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
 import { annotationUpdateErrors } from "./annotation-rules.ts";
 import { mayRestart } from "./container-restarts.ts";

@@ -1,8 +1,16 @@
 /** What is wrong with probes and lifecycle handlers. */
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import {
+  isJsonObject,
+  numberAt,
+  objectAt,
+  objectsAt,
+  stringAt,
+  stringsAt,
+  type JsonObject,
+} from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { nameErrors, nonNegativeErrors, numberAt, objectsAt, portNumberErrors } from "../../checks.ts";
+import { nameErrors, nonNegativeErrors, portNumberErrors } from "../../checks.ts";
 import { httpHeaderNameErrors } from "./formats.ts";
 import type { SpecContext } from "./spec-context.ts";
 import { stopSignalErrors } from "./stop-signals.ts";

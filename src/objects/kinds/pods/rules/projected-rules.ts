@@ -1,10 +1,10 @@
 /** What is wrong with what a projected volume puts together. */
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { signerNameErrors } from "../../access/signer-name.ts";
-import { labelSelectorErrors, numberAt, objectsAt } from "../../checks.ts";
+import { labelSelectorErrors } from "../../checks.ts";
 import { nonReservedPathErrors } from "./formats.ts";
 import { downwardFileErrors, keyToPathErrors } from "./volume-file-rules.ts";
 
@@ -123,7 +123,7 @@ function* lifetimeErrors(seconds: number | undefined, field: string, signer: str
   if (seconds === undefined) return;
   if (seconds < CERTIFICATE_SECONDS_MIN)
     yield invalidValue(field, seconds, `if provided, maxExpirationSeconds must be >= ${CERTIFICATE_SECONDS_MIN}`);
-  const domain = signer.split("/", 1)[0]!;
+  const [domain = ""] = signer.split("/", 1);
   const isKubernetes = domain === "kubernetes.io" || domain.endsWith(".kubernetes.io");
   const max = isKubernetes ? KUBERNETES_CERTIFICATE_SECONDS_MAX : CERTIFICATE_SECONDS_MAX;
   if (seconds > max) yield invalidValue(field, seconds, `if provided, maxExpirationSeconds must be <= ${max}`);

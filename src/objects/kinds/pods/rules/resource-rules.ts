@@ -7,9 +7,8 @@ import {
   required,
   unsupportedValue,
 } from "../../../../meta/field-errors.ts";
-import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { objectsAt } from "../../checks.ts";
 import { nanosOf, NANOS_PER_UNIT } from "../../../../meta/quantity.ts";
 import { aggregatedResources } from "../resource-lists.ts";
 import { dnsLabelFieldErrors } from "./formats.ts";

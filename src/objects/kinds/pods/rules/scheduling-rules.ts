@@ -6,10 +6,18 @@ import {
   required,
   unsupportedValue,
 } from "../../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import {
+  isJsonObject,
+  numberAt,
+  objectAt,
+  objectsAt,
+  stringAt,
+  stringsAt,
+  type JsonObject,
+} from "../../../../meta/json.ts";
 import { dnsLabelErrors, dnsSubdomainErrors, labelValueErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { labelSelectorErrors, nameErrors, numberAt, objectsAt } from "../../checks.ts";
+import { labelSelectorErrors, nameErrors } from "../../checks.ts";
 import { qualifiedNameFieldErrors } from "./formats.ts";
 import { labelKeysErrors } from "./label-keys-rules.ts";
 

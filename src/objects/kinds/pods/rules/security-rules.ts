@@ -7,9 +7,16 @@ import {
   tooLong,
   unsupportedValue,
 } from "../../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import {
+  isJsonObject,
+  numberAt,
+  objectAt,
+  objectsAt,
+  stringAt,
+  stringsAt,
+  type JsonObject,
+} from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { numberAt, objectsAt } from "../../checks.ts";
 import { descendingPathErrors, idErrors } from "./formats.ts";
 import type { SpecContext } from "./spec-context.ts";
 import { windowsOptionsErrors } from "./windows-rules.ts";

@@ -1,9 +1,9 @@
 /** What is wrong with a pod's spec, in the order in which kubernetes says it. */
 import { duplicateValue, invalidValue, notFoundValue, required } from "../../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { enumErrors, labelsErrors, nameErrors, objectsAt } from "../../checks.ts";
+import { enumErrors, labelsErrors, nameErrors } from "../../checks.ts";
 import { MIRROR_POD } from "./annotation-rules.ts";
 import { containersErrors, ephemeralContainersErrors, initContainersErrors } from "./container-list-rules.ts";
 import { containersWithFields } from "./container-visit.ts";

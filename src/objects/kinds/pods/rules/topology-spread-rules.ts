@@ -1,8 +1,8 @@
 /** What is wrong with how pods are to be spread. */
 import { duplicateValue, invalidValue, required, unsupportedValue } from "../../../../meta/field-errors.ts";
-import { isJsonObject, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, numberAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { labelSelectorErrors, numberAt, objectsAt } from "../../checks.ts";
+import { labelSelectorErrors } from "../../checks.ts";
 import { labelKeysErrors, plainLabelKeysErrors } from "./label-keys-rules.ts";
 import type { SpecContext } from "./spec-context.ts";
 

@@ -1,8 +1,7 @@
 /** What is wrong with single files of a volume. */
 import { invalidValue, required } from "../../../../meta/field-errors.ts";
-import { isJsonObject, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, numberAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { numberAt } from "../../checks.ts";
 import { fieldRefErrors, resourceFieldRefErrors } from "./env-rules.ts";
 import { nonReservedPathErrors } from "./formats.ts";
 

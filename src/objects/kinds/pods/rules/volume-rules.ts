@@ -1,9 +1,8 @@
 /** What is wrong with the volumes of a pod. */
 import { duplicateValue, forbiddenField, invalidValue, required } from "../../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { objectsAt } from "../../checks.ts";
 import { dnsLabelFieldErrors } from "./formats.ts";
 import type { SpecContext } from "./spec-context.ts";
 import { VOLUME_SOURCES } from "./volume-source-rules.ts";

@@ -1,9 +1,9 @@
 /** What is wrong with where a volume's data come from. */
 import { forbiddenField, required } from "../../../../meta/field-errors.ts";
-import { isJsonObject, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { nameErrors, objectsAt } from "../../checks.ts";
+import { nameErrors } from "../../checks.ts";
 import { nanosOf } from "../../../../meta/quantity.ts";
 import { claimTemplateErrors } from "./claim-template-rules.ts";
 import { pullPolicyErrors } from "./container-rules.ts";

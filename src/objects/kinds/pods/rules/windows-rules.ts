@@ -40,12 +40,12 @@ function* userNameErrors(text: string): Generator<string> {
   else if (CONTROL.test(text)) yield "runAsUserName cannot contain control characters";
   else if (parts.length > 2) yield "runAsUserName cannot contain more than one backslash";
   else {
-    const domain = parts.length === 2 ? parts[0]! : undefined;
+    const domain = parts.length === 2 ? parts[0] : undefined;
     if (domain !== undefined && domain.length >= DOMAIN_LENGTH_MAX)
       yield `runAsUserName's Domain length must be under ${DOMAIN_LENGTH_MAX} characters`;
     if (domain !== undefined && !NETBIOS_DOMAIN.test(domain) && !DNS_DOMAIN.test(domain))
       yield "runAsUserName's Domain doesn't match the NetBios nor the DNS format";
-    const user = parts.at(-1)!;
+    const user = parts.at(-1) ?? "";
     if (user === "") yield "runAsUserName's User cannot be empty";
     else if (user.length > USER_LENGTH_MAX)
       yield `runAsUserName's User length must not be longer than ${USER_LENGTH_MAX} characters`;

@@ -1,6 +1,5 @@
 /** What is allowed in a container but hardly meant. */
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
-import { objectsAt } from "../../checks.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { isWholeAmount } from "../../../../meta/quantity.ts";
 import { SECCOMP_CONTAINER } from "../rules/annotation-rules.ts";
 import { containersWithFields } from "../rules/container-visit.ts";

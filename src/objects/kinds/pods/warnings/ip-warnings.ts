@@ -15,6 +15,6 @@ export function* ipWarnings(ip: string, field: string): Generator<string> {
 function unmapped(canonical: string): string {
   const words = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(canonical);
   if (words === null) return canonical;
-  const [high, low] = [Number.parseInt(words[1]!, 16), Number.parseInt(words[2]!, 16)];
+  const [high = 0, low = 0] = words.slice(1).map((word) => Number.parseInt(word, 16));
   return [high >> 8, high & 0xff, low >> 8, low & 0xff].join(".");
 }

@@ -1,7 +1,14 @@
 /** What is allowed in a pod but hardly meant. */
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import {
+  isJsonObject,
+  numberAt,
+  objectAt,
+  objectsAt,
+  stringAt,
+  stringsAt,
+  type JsonObject,
+} from "../../../../meta/json.ts";
 import { dnsLabelErrors, labelValueErrors } from "../../../../meta/names.ts";
-import { numberAt, objectsAt } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
 import { appArmorWarnings } from "../app-armor.ts";
 import { SECCOMP_POD } from "../rules/annotation-rules.ts";

@@ -1,6 +1,5 @@
 /** Ports of a pod's containers that get into each other's way. */
-import { stringAt, type JsonObject } from "../../../../meta/json.ts";
-import { numberAt, objectsAt } from "../../checks.ts";
+import { numberAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { containersWithFields } from "../rules/container-visit.ts";
 
 /** DIFFERS: a port is held against this many others of its number and not against all. */

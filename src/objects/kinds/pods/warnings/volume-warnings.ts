@@ -1,6 +1,5 @@
 /** Volumes that no longer work, and files of a volume that get into each other's way. */
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
-import { objectsAt } from "../../checks.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { KindContext } from "../../kind.ts";
 import { fractionalWarnings } from "./container-warnings.ts";
 

@@ -9,10 +9,10 @@ import {
   unsupportedValue,
 } from "../../../../meta/field-errors.ts";
 import { formatAddress, parseLooseCidr } from "../../../../meta/ip-address.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import { dnsLabelErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { nameErrors, objectsAt } from "../../checks.ts";
+import { nameErrors } from "../../checks.ts";
 import { driverNameErrors } from "../../pods/rules/formats.ts";
 import { nodeSelectorErrors } from "../../pods/rules/scheduling-rules.ts";
 import { conditionErrors } from "../../storage-versions/conditions.ts";

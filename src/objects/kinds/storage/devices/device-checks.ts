@@ -7,10 +7,10 @@ import {
   tooMany,
   unsupportedValue,
 } from "../../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { labelValueErrors, qualifiedNameErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { nameErrors, objectsAt } from "../../checks.ts";
+import { nameErrors } from "../../checks.ts";
 import { driverNameErrors } from "../../pods/rules/formats.ts";
 
 const IDENTIFIER_BYTES_MAX = 32;

@@ -1,9 +1,17 @@
 /** Wishes for devices: what holds for the spec of a claim, and what it says without saying. */
 import { invalidValue, required, unsupportedValue } from "../../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import {
+  isJsonObject,
+  numberAt,
+  objectAt,
+  objectsAt,
+  stringAt,
+  stringsAt,
+  type JsonObject,
+} from "../../../../meta/json.ts";
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { nameErrors, numberAt, objectsAt } from "../../checks.ts";
+import { nameErrors } from "../../checks.ts";
 import { ownStruct, setEmpty, setMissing } from "../../defaults.ts";
 import {
   configurationErrors,

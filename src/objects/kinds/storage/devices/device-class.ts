@@ -1,9 +1,8 @@
 /** Classes of devices. */
 import { invalidValue } from "../../../../meta/field-errors.ts";
-import { objectAt, type JsonObject } from "../../../../meta/json.ts";
+import { objectAt, objectsAt, type JsonObject } from "../../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { objectsAt } from "../../checks.ts";
 import type { Kind } from "../../kind.ts";
 import { ownStruct } from "../../defaults.ts";
 import { configurationErrors, listErrors, selectorsErrors } from "./device-checks.ts";

@@ -1,8 +1,8 @@
 /** Claims on devices, and templates of them. */
 import { forbiddenField, invalidValue } from "../../../../meta/field-errors.ts";
-import { objectAt, type JsonObject } from "../../../../meta/json.ts";
+import { objectAt, objectsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { labelsErrors, objectsAt } from "../../checks.ts";
+import { labelsErrors } from "../../checks.ts";
 import type { Kind, KindContext } from "../../kind.ts";
 import { annotationsErrors } from "../../pods/rules/annotation-rules.ts";
 import { ownStruct } from "../../defaults.ts";

@@ -1,9 +1,17 @@
 /** The slices in which drivers say what devices they have. */
 import { invalidValue, required, tooLong } from "../../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, setMember, stringAt, type JsonObject } from "../../../../meta/json.ts";
+import {
+  isJsonObject,
+  numberAt,
+  objectAt,
+  objectsAt,
+  setMember,
+  stringAt,
+  type JsonObject,
+} from "../../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { immutableErrors, nameErrors, numberAt, objectsAt } from "../../checks.ts";
+import { immutableErrors, nameErrors } from "../../checks.ts";
 import type { Kind } from "../../kind.ts";
 import { driverNameErrors } from "../../pods/rules/formats.ts";
 import { nodeSelectorErrors } from "../../pods/rules/scheduling-rules.ts";

@@ -7,10 +7,10 @@ import {
   tooLong,
   tooMany,
 } from "../../../../meta/field-errors.ts";
-import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import { jsonEquals, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import { dnsLabelErrors, dnsSubdomainErrors, qualifiedNameErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
-import { nameErrors, objectsAt } from "../../checks.ts";
+import { nameErrors } from "../../checks.ts";
 import { versionOf } from "../../../../meta/semantic-version.ts";
 import { nodeSelectorErrors } from "../../pods/rules/scheduling-rules.ts";
 import { attributeNameErrors, listErrors, taintErrors, uniquenessErrors } from "./device-checks.ts";

@@ -2,7 +2,7 @@
 import { MetricsRegistry } from "../../../../../src/base/metrics.ts";
 import type { JsonObject } from "../../../../../src/meta/json.ts";
 import { readerOf } from "../plugins/attributes.ts";
-import type { AskWebhook } from "../../../../../src/access/admission/webhooks/ask-webhook.ts";
+import type { AskWebhook } from "../../../../../src/access/admission/webhooks/webhook-parts.ts";
 import { createWebhookMetrics } from "../../../../../src/access/admission/webhooks/metrics.ts";
 import type { MutatingParts } from "../../../../../src/access/admission/webhooks/mutating.ts";
 import type { CompileConditions } from "../../../../../src/access/admission/webhooks/webhook.ts";

@@ -81,7 +81,7 @@ export function authenticator(
 }
 
 export function issued(wish: Partial<TokenRequestSpec> = {}, issuer = ISSUER): string {
-  const issue = createTokenIssuer({ issuer, key: KEY, random: RANDOM });
+  const issue = createTokenIssuer(issuer, KEY, RANDOM);
   const { token } = issue({
     namespace: "ns",
     serviceAccount: ACCOUNT,

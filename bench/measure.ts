@@ -1,0 +1,100 @@
+/** Measures the rows that were asked for, one after the other. */
+import { hostname } from "node:os";
+import { createServingCertificate } from "../src/serving/http/node/serving-certificate.ts";
+import { startEtcd, type EtcdProcess } from "../test/testing/storage/kv-etcd/start-etcd.ts";
+import type { BenchContext } from "./bench-context.ts";
+import { chooseCores, pin } from "./cores.ts";
+import { LoadClient } from "./load-client.ts";
+import type { BenchOptions } from "./options.ts";
+import type { Row } from "./row.ts";
+import { accessRows } from "./rows-access.ts";
+import { customRows } from "./rows-custom.ts";
+import { discoveryRows } from "./rows-discovery.ts";
+import { ifReadyTlsRows } from "./rows-if-ready.ts";
+import { filterRows, ifReadyRows, mergeRows } from "./rows-in-process.ts";
+import { migrateRows } from "./rows-migrate.ts";
+import { namespaceRows } from "./rows-namespace.ts";
+import { ownerGraphRows } from "./rows-owner-graph.ts";
+import { proxyRows } from "./rows-proxy.ts";
+import { publishRows } from "./rows-publish.ts";
+import { embeddedStartRows, etcdStartRows } from "./rows-start.ts";
+import { withSubject } from "./rows-subject.ts";
+import { startFloor } from "./servers.ts";
+import { say, step } from "./step.ts";
+
+export async function measureAll(options: BenchOptions): Promise<Row[]> {
+  await using stack = new AsyncDisposableStack();
+  const cores = chooseCores();
+  const certificate = createServingCertificate({
+    hosts: ["localhost", "127.0.0.1"],
+    commonName: hostname(),
+    nowMs: Date.now(),
+  });
+  const client = new LoadClient(cores?.others);
+  stack.defer(() => client.stop());
+  const floor = await startFloor(certificate, cores?.server);
+  stack.defer(() => floor.stop());
+  const context: BenchContext = { options, cores, certificate, client, floor };
+  const rows = await inProcessRows(context);
+  if (options.stores.has("embedded")) rows.push(...(await embeddedRows(context)));
+  const etcd = options.stores.has("etcd") ? await startEtcd() : undefined;
+  if (etcd !== undefined) {
+    stack.defer(() => etcd.stop());
+    rows.push(...(await etcdRows(context, etcd)), ...(await clusterRows(context)));
+  } else if (options.stores.has("etcd")) say("etcd is not installed: its rows are left out");
+  return rows;
+}
+
+async function inProcessRows(context: BenchContext): Promise<Row[]> {
+  const { only } = context.options;
+  return [
+    ...(only.has("filter") ? await step("peer proxy filter", () => filterRows(context)) : []),
+    ...(only.has("if-ready") ? await step("If-Ready filter", () => ifReadyRows(context)) : []),
+    ...(only.has("merge") ? await step("merge of discovery", () => mergeRows(context)) : []),
+  ];
+}
+
+async function clusterRows(context: BenchContext): Promise<Row[]> {
+  const { only } = context.options;
+  return [
+    ...(only.has("proxy") ? await step("GET through a peer", () => onOwnEtcd(context, proxyRows)) : []),
+    ...(only.has("merge") ? await step("merged discovery", () => onOwnEtcd(context, discoveryRows)) : []),
+  ];
+}
+
+async function onOwnEtcd(
+  context: BenchContext,
+  rows: (context: BenchContext, etcd: EtcdProcess) => Promise<Row[]>,
+): Promise<Row[]> {
+  const etcd = await startEtcd();
+  if (etcd === undefined) return [];
+  try {
+    pin(context.cores?.others, etcd.pid);
+    return await rows(context, etcd);
+  } finally {
+    await etcd.stop();
+  }
+}
+
+async function embeddedRows(context: BenchContext): Promise<Row[]> {
+  const { only } = context.options;
+  return [
+    ...(only.has("start") ? await step("start, embedded", () => embeddedStartRows(context)) : []),
+    ...(only.has("if-ready") ? await step("If-Ready over TLS", () => ifReadyTlsRows(context)) : []),
+    ...(only.has("publish") ? await step("publishing storage versions", () => publishRows(context)) : []),
+    ...(await withSubject(context, undefined)),
+    ...(only.has("migrate") ? await step("storage migration", () => migrateRows(context)) : []),
+    ...(only.has("namespace") ? await step("namespace deletion", () => namespaceRows(context)) : []),
+    ...(only.has("owner-graph") ? await step("memory of the owner graph", () => ownerGraphRows(context)) : []),
+    ...(only.has("custom") ? await step("custom resources", () => customRows(context)) : []),
+    ...(only.has("access") ? await step("authorization", () => accessRows(context)) : []),
+  ];
+}
+
+async function etcdRows(context: BenchContext, etcd: EtcdProcess): Promise<Row[]> {
+  const rows = context.options.only.has("start")
+    ? await step("start, etcd", () => etcdStartRows(context, etcd.endpoint))
+    : [];
+  pin(context.cores?.others, etcd.pid);
+  return [...rows, ...(await withSubject(context, etcd))];
+}

@@ -1,0 +1,63 @@
+/** An API request in the form in which the plugins see it, and each of its writes. */
+import type { RequestAdmission } from "../../../serving/endpoints/resources.ts";
+import type { Admission, AdmittedWrite } from "../../../serving/registry/admission.ts";
+import type { WithUser } from "../../auth/user.ts";
+import type { AdmissionRequest } from "../admission.ts";
+import type { AdmitRequest } from "../admit.ts";
+import type { Versions } from "./object-versions.ts";
+import type { WithStatus } from "./status-zeros.ts";
+
+export function admissionRequest(request: WithUser, about: RequestAdmission, versions: Versions): AdmissionRequest {
+  const { info, user, signal, audit } = request;
+  const { served, options, dryRun, warn } = about;
+  const groupVersion = { group: info.group, version: info.version };
+  const kind = { ...about.kind.groupVersion, kind: about.kind.kind };
+  const isOwnKind = about.kind.kind === served.kind && about.kind.groupVersion.group === served.groupVersion.group;
+  return {
+    user,
+    groupVersion,
+    resource: info.resource,
+    subresource: info.subresource,
+    kind,
+    namespace: info.resource === "namespaces" && info.group === "" ? info.name : info.namespace,
+    options,
+    dryRun,
+    warn,
+    signal,
+    versions: versions.of({ groupVersion, resource: info.resource, kind, isOwnKind }),
+    annotate: (key, value) => audit?.annotate(key, value),
+  };
+}
+
+export function writeByWrite(asked: AdmitRequest, base: AdmissionRequest, withStatus: WithStatus): Admission {
+  return {
+    get hidesOwners() {
+      return asked(base)?.hidesOwners === true;
+    },
+    async mutate(write) {
+      const admission = asked(requestFor(base, write));
+      if (admission === undefined) return write.object;
+      const shown = withStatus(write.object);
+      const object = await admission.mutate({ ...write, object: shown });
+      return object === shown ? write.object : object;
+    },
+    async validate(write) {
+      const object = write.object && withStatus(write.object);
+      await asked(requestFor(base, write))?.validate({ ...write, object });
+    },
+  };
+}
+
+/** As kubernetes: a namespace that is created lies in itself, and who creates by an update has CreateOptions. */
+function requestFor(base: AdmissionRequest, { operation, name }: AdmittedWrite): AdmissionRequest {
+  if (operation !== "CREATE") return base;
+  const { groupVersion, resource, options } = base;
+  const isNamespace = resource === "namespaces" && groupVersion.group === "";
+  const isUpdate = options?.["kind"] === "UpdateOptions";
+  if (!isNamespace && !isUpdate) return base;
+  return {
+    ...base,
+    ...(isNamespace ? { namespace: name } : {}),
+    ...(isUpdate ? { options: { ...options, kind: "CreateOptions" } } : {}),
+  };
+}

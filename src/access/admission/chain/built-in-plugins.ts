@@ -1,0 +1,30 @@
+/** The plugins that Kubernetes has built in, with what they need of this server. */
+import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
+import { releaseInfo } from "../../../objects/catalogue/release.ts";
+import { preferredServed } from "../../../serving/resources/stored-objects.ts";
+import type { AdmissionPlugin } from "../admission.ts";
+import { builtInPlugins } from "../plugins/built-in.ts";
+import { TOLERATION_SECONDS_DEFAULT } from "../plugins/default-toleration-seconds.ts";
+import type { AdmissionParts } from "./admission-parts.ts";
+import { createChargeQuota } from "./charge-quota.ts";
+
+export function createBuiltInPlugins(parts: AdmissionParts): readonly AdmissionPlugin[] {
+  const { env, config, context, authorization, objects, followed } = parts;
+  const { authorize: authorizer } = authorization.authorization;
+  const { clock, random } = env;
+  const seconds = TOLERATION_SECONDS_DEFAULT;
+  return builtInPlugins({
+    reader: objects,
+    authorizer,
+    clock,
+    random,
+    chargeQuota: createChargeQuota(context, preferredServed(followed)),
+    resourcesOfKind: ({ group, version }, kind) =>
+      (parts.served.groups().find(({ name }) => name === group)?.resources ?? [])
+        .filter(({ versions }) => versions.some((one) => one.version === version && one.kind === kind))
+        .map(({ resource, namespaced }) => ({ group, version, resource, isNamespaced: namespaced })),
+    minor: Number(releaseInfo(config.release).minor),
+    gates: gatesOf(config.release),
+    tolerations: { notReadySeconds: seconds, unreachableSeconds: seconds },
+  });
+}

@@ -1,0 +1,27 @@
+/** How a server stores a custom resource, as it publishes it in a StorageVersion. */
+import type { StoredResourceVersions } from "../../../cluster/storageversion/encodings.ts";
+import { storageVersionName } from "../../../cluster/storageversion/objects.ts";
+import { formatGroupVersion } from "../../../meta/group-version.ts";
+import { compareApiVersions } from "../../../serving/discovery/order.ts";
+import type { Definition, DefinitionVersion } from "../definition.ts";
+
+/** What a server has to say of how it stores the resource; undefined for one that it does not. */
+export function storedVersionsOf(definition: Definition): StoredResourceVersions | undefined {
+  const { group, acceptedNames, versions, storageVersion, isEstablished, name, uid } = definition;
+  if (!isEstablished) return undefined;
+  const { plural: resource } = acceptedNames;
+  const groupVersions = (those: readonly DefinitionVersion[]): string[] =>
+    those.map((version) => formatGroupVersion({ group, version: version.name }));
+  return {
+    group,
+    resource,
+    name: storageVersionName(group, resource),
+    aliases: [{ group, resource }],
+    preferred: formatGroupVersion({ group, version: storageVersion }),
+    decodable: groupVersions(versions),
+    fallbacks: groupVersions(versions.toSorted((left, right) => compareApiVersions(left.name, right.name))),
+    served: groupVersions(versions.filter(({ isServed }) => isServed)),
+    isNeededToPublish: false,
+    definition: { name, uid },
+  };
+}

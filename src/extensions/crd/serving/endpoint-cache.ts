@@ -1,0 +1,119 @@
+/** What was compiled of each definition, kept until the definition changes: compiling a schema is too dear for each request. */
+import { must } from "../../../base/assert.ts";
+import type { Clock } from "../../../base/clock.ts";
+import { storageVersionName } from "../../../cluster/storageversion/objects.ts";
+import { forbidden, unknownResource } from "../../../meta/status-error.ts";
+import type { Catalogue } from "../../../objects/catalogue/catalogue.ts";
+import type { ResourceEndpoint } from "../../../serving/endpoints/endpoint.ts";
+import type { CustomShape, Encoding, ServedResource } from "../../../serving/registry/resource.ts";
+import type { ResourceTable } from "../../../serving/resources/built-in-table.ts";
+import type { Guard } from "../../../storage/kv.ts";
+import type { WatchCache } from "../../../storage/watch-cache/cache.ts";
+import type { DefinitionTable } from "../definition-table.ts";
+import type { Definition } from "../definition.ts";
+import type { CustomSchema } from "../structural-schema/custom-schema.ts";
+import { customEndpoint, servedVersion, type CustomEndpointParts } from "./custom-endpoint.ts";
+
+export interface CustomResourceParts {
+  readonly storageRoot: string;
+  readonly clock: Clock;
+  readonly cache: WatchCache;
+  readonly catalogue: Catalogue;
+  readonly builtIn: ResourceTable;
+  /** In which version it is written; absent: in the one that the definition says. */
+  readonly encodingOf: ((name: string) => Encoding) | undefined;
+  /** Asks the webhook of a definition. */
+  readonly convert: (definition: Definition) => NonNullable<CustomShape["convert"]>;
+}
+
+/** What was made of each definition, for as long as it says the same. */
+interface Made {
+  readonly definition: Definition;
+  /** By version; kept over changes of the status. */
+  readonly schemas: Map<string, CustomSchema>;
+  readonly endpoints: Map<string, ResourceEndpoint>;
+}
+
+/** Endpoints of served versions, and the resource as it is stored. */
+export class EndpointCache {
+  readonly #parts: CustomResourceParts;
+  readonly #table: DefinitionTable;
+  readonly #made = new Map<string, Made>();
+
+  constructor(parts: CustomResourceParts, table: DefinitionTable) {
+    this.#parts = parts;
+    this.#table = table;
+    table.onChange(({ before, after }) => {
+      if (after === undefined && before !== undefined) this.#made.delete(before.name);
+    });
+  }
+
+  find(group: string, version: string, resource: string): ResourceEndpoint | undefined {
+    const known = this.#table.find(group, resource);
+    if (known === undefined || !isServing(known.definition)) return undefined;
+    const { definition } = known;
+    const found = definition.versions.find(({ name, isServed }) => name === version && isServed);
+    if (found === undefined) return undefined;
+    const made = this.#madeOf(definition);
+    const endpoint =
+      made.endpoints.get(version) ?? customEndpoint(definition, found, this.#partsOf(definition, made.schemas));
+    made.endpoints.set(version, endpoint);
+    return endpoint;
+  }
+
+  /** As its objects are stored, also where no version is served. */
+  stored(definition: Definition): ServedResource {
+    const stored = definition.versions.find(({ isStorage }) => isStorage);
+    const version = must(stored, "one version of a definition is the stored one");
+    return servedVersion(definition, version, this.#partsOf(definition, new Map()));
+  }
+
+  #madeOf(definition: Definition): Made {
+    const known = this.#made.get(definition.name);
+    if (known?.definition === definition) return known;
+    const isSameSpec =
+      known?.definition.uid === definition.uid && known.definition.generation === definition.generation;
+    const schemas = isSameSpec ? known.schemas : new Map<string, CustomSchema>();
+    const made: Made = { definition, schemas, endpoints: new Map() };
+    this.#made.set(definition.name, made);
+    return made;
+  }
+
+  #partsOf(definition: Definition, schemas: Map<string, CustomSchema>): CustomEndpointParts {
+    const { storageRoot, catalogue, encodingOf, convert } = this.#parts;
+    const { group, storageVersion, acceptedNames } = definition;
+    const name = storageVersionName(group, acceptedNames.plural);
+    return {
+      storageRoot,
+      catalogue,
+      schemas,
+      encoding: encodingOf?.(name) ?? { current: async () => ({ version: { group, version: storageVersion } }) },
+      convert: convert(definition),
+      refuseCreation: (object, looks) => this.#refuseCreation(definition, object, looks),
+    };
+  }
+
+  /** By what is known here, which the guard holds against the store: `newest` is asked for when it did not hold. */
+  async #refuseCreation(
+    { name, group, acceptedNames }: Definition,
+    object: string,
+    looks: "known" | "newest",
+  ): Promise<Guard | undefined> {
+    const { cache, storageRoot } = this.#parts;
+    if (looks === "newest") await cache.catchUp();
+    const known = this.#table.get(name);
+    if (known === undefined) throw unknownResource();
+    const resource = { group, resource: acceptedNames.plural };
+    if (known.definition.isTerminating || known.definition.isBeingDeleted)
+      throw forbidden(resource, object, "create not allowed while custom resource definition is terminating");
+    return {
+      key: `${storageRoot}apiextensions.k8s.io/customresourcedefinitions/${name}`,
+      revision: known.revision,
+    };
+  }
+}
+
+/** As kubernetes: once established it is served until it is gone. */
+function isServing({ isEstablished }: Definition): boolean {
+  return isEstablished;
+}

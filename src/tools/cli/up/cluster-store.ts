@@ -1,0 +1,34 @@
+/** Where the servers of `evenkeel up` keep their objects: in the data directory, or in etcd. */
+import { createSystemClock } from "../../../client/system.ts";
+import type { StorageConfig } from "../../../server/config.ts";
+import { openSqliteKv } from "../../../storage/kv-sqlite/kv.ts";
+import type { Kv } from "../../../storage/kv.ts";
+
+interface StoreFlags {
+  readonly etcdServers?: readonly string[];
+}
+
+export interface Store {
+  readonly config: StorageConfig;
+  /** Undefined with etcd: every server has connections of its own. */
+  readonly kv: Kv | undefined;
+  close(): unknown;
+}
+
+/** Locks the directory whatever the store is: certificates and the control socket belong to one cluster. */
+export async function openStore(flags: StoreFlags, directory: string): Promise<Store> {
+  const config = storageOf(flags, directory);
+  const holder = "evenkeel up";
+  if (config.kind === "embedded") {
+    const kv = await openSqliteKv({ directory, holder, clock: createSystemClock() });
+    return { config, kv, close: () => kv.close() };
+  }
+  // Loaded here: no other command needs SQLite in this thread.
+  const { lockDirectory } = await import("../../../storage/kv-sqlite/directory-lock.ts");
+  const lock = lockDirectory(directory, holder);
+  return { config, kv: undefined, close: () => lock.release() };
+}
+
+export function storageOf({ etcdServers = [] }: StoreFlags, directory: string): StorageConfig {
+  return etcdServers.length > 0 ? { kind: "etcd", endpoints: etcdServers } : { kind: "embedded", directory };
+}

@@ -1,0 +1,25 @@
+/** The port of the load balancer: the one that was asked for, the one from the last time, or a free one. */
+import { CommandFailure } from "../failure.ts";
+import type { ClusterState } from "./cluster-files.ts";
+import { HOST } from "./hosted-server.ts";
+import { openLoadBalancer, type LoadBalancer, type LoadBalancerOptions } from "./load-balancer.ts";
+
+export const DEFAULT_PORT = 6443;
+
+/** A port that was asked for is taken or refused; any other is a preference. */
+export async function openBalancer(
+  options: Omit<LoadBalancerOptions, "port">,
+  asked: number | undefined,
+  kept: ClusterState | undefined,
+): Promise<LoadBalancer> {
+  const isAsked = asked !== undefined && asked !== 0;
+  try {
+    return await openLoadBalancer({ ...options, port: isAsked ? asked : (kept?.port ?? asked ?? DEFAULT_PORT) });
+  } catch (thrown) {
+    const { code, message } = thrown as NodeJS.ErrnoException;
+    if (!isAsked) return openLoadBalancer({ ...options, port: 0 });
+    if (code === "EADDRINUSE")
+      throw new CommandFailure(`port ${asked} on ${HOST} is already taken: choose another with --port`, 1);
+    throw new CommandFailure(`port ${asked} on ${HOST} cannot be used: ${message}`, 1);
+  }
+}
