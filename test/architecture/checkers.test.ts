@@ -627,7 +627,7 @@ describe("documents", () => {
   test("a filter or a route that request-flow.md leaves out, or lists in another place, is found", () => {
     const code = {
       "src/server/handler-chain.ts": "chain()\n.through(filters.a)\n.through(filters.b)\n.to(route)",
-      "src/server/router.ts": "routes.x(r) ?? routes.y(r); routes.x(r);",
+      "src/server/router.ts": "export interface Routes { readonly x: number; readonly y: number }",
     };
     const row = (name: string): string => `| \`${name}\` | \`base/${name}.ts\` | does |\n`;
     const flow = (filters: string, routes: string): readonly string[] =>

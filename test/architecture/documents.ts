@@ -85,7 +85,8 @@ export function checkNamedPaths(files: readonly TextFile[]): readonly Violation[
 export function checkRequestFlow(files: readonly TextFile[]): readonly Violation[] {
   const textOf = (path: string): string => files.find((file) => file.path === path)?.text ?? "";
   const filters = textOf("src/server/handler-chain.ts").matchAll(/\.through\(filters\.(\w+)\)/g);
-  const routes = textOf("src/server/router.ts").matchAll(/\broutes\.(\w+)/g);
+  const members = /interface Routes \{([^}]*)\}/.exec(textOf("src/server/router.ts"))?.[1] ?? "";
+  const routes = members.matchAll(/readonly (\w+):/g);
   const path = "docs/request-flow.md";
   const document = textOf(path);
   return [

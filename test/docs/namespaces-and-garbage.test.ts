@@ -68,7 +68,7 @@ test("the lines of the log and the doubts that it quotes are those of the progra
     expect(log).toContain(`"${line}"`);
     expect(prose).toContain(`\`${line}\``);
   }
-  const doubts = sourceOf("cluster/controllers/resources-of-cluster.ts");
+  const doubts = sourceOf("cluster/controllers/merge-cluster-resources.ts");
   for (const doubt of ["cannot be reached", "has not said yet what it serves", "does not know yet which other"]) {
     expect(doubts).toContain(doubt);
     expect(DOCUMENT).toContain(doubt);

@@ -1,4 +1,5 @@
 /** From a request about a resource to the verb that answers it. */
+import { Forwarded } from "../registry/forwarded-request.ts";
 import { StatusError } from "../../meta/status-error.ts";
 import type { Handler } from "../http/chain.ts";
 import type { WithInfo } from "../http/filters/request-info.ts";
@@ -66,7 +67,7 @@ export function resourceHandler<Req extends WithRequester & WithEndpoint>(
       : representationFor(request, { endpoint, tables: dependencies.protobuf });
     const response = await answer(dependencies, endpoint, { request, representation, resolve });
     // The peer negotiates the media type and adds its own warnings.
-    if ("respond" in response) return response.respond();
+    if (response instanceof Forwarded) return response.respond();
     const { deprecation } = endpoint;
     const warned = deprecation === undefined ? response : withWarning(response, deprecation);
     return inMedia(warned, representation);
@@ -128,7 +129,7 @@ function withWarning(response: ApiResponse, warning: string): ApiResponse {
 }
 
 function withWarnings(response: EndpointResponse, told: ReadonlySet<string>): EndpointResponse {
-  if (told.size === 0 || "respond" in response) return response;
+  if (told.size === 0 || response instanceof Forwarded) return response;
   const lines = [response.headers["warning"] ?? [], warningHeaders([...told])["warning"] ?? []].flat();
   return { ...response, headers: { ...response.headers, warning: lines } };
 }
