@@ -18,7 +18,7 @@ export interface AccessOptions {
   readonly disableAdmissionPlugins?: readonly string[] | undefined;
 }
 
-export interface AccessConfig {
+interface AccessConfig {
   readonly authorizationModes: readonly AuthorizationMode[];
   readonly anonymousAuth: boolean;
   readonly priorityAndFairness: boolean;

@@ -14,12 +14,12 @@ import { createTokens, type Accounts, type Tokens } from "./auth/create-authenti
 import {
   createPriorityAndFairness,
   type PriorityAndFairness,
-  type Turns,
+  type EventLoopTurns,
 } from "./flowcontrol/priority-and-fairness.ts";
 import type { CallWebhook } from "./webhook-client/webhook-client.ts";
 
-export interface AccessParts {
-  readonly env: BaseEnv & Turns;
+interface AccessParts {
+  readonly env: BaseEnv & EventLoopTurns;
   readonly config: AccessSettings;
   readonly metrics: MetricsRegistry;
   readonly cache: WatchCache;

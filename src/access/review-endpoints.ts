@@ -13,7 +13,7 @@ import type { BaseEnv } from "../base/env.ts";
 import type { Access } from "./create-access.ts";
 import { gatesOf } from "../objects/catalogue/release-gates.ts";
 
-export interface AccessEndpointParts {
+interface AccessEndpointParts {
   readonly env: BaseEnv;
   readonly config: Pick<AccessSettings, "release" | "serviceAccounts">;
   readonly catalogue: Catalogue;

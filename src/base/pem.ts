@@ -1,6 +1,6 @@
 /** Blocks of PEM text, found as Go's encoding/pem finds them. */
 
-export interface PemBlock {
+interface PemBlock {
   readonly type: string;
   readonly hasHeaders: boolean;
   readonly bytes: Buffer;

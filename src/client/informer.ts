@@ -17,7 +17,7 @@ export interface InformerSettings<T extends KubernetesObject> extends SelectOpti
   readonly onError?: (thrown: unknown) => void;
 }
 
-export interface InformerOptions<T extends KubernetesObject> extends InformerSettings<T> {
+interface InformerOptions<T extends KubernetesObject> extends InformerSettings<T> {
   readonly source: ListerWatcher<T>;
   readonly clock: Clock;
   readonly random: Random;

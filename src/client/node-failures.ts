@@ -21,7 +21,7 @@ const FAILURES: ReadonlyMap<string, TransportFailure> = new Map(
   } satisfies Record<string, TransportFailure>),
 );
 
-export interface FailedConnection {
+interface FailedConnection {
   /** What was thrown, or what caused it. */
   readonly error: unknown;
   /** Whether the connection was there, so that somebody may have seen the request. Unknown counts as yes. */

@@ -21,7 +21,7 @@ import { isFailure, TransportError } from "./transport.ts";
 export type ListerWatcher<T extends KubernetesObject> = Pick<ResourceClient<T>, "list" | "listAll" | "watch">;
 
 /** Who is told. */
-export interface ReflectorSink<T> {
+interface ReflectorSink<T> {
   /** Everything there is, keyed by namespace and name; what is not in it is gone. */
   replace(objects: ReadonlyMap<string, T>): void;
   /** The next event is read when the promise has resolved. */
@@ -30,7 +30,7 @@ export interface ReflectorSink<T> {
 
 export type ChangeEvent<T> = Exclude<WatchEvent<T>, { type: "BOOKMARK" }>;
 
-export interface ReflectorOptions<T extends KubernetesObject> {
+interface ReflectorOptions<T extends KubernetesObject> {
   readonly source: ListerWatcher<T>;
   readonly select: SelectOptions;
   readonly clock: Clock;

@@ -16,7 +16,7 @@ import {
   type Transport,
 } from "./transport.ts";
 
-export interface RequesterOptions {
+interface RequesterOptions {
   readonly transport: Transport;
   readonly clock: Clock;
   /** Sent with every request; keys are lower case. */

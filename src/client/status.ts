@@ -2,7 +2,7 @@
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../meta/json.ts";
 import { HTTP_CODE, StatusError, type Reason, type StatusDetails } from "../meta/status-error.ts";
 
-export interface FailedAnswer {
+interface FailedAnswer {
   readonly method: string;
   readonly status: number;
   readonly text: string;

@@ -77,10 +77,6 @@ export function tooLong(field: string, bytesMax: number): FieldError {
   return { field, reason: "FieldValueTooLong", message: `Too long: may not be more than ${bytesMax} bytes` };
 }
 
-export function tooLongCharacters(field: string, charactersMax: number): FieldError {
-  return { field, reason: "FieldValueTooLong", message: `Too long: may not be more than ${charactersMax} characters` };
-}
-
 export function tooMany(field: string, count: number, max: number): FieldError {
   const items = max === 1 ? "item" : "items";
   return { field, reason: "FieldValueTooMany", message: `Too many: ${count}: must have at most ${max} ${items}` };

@@ -67,7 +67,7 @@ function compressZeros(groups: readonly string[]): string {
 }
 
 /** An address as kubernetes' older fields take it: with needless zeros, or IPv4 dressed up as IPv6. */
-export interface LooseAddress {
+interface LooseAddress {
   /** What it stands for: IPv4 for an IPv4-mapped IPv6 address. */
   readonly address: Address;
   readonly hasLeadingZeros: boolean;
@@ -95,7 +95,7 @@ function withoutLeadingZeros(text: string): string {
   return text.length > LOOSE_LENGTH_MAX ? "" : text.replace(/(^|[:.])0+(?=[0-9a-fA-F])/g, "$1");
 }
 
-export interface Cidr {
+interface Cidr {
   readonly family: IpFamily;
   /** As written, with bits beyond the prefix. */
   readonly ip: bigint;

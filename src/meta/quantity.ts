@@ -14,7 +14,7 @@ interface Scale {
   readonly format: QuantityFormat;
 }
 
-export interface Quantity extends Scale {
+interface Quantity extends Scale {
   readonly isNegative: boolean;
   readonly digits: bigint;
 }

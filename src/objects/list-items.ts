@@ -2,7 +2,7 @@
 import { isJsonObject, setMember, type JsonObject } from "../meta/json.ts";
 import type { FieldSchema, StructSchema } from "./schema.ts";
 
-export interface Items {
+interface Items {
   /** As they were sent. */
   readonly sent: readonly unknown[];
   /** What is known of each. */

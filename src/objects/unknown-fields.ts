@@ -26,7 +26,7 @@ export interface NamedField {
  */
 export type Omission = "not-known" | "removed" | "removed-outside-lists";
 
-export interface Wish {
+interface Wish {
   /** As it was sent, or as a patch has made it of the existing object. */
   readonly sent: JsonObject;
   /** What this release knows of it. */

@@ -17,7 +17,7 @@ import type { RequestInfo } from "../serving/http/request-info.ts";
 import type { ResourceTable } from "../serving/resources/built-in-table.ts";
 import type { Foundation } from "./foundation.ts";
 import type { Filters, Resolved } from "./handler-chain.ts";
-import type { Store } from "./store.ts";
+import type { ServerStore } from "./store.ts";
 
 /** What the server serves. */
 export interface Resources {
@@ -55,16 +55,16 @@ export interface Stages<R extends Resources, C extends Cluster, A extends Reques
 }
 
 /** What runs beside requests: hooks once and in order before /readyz passes, tasks until the shutdown. */
-export interface Running {
+export interface HooksAndTasks {
   readonly hooks: readonly StartupHook[];
   readonly tasks: readonly BackgroundTask[];
   readonly checks: () => readonly HealthCheck[];
 }
 
 export interface Assembly<R extends Resources, C extends Cluster, A extends RequestAccess> {
-  resources(on: Foundation, store: Store): R;
-  cluster(on: Foundation, store: Store, resources: R): C;
-  access(on: Foundation, store: Store, before: Pick<Stages<R, C, A>, "resources" | "cluster">): A;
-  routes(on: Foundation, store: Store, stages: Stages<R, C, A>): Handler<Resolved>;
-  running(on: Foundation, store: Store, stages: Stages<R, C, A>): Running;
+  resources(on: Foundation, store: ServerStore): R;
+  cluster(on: Foundation, store: ServerStore, resources: R): C;
+  access(on: Foundation, store: ServerStore, before: Pick<Stages<R, C, A>, "resources" | "cluster">): A;
+  routes(on: Foundation, store: ServerStore, stages: Stages<R, C, A>): Handler<Resolved>;
+  running(on: Foundation, store: ServerStore, stages: Stages<R, C, A>): HooksAndTasks;
 }

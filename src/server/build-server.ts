@@ -13,13 +13,13 @@ import type { Assembly, Cluster, RequestAccess, Resources } from "./assembly.ts"
 import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";
 import { createFilters } from "./filters.ts";
-import { layFoundation, openAudit } from "./foundation.ts";
+import { layFoundation, openAuditLogOf } from "./foundation.ts";
 import { buildHandler } from "./handler-chain.ts";
 import { KUBERNETES } from "./kubernetes/assembly.ts";
 import { lifecycleTasks } from "./lifecycle.ts";
 import { registerServerMetrics } from "../serving/resources/server-metrics.ts";
 import { createShutdown, type Shutdown } from "./shutdown.ts";
-import { openStore } from "./store.ts";
+import { openServerStore } from "./store.ts";
 
 export interface Server extends Shutdown {
   readonly catalogue: Catalogue;
@@ -50,8 +50,8 @@ export async function assembleServer<R extends Resources, C extends Cluster, A e
   assembly: Assembly<R, C, A>,
 ): Promise<Server> {
   const on = layFoundation(env, config);
-  const audit = await openAudit(on);
-  const store = await openStore(on);
+  const audit = await openAuditLogOf(on);
+  const store = await openServerStore(on);
   const resources = assembly.resources(on, store);
   const cluster = assembly.cluster(on, store, resources);
   const access = assembly.access(on, store, { resources, cluster });

@@ -30,7 +30,7 @@ import {
   type PeerOptions,
 } from "../cluster/peers/peer-config.ts";
 
-export interface EtcdTls {
+interface EtcdTls {
   readonly ca?: Buffer;
   readonly cert?: Buffer;
   readonly key?: Buffer;
@@ -42,7 +42,7 @@ export type StorageConfig =
   | { readonly kind: "embedded"; readonly directory: string }
   | { readonly kind: "etcd"; readonly endpoints: readonly string[]; readonly tls?: EtcdTls };
 
-export interface ShutdownConfig {
+interface ShutdownConfig {
   /** Between "not ready any more" and the first refused request, in ms. Default none. */
   readonly delayMs: number;
   /** Go on listening until the last request has ended, and tell whoever comes meanwhile to come again elsewhere. Default off. */
@@ -54,7 +54,7 @@ export interface ShutdownConfig {
 const DEFAULT_SHUTDOWN_OPTIONS: ShutdownConfig = { delayMs: 0, sendRetryAfter: false, watchGraceMs: 0 };
 
 /** How the rest of the cluster reaches the server. */
-export interface Advertise {
+interface Advertise {
   /** Undefined when there is no address other machines could use: then nothing stands behind the Service. */
   readonly address: string | undefined;
 }
@@ -188,7 +188,7 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
 }
 
 /** What a command finds or makes in its data directory, after everything else has been checked. */
-export interface KeptCredentials extends Pick<ServerOptions, "serviceAccounts" | "rootCa" | "authorities"> {
+interface KeptCredentials extends Pick<ServerOptions, "serviceAccounts" | "rootCa" | "authorities"> {
   /** The text of a token file. */
   readonly tokenFile: string;
 }

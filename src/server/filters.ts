@@ -25,7 +25,7 @@ import type { Cluster, RequestAccess, Resources } from "./assembly.ts";
 import type { Foundation } from "./foundation.ts";
 import type { Filters } from "./handler-chain.ts";
 
-export interface FilterParts {
+interface FilterParts {
   readonly audit: Audit;
   readonly resources: Resources;
   readonly cluster: Cluster;

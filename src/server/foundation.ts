@@ -1,6 +1,6 @@
 /** What every later stage of a server stands on: its environment and configuration, and what is open while it runs. */
 import type { Audit } from "../access/audit/create-audit.ts";
-import { openAudit as openAuditWith } from "../access/audit/open-audit.ts";
+import { openAudit } from "../access/audit/open-audit.ts";
 import { accessOf } from "../access/auth/authorize.ts";
 import { protobufTables } from "../objects/catalogue/protobuf-tables.ts";
 import { decodeProtobufObject, PROTOBUF_MEDIA_TYPE } from "../objects/protobuf/decode.ts";
@@ -29,7 +29,7 @@ export interface Foundation {
   readonly transports: Transports;
 }
 
-export interface Transports {
+interface Transports {
   /** To other servers of the cluster; undefined when none can be called. */
   readonly upstream: Upstream | undefined;
   /** To webhooks and aggregated API servers; undefined when none can be called. */
@@ -56,9 +56,9 @@ export function layFoundation(env: Env, config: ServerConfig): Foundation {
 }
 
 /** Opened before the store, so that a log that cannot be written ends the start early. */
-export function openAudit({ env, config, metrics }: Foundation): Promise<Audit> {
+export function openAuditLogOf({ env, config, metrics }: Foundation): Promise<Audit> {
   const { clock, random, log } = env;
-  return openAuditWith({
+  return openAudit({
     config: config.audit,
     openOutput: env.openAuditLog,
     clock,
@@ -76,7 +76,7 @@ function decodeNonJsonBody(bytes: Buffer, mediaType: string): unknown {
 }
 
 /** Where clients reach the server (host:port), which is known only once it listens. */
-export class AnnouncedAddress {
+class AnnouncedAddress {
   readonly #announced = Promise.withResolvers<string>();
   #current = "localhost";
 

@@ -17,7 +17,7 @@ import { repeat, waitUntil, type BackgroundTask } from "../base/background.ts";
 import type { Foundation } from "./foundation.ts";
 
 /** By the names kube-apiserver gives them. Which of the last two comes first depends on --shutdown-send-retry-after. */
-export type ShutdownEvent =
+type ShutdownEvent =
   | "ShutdownInitiated"
   | "AfterShutdownDelayDuration"
   | "PreShutdownHooksStopped"

@@ -24,7 +24,7 @@ export interface ListenConfig {
 }
 
 /** What can be put behind a port. */
-export interface Listenable extends Shutdown {
+interface Listenable extends Shutdown {
   readonly handle: Handler<ApiRequest>;
   /** Where clients reach it (host:port). */
   announce(address: string): void;

@@ -17,7 +17,7 @@ import type { Background } from "../base/background.ts";
 import type { Cluster } from "./assembly.ts";
 import type { Foundation } from "./foundation.ts";
 
-export interface ShutdownParts {
+interface ShutdownParts {
   readonly on: Foundation;
   readonly cluster: Pick<Cluster, "drain" | "leave">;
   readonly background: Background;

@@ -8,14 +8,14 @@ import type { Kv } from "../storage/kv.ts";
 import { WatchCache } from "../storage/watch-cache/cache.ts";
 import type { Foundation } from "./foundation.ts";
 
-export interface Store {
+export interface ServerStore {
   readonly kv: Kv;
   readonly cache: WatchCache;
   readonly tasks: readonly BackgroundTask[];
   readonly checks: () => readonly HealthCheck[];
 }
 
-export async function openStore({ env, config }: Foundation): Promise<Store> {
+export async function openServerStore({ env, config }: Foundation): Promise<ServerStore> {
   const { clock, log } = env;
   const kv = await env.openKv(config.storage);
   const cache = new WatchCache({

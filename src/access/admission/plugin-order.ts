@@ -58,7 +58,7 @@ const PLUGINS: readonly PluginEntry[] = [
 const NAMES: ReadonlySet<string> = new Set(PLUGINS.map(({ name }) => name));
 
 /** As --enable-admission-plugins and --disable-admission-plugins list them. */
-export interface PluginChoice {
+interface PluginChoice {
   readonly enable: readonly string[];
   readonly disable: readonly string[];
 }

@@ -13,7 +13,7 @@ export interface LogName {
   readonly extension: string;
 }
 
-export interface Chores {
+interface Chores {
   readonly remove: readonly string[];
   readonly compress: readonly string[];
 }

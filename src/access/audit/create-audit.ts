@@ -31,7 +31,7 @@ import { requestAuditId } from "./audit-id.ts";
 import { RequestTrail } from "./request-trail.ts";
 import type { AuditTrail } from "../../serving/http/audit-trail.ts";
 
-export interface AuditOptions {
+interface AuditOptions {
   /** Without both, requests have an ID, and that is all. */
   readonly policy?: AuditPolicy | undefined;
   readonly backend?: AuditBackend | undefined;

@@ -12,7 +12,7 @@ import type { AuditMetrics } from "./metrics.ts";
 import { isAtLeast } from "./policy.ts";
 import { TRUNCATED_ANNOTATION } from "./request-trail.ts";
 
-export type LogMode = "batch" | "blocking" | "blocking-strict";
+type LogMode = "batch" | "blocking" | "blocking-strict";
 
 export interface LogOptions {
   readonly format: LogFormat;

@@ -39,7 +39,7 @@ export interface LogFileOptions extends Retention {
   readonly bytesMax: number;
 }
 
-export interface AuditLogConfig extends LogOptions {
+interface AuditLogConfig extends LogOptions {
   readonly file: LogFileOptions;
 }
 

@@ -22,7 +22,7 @@ export const TRUNCATED_ANNOTATION = "audit.k8s.io/truncated";
 const REQUEST_OBJECT_ANNOTATION = "evenkeel.io/request-object";
 const RESPONSE_OBJECT_ANNOTATION = "evenkeel.io/response-object";
 
-export interface Received {
+interface Received {
   readonly user: User | undefined;
   readonly request: ApiRequest;
   readonly asked: AccessAttributes;
@@ -169,7 +169,7 @@ type ChangingField =
   | "responseObject"
   | "annotations";
 
-export interface SentBody {
+interface SentBody {
   readonly method: string;
   readonly mediaType: string;
   readonly read: ReadBody | undefined;

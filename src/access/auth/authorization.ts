@@ -3,14 +3,14 @@ import type { Authorizer } from "./authorize.ts";
 import type { User } from "./user.ts";
 
 /** As SelfSubjectRulesReview lists them. */
-export interface ResourceRule {
+interface ResourceRule {
   readonly verbs: readonly string[];
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly resourceNames?: readonly string[];
 }
 
-export interface NonResourceRule {
+interface NonResourceRule {
   readonly verbs: readonly string[];
   readonly nonResourceURLs: readonly string[];
 }

@@ -28,13 +28,13 @@ export type Authorizer = (user: User, asked: AccessAttributes) => AuthorizationD
 export type CatchUp = (signal: AbortSignal) => Promise<void>;
 
 /** A promise where the answer waits for news. */
-export type FreshAuthorizer = (
+type FreshAuthorizer = (
   user: User,
   asked: AccessAttributes,
   signal: AbortSignal,
 ) => AuthorizationDecision | Promise<AuthorizationDecision>;
 
-export interface AuthorizeOptions {
+interface AuthorizeOptions {
   /** Absent: what this server knows is all there is. */
   readonly catchUp?: CatchUp | undefined;
   /** For whoever keeps a record. */

@@ -5,7 +5,7 @@
 import { DER_TAG, partsOf, readElement, readElements, type DerElement } from "../../base/der-reader.ts";
 import { pemBlocks } from "../../base/pem.ts";
 
-export interface CertificateSubject {
+interface CertificateSubject {
   /** Empty when there is none; of several the last, as in Go. */
   readonly commonName: string;
   readonly organizations: readonly string[];

@@ -92,7 +92,7 @@ async function labelUsed(call: Accounts["call"], use: LegacyTokenUse, log: Log):
   if (status !== 200) log.warn("a Secret does not say when its token was last used", { namespace, name, status });
 }
 
-export interface AuthenticatorParts {
+interface AuthenticatorParts {
   readonly env: Pick<BaseEnv, "clock">;
   readonly config: AuthenticationSettings;
   readonly tokens: Tokens;

@@ -17,7 +17,7 @@ import { SlowBodies } from "./slow-bodies.ts";
 import { Turns } from "./turns.ts";
 import { estimatedSeats, type ObjectStats } from "./work-estimate.ts";
 
-export interface FlowControlOptions {
+interface FlowControlOptions {
   readonly clock: Clock;
   readonly metrics: MetricsRegistry;
   /** Requests served at the same time, those of exempt users not counted: both in-flight limits together. */
@@ -32,7 +32,7 @@ export interface FlowControlOptions {
   readonly statsOf: (info: RequestInfo) => ObjectStats | undefined;
 }
 
-export interface FlowControl {
+interface FlowControl {
   readonly flowSchemas: ObjectTable;
   readonly priorityLevels: ObjectTable;
   readonly filter: PassingFilter<WithUser>;

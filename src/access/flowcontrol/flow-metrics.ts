@@ -16,7 +16,7 @@ export interface LevelReading {
   readonly current: number;
 }
 
-export interface FlowReading {
+interface FlowReading {
   readonly level: string;
   readonly flowSchema: string;
   readonly counts: FlowCounts;

@@ -25,7 +25,7 @@ export interface FlowSchemaStatusParts {
   readonly ready: Promise<void>;
 }
 
-export interface FlowSchemaStatus {
+interface FlowSchemaStatus {
   readonly schemas: ObjectTable;
   readonly levels: ObjectTable;
   readonly task: BackgroundTask;

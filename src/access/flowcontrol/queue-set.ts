@@ -33,7 +33,7 @@ export interface QueuePlace extends Entrant {
   onTurn: (() => void) | undefined;
 }
 
-export type QueueRefusal = "concurrency-limit" | "queue-full";
+type QueueRefusal = "concurrency-limit" | "queue-full";
 
 interface Queue {
   readonly index: number;

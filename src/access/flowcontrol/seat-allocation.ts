@@ -77,7 +77,7 @@ function allocationItem({ isExempt, limits, demand, assured }: AssuredClaim): Al
       };
 }
 
-export interface AllocationItem {
+interface AllocationItem {
   readonly lower: number;
   readonly upper: number;
   readonly target: number;

@@ -1,7 +1,7 @@
 /** Which queues a flow may use: few of many, so that no two flows are likely to share all of theirs. */
 import { createHash } from "node:crypto";
 
-export interface Deck {
+interface Deck {
   readonly queues: number;
   readonly handSize: number;
 }

@@ -12,7 +12,7 @@ const OF_ONE_USER_MAX = 40;
 const OF_ALL_MAX = 200;
 
 /** Who waits for the body. */
-export interface WaitingReader {
+interface WaitingReader {
   readonly who: string;
   /** Gives the seat back. */
   leave(): void;

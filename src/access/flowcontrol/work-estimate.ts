@@ -13,7 +13,7 @@ const BYTES_PER_SEAT = 100_000;
 /** What a list from memory holds at once, however long it is. */
 const LIST_BYTES_MAX = 1_000_000;
 
-export interface EstimatedRequest {
+interface EstimatedRequest {
   readonly info: RequestInfo;
   readonly query: Query;
 }

@@ -14,7 +14,7 @@ import {
 } from "./service-resolver.ts";
 import { createWebhookClient, type CallWebhook } from "./webhook-client.ts";
 
-export interface ServicesParts {
+interface ServicesParts {
   readonly env: BaseEnv;
   readonly client: Client;
   /** Undefined: this server calls nothing outside of the cluster. */

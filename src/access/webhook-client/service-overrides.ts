@@ -4,7 +4,7 @@ import { parseAddress } from "../../meta/ip-address.ts";
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../meta/names.ts";
 import type { ServiceOverrides } from "./service-resolver.ts";
 
-export type ParsedOverrides =
+type ParsedOverrides =
   | { readonly isValid: true; readonly overrides: ServiceOverrides }
   /** Sentences for the operator. */
   | { readonly isValid: false; readonly problems: readonly string[] };

@@ -24,7 +24,7 @@ export interface WebhookCallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface WebhookClientParts {
+interface WebhookClientParts {
   readonly clock: Clock;
   /** Undefined: this server reaches nobody outside. */
   readonly outbound: Outbound | undefined;

@@ -22,7 +22,7 @@ export interface ConfigMethods {
   makeApiClient(type: ApiConstructor): object;
 }
 
-export type ApiConstructor = new (configuration: ApiConfiguration, ...rest: unknown[]) => object;
+type ApiConstructor = new (configuration: ApiConfiguration, ...rest: unknown[]) => object;
 
 export interface ApiConfiguration {
   readonly httpApi: HttpLibrary;

@@ -17,7 +17,7 @@ export interface Allocators {
   on(store: ObjectStore): Allocators;
 }
 
-export interface AllocatorsOptions {
+interface AllocatorsOptions {
   readonly store: ObjectStore;
   readonly random: Random;
   /** Ends with a slash. */

@@ -51,7 +51,7 @@ export interface ClaimPool {
   release(claim: Claim): Promise<void>;
 }
 
-export interface ClaimPoolOptions {
+interface ClaimPoolOptions {
   readonly store: ObjectStore;
   readonly random: Random;
   /** Where the claims lie, such as "/registry/ranges/evenkeel/nodeports/". */

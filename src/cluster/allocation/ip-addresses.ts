@@ -29,7 +29,7 @@ export interface IpAddresses {
   ipOf(entry: Entry): string;
 }
 
-export interface Parent {
+interface Parent {
   readonly namespace: string;
   readonly name: string;
 }

@@ -11,7 +11,7 @@ import type { StartupHook } from "../../base/startup-hook.ts";
 const INTERVAL_MS = 180_000;
 const RETRY_MS = 250;
 
-export interface ServiceRepairOptions extends RepairParts {
+interface ServiceRepairOptions extends RepairParts {
   readonly clock: Clock;
   readonly log: Log;
 }

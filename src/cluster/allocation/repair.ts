@@ -21,7 +21,7 @@ const SUPERFLUOUS_MS = 150_000;
 /** What earlier passes found superfluous: by key, the revision and when it was first seen so. */
 export type Suspects = Map<string, { readonly revision: number; readonly since: number }>;
 
-export interface RepairReport {
+interface RepairReport {
   readonly claimed: number;
   readonly released: number;
   /** Numbers two services have: nothing here can be right for both. */

@@ -10,7 +10,7 @@ import type { CertificateAuthorities } from "../../access/auth/reloading/authori
 import type { Reloading } from "../../access/auth/reloading/reloading.ts";
 
 /** The authorities by which this server recognizes clients and front proxies. */
-export interface TrustConfig {
+interface TrustConfig {
   readonly authorities: Reloading<CertificateAuthorities>;
   readonly requestHeader: TrustParts["requestHeader"];
 }

@@ -19,7 +19,7 @@ import { seed, type Seeding } from "./seed.ts";
 import { servedVersions, type Serves } from "./served-version.ts";
 import { defaultServiceCidr } from "./service-cidr.ts";
 
-export interface BootstrapOptions extends BootstrapPorts, Seeding {
+interface BootstrapOptions extends BootstrapPorts, Seeding {
   readonly catalogue: Catalogue;
   readonly serviceCidr: string;
   /** Whom this server trusts, as it is now. */
@@ -32,7 +32,7 @@ export interface BootstrapOptions extends BootstrapPorts, Seeding {
   readonly published: Published | undefined;
 }
 
-export interface Published {
+interface Published {
   readonly clusterIp: string;
   readonly address: string | undefined;
   /** Where the server listens, once it does: an address and a port. */

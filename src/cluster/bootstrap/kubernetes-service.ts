@@ -4,7 +4,7 @@ import type { JsonObject } from "../../meta/json.ts";
 import { ifDifferent, type OwnedObject } from "./owned-object.ts";
 import type { Serves } from "./served-version.ts";
 
-export interface ReachableAt {
+interface ReachableAt {
   readonly clusterIp: string;
   /** Undefined when there is no address that other machines could use. */
   readonly address: string | undefined;

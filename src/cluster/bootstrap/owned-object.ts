@@ -19,7 +19,7 @@ export interface OwnedObject {
   readonly isToBeReplaced?: (existing: JsonObject) => boolean;
 }
 
-export interface InitialCondition {
+interface InitialCondition {
   readonly type: string;
   readonly status: "True" | "False";
   readonly reason: string;

@@ -15,7 +15,7 @@ export interface StagedWrite {
   readonly guards: readonly Guard[] | undefined;
 }
 
-export interface StagedStore {
+interface StagedStore {
   readonly store: ObjectStore;
   /** Everything staged so far, oldest first. */
   readonly writes: () => readonly StagedWrite[];

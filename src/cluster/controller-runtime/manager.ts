@@ -9,7 +9,7 @@ import type { ControllerSpec } from "./controller.ts";
 import type { ControllerMetrics } from "./controller-metrics.ts";
 import { runLeaderElection, type LeaderTiming, type Term } from "./leader-election.ts";
 
-export interface ControllerManagerOptions {
+interface ControllerManagerOptions {
   readonly controllers: readonly ControllerSpec[];
   /** Names of those that run. */
   readonly enabled: ReadonlySet<string>;
@@ -26,7 +26,7 @@ export interface ControllerManagerOptions {
   readonly timing?: LeaderTiming;
 }
 
-export interface ControllerState {
+interface ControllerState {
   readonly name: string;
   readonly isEnabled: boolean;
   readonly isRunning: boolean;
@@ -37,7 +37,7 @@ export interface ControllerState {
   readonly lastError: string | undefined;
 }
 
-export interface ControllerCheck {
+interface ControllerCheck {
   readonly name: string;
   /** Undefined when healthy; otherwise why not. */
   readonly check: () => string | undefined;

@@ -7,7 +7,7 @@ import type { ResourceType, UnstructuredObject } from "../../client/objects.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject, objectsAt } from "../../meta/json.ts";
 import { informerSource, type KeySource } from "../controller-runtime/controller.ts";
 
-export interface ClusterRoleAggregationController {
+interface ClusterRoleAggregationController {
   readonly name: "clusterrole-aggregation-controller";
   readonly reconcile: (name: string, signal: AbortSignal) => Promise<undefined>;
   sources(): readonly KeySource[];

@@ -7,11 +7,11 @@ import type { DiscoveryGroup, DiscoveryResource } from "../../serving/discovery/
 import { mergeSources, type DiscoverySource } from "../../serving/discovery/merge.ts";
 import { formatGroupResource } from "../../meta/group-version.ts";
 import type { ServedRecord } from "../peers/served-record.ts";
-import type { PeerDocuments, Peers } from "../peers/create-peers.ts";
+import type { PeerDocuments, Peers } from "../peers/peers.ts";
 import type { SharedResources } from "../peers/shared-resources.ts";
 import type { PeerConfig } from "../peers/peer-config.ts";
 
-export interface ClusterResourcesParts {
+interface ClusterResourcesParts {
   readonly config: { readonly release: string; readonly peers: Pick<PeerConfig, "serverId" | "isEnabled"> };
   readonly peers: Pick<Peers, "view" | "catchUp"> & {
     readonly documents: Omit<PeerDocuments, "hasUndescribed">;

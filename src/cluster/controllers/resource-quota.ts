@@ -12,14 +12,14 @@ import { isAbsent, isMethodRefused, isOutOfReach } from "./namespace/answers.ts"
 import { informerSource, type ReconcileResult, type KeySource } from "../controller-runtime/controller.ts";
 
 /** What admission knows of quotas. */
-export interface QuotaCalculation {
+interface QuotaCalculation {
   countedResources(quota: JsonObject): readonly GroupResource[];
   /** `objects` by what formatGroupResource calls their resource; what is absent could not be listed. */
   statusOf(quota: JsonObject, objects: ReadonlyMap<string, readonly JsonObject[]>): JsonObject;
   isOutdated(quota: JsonObject, status: JsonObject): boolean;
 }
 
-export interface ResourceQuotaControllerOptions {
+interface ResourceQuotaControllerOptions {
   readonly client: Client;
   /** Is shown nothing of objects but their metadata. */
   readonly metadata: Client;
@@ -29,7 +29,7 @@ export interface ResourceQuotaControllerOptions {
   readonly calculation: QuotaCalculation;
 }
 
-export interface ResourceQuotaController {
+interface ResourceQuotaController {
   readonly name: "resourcequota-controller";
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<ReconcileResult | undefined>;
   sources(): readonly KeySource[];

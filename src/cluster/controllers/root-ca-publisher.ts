@@ -10,14 +10,14 @@ import { isActive, isRefusedByNamespace, namespaceOf } from "./namespace/active.
 import { NAMESPACE_TYPE, nameOf, type NamespaceObject } from "./namespace/objects.ts";
 import { informerSource, type ReconcileResult, type KeySource } from "../controller-runtime/controller.ts";
 
-export interface RootCaPublisherOptions {
+interface RootCaPublisherOptions {
   readonly client: Client;
   readonly log: Log;
   /** PEM; undefined: there is nothing to publish. */
   readonly rootCa: string | undefined;
 }
 
-export interface RootCaPublisher {
+interface RootCaPublisher {
   readonly name: "root-ca-certificate-publisher-controller";
   readonly reconcile: (namespace: string, signal: AbortSignal) => Promise<ReconcileResult | undefined>;
   sources(): readonly KeySource[];

@@ -9,7 +9,7 @@ import { isActive, isRefusedByNamespace, namespaceOf } from "./namespace/active.
 import { NAMESPACE_TYPE, nameOf, type NamespaceObject } from "./namespace/objects.ts";
 import { informerSource, type KeySource } from "../controller-runtime/controller.ts";
 
-export interface ServiceAccountController {
+interface ServiceAccountController {
   readonly name: "serviceaccount-controller";
   readonly reconcile: (namespace: string, signal: AbortSignal) => Promise<undefined>;
   sources(): readonly KeySource[];

@@ -8,7 +8,7 @@ import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/js
 import { isAbsent } from "./namespace/answers.ts";
 import { informerSource, type ReconcileResult, type KeySource } from "../controller-runtime/controller.ts";
 
-export interface VolumeProtectionOptions {
+interface VolumeProtectionOptions {
   readonly client: Client;
   /** Is shown nothing of objects but their metadata. */
   readonly metadata: Client;
@@ -27,7 +27,7 @@ interface Protection {
   isInUse(object: UnstructuredObject, client: Client, signal: AbortSignal): Promise<boolean>;
 }
 
-export interface VolumeProtectionController {
+interface VolumeProtectionController {
   readonly name: ProtectionName;
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<ReconcileResult | undefined>;
   sources(): readonly KeySource[];

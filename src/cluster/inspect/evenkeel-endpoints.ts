@@ -8,7 +8,7 @@ import type { ApiResponse } from "../../serving/http/message.ts";
 import type { Kv } from "../../storage/kv.ts";
 import { clusterResources } from "../controllers/merge-cluster-resources.ts";
 import { CLUSTER_PATHS, clusterEndpoints } from "../peers/cluster-endpoints.ts";
-import type { Peers } from "../peers/create-peers.ts";
+import type { Peers } from "../peers/peers.ts";
 import type { MemberConfig } from "../peers/peer-config.ts";
 import type { SharedResources } from "../peers/shared-resources.ts";
 import { INSPECT_PATHS, inspectEndpoints } from "./inspect-endpoints.ts";
@@ -16,7 +16,7 @@ import { PURGE_PATH, purgeEndpoint } from "./purge-endpoint.ts";
 
 export const EVENKEEL_PATHS: readonly string[] = [...CLUSTER_PATHS, ...INSPECT_PATHS, PURGE_PATH].sort();
 
-export interface EvenkeelEndpointsParts {
+interface EvenkeelEndpointsParts {
   readonly env: BaseEnv;
   readonly config: MemberConfig & { readonly strictRelease: boolean };
   readonly catalogue: Catalogue;

@@ -20,7 +20,7 @@ import { UNCACHED } from "../../serving/http/respond.ts";
 
 export const INSPECT_PATHS: readonly string[] = ["/evenkeel/v1/rollback-check", "/evenkeel/v1/stored-versions"];
 
-export interface InspectParts {
+interface InspectParts {
   readonly env: Pick<BaseEnv, "clock" | "log">;
   readonly config: { readonly release: ReleaseName; readonly storageRoot: string; readonly strictRelease: boolean };
   readonly kv: Pick<Kv, "range">;

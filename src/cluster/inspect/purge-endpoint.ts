@@ -28,7 +28,7 @@ import type { BaseEnv } from "../../base/env.ts";
 
 export const PURGE_PATH = "/evenkeel/v1/purge-namespace";
 
-export interface PurgeParts {
+interface PurgeParts {
   readonly env: Pick<BaseEnv, "clock" | "log" | "random">;
   readonly config: { readonly storageRoot: string };
   /** The one that does not write while this server must not. */
@@ -38,7 +38,7 @@ export interface PurgeParts {
 }
 
 /** What GET answers with. */
-export interface Leftovers {
+interface Leftovers {
   readonly kind: "NamespaceLeftovers";
   readonly apiVersion: "evenkeel.io/v1";
   readonly namespace: string;
@@ -52,7 +52,7 @@ export interface Leftovers {
   readonly kept: readonly { readonly resource: string; readonly objects: number; readonly because: string }[];
 }
 
-export interface LeftoverKey {
+interface LeftoverKey {
   /** "resourceclaims.resource.k8s.io" */
   readonly resource: string;
   readonly name: string;
@@ -60,7 +60,7 @@ export interface LeftoverKey {
 }
 
 /** What POST answers with. */
-export interface Purged {
+interface Purged {
   readonly kind: "NamespacePurged";
   readonly apiVersion: "evenkeel.io/v1";
   readonly namespace: string;

@@ -6,7 +6,7 @@ import type { KubernetesObject, ResourceType } from "../../client/objects.ts";
 import { NAMESPACE_TYPE, nameOf } from "../controllers/namespace/objects.ts";
 import type { BaseEnv } from "../../base/env.ts";
 
-export interface PurgeRecord {
+interface PurgeRecord {
   readonly namespace: KubernetesObject;
   readonly annotation: string;
   /** When, by whom and what, in words. */

@@ -1,7 +1,7 @@
 /** What a key of the store is the place of. */
 import { storagePlaces, type StoragePlace } from "../../objects/catalogue/storage-places.ts";
 
-export type Location =
+type Location =
   | { readonly kind: "object"; readonly place: StoragePlace; readonly namespace: string; readonly name: string }
   /** Written by servers for themselves: no object of the API. */
   | { readonly kind: "private" }

@@ -13,7 +13,7 @@ export type Reading =
   /** The object would lie there, and nobody could ask for it. */
   | { readonly kind: "unserved"; readonly reason: string };
 
-export interface RollbackCheck extends Survey {
+interface RollbackCheck extends Survey {
   readonly kind: "RollbackCheck";
   readonly apiVersion: "evenkeel.io/v1";
   /** Of the server that was asked. */
@@ -27,7 +27,7 @@ export interface RollbackCheck extends Survey {
   readonly broken: readonly BrokenValues[];
 }
 
-export interface RollbackFinding {
+interface RollbackFinding {
   readonly problem: "unreadable" | "unserved";
   readonly group: string;
   readonly resource: string;
@@ -38,7 +38,7 @@ export interface RollbackFinding {
   readonly names: readonly ObjectName[];
 }
 
-export interface BrokenValues {
+interface BrokenValues {
   readonly group: string;
   readonly resource: string;
   readonly count: number;

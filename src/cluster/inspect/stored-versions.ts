@@ -5,7 +5,7 @@ import { formatGroupResource } from "../../meta/group-version.ts";
 import { ByVersion, compareText, surveyStore, type Survey } from "./survey.ts";
 import type { WalkOptions } from "./walk-store.ts";
 
-export interface StoredVersionsReport extends Survey {
+interface StoredVersionsReport extends Survey {
   readonly kind: "StoredVersions";
   readonly apiVersion: "evenkeel.io/v1";
   /** Of the server that was asked. */
@@ -14,7 +14,7 @@ export interface StoredVersionsReport extends Survey {
   readonly resources: readonly ResourceVersions[];
 }
 
-export interface ResourceVersions {
+interface ResourceVersions {
   readonly group: string;
   readonly resource: string;
   /** In which the release writes; absent when it does not know the resource. */

@@ -19,7 +19,7 @@ export interface FoundObject extends ObjectName {
   readonly apiVersion: string | undefined;
 }
 
-export interface UnknownKeys {
+interface UnknownKeys {
   /** As under the storage root, such as "example.com/widgets". */
   readonly prefix: string;
   readonly keys: number;
@@ -32,7 +32,7 @@ export interface Survey extends Walked {
   readonly unknown: readonly UnknownKeys[];
 }
 
-export const OTHERS = "(others)";
+const OTHERS = "(others)";
 const PREFIXES_MAX = 100;
 const VERSIONS_MAX = 16;
 

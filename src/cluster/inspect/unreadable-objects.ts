@@ -16,7 +16,7 @@ import { someOf } from "../../base/some-of.ts";
 const LOOK_AGAIN_MS = 1_000;
 const NAMES_MAX = 5;
 
-export interface UnreadableOptions {
+interface UnreadableOptions {
   readonly env: BaseEnv;
   readonly config: { readonly storageRoot: string };
   readonly cache: WatchCache;

@@ -1,7 +1,7 @@
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
 import { isPort, isReachableIp } from "./endpoint-record.ts";
 
-export interface AdvertisedAddressFlags {
+interface AdvertisedAddressFlags {
   /** Both or neither; empty means not given. */
   readonly peerAdvertiseIp?: string | undefined;
   readonly peerAdvertisePort?: string | undefined;

@@ -8,7 +8,7 @@ import { ownHeaders } from "./hop.ts";
 /** As the reference introduces itself to peers. */
 const SELF: User = { name: "system:apiserver", uid: "system:apiserver", groups: ["system:authenticated"], extra: {} };
 
-export interface PeerQuestion extends Pick<OwnRequest, "target" | "timeoutMs" | "bytesMax"> {
+interface PeerQuestion extends Pick<OwnRequest, "target" | "timeoutMs" | "bytesMax"> {
   readonly address: UpstreamAddress;
   readonly headers?: readonly string[];
   readonly signal: AbortSignal;

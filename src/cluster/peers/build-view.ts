@@ -8,7 +8,7 @@ import type { RoutingSource } from "./routing-source.ts";
 import { createServedSet, eitherServedSet, type ServedSet } from "./served-set.ts";
 import type { ClusterView, PeerView } from "./view.ts";
 
-export interface ViewSources {
+interface ViewSources {
   readonly config: MemberConfig;
   /** What is built into this server. */
   readonly builtIn: readonly DiscoveryGroup[];

@@ -15,7 +15,7 @@ const KUBE_PATCH_TYPES: ReadonlySet<string> = new Set([...PATCH_TYPES, "applicat
 
 type Needing = Pick<WithInfo, "info" | "query" | "headers">;
 
-export type UnmetNeed = (request: Needing) => CapabilityNeed | undefined;
+type UnmetNeed = (request: Needing) => CapabilityNeed | undefined;
 
 /** By `--peer-routing`: only extended routing looks beyond what documents say. */
 export function createUnmetNeed(catalogue: Catalogue, routing: "documents" | "extended"): UnmetNeed {

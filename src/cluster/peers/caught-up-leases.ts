@@ -9,7 +9,7 @@ import type { BaseEnv } from "../../base/env.ts";
 import type { Identity } from "./identity.ts";
 import { identityLeaseKey } from "./private-records.ts";
 
-export interface LeaseParts {
+interface LeaseParts {
   readonly env: BaseEnv;
   readonly config: MemberConfig;
   readonly store: { readonly kv: Kv; readonly cache: WatchCache };

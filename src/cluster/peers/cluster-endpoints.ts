@@ -8,13 +8,13 @@ import { badRequest, methodNotAllowed } from "../../meta/status-error.ts";
 import { clusterStatus, type ClusterStatus } from "./cluster-status.ts";
 import { explainRoute, type ExplainOptions } from "./explain-route.ts";
 import { createUnmetNeed } from "./capabilities.ts";
-import type { Peers } from "./create-peers.ts";
+import type { Peers } from "./peers.ts";
 import type { MemberConfig } from "./peer-config.ts";
 import type { BaseEnv } from "../../base/env.ts";
 
 export const CLUSTER_PATHS: readonly string[] = ["/evenkeel/v1/route", "/evenkeel/v1/status"];
 
-export interface ClusterEndpointsParts {
+interface ClusterEndpointsParts {
   readonly env: BaseEnv;
   readonly config: MemberConfig;
   readonly catalogue: Catalogue;

@@ -26,13 +26,13 @@ export interface ClusterStatus {
   readonly departed: readonly DepartedStatus[];
 }
 
-export interface ProxyStatus {
+interface ProxyStatus {
   readonly isEnabled: boolean;
   /** A flag without which no peer can be asked. */
   readonly missingFlag?: string;
 }
 
-export interface ServerStatus {
+interface ServerStatus {
   readonly id: string;
   readonly isSelf: boolean;
   /** Absent for a kube-apiserver, which does not tell; so are the next three. */
@@ -52,14 +52,14 @@ export interface ServerStatus {
   readonly onlyServes: readonly ServedGroupVersion[];
 }
 
-export interface ServedGroupVersion {
+interface ServedGroupVersion {
   /** "apps/v1", or "v1" for the core group. */
   readonly groupVersion: string;
   /** "pods", "pods/resize" */
   readonly resources: readonly string[];
 }
 
-export interface DepartedStatus {
+interface DepartedStatus {
   readonly server: string;
   readonly release?: string;
   readonly departedAt: string;

@@ -20,7 +20,7 @@ import type { BaseEnv } from "../../base/env.ts";
 import { followPrefix } from "../../storage/watch-cache/follow-prefix.ts";
 import type { Identity } from "./identity.ts";
 
-export interface DepartedParts {
+interface DepartedParts {
   readonly env: BaseEnv;
   readonly config: MemberConfig;
   readonly store: { readonly kv: Kv; readonly cache: WatchCache };

@@ -20,7 +20,7 @@ export interface DepartedIndex {
   find(question: ResourceQuestion): Departed | undefined;
 }
 
-export interface DepartedIndexOptions {
+interface DepartedIndexOptions {
   readonly records: readonly ServedRecord[];
   readonly live: LiveIncarnations;
   /** RFC 3339: stands for the departure of those that nobody has noted yet. */
@@ -53,7 +53,7 @@ function keepLatest(byName: Map<string, Departed>, name: string, departed: Depar
   if (other === undefined || other.departedAt < departed.departedAt) byName.set(name, departed);
 }
 
-export interface KeeperOptions {
+interface KeeperOptions {
   readonly storageRoot: string;
   /** Wall clock, for the time people read. */
   readonly now: () => number;

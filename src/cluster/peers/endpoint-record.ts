@@ -6,7 +6,7 @@ import { isIP } from "node:net";
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 
-export type EndpointState = "serving" | "draining";
+type EndpointState = "serving" | "draining";
 
 export interface EndpointRecord {
   readonly id: string;

@@ -120,9 +120,9 @@ export interface EndpointStore {
   revoke(lease: string, signal: AbortSignal): Promise<void>;
 }
 
-export type EndpointContent = Omit<EndpointRecord, "generation">;
+type EndpointContent = Omit<EndpointRecord, "generation">;
 
-export interface EndpointWriterOptions {
+interface EndpointWriterOptions {
   readonly store: EndpointStore;
   readonly storageRoot: string;
   readonly clock: Clock;

@@ -15,7 +15,7 @@ export interface Excludable {
   readonly resource: string;
 }
 
-export interface ExclusionOptions {
+interface ExclusionOptions {
   /** How long a deleted one stays excluded: longer than peers need to notice. */
   readonly graceMs?: number;
   /** Served by this server's release itself. */

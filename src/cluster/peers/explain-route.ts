@@ -7,7 +7,7 @@ import { routeOf } from "./peer-proxy.ts";
 import { isMinorVersion, RULES, type Route, type RouteRule } from "./route.ts";
 import type { CapabilityNeed, ClusterView } from "./view.ts";
 
-export interface RouteExplanation {
+interface RouteExplanation {
   readonly kind: "RouteExplanation";
   readonly apiVersion: "evenkeel.io/v1";
   /** Who would decide so. */
@@ -16,7 +16,7 @@ export interface RouteExplanation {
   readonly route: ExplainedRoute;
 }
 
-export interface ExplainedRequest extends Omit<RequestInfo, "apiPrefix" | "segments" | "rest"> {
+interface ExplainedRequest extends Omit<RequestInfo, "apiPrefix" | "segments" | "rest"> {
   readonly method: string;
   readonly path: string;
   /** Of a patch. */
@@ -27,7 +27,7 @@ export interface ExplainedRequest extends Omit<RequestInfo, "apiPrefix" | "segme
   readonly compatibilityVersion?: string;
 }
 
-export interface ExplainedRoute {
+interface ExplainedRoute {
   readonly kind: Route["kind"];
   /** Absent when the proxy is off, so that nothing was decided. */
   readonly rule?: RouteRule;
@@ -51,7 +51,7 @@ export interface ExplainOptions {
   readonly unmetNeed: (request: Pick<WithInfo, "info" | "query" | "headers">) => CapabilityNeed | undefined;
 }
 
-export interface RouteQuestion {
+interface RouteQuestion {
   /** A verb of Kubernetes or a method of HTTP, in any case. */
   readonly verb: string;
   /** With a query, if it matters. */

@@ -14,7 +14,7 @@ import type { WithInfo } from "../../serving/http/filters/request-info.ts";
 import { serviceUnavailable } from "../../meta/status-error.ts";
 import { messageOf, within } from "../../base/within.ts";
 
-export interface FenceOptions {
+interface FenceOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly fenceAfterMs: number;

@@ -13,7 +13,7 @@ import { clientRelease, routeOf } from "./peer-proxy.ts";
 import type { ClusterView, NamedFieldsNeed, PeerView } from "./view.ts";
 import type { PeerConfig } from "./peer-config.ts";
 
-export interface FieldLossParts {
+interface FieldLossParts {
   readonly peers: Pick<PeerConfig, "isEnabled" | "routing" | "fieldLoss">;
   readonly isVersionAware: boolean;
   readonly view: () => ClusterView;

@@ -28,7 +28,7 @@ import type { PeerRoute } from "./route.ts";
 import type { ClusterView, PeerView } from "./view.ts";
 
 /** Answers the request by the server itself, with this body. */
-export type AnswerHere = (body: RequestBody) => Promise<ApiResponse>;
+type AnswerHere = (body: RequestBody) => Promise<ApiResponse>;
 /** With `here` the server that was asked stands behind all candidates: it answers when none could do anything. */
 export type Forward = (
   request: WithUser,
@@ -37,7 +37,7 @@ export type Forward = (
   here?: AnswerHere,
 ) => Promise<ApiResponse>;
 
-export interface ForwardOptions {
+interface ForwardOptions {
   readonly upstream: Upstream;
   readonly clock: Clock;
   readonly random: Random;

@@ -11,7 +11,7 @@ import type { MemberConfig } from "./peer-config.ts";
 import type { BaseEnv } from "../../base/env.ts";
 import type { StartupHook } from "../../base/startup-hook.ts";
 
-export interface IdentityOptions {
+interface IdentityOptions {
   /** Default kube-apiserver. */
   readonly component?: string | undefined;
   readonly env: BaseEnv;
@@ -24,7 +24,7 @@ export interface IdentityOptions {
 }
 
 /** What others must know before this server writes, at its start and whenever its lease had lapsed. */
-export type BeforeUnfence = (signal: AbortSignal) => Promise<void>;
+type BeforeUnfence = (signal: AbortSignal) => Promise<void>;
 
 export interface Identity {
   readonly self: ServerIdentity;

@@ -28,7 +28,7 @@ import {
 import type { PeerTiming } from "./timing.ts";
 import { messageOf } from "../../base/within.ts";
 
-export interface KnownLease {
+interface KnownLease {
   readonly id: string;
   readonly component: string;
   readonly holderIdentity: string;
@@ -38,7 +38,7 @@ export interface KnownLease {
   readonly lastChangeSeenMs: number;
 }
 
-export interface LeaseCollectorOptions {
+interface LeaseCollectorOptions {
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;

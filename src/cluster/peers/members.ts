@@ -1,6 +1,6 @@
 /** The live servers of a cluster as the agreement on encodings counts them. */
 import type { AgreementMember, Members } from "../storageversion/members.ts";
-import type { Peers } from "./create-peers.ts";
+import type { Peers } from "./peers.ts";
 
 export function clusterMembers(peers: Peers, serverId: string, isComplete: () => boolean): Members {
   const { leases } = peers.identity;

@@ -1,5 +1,5 @@
 import type { OpenApiPeers } from "../../serving/discovery/openapi/peers.ts";
-import type { Peers } from "./create-peers.ts";
+import type { Peers } from "./peers.ts";
 
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 /** Whoever asks has a deadline of its own, which is shorter. */

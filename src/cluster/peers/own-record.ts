@@ -18,7 +18,7 @@ interface OwnRecordParts {
   readonly ready: Promise<void>;
 }
 
-export interface OwnRecord {
+interface OwnRecord {
   readonly task: BackgroundTask;
   announce(address: UpstreamAddress): void;
   drain(): Promise<void>;

@@ -45,7 +45,7 @@ export type RoutingOptions = Pick<
   "routing" | "routingSource" | "fieldLoss" | "discoveryMode" | "discoveryMergeScope"
 >;
 
-export type FieldLoss = "warn" | "route" | "refuse";
+type FieldLoss = "warn" | "route" | "refuse";
 
 export interface PeerConfig {
   readonly hostname: string;
@@ -86,7 +86,7 @@ export interface MemberConfig {
 
 export const PEER_PROXY_GATE = "UnknownVersionInteroperabilityProxy";
 
-export interface PeerConfigInput {
+interface PeerConfigInput {
   readonly options: PeerOptions;
   readonly release: ReleaseName;
   readonly strictRelease: boolean;

@@ -14,7 +14,7 @@ export interface PeerDocument {
   readonly etags: Readonly<Record<string, string | undefined>>;
 }
 
-export interface FetchOptions {
+interface FetchOptions {
   readonly ask: AskPeer;
   readonly address: UpstreamAddress;
   /** Who should be found there. */

@@ -13,7 +13,7 @@ import type { CapabilityNeed, ClusterView } from "./view.ts";
 /** By which a client says for which release it was made: servers of that release come first. */
 const COMPATIBILITY_HEADER = "x-kubernetes-compatibility-version";
 
-export interface PeerProxyOptions {
+interface PeerProxyOptions {
   readonly view: () => ClusterView;
   readonly forward: Forward;
   /** What the local server would refuse although a peer may be able to: an unknown field selector or patch type. */

@@ -11,9 +11,9 @@ export type ProxyErrorType =
   | "redirect"
   | UpstreamFailure;
 
-export type SyncErrorType = "lease_list" | "hostport_resolution" | "fetch_discovery";
+type SyncErrorType = "lease_list" | "hostport_resolution" | "fetch_discovery";
 
-export interface ProxiedResource {
+interface ProxiedResource {
   readonly group: string;
   readonly version: string;
   readonly resource: string;

@@ -58,7 +58,7 @@ interface Decided {
   readonly reason: string;
 }
 
-export interface LocalRoute extends Decided {
+interface LocalRoute extends Decided {
   readonly kind: "local";
 }
 
@@ -70,14 +70,14 @@ export interface PeerRoute extends Decided {
   readonly fallback?: "local";
 }
 
-export interface UnavailableRoute extends Decided {
+interface UnavailableRoute extends Decided {
   readonly kind: "unavailable";
   readonly retryAfterSeconds: number;
   /** The server it is about, if it is about one. */
   readonly peerId: string | undefined;
 }
 
-export interface UnknownRoute extends Decided {
+interface UnknownRoute extends Decided {
   readonly kind: "unknown";
   /** For the 404. */
   readonly message: string;

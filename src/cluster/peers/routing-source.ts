@@ -34,7 +34,7 @@ export interface RoutingSource {
   readonly tasks: readonly BackgroundTask[];
 }
 
-export interface RoutingSourceParts {
+interface RoutingSourceParts {
   readonly config: MemberConfig;
   readonly clock: Clock;
   readonly cache: WatchCache;

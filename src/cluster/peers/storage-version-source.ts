@@ -17,7 +17,7 @@ export interface RegisteredEntry {
 }
 
 /** The objects at one moment. */
-export interface Registered {
+interface Registered {
   /** IDs of those that serve it, whoever they are. */
   servers(group: string, version: string, resource: string): readonly string[];
   /** Whether the server has registered anything. */

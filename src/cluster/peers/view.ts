@@ -20,7 +20,7 @@ export interface PeerView {
   readonly document: PeerDocumentView | undefined;
 }
 
-export interface PeerDocumentView {
+interface PeerDocumentView {
   readonly served: ServedSet;
   /** By the monotonic clock, when the document was last confirmed. */
   readonly confirmedAtMs: number;

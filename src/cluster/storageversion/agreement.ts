@@ -11,7 +11,7 @@ import {
   type StorageVersionStatus,
 } from "./objects.ts";
 
-export interface Settling {
+interface Settling {
   readonly live: ReadonlyMap<string, AgreementMember>;
   /** RFC 3339 with seconds. */
   readonly now: string;
@@ -77,7 +77,7 @@ export function chooseEncoding(
   return [preferred, ...fallbacks].find((version) => isReadableBy(others, version));
 }
 
-export type Writability =
+type Writability =
   | { readonly kind: "open"; readonly version: string }
   | { readonly kind: "closed"; readonly because: string };
 

@@ -3,7 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { AgreementMember } from "./members.ts";
 import type { StorageVersionObject } from "./objects.ts";
 
-export interface CollectorMemoryOptions {
+interface CollectorMemoryOptions {
   readonly clock: Clock;
   readonly emptyGraceMs: number;
   readonly pendingGraceMs: number;

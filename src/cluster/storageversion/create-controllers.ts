@@ -12,7 +12,7 @@ import { createMigrator, type MigrationOptions } from "./migration/migrator.ts";
 import { createStorageStates } from "./migration/storage-state.ts";
 import { createSvmController } from "./migration/svm-controller.ts";
 
-export interface StorageVersionControllerParts {
+interface StorageVersionControllerParts {
   readonly env: BaseEnv;
   readonly metrics: MetricsRegistry;
   readonly client: Client;
@@ -22,7 +22,7 @@ export interface StorageVersionControllerParts {
   readonly isStoredOnlyIn: NonNullable<MigrationOptions["isStoredOnlyIn"]>;
 }
 
-export interface StorageVersionControllers {
+interface StorageVersionControllers {
   readonly onEveryServer: readonly (ReturnType<typeof createCollector> | ReturnType<typeof createMigrator>)[];
   /** StorageVersionMigrations that users create need a server that serves them. */
   readonly whereServed: readonly NonNullable<ReturnType<typeof createSvmController>>[];

@@ -42,7 +42,7 @@ export interface StorageVersions {
   beforeUnfence(signal: AbortSignal): Promise<void>;
 }
 
-export interface AgreedEncodingsParts {
+interface AgreedEncodingsParts {
   readonly clock: Clock;
   readonly serverId: string;
   readonly storageRoot: string;
@@ -69,7 +69,7 @@ export function agreedEncodings({ clock, serverId, storageRoot, catalogue }: Agr
 }
 
 /** What a server of any component agrees with others by. */
-export interface AgreementParts {
+interface AgreementParts {
   readonly env: BaseEnv;
   readonly metrics: MetricsRegistry;
   readonly cache: WatchCache;

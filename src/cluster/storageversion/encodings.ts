@@ -31,12 +31,12 @@ export interface StoredResourceVersions extends GroupResource, StoredVersions {
   readonly definition?: { readonly name: string; readonly uid: string } | undefined;
 }
 
-export interface BoundEncoding {
+interface BoundEncoding {
   readonly version: GroupVersion;
   readonly guard?: { readonly key: string; readonly revision: number };
 }
 
-export interface EncodingsOptions {
+interface EncodingsOptions {
   readonly clock: Clock;
   readonly serverId: string;
   readonly resources: readonly StoredResourceVersions[];

@@ -14,7 +14,7 @@ import { STORAGE_STATE_KEY } from "./migration/storage-state.ts";
 import { STORAGE_VERSION_TYPE, type StorageVersionStatus } from "./objects.ts";
 import type { AgreementMember } from "./members.ts";
 
-export interface OutsideAgreement {
+interface OutsideAgreement {
   readonly kv: Kv;
   readonly clock: Clock;
   readonly config: { readonly storageRoot: string; readonly peers: { readonly serverId: string } };

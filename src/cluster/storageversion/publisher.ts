@@ -32,7 +32,7 @@ import {
   type StorageVersionStatus,
 } from "./objects.ts";
 
-export interface PublisherOptions {
+interface PublisherOptions {
   readonly client: Client;
   readonly members: Members;
   readonly clock: Clock;

@@ -23,7 +23,7 @@ import { CollectorMemory } from "./collector-memory.ts";
 import type { AgreementMember, Members } from "./members.ts";
 import { STORAGE_VERSION_TYPE, type StorageVersionObject, type StorageVersionStatus } from "./objects.ts";
 
-export interface CollectorOptions {
+interface CollectorOptions {
   readonly client: Client;
   readonly members: Members;
   readonly clock: Clock;

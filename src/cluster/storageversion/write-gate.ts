@@ -18,7 +18,7 @@ export interface WriteGateState {
   closedBecause(group: string, resource: string): { readonly lastError: string | undefined } | undefined;
 }
 
-export interface WriteGateOptions {
+interface WriteGateOptions {
   readonly state: WriteGateState;
   /** The server's own calls. */
   readonly isLoopback: (request: WithInfo) => boolean;
@@ -27,13 +27,13 @@ export interface WriteGateOptions {
   readonly metrics: MetricsRegistry;
 }
 
-export interface WriteGateFacts {
+interface WriteGateFacts {
   readonly info: RequestInfo;
   readonly isLoopback: boolean;
   readonly serverId: string;
 }
 
-export type WriteGateRule =
+type WriteGateRule =
   | "open"
   | "not-a-resource"
   | "read"
@@ -43,7 +43,7 @@ export type WriteGateRule =
   | "nothing-persisted"
   | "not-pending";
 
-export type WriteGateDecision =
+type WriteGateDecision =
   | { readonly kind: "pass"; readonly rule: WriteGateRule }
   | { readonly kind: "block"; readonly waitsFor: GroupResource; readonly lastError: string | undefined };
 

@@ -32,7 +32,7 @@ import type { FindApiService, KnownApiService } from "./decide.ts";
 import { createRefreshed, type Refreshed } from "./refreshed-value.ts";
 import { onlyPathsBelow } from "./openapi-v2-part.ts";
 
-export interface AggregatedOpenApiOptions {
+interface AggregatedOpenApiOptions {
   /** All there are now. */
   readonly apiServices: () => readonly KnownApiService[];
   readonly find: FindApiService;

@@ -18,7 +18,7 @@ import type { Outbound } from "../../serving/http/outbound.ts";
 import { createAggregation, type Aggregation } from "./create-aggregation.ts";
 import type { LocalGroupVersion } from "./registration.ts";
 
-export interface AggregatedServersParts {
+interface AggregatedServersParts {
   readonly env: BaseEnv;
   readonly metrics: MetricsRegistry;
   readonly client: Client;

@@ -10,7 +10,7 @@ import { targetOf, type ResolveService } from "./proxy.ts";
 /** As the reference introduces itself: whoever may do everything also may look. */
 const SELF: User = { name: "system:kube-aggregator", uid: "", groups: ["system:masters"], extra: {} };
 
-export interface ServerQuestion {
+interface ServerQuestion {
   readonly address: UpstreamAddress;
   /** Path and query. */
   readonly target: string;

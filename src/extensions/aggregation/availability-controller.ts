@@ -29,7 +29,7 @@ import type { ServiceDirectory } from "../../access/webhook-client/service-direc
 import type { ServiceOverrides } from "../../access/webhook-client/service-resolver.ts";
 import { runWorkers } from "./workers.ts";
 
-export interface AvailabilityOptions {
+interface AvailabilityOptions {
   readonly client: Client;
   /** With the index `BY_SERVICE`. */
   readonly apiServices: Informer<ApiServiceObject>;

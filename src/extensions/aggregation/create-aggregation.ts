@@ -32,7 +32,7 @@ import { apiServiceName, type LocalGroupVersion } from "./registration.ts";
 import { createRemoteDiscovery, type RemoteDiscovery } from "./remote-discovery.ts";
 import type { Services } from "../../access/webhook-client/create-services.ts";
 
-export interface AggregationOptions {
+interface AggregationOptions {
   /** Acts as the server itself. */
   readonly client: Client;
   readonly outbound: Outbound;
@@ -71,7 +71,7 @@ export interface Aggregation {
   readonly registration: AggregationTask;
 }
 
-export interface AggregationTask {
+interface AggregationTask {
   readonly name: string;
   run(signal: AbortSignal): Promise<void>;
 }

@@ -9,7 +9,7 @@ export interface KnownApiService {
 
 export type FindApiService = (group: string, version: string) => KnownApiService | undefined;
 
-export type AggregationDecision =
+type AggregationDecision =
   | { readonly kind: "pass" }
   | { readonly kind: "proxy"; readonly apiService: RemoteApiService }
   | { readonly kind: "unavailable"; readonly apiService: RemoteApiService; readonly message: string };

@@ -3,7 +3,7 @@ import type { DiscoveryGroup, DiscoveryVersion } from "../../serving/discovery/g
 import { compareNames, compareApiVersions } from "../../serving/discovery/order.ts";
 import { API_SERVICES } from "./api-service.ts";
 
-export interface Priorities {
+interface Priorities {
   readonly groupPriorityMinimum: number;
   readonly versionPriority: number;
 }

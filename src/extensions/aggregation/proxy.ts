@@ -25,7 +25,7 @@ import { GUARD_HEADER, aggregatedResponseHeaders, aggregatedRequestHeaders } fro
 
 export type ResolveService = (service: ServiceReference) => Resolution;
 
-export interface AggregationProxyOptions {
+interface AggregationProxyOptions {
   readonly find: FindApiService;
   readonly resolve: ResolveService;
   readonly outbound: Outbound;

@@ -16,7 +16,7 @@ import type { KnownApiService } from "./decide.ts";
 import type { RemoteGroupVersion } from "./merge-discovery.ts";
 import { runWorkers } from "./workers.ts";
 
-export interface RemoteDiscoveryOptions {
+interface RemoteDiscoveryOptions {
   /** All there are now. */
   readonly apiServices: () => readonly KnownApiService[];
   readonly ask: AskService;

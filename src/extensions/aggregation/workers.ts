@@ -3,7 +3,7 @@ import type { Log } from "../../base/log.ts";
 import { messageOf } from "../../base/within.ts";
 import type { WorkQueue } from "../../base/work-queue.ts";
 
-export interface QueueWorkOptions {
+interface QueueWorkOptions {
   readonly queue: WorkQueue;
   readonly workers: number;
   /** When to look again, if nothing happens before; undefined: not by itself. What it throws is tried again. */

@@ -7,7 +7,7 @@ import type { BackgroundTask } from "../../base/background.ts";
 import type { CustomResources } from "./serving/custom-resources.ts";
 import type { BaseEnv } from "../../base/env.ts";
 
-export interface DefinitionControllerParts {
+interface DefinitionControllerParts {
   readonly env: BaseEnv;
   readonly client: Client;
   readonly context: RegistryContext;

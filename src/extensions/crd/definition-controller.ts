@@ -32,7 +32,7 @@ export const DEFINITION_TYPE: ResourceType = {
 
 const CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io";
 
-export interface DefinitionControllerOptions {
+interface DefinitionControllerOptions {
   readonly table: DefinitionTable;
   readonly client: Client;
   readonly clock: Clock;

@@ -8,7 +8,7 @@ export interface KnownDefinition {
 }
 
 /** `before` or `after` is undefined when it appears or goes. */
-export type DefinitionListener = (change: {
+type DefinitionListener = (change: {
   readonly before: Definition | undefined;
   readonly after: Definition | undefined;
 }) => void;

@@ -58,7 +58,7 @@ export interface ScalePaths {
   readonly labelSelectorPath: string;
 }
 
-export interface PrinterColumn {
+interface PrinterColumn {
   readonly name: string;
   readonly type: string;
   readonly format: string;
@@ -67,7 +67,7 @@ export interface PrinterColumn {
   readonly jsonPath: string;
 }
 
-export type DefinitionConversion =
+type DefinitionConversion =
   | { readonly strategy: "None" }
   | {
       readonly strategy: "Webhook";

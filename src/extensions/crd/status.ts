@@ -11,7 +11,7 @@ export interface DefinitionCondition {
 }
 
 /** Names that definitions of one group have already. */
-export interface TakenNames {
+interface TakenNames {
   readonly resources: ReadonlySet<string>;
   readonly kinds: ReadonlySet<string>;
 }

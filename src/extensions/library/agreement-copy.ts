@@ -19,7 +19,7 @@ import { isReason } from "../../meta/status-error.ts";
 import type { Kv, KeyValue } from "../../storage/kv.ts";
 import { STORAGE_VERSION_TYPE, type StorageVersionObject } from "../../cluster/storageversion/objects.ts";
 
-export interface AgreementCopyOptions {
+interface AgreementCopyOptions {
   /** Of the main API server. */
   readonly client: Client;
   readonly kv: Kv;

@@ -23,7 +23,7 @@ import { createAgreement, type StorageVersions } from "../../cluster/storagevers
 import { followUnreadable } from "../../cluster/inspect/unreadable-objects.ts";
 import { AgreementCopy } from "./agreement-copy.ts";
 
-export interface AgreementOptions {
+interface AgreementOptions {
   readonly env: BaseEnv;
   readonly config: MemberConfig;
   /** Such as "wardle-apiserver". */

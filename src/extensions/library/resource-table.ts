@@ -34,7 +34,7 @@ export function ownResources(resources: readonly ResourceDefinition[], gates: Re
   });
 }
 
-export interface OwnTableOptions {
+interface OwnTableOptions {
   readonly resources: readonly OwnResource[];
   readonly catalogue: Pick<Catalogue, "schemas" | "release">;
   readonly storageRoot: string;

@@ -47,7 +47,7 @@ export interface CatalogueGroup {
   readonly apiServicePriorities: ReadonlyMap<string, ApiServicePriority>;
 }
 
-export interface ApiServicePriority {
+interface ApiServicePriority {
   readonly groupPriorityMinimum: number;
   readonly versionPriority: number;
 }
@@ -108,7 +108,7 @@ export interface CatalogueOptions {
 }
 
 /** Agreement on storage versions needs this API in every release, although Kubernetes keeps it off. */
-export const EXTENSION_GROUP_VERSIONS: readonly string[] = ["internal.apiserver.k8s.io/v1alpha1"];
+const EXTENSION_GROUP_VERSIONS: readonly string[] = ["internal.apiserver.k8s.io/v1alpha1"];
 
 export const ALL_VERBS: readonly string[] = Object.freeze([
   "create",

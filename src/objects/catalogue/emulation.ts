@@ -18,7 +18,7 @@ export interface Emulation {
   readonly isRuntimeConfigForwardCompatible: boolean;
 }
 
-export interface EmulatedStorage {
+interface EmulatedStorage {
   readonly storageVersion: string;
   readonly decodableVersions: readonly string[];
 }
@@ -54,7 +54,7 @@ function releaseAfter(release: ReleaseName): ReleaseName | undefined {
   return RELEASES[RELEASES.indexOf(release) + 1];
 }
 
-export interface EmulatedAt {
+interface EmulatedAt {
   readonly release: ReleaseName;
   readonly emulation: Emulation;
   readonly runtimeConfig: RuntimeConfig;

@@ -15,13 +15,7 @@ import type {
 import { decodedOnce, storedProtobuf } from "./data-files.ts";
 
 /** The type is a scalar, a full name, or a name within the message's own package. */
-export type StoredProtobufField = readonly [
-  number: number,
-  name: string,
-  type: string,
-  shape: FieldShape,
-  omitEmpty: 0 | 1,
-];
+type StoredProtobufField = readonly [number: number, name: string, type: string, shape: FieldShape, omitEmpty: 0 | 1];
 
 export interface StoredProtobufMessage {
   /** Left out where it is "struct". */

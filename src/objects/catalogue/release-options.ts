@@ -18,7 +18,7 @@ export interface ReleaseOptions extends EmulationOptions {
   readonly featureGates?: readonly string[];
 }
 
-export interface ResolvedRelease {
+interface ResolvedRelease {
   readonly version: EffectiveVersion;
   readonly strictRelease: boolean;
   readonly runtimeConfig: RuntimeConfig;

@@ -5,7 +5,7 @@
 import type { ChangePoints, ReleaseName } from "./release.ts";
 
 /** Whether a release that can serve something does so without flags. */
-export type DefaultState = "on" | "off";
+type DefaultState = "on" | "off";
 
 /** As kubernetes, the unknown label is answered with one of four texts; see CatalogueVersion. */
 export type FieldSelectorErrorStyle = "default" | "label" | "kind-label" | "quoted-label";

@@ -59,7 +59,7 @@ function byName(overloads: readonly Overload[]): Map<string, Overload[]> {
 }
 
 /** What releases added to the language. */
-export type CelGate =
+type CelGate =
   | "CELAuthorizerSelectors"
   | "CELFormatLibrary"
   | "CELListsLibrary"

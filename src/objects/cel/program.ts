@@ -10,7 +10,7 @@ import { TypesTooComplex } from "./types/assignable.ts";
 import { DYN, type Type } from "./types/type.ts";
 import { CostLimitExceeded, EvalError, type Value } from "./values/value.ts";
 
-export interface Evaluation {
+interface Evaluation {
   /** An EvalError when it has none. */
   readonly value: Value;
   readonly cost: number;
@@ -24,7 +24,7 @@ export interface Program {
   readonly uses: (variable: string) => boolean;
 }
 
-export type Compiled = Program | { readonly issues: string } | { readonly planError: string; readonly type: Type };
+type Compiled = Program | { readonly issues: string } | { readonly planError: string; readonly type: Type };
 
 export type Variables = ReadonlyMap<string, Type>;
 

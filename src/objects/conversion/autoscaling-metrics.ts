@@ -10,7 +10,7 @@ import { omitMembers, presentMembers } from "./members.ts";
 const SOURCES: readonly string[] = Object.freeze(["object", "pods", "resource", "containerResource", "external"]);
 
 /** Whether a metric says what is wanted (spec) or what was measured (status). */
-export type MetricRole = "target" | "current";
+type MetricRole = "target" | "current";
 
 export function flattenMetric(metric: JsonObject, role: MetricRole): JsonObject {
   return reshapeSources(metric, (source, name) => flattenSource(source, name, role));

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../meta/json.ts";
 
 /** Changes the shape only: apiVersion is not its business. Never modifies its argument. */
-export type Reshape = (object: JsonObject) => JsonObject;
+type Reshape = (object: JsonObject) => JsonObject;
 
 /** Versions of one shape, and the way from and to the hub shape. */
 export interface Spoke {

@@ -7,7 +7,7 @@ import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
 /** Deeper than any real object; the walkers over parsed objects are recursive. */
 export const JSON_DEPTH_MAX = 500;
 
-export interface JsonShape {
+interface JsonShape {
   readonly depth: number;
   /** Object members, counting duplicates: compared with the parsed object's own count. */
   readonly members: number;

@@ -8,7 +8,7 @@ import { heldSyntax, heldText, typeText } from "./go-values.ts";
 import { FieldSetError, parseElementKey, pathText, type PathElement } from "./path-element.ts";
 import { itemKey, itemSchema, listKeys, memberSchema, rootSchema } from "./shape.ts";
 
-export interface AppliedCheck {
+interface AppliedCheck {
   /** Undefined when there is nothing against it. */
   readonly problem: string | undefined;
   /** Whether that is, among others, that the schema does not have a field. */

@@ -19,7 +19,7 @@ export interface Versions {
   from(object: JsonObject, apiVersion: string): JsonObject | undefined;
 }
 
-export interface Pruning {
+interface Pruning {
   /** What the applier owned before. */
   readonly last: ManagerEntry;
   /** Everybody's, with what the applier owns now. */

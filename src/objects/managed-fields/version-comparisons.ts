@@ -16,7 +16,7 @@ interface Compared {
   readonly schema: StructSchema;
 }
 
-export interface VersionComparison extends ChangedFields {
+interface VersionComparison extends ChangedFields {
   readonly schema: StructSchema;
 }
 

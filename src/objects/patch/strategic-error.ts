@@ -10,7 +10,7 @@ export function printed(value: unknown): string {
 }
 
 /** How the server takes it: a bad request, something it cannot process, or (most of them) a failure of its own. */
-export type StrategicPatchProblem = "bad-request" | "unprocessable" | "internal";
+type StrategicPatchProblem = "bad-request" | "unprocessable" | "internal";
 
 export class StrategicPatchError extends Error {
   override readonly name = "StrategicPatchError";

@@ -123,7 +123,7 @@ function elementKind(...lists: readonly List[]): "map" | "scalar" {
   return first === "map[string]interface {}" ? "map" : "scalar";
 }
 
-export interface ElementOrder {
+interface ElementOrder {
   readonly original: List;
   readonly patch: List;
   readonly order: List;

@@ -14,7 +14,7 @@ import { MessageReader, ProtobufDecodeError } from "./wire-reader.ts";
 export { ProtobufDecodeError } from "./wire-reader.ts";
 export type { ProtobufTables } from "./tables.ts";
 
-export interface ProtobufEnvelope {
+interface ProtobufEnvelope {
   readonly apiVersion: string;
   readonly kind: string;
   /** The object's own message, a view of the given bytes. It says neither kind nor apiVersion. */

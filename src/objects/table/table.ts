@@ -28,7 +28,7 @@ import { STORAGE_PRINTERS } from "./storage.ts";
 import { WORKLOAD_PRINTERS } from "./workloads.ts";
 import type { ReleaseGates } from "../release-gates.ts";
 
-export type { Cell, RowCondition } from "./row.ts";
+export type { Cell } from "./row.ts";
 
 export interface ColumnDefinition {
   readonly name: string;
@@ -57,7 +57,7 @@ export interface TableColumn {
   readonly cell: { readonly path: string; readonly as: "text" | "age" } | undefined;
 }
 
-export interface TableRendererOptions {
+interface TableRendererOptions {
   readonly group: string;
   readonly kind: string;
   readonly columns: readonly TableColumn[];

@@ -5,7 +5,7 @@ import type { Assembly, RequestAccess } from "../assembly.ts";
 import { joinCluster, type KubernetesCluster } from "./cluster.ts";
 import { createResources, type KubernetesResources } from "./resources.ts";
 import { createRoutes } from "./routes.ts";
-import { createRunning } from "./hooks-and-tasks.ts";
+import { createHooksAndTasks } from "./hooks-and-tasks.ts";
 
 export interface KubernetesAccess extends RequestAccess {
   readonly access: Access;
@@ -36,5 +36,5 @@ export const KUBERNETES: Assembly<KubernetesResources, KubernetesCluster, Kubern
     };
   },
   routes: createRoutes,
-  running: createRunning,
+  running: createHooksAndTasks,
 };

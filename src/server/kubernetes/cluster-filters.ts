@@ -1,6 +1,6 @@
 /** The filters that make a server one of several: aggregated API servers, write gate, request resolution, fence. */
 import { createUnmetNeed } from "../../cluster/peers/capabilities.ts";
-import type { Peers } from "../../cluster/peers/create-peers.ts";
+import type { Peers } from "../../cluster/peers/peers.ts";
 import { fence } from "../../cluster/peers/fence.ts";
 import { peerProxy } from "../../cluster/peers/peer-proxy.ts";
 import type { StorageVersions } from "../../cluster/storageversion/create-storage-versions.ts";
@@ -14,7 +14,7 @@ import type { Cluster } from "../assembly.ts";
 import type { Foundation } from "../foundation.ts";
 import type { KubernetesResources } from "./resources.ts";
 
-export interface ClusterFilterParts {
+interface ClusterFilterParts {
   readonly resources: KubernetesResources;
   readonly peers: Peers;
   readonly storageVersions: StorageVersions | undefined;

@@ -4,7 +4,8 @@ import { createLeadership, type Leadership } from "../../cluster/controllers/lea
 import type { ControllerManager } from "../../cluster/controller-runtime/manager.ts";
 import { followUnreadable } from "../../cluster/inspect/unreadable-objects.ts";
 import { peerAddressOf } from "../../cluster/peers/advertised-address.ts";
-import { createPeers, type Peers } from "../../cluster/peers/create-peers.ts";
+import type { Peers } from "../../cluster/peers/peers.ts";
+import { createPeers } from "../../cluster/peers/create-peers.ts";
 import { fenceHealthCheck } from "../../cluster/peers/fence.ts";
 import { clusterMembers } from "../../cluster/peers/members.ts";
 import { fencedKv, identityLeaseKey } from "../../cluster/peers/private-records.ts";
@@ -18,7 +19,7 @@ import type { RegistryContext } from "../../serving/registry/context.ts";
 import type { Kv } from "../../storage/kv.ts";
 import type { Cluster } from "../assembly.ts";
 import type { Foundation } from "../foundation.ts";
-import type { Store } from "../store.ts";
+import type { ServerStore } from "../store.ts";
 import { createClusterFilters } from "./cluster-filters.ts";
 import { createControllers } from "./controllers.ts";
 import { createRegistry } from "./registry.ts";
@@ -38,7 +39,7 @@ export interface KubernetesCluster extends Cluster {
   readonly allocators: Allocators;
 }
 
-export function joinCluster(on: Foundation, store: Store, resources: KubernetesResources): KubernetesCluster {
+export function joinCluster(on: Foundation, store: ServerStore, resources: KubernetesResources): KubernetesCluster {
   const { config, lifecycle } = on;
   const peers = createServerPeers(on, store, resources);
   const storageVersions = agreeOnEncodings(on, store, { resources, peers });
@@ -77,7 +78,7 @@ export function joinCluster(on: Foundation, store: Store, resources: KubernetesR
   };
 }
 
-function createServerPeers(on: Foundation, store: Store, resources: KubernetesResources): Peers {
+function createServerPeers(on: Foundation, store: ServerStore, resources: KubernetesResources): Peers {
   const { env, config, metrics, lifecycle, loopback, transports } = on;
   const { catalogue, document, shared, agreed } = resources;
   return createPeers({
@@ -99,7 +100,11 @@ interface Joined {
 }
 
 /** Undefined where this server takes no part in the agreement; it then marks every StorageVersion before it writes. */
-function agreeOnEncodings(on: Foundation, store: Store, { resources, peers }: Joined): StorageVersions | undefined {
+function agreeOnEncodings(
+  on: Foundation,
+  store: ServerStore,
+  { resources, peers }: Joined,
+): StorageVersions | undefined {
   const { env, config, metrics, loopback } = on;
   const { agreed, custom } = resources;
   const { serverId } = config.peers;
@@ -125,7 +130,7 @@ function agreeOnEncodings(on: Foundation, store: Store, { resources, peers }: Jo
   return storageVersions;
 }
 
-function addAggregatedServers(on: Foundation, store: Store, { resources, peers }: Joined): AggregatedServers {
+function addAggregatedServers(on: Foundation, store: ServerStore, { resources, peers }: Joined): AggregatedServers {
   const { env, metrics, lifecycle, loopback, transports } = on;
   const { catalogue, custom, services, shared } = resources;
   const { leases, self } = peers.identity;

@@ -17,17 +17,17 @@ import { createControllerManager, type ControllerManager } from "../../cluster/c
 import { createServiceAccountController } from "../../cluster/controllers/service-account.ts";
 import { createVolumeProtection } from "../../cluster/controllers/volume-protection.ts";
 import { storedOnlyIn } from "../../cluster/inspect/stored-only-in.ts";
-import type { Peers } from "../../cluster/peers/create-peers.ts";
+import type { Peers } from "../../cluster/peers/peers.ts";
 import type { StorageVersions } from "../../cluster/storageversion/create-storage-versions.ts";
 import { createStorageVersionControllers } from "../../cluster/storageversion/create-controllers.ts";
 import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
 import { gatesOf } from "../../objects/catalogue/release-gates.ts";
 import type { LocalDocument } from "../../serving/discovery/local-document.ts";
 import type { Foundation } from "../foundation.ts";
-import type { Store } from "../store.ts";
+import type { ServerStore } from "../store.ts";
 import type { KubernetesResources } from "./resources.ts";
 
-export interface ControllerParts {
+interface ControllerParts {
   readonly resources: KubernetesResources;
   readonly peers: Peers;
   /** What this server serves. */
@@ -42,7 +42,7 @@ type NamedSpec = ControllerSpec & { readonly name: ControllerName };
  * Controllers that every server can run have one leader. Migrations that users request have another, which must serve
  * their API: in a mixed cluster not every server does. Both leases are in kube-system.
  */
-export function createControllers(on: Foundation, store: Store, parts: ControllerParts): ControllerManager[] {
+export function createControllers(on: Foundation, store: ServerStore, parts: ControllerParts): ControllerManager[] {
   const { env, config, metrics, loopback } = on;
   const { clock, random, log } = env;
   const forStorageVersions = createStorageVersionControllers({

@@ -6,16 +6,16 @@ import { bootstrapHooks, ensureIdentityNamespace } from "../../cluster/bootstrap
 import { trustOf, trustPublisher } from "../../cluster/bootstrap/extension-apiserver-authentication.ts";
 import { definitionController } from "../../extensions/crd/definition-controller-task.ts";
 import { endOutdatedWatches } from "../../extensions/crd/serving/connect-definitions.ts";
-import type { Running, Stages } from "../assembly.ts";
+import type { HooksAndTasks, Stages } from "../assembly.ts";
 import type { Foundation } from "../foundation.ts";
-import type { Store } from "../store.ts";
+import type { ServerStore } from "../store.ts";
 import type { KubernetesAccess } from "./assembly.ts";
 import type { KubernetesCluster } from "./cluster.ts";
 import type { KubernetesResources } from "./resources.ts";
 
 type KubernetesStages = Stages<KubernetesResources, KubernetesCluster, KubernetesAccess>;
 
-export function createRunning(on: Foundation, store: Store, stages: KubernetesStages): Running {
+export function createHooksAndTasks(on: Foundation, store: ServerStore, stages: KubernetesStages): HooksAndTasks {
   const { env, config, loopback } = on;
   const { clock, log } = env;
   const { resources, cluster, access } = stages;
@@ -56,7 +56,7 @@ export function createRunning(on: Foundation, store: Store, stages: KubernetesSt
   };
 }
 
-function loadingHooks({ env }: Foundation, { cache }: Store, { custom }: KubernetesResources): StartupHook[] {
+function loadingHooks({ env }: Foundation, { cache }: ServerStore, { custom }: KubernetesResources): StartupHook[] {
   const { clock } = env;
   return [
     {

@@ -10,7 +10,7 @@ import type { WatchCache } from "../../storage/watch-cache/cache.ts";
 import type { Foundation } from "../foundation.ts";
 import type { KubernetesResources } from "./resources.ts";
 
-export interface KubernetesRegistry {
+interface KubernetesRegistry {
   readonly context: RegistryContext;
   readonly allocators: Allocators;
 }

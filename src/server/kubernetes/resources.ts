@@ -11,7 +11,7 @@ import { builtInDocument, type LocalDocument } from "../../serving/discovery/loc
 import { createResourceTable, type ResourceTable } from "../../serving/resources/built-in-table.ts";
 import type { Resources } from "../assembly.ts";
 import type { Foundation } from "../foundation.ts";
-import type { Store } from "../store.ts";
+import type { ServerStore } from "../store.ts";
 
 export interface KubernetesResources extends Resources {
   readonly builtIn: ResourceTable;
@@ -25,7 +25,7 @@ export interface KubernetesResources extends Resources {
   readonly agreed: AgreedEncodings | undefined;
 }
 
-export function createResources(on: Foundation, { cache }: Store): KubernetesResources {
+export function createResources(on: Foundation, { cache }: ServerStore): KubernetesResources {
   const { env, config, loopback, transports } = on;
   const { catalogue, storageRoot, eventTtlSeconds } = config;
   const { clock, random } = env;

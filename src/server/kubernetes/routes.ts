@@ -20,14 +20,14 @@ import type { Foundation } from "../foundation.ts";
 import type { Resolved } from "../handler-chain.ts";
 import { createRouter, type Routes } from "../router.ts";
 import { watchCounters } from "../../serving/resources/server-metrics.ts";
-import type { Store } from "../store.ts";
+import type { ServerStore } from "../store.ts";
 import type { KubernetesAccess } from "./assembly.ts";
 import type { KubernetesCluster } from "./cluster.ts";
 import type { KubernetesResources } from "./resources.ts";
 
 type KubernetesStages = Stages<KubernetesResources, KubernetesCluster, KubernetesAccess>;
 
-export function createRoutes(on: Foundation, store: Store, stages: KubernetesStages): Handler<Resolved> {
+export function createRoutes(on: Foundation, store: ServerStore, stages: KubernetesStages): Handler<Resolved> {
   const { env, config, metrics, health, address } = on;
   const { resources, cluster } = stages;
   const { catalogue, shared } = resources;
@@ -58,7 +58,7 @@ export function createRoutes(on: Foundation, store: Store, stages: KubernetesSta
   });
 }
 
-function resourceRoute(on: Foundation, { cache }: Store, stages: KubernetesStages): Routes["resources"] {
+function resourceRoute(on: Foundation, { cache }: ServerStore, stages: KubernetesStages): Routes["resources"] {
   const { env, config, metrics, open } = on;
   const { resources, cluster, access } = stages;
   const { view, forward } = cluster.peers;
@@ -78,7 +78,7 @@ function resourceRoute(on: Foundation, { cache }: Store, stages: KubernetesStage
 
 function discoveryRoute(
   on: Foundation,
-  { cache }: Store,
+  { cache }: ServerStore,
   { resources, cluster }: KubernetesStages,
 ): Routes["discovery"] {
   const { config, metrics, address } = on;

@@ -20,10 +20,10 @@ import { createLeasePool } from "../../storage/lease-pool.ts";
 import { createObjectStore } from "../../storage/object-store.ts";
 import type { Assembly, Cluster, RequestAccess, Resources } from "../assembly.ts";
 import type { Foundation } from "../foundation.ts";
-import type { Store } from "../store.ts";
+import type { ServerStore } from "../store.ts";
 import { createLibraryRoutes } from "./routes.ts";
 
-export interface LibraryParts {
+interface LibraryParts {
   /** Whose servers these are, such as "wardle-apiserver". */
   readonly component: string;
   readonly resources: readonly OwnResource[];
@@ -63,7 +63,7 @@ export function libraryAssembly(parts: LibraryParts): Assembly<LibraryResources,
   };
 }
 
-function createResources(on: Foundation, store: Store, parts: LibraryParts): LibraryResources {
+function createResources(on: Foundation, store: ServerStore, parts: LibraryParts): LibraryResources {
   const { env, config, metrics } = on;
   const { component, resources, main } = parts;
   const { release, storageRoot } = config;
@@ -97,7 +97,7 @@ function nothingBuiltIn(release: Catalogue): Catalogue {
   };
 }
 
-function joinAsLibrary(on: Foundation, store: Store, { table, agreement }: LibraryResources): LibraryCluster {
+function joinAsLibrary(on: Foundation, store: ServerStore, { table, agreement }: LibraryResources): LibraryCluster {
   const { env, config, metrics, loopback } = on;
   const { clock, random } = env;
   const { isLoopback } = loopback;

@@ -17,12 +17,12 @@ import type { Foundation } from "../foundation.ts";
 import type { Resolved } from "../handler-chain.ts";
 import { createRouter } from "../router.ts";
 import { watchCounters } from "../../serving/resources/server-metrics.ts";
-import type { Store } from "../store.ts";
+import type { ServerStore } from "../store.ts";
 import type { LibraryCluster, LibraryResources } from "./assembly.ts";
 
 type LibraryStages = Stages<LibraryResources, LibraryCluster, RequestAccess>;
 
-export function createLibraryRoutes(on: Foundation, _store: Store, stages: LibraryStages): Handler<Resolved> {
+export function createLibraryRoutes(on: Foundation, _store: ServerStore, stages: LibraryStages): Handler<Resolved> {
   const { env, config, metrics, health, open, address } = on;
   const { clock, log } = env;
   const { resources, cluster } = stages;

@@ -39,7 +39,7 @@ export interface Documents {
   encoded(key: string, make: () => JsonObject): EncodedDiscovery;
 }
 
-export interface DiscoveryCache {
+interface DiscoveryCache {
   local(): Documents;
   ofCluster(): Documents;
   forPeers(): Documents;

@@ -12,7 +12,7 @@ import type {
 import { localVersion } from "./local.ts";
 
 /** "peer" is v2 with what servers tell each other in addition; who does not know it reads over it. */
-export type AggregatedForm = "v2" | "v2beta1" | "peer";
+type AggregatedForm = "v2" | "v2beta1" | "peer";
 
 /** /api: the versions of the core group, and where clients of which networks should go. */
 export function apiVersions(groups: readonly DiscoveryGroup[], serverAddress: string): JsonObject {

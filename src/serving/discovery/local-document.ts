@@ -11,7 +11,7 @@ export interface LocalDocument {
 }
 
 /** The groups that custom resource definitions and aggregated API servers add. */
-export interface SharedGroups {
+interface SharedGroups {
   /** Built-in groups with those of custom resource definitions; the same array while nothing changes. */
   catalogueGroups(): readonly CatalogueGroup[];
   /** With those of aggregated API servers; the same array while nothing changes. */

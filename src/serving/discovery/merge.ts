@@ -23,7 +23,7 @@ export interface DiscoverySource extends Candidate {
 }
 
 /** A document, or several joined, with who said what. */
-export type DiscoveryView = readonly GroupView[];
+type DiscoveryView = readonly GroupView[];
 
 interface GroupView {
   readonly name: string;

@@ -10,7 +10,7 @@ export interface AggregatedChoice {
 }
 
 /** Undefined: the client prefers a plain form, or takes none that exists. */
-export type ChooseAggregated = (accept: string | undefined) => AggregatedChoice | undefined;
+type ChooseAggregated = (accept: string | undefined) => AggregatedChoice | undefined;
 
 /**
  * Clients send few different headers, so their meaning is remembered. v2beta1 is answered as the release does it.

@@ -3,12 +3,12 @@ import { parseGroupVersion } from "../../meta/group-version.ts";
 import type { ServedResource } from "../registry/resource.ts";
 
 /** How a body calls itself, with what it leaves out put in. */
-export interface BodyKind {
+interface BodyKind {
   readonly kind: string;
   readonly apiVersion: string;
 }
 
-export type OtherKind =
+type OtherKind =
   /** No version could be called this. */
   | { readonly is: "malformed"; readonly why: string }
   /** The same kind in another version. */

@@ -7,7 +7,7 @@ import { TypeMismatchError } from "../../objects/typed-decode.ts";
 import type { CustomShape, ServedResource } from "../registry/resource.ts";
 import type { DecodeContext, TypedBody } from "./decode-body.ts";
 
-export interface CustomBody extends Pick<DecodeContext, "bytes" | "problem"> {
+interface CustomBody extends Pick<DecodeContext, "bytes" | "problem"> {
   readonly value: JsonObject;
   /** Of a patch: what it was applied to. */
   readonly existing?: JsonObject | undefined;

@@ -39,7 +39,7 @@ import { BODY_BYTES_MAX } from "./endpoint-limits.ts";
 import type { FieldValidation } from "./options.ts";
 import { withUniqueOwners } from "./owner-references.ts";
 
-export const ACCEPTED_BODIES: readonly string[] = ["application/json", "application/yaml", PROTOBUF_MEDIA_TYPE];
+const ACCEPTED_BODIES: readonly string[] = ["application/json", "application/yaml", PROTOBUF_MEDIA_TYPE];
 
 /** No definition says how its objects look in protobuf. */
 const CUSTOM_BODIES: readonly string[] = ["application/json", "application/yaml"];
@@ -127,7 +127,7 @@ export async function readObject(
   };
 }
 
-export interface ParsedBody {
+interface ParsedBody {
   readonly value: unknown;
   /** What field validation has against the text itself: keys that stand twice in YAML. */
   readonly problems: readonly string[];
@@ -135,7 +135,7 @@ export interface ParsedBody {
   readonly members?: number;
 }
 
-export interface BodySource extends Pick<EndpointCall, "fieldLoss"> {
+interface BodySource extends Pick<EndpointCall, "fieldLoss"> {
   readonly request: WithInfo;
   readonly served: ServedResource;
   readonly protobuf: () => ProtobufTables;

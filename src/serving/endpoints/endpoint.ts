@@ -42,7 +42,7 @@ export interface AdmissionAbout {
 }
 
 /** Undefined where nobody cares. */
-export type Admit = (about: AdmissionAbout) => Admission | undefined;
+type Admit = (about: AdmissionAbout) => Admission | undefined;
 
 /** An endpoint that writes may leave the response to a peer; one that reads never does. */
 export type EndpointResponse = ApiResponse | ForwardedRequest;

@@ -38,7 +38,7 @@ export type JudgeFields = (of: {
   readonly isCut: boolean;
 }) => readonly string[] | ForwardedRequest;
 
-export interface Judging extends Pick<EndpointCall, "fieldLoss"> {
+interface Judging extends Pick<EndpointCall, "fieldLoss"> {
   readonly request: WithInfo;
 }
 

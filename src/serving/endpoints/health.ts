@@ -4,7 +4,7 @@ import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
 import { pageNotFound, textResponse } from "../http/respond.ts";
 
-export type HealthEndpoint = "healthz" | "livez" | "readyz";
+type HealthEndpoint = "healthz" | "livez" | "readyz";
 
 export interface HealthCheck {
   readonly name: string;

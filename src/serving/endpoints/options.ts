@@ -14,7 +14,7 @@ import { managerName } from "../../objects/managed-fields/manager.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { SELECTOR_CHARACTERS_MAX } from "./endpoint-limits.ts";
 
-export type OptionsKind = "CreateOptions" | "UpdateOptions" | "PatchOptions" | "DeleteOptions" | "ListOptions";
+type OptionsKind = "CreateOptions" | "UpdateOptions" | "PatchOptions" | "DeleteOptions" | "ListOptions";
 export type FieldValidation = "Ignore" | "Warn" | "Strict";
 
 export interface WriteParameters {

@@ -1,6 +1,6 @@
 import { isJsonObject, objectAt, type JsonObject } from "../../meta/json.ts";
 
-export interface UniqueOwners {
+interface UniqueOwners {
   readonly object: JsonObject;
   readonly warnings: readonly string[];
 }

@@ -22,7 +22,7 @@ export interface PatchBody {
   readonly refusal: (why: string, patched: JsonObject) => StatusError;
 }
 
-export interface PatchText {
+interface PatchText {
   readonly bytes: Buffer;
   readonly validation: FieldValidation;
   readonly kind: ServedResource;

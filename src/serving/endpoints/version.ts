@@ -1,7 +1,7 @@
 /** /version, as clients parse it. */
 import type { ReleaseGates } from "../../objects/release-gates.ts";
 
-export interface VersionSource {
+interface VersionSource {
   /** Of the binary, whatever it emulates. */
   readonly gitVersion: string;
   /** Each "1.36". */

@@ -16,7 +16,7 @@ import type { Renderer } from "./render/renderer.ts";
 import type { WireFormat } from "./render/wire-format.ts";
 import { BOOKMARK_BEFORE_END_MS, BOOKMARK_INTERVAL_MS } from "./endpoint-limits.ts";
 
-export interface WatchStreamOptions {
+interface WatchStreamOptions {
   readonly clock: Clock;
   readonly served: ServedResource;
   readonly renderer: Renderer;

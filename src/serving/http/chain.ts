@@ -8,7 +8,7 @@ export type Filter<In, Out extends In = In> = (next: Handler<Out>) => Handler<In
 /** A filter that needs something of a request and passes it on as it came. */
 export type PassingFilter<In> = <Req extends In>(next: Handler<Req>) => Handler<Req>;
 
-export interface Chain<First, Last> {
+interface Chain<First, Last> {
   through<Next extends Last>(filter: Filter<Last, Next>): Chain<First, Next>;
   to(handler: Handler<Last>): Handler<First>;
 }

@@ -34,7 +34,7 @@ const DROPPED: ReadonlySet<string> = new Set([
 /** Name the user, or mean something only to the servers of a cluster. `http2-settings` concerns one connection. */
 const DROPPED_PREFIXES: readonly string[] = ["x-remote-", OWN_PREFIX, "impersonate-", "http2-"];
 
-export interface ForwardedAs {
+interface ForwardedAs {
   readonly user: ForwardedUser;
   /** Further names, in lower case, that a client must not set. */
   readonly isReserved: (name: string) => boolean;

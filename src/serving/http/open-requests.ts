@@ -11,7 +11,7 @@ export type RequestKind =
   /** It has no end of its own, and none that could be given to it. */
   | "endless";
 
-export interface WatchesEnd {
+interface WatchesEnd {
   readonly clock: Clock;
   /** Over which time they are ended. 0: all at once, and nobody waits until their clients have read the end. */
   readonly graceMs: number;

@@ -1,7 +1,7 @@
 /** What a request is about, read from its method, path and query alone. */
 import type { Query } from "./query.ts";
 
-export type Verb =
+type Verb =
   | "get"
   | "list"
   | "watch"

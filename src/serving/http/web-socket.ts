@@ -13,7 +13,7 @@ export function isWebSocketRequest(request: ApiRequest): boolean {
   return headerValue(request.headers, "upgrade")?.toLowerCase() === "websocket" && isUpgrade(request);
 }
 
-export type Handshake = { readonly headers: Record<string, string> } | { readonly status: number };
+type Handshake = { readonly headers: Record<string, string> } | { readonly status: number };
 
 /** As kubernetes: who does not say where it comes from is refused, and of several protocols none is chosen. */
 export function handshake({ headers }: ApiRequest): Handshake {
@@ -45,7 +45,7 @@ export function frameHead(opcode: number, length: number): Buffer {
 const CONTROL_BYTES_MAX = 125;
 const MASK_BYTES = 4;
 
-export interface ClientFrames {
+interface ClientFrames {
   onPing(payload: Buffer): void;
   /** The client ends it, or says what no client may say. */
   onClose(): void;

@@ -25,7 +25,7 @@ import {
   scaleOf,
 } from "./subresources/scale.ts";
 
-export interface ApplyScaleRequest<F extends Forwarded = Forwarded> extends ObjectPlace {
+interface ApplyScaleRequest<F extends Forwarded = Forwarded> extends ObjectPlace {
   readonly manager: string;
   readonly dryRun: boolean;
   readonly force: boolean;

@@ -22,7 +22,7 @@ export interface AppliedObject extends Pick<Apply, "applied" | "sent" | "hasNull
   readonly accept?: () => void;
 }
 
-export interface ApplyRequest<F extends Forwarded> extends Omit<UpdateRequest, "next" | "verb" | "isApply"> {
+interface ApplyRequest<F extends Forwarded> extends Omit<UpdateRequest, "next" | "verb" | "isApply"> {
   readonly force: boolean;
   /** Read once; throws what is wrong with it. */
   readonly applied: () => AppliedObject | F;
@@ -61,7 +61,7 @@ export async function apply<F extends Forwarded>(
   }
 }
 
-export interface ApplyTo {
+interface ApplyTo {
   /** Without a uid there is nothing yet. */
   readonly existing: JsonObject;
   readonly applied: AppliedObject;

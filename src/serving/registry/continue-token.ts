@@ -5,7 +5,7 @@ import { badRequest, type StatusError } from "../../meta/status-error.ts";
 
 const VERSION = "meta.k8s.io/v1";
 
-export interface ContinueToken {
+interface ContinueToken {
   /** -1: whatever is newest, because the list's own revision is gone. */
   readonly revision: number;
   /** Relative to the collection's prefix. */

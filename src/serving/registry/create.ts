@@ -31,7 +31,7 @@ export interface RequestUser {
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-export interface CreateRequest {
+interface CreateRequest {
   readonly namespace: string;
   /** Set when a PUT or apply of an absent object creates it: the name in the path. */
   readonly name?: string;

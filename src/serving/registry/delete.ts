@@ -21,7 +21,7 @@ export interface DeletionOptions {
   readonly dryRun: boolean;
 }
 
-export interface DeleteRequest {
+interface DeleteRequest {
   readonly namespace: string;
   readonly name: string;
   readonly options: DeletionOptions;
@@ -31,7 +31,7 @@ export interface DeleteRequest {
 }
 
 /** What is left to say: the object (it remains, or its kind always shows it), or that it is gone. */
-export type Deleted =
+type Deleted =
   | { readonly kind: "object"; readonly written: Written; readonly remains: boolean }
   | { readonly kind: "gone"; readonly details: StatusDetails };
 

@@ -20,7 +20,7 @@ export type ObjectChange =
   | { readonly kind: "remove"; readonly object: JsonObject };
 
 /** `F` is for callers that may forward the request: it is never inferred, so other callers get a written object. */
-export interface UpdatePlan<F extends Forwarded = never> {
+interface UpdatePlan<F extends Forwarded = never> {
   readonly key: string;
   readonly dryRun: boolean;
   /** Decides on the current object; may throw a StatusError. Called again after a lost race. */
@@ -135,6 +135,6 @@ async function remove(
   return { kind: "done", result: { object: withRevision(object, result.revision) } };
 }
 
-export function withRevision(object: JsonObject, revision: number): JsonObject {
+function withRevision(object: JsonObject, revision: number): JsonObject {
   return { ...object, metadata: { ...(object["metadata"] as JsonObject), resourceVersion: String(revision) } };
 }

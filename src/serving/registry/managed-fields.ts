@@ -10,7 +10,7 @@ import type { UpdateEndpoint } from "./prepare.ts";
 import { resetFields } from "./reset-fields.ts";
 import type { ServedResource } from "./resource.ts";
 
-export interface TrackedWrite {
+interface TrackedWrite {
   readonly live: JsonObject;
   /** As the client wants it, before the server's own changes. */
   readonly next: JsonObject;

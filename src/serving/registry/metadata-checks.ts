@@ -5,7 +5,7 @@ import { ADMISSION_RESOURCES } from "./strategies.ts";
  */
 
 /** `object`: as of a new object. `update`: against what is stored. */
-export type MetadataCheck = "object" | "update";
+type MetadataCheck = "object" | "update";
 
 const AGAINST_STORED: readonly MetadataCheck[] = ["update"];
 const AS_NEW: readonly MetadataCheck[] = ["object"];
@@ -79,7 +79,7 @@ const TAKE_ANY_FINALIZER: ReadonlySet<string> = new Set([
   "policy/poddisruptionbudgets",
 ]);
 
-export interface MetadataChecks {
+interface MetadataChecks {
   readonly ofUpdate: readonly MetadataCheck[];
   readonly ofStatusUpdate: readonly MetadataCheck[];
   readonly takesAnyFinalizer: boolean;

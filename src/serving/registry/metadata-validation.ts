@@ -171,7 +171,7 @@ function* strangeFinalizerErrors(finalizers: readonly string[]): Generator<Field
 const SUBRESOURCE_BYTES_MAX = 256;
 
 /** What is no entry at all was left out before. */
-export function* managedFieldsErrors(entries: unknown): Generator<FieldError> {
+function* managedFieldsErrors(entries: unknown): Generator<FieldError> {
   if (!Array.isArray(entries)) return;
   for (const [index, entry] of entries.entries()) {
     if (!isJsonObject(entry)) continue;

@@ -35,7 +35,7 @@ export function inNamespace(object: JsonObject, namespace: string): JsonObject {
   return { ...object, metadata: { ...metadata, namespace } };
 }
 
-export interface WriteCandidate {
+interface WriteCandidate {
   readonly object: JsonObject;
   readonly existing: JsonObject;
   readonly entry: Entry;

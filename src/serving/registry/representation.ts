@@ -170,7 +170,7 @@ const METADATA_ORDER: readonly string[] = [
   "managedFields",
 ];
 
-export interface EncodeOptions {
+interface EncodeOptions {
   readonly vouch?: ObjectStore["vouch"];
   /** The text of a new object's managedFields, which then has none itself. */
   readonly managedFields?: string | undefined;

@@ -35,7 +35,7 @@ export interface Strategy {
 }
 
 /** In which version an object is written now, and by what the store knows that this still holds when it is. */
-export interface WriteEncoding {
+interface WriteEncoding {
   readonly version: GroupVersion;
   readonly guard?: Guard;
 }

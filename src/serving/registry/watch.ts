@@ -15,7 +15,7 @@ export interface ObjectWatchRequest extends SelectionRequest {
     | { readonly kind: "state"; readonly freshness: Freshness; readonly showsState: boolean };
 }
 
-export type WatchEventType = "ADDED" | "MODIFIED" | "DELETED";
+type WatchEventType = "ADDED" | "MODIFIED" | "DELETED";
 
 export interface SelectedEvent {
   readonly type: WatchEventType;

@@ -12,7 +12,7 @@ import { tableRenderer } from "../../objects/table/table.ts";
 import { strategyFor } from "../registry/strategies.ts";
 import { gatesOf } from "../../objects/catalogue/release-gates.ts";
 
-export interface ResourceTableOptions {
+interface ResourceTableOptions {
   readonly catalogue: Catalogue;
   readonly storageRoot: string;
   readonly eventTtlSeconds: number;

@@ -26,7 +26,7 @@ export function watchCounters(metrics: MetricsRegistry): {
   };
 }
 
-export interface ServerMetricsSources {
+interface ServerMetricsSources {
   readonly cache: WatchCache;
   readonly table: Pick<ResourceTable, "stored">;
   readonly openWatches: { readonly size: number };

@@ -32,7 +32,7 @@ import {
 
 export type EtcdLog = (message: string, detail: object) => void;
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly endpoints: readonly URL[];
   readonly tls: EtcdTls | undefined;
   readonly clock: Clock;
@@ -40,14 +40,14 @@ export interface ConnectionOptions {
   readonly log: EtcdLog;
 }
 
-export interface ConnectionObserver {
+interface ConnectionObserver {
   /** A channel is ready. Always followed by `down` before the next `up`. */
   up(channel: Channel): void;
   /** The channel is lost, or an attempt to get one failed. Comes again with each failed attempt. */
   down(): void;
 }
 
-export interface EtcdRequest extends UnaryCall {
+interface EtcdRequest extends UnaryCall {
   /** Sending it twice does no more than sending it once. */
   readonly isIdempotent: boolean;
 }

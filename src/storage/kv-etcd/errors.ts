@@ -10,7 +10,7 @@ import { DecodeError } from "./wire.ts";
  * - `garbled`: the answer is not gRPC.
  * - `oversize`: the answer is longer than we accept.
  */
-export type RpcFailureKind = "unsent" | "lost" | "deadline" | "status" | "garbled" | "oversize";
+type RpcFailureKind = "unsent" | "lost" | "deadline" | "status" | "garbled" | "oversize";
 
 export class RpcFailure extends Error {
   override readonly name = "RpcFailure";

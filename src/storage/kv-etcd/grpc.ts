@@ -19,7 +19,7 @@ import { FrameReader } from "./frames.ts";
 import { SESSION_MEMORY_MEGABYTES, SESSION_WINDOW_BYTES, STREAM_WINDOW_BYTES } from "./etcd-limits.ts";
 import { DecodeError } from "./wire.ts";
 
-export interface ChannelOptions {
+interface ChannelOptions {
   readonly endpoint: URL;
   readonly tls: EtcdTls | undefined;
   readonly clock: Clock;
@@ -33,7 +33,7 @@ export interface UnaryCall {
   readonly frame: Buffer;
 }
 
-export interface StreamHandlers {
+interface StreamHandlers {
   message(message: Buffer): void;
   /** Called once, however the stream ends, but not after `cancel`. */
   ended(failure: RpcFailure): void;

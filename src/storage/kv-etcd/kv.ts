@@ -19,7 +19,7 @@ import { decodeTxn, encodeCommit, encodeCompact, METHOD } from "./messages.ts";
 import { rangeOf, readCurrentRevision, withNewest } from "./range.ts";
 import { WatchHub } from "./watch.ts";
 
-export interface EtcdOptions {
+interface EtcdOptions {
   /** For example `http://127.0.0.1:2379` or `https://etcd-1:2379`; schemes may be mixed. */
   readonly endpoints: readonly string[];
   /** For https endpoints. Without `ca`, the certificate authorities that Node trusts. */

@@ -40,7 +40,7 @@ export interface RangeAnswer {
   readonly count: number;
 }
 
-export interface TxnAnswer {
+interface TxnAnswer {
   readonly revision: number;
   readonly succeeded: boolean;
   /** What the first range of the failure branch found. */

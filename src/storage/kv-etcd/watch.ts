@@ -17,7 +17,7 @@ import { type WatchAnswer, decodeWatchResponse, encodeWatchCancel, encodeWatchCr
 /** A member without a leader ends the stream instead of letting it go stale. */
 const STREAM_HEADERS = { hasleader: "true" } as const;
 
-export interface WatchHubOptions {
+interface WatchHubOptions {
   readonly connection: EtcdConnection;
   readonly clock: Clock;
   readonly log: EtcdLog;

@@ -8,7 +8,7 @@ import { BATCH_BYTES_MAX, BATCH_WRITES_MAX, QUEUED_BYTES_MAX, QUEUED_WRITES_MAX 
 import type { WireWrite, WireWriteResult } from "./protocol.ts";
 import type { WorkerOutcome, WorkerLink } from "./worker-link.ts";
 
-export interface QueuedWrite {
+interface QueuedWrite {
   /** `offset` of a put is set when its batch is packed. */
   readonly wire: WireWrite;
   readonly value: Buffer | undefined;

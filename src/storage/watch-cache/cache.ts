@@ -30,7 +30,7 @@ interface Waiter {
   readonly wake: () => void;
 }
 
-export interface WatchCacheOptions {
+interface WatchCacheOptions {
   readonly kv: Kv;
   readonly clock: Clock;
   /** Such as "/registry/". */

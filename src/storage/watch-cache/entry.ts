@@ -42,7 +42,7 @@ export interface StoredValue {
 /** Turns a value in another encoding than JSON into canonical JSON bytes, or says why it cannot. */
 export type DecodeForeign = (value: Buffer) => Buffer | string;
 
-export interface EntryReading {
+interface EntryReading {
   readonly decodeForeign?: DecodeForeign | undefined;
   /** What the value is known to say. */
   readonly object?: JsonObject | undefined;

@@ -6,14 +6,14 @@ import type { Entry } from "./entry.ts";
 import type { Following } from "./history.ts";
 import { waitUntil, type BackgroundTask } from "../../base/background.ts";
 
-export interface PrefixTable {
+interface PrefixTable {
   /** From now on there is exactly this. */
   reset(entries: readonly Entry[]): void;
   put(entry: Entry): void;
   remove(key: string): void;
 }
 
-export interface FollowPrefixOptions {
+interface FollowPrefixOptions {
   readonly cache: WatchCache;
   readonly clock: Clock;
   readonly prefix: string;

@@ -25,7 +25,7 @@ interface KeyFile {
 }
 
 /** What the server is told of service accounts. */
-export interface ServiceAccountSettings {
+interface ServiceAccountSettings {
   readonly keyFiles: readonly KeyFile[];
   readonly signingKey: KeyFile | undefined;
   readonly issuers: readonly string[] | undefined;

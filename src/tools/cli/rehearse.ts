@@ -113,7 +113,7 @@ async function rehearseWith(flags: RehearseFlags): Promise<void> {
 }
 
 /** One line on a terminal; elsewhere nothing. */
-export class RehearsalProgress {
+class RehearsalProgress {
   readonly #terminal: Terminal;
 
   constructor(terminal: Terminal) {

@@ -13,7 +13,7 @@ interface RollbackFlags extends ServerFlags {
   readonly featureGates?: readonly string[];
 }
 
-export interface RollbackTarget {
+interface RollbackTarget {
   readonly to: string;
   readonly runtimeConfig: readonly string[];
   readonly featureGates: readonly string[];

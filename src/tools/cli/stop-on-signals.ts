@@ -1,6 +1,6 @@
 /** Ends the command on SIGINT or SIGTERM: the first signal drains, the second does not wait. */
 
-export interface StopOnSignalsOptions {
+interface StopOnSignalsOptions {
   /** For the message about a failure: "the server". */
   readonly what: string;
   readonly stop: () => Promise<unknown>;

@@ -5,7 +5,7 @@ import type { SimulatedServer } from "../simulator/server.ts";
 import { STORE_IS_FINE, type StoreFault } from "../simulator/store-link.ts";
 import type { FaultLevel } from "./report.ts";
 
-export interface FaultsOptions {
+interface FaultsOptions {
   readonly cluster: SimulatedCluster;
   readonly random: Random;
   readonly level: FaultLevel;

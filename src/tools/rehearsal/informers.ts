@@ -6,7 +6,7 @@ import type { Recorder } from "./recorder.ts";
 import type { Session } from "./session.ts";
 import { resourceTypeOf, type LoadTarget } from "./targets.ts";
 
-export interface InformerClientOptions {
+interface InformerClientOptions {
   readonly session: Session;
   readonly target: LoadTarget;
   readonly version: string;

@@ -2,7 +2,7 @@
  * The objects that clients have created. An acknowledged object exists until a client asks to delete it, its owner or
  * its namespace; responses are checked against the ledger.
  */
-export type LedgerEntryState =
+type LedgerEntryState =
   /** Asked for, and not heard of since. */
   | "perhaps"
   | "there"

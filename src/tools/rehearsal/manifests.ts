@@ -16,7 +16,7 @@ export interface ManifestFile {
   readonly text: string;
 }
 
-export type ManifestFindingKind =
+type ManifestFindingKind =
   /** Served at the beginning, and not at the end. */
   | "vanishes"
   /** Not served at the beginning. */
@@ -44,7 +44,7 @@ export interface ManifestReport {
   readonly findings: readonly ManifestFinding[];
 }
 
-export interface UpgradePath {
+interface UpgradePath {
   readonly apis: readonly PathApi[];
   readonly releases: readonly ReleaseName[];
   readonly way: "up" | "and-back";

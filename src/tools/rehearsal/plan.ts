@@ -76,7 +76,7 @@ export function firstRelease({ releases }: Pick<UpgradePlan, "releases">): Relea
   return must(releases[0], "a plan has two releases at least");
 }
 
-export function serverName(index: number): string {
+function serverName(index: number): string {
   return `apiserver-${index + 1}`;
 }
 

@@ -16,7 +16,7 @@ import { StoreWatch } from "./store-watch.ts";
 import type { LoadTarget } from "./targets.ts";
 import { createRehearsalTransport } from "./transport.ts";
 
-export interface PlayOptions {
+interface PlayOptions {
   readonly plan: UpgradePlan;
   readonly gate: Gate;
   /** Somewhere that nothing has been played on yet; it is closed afterwards. */

@@ -30,7 +30,3 @@ export function ruler(times: readonly number[], durationMs: number, width: numbe
   for (const time of times) line[Math.min(width - 1, Math.floor((time / durationMs) * width))] = "^";
   return line.join("").trimEnd();
 }
-
-export function bar(share: number, width: number): string {
-  return "█".repeat(Math.round(Math.min(1, Math.max(0, share)) * width));
-}

@@ -11,7 +11,7 @@ import {
   type WrongKind,
 } from "./report.ts";
 
-export interface RecorderOptions {
+interface RecorderOptions {
   readonly clock: Clock;
   readonly truth: Truth;
   readonly durationMs: number;

@@ -28,7 +28,7 @@ export interface RehearsalReport {
   readonly verdict: Verdict;
 }
 
-export interface Verdict {
+interface Verdict {
   readonly isPass: boolean;
   readonly sentence: string;
 }
@@ -101,7 +101,7 @@ export interface ServerRouting {
 export const SERIES_KEYS = ["ok", "notFound", "unavailable", "other", "wrong"] as const;
 export type SeriesKey = (typeof SERIES_KEYS)[number];
 
-export interface Series {
+interface Series {
   readonly bucketMs: number;
   /** One for each span of time; wrong answers are counted there and in their status. The last look is in none. */
   readonly buckets: readonly Readonly<Record<SeriesKey, number>>[];
@@ -137,7 +137,7 @@ export interface PlayedFault {
 }
 
 /** What both controllers were given to do, and what was left of it at the end. */
-export interface WorkDone {
+interface WorkDone {
   readonly objectsMade: number;
   readonly objectsKept: number;
   readonly namespacesDeleted: number;

@@ -3,7 +3,7 @@ import type { UpgradePlan, PlanStep } from "./plan.ts";
 import type { PlayedStep } from "./report.ts";
 import type { RehearsalStage } from "./stage.ts";
 
-export interface RollOptions {
+interface RollOptions {
   readonly stage: RehearsalStage;
   readonly plan: UpgradePlan;
   readonly sinceStart: (stageMs: number) => number;

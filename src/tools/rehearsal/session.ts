@@ -10,7 +10,7 @@ import type { LedgerEntry, Ledger } from "./ledger.ts";
 import type { Recorder } from "./recorder.ts";
 import { resourceTypeOf, type LoadTarget } from "./targets.ts";
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly name: string;
   readonly transport: Transport;
   readonly clock: Clock;
@@ -19,19 +19,19 @@ export interface SessionOptions {
   readonly recorder: Recorder;
 }
 
-export interface SessionResponse {
+interface SessionResponse {
   /** Undefined: nobody answered. */
   readonly status: number | undefined;
   readonly object: JsonObject;
 }
 
-export interface SessionRequest {
+interface SessionRequest {
   readonly body?: JsonObject;
   readonly contentType?: string;
   readonly accept?: string;
 }
 
-export interface NewObject {
+interface NewObject {
   readonly target: LoadTarget;
   readonly version: string;
   readonly namespace: string;

@@ -11,7 +11,7 @@ import type { StorageLane, StoragePoint } from "./report.ts";
 const STORAGE_VERSIONS = "storageversions/";
 const NAMESPACES = "namespaces/";
 
-export interface StoreWatchOptions {
+interface StoreWatchOptions {
   readonly history: Pick<StoreHistory, "onCommit" | "get" | "under">;
   readonly ledger: Ledger;
   readonly recorder: Recorder;
@@ -116,7 +116,7 @@ function lost(entry: LedgerEntry): JudgeFinding {
 }
 
 /** The keys of everything a namespace holds. */
-export function storedIn(history: Pick<StoreHistory, "under">, namespace: string): string[] {
+function storedIn(history: Pick<StoreHistory, "under">, namespace: string): string[] {
   return storagePlaces()
     .filter(({ namespaced }) => namespaced)
     .flatMap(({ prefix }) => history.under(`${prefix}/${namespace}/`).map(([key]) => key));

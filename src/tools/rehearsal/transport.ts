@@ -13,7 +13,7 @@ import { parseRequestInfo } from "../../serving/http/request-info.ts";
 import type { ObservedResponse } from "./judge.ts";
 import type { RehearsalStage } from "./stage.ts";
 
-export interface RehearsalTransportOptions {
+interface RehearsalTransportOptions {
   readonly stage: Pick<RehearsalStage, "connect" | "clock">;
   readonly random: Random;
   readonly client: string;

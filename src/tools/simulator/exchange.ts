@@ -42,7 +42,7 @@ export type Fate =
   /** The answer breaks off in its middle. */
   | "cut";
 
-export interface SimulatedExchangeOptions {
+interface SimulatedExchangeOptions {
   readonly links: Links;
   readonly random: Random;
   readonly certificate: PeerCertificate;

@@ -30,7 +30,7 @@ export interface Commit {
   readonly after: JsonObject | undefined;
 }
 
-export interface StoreHistoryOptions {
+interface StoreHistoryOptions {
   readonly clock: Clock;
   /** Nobody may have opened the store before. */
   readonly kv: Kv;

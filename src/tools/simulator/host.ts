@@ -10,7 +10,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/random.ts";
 
-export interface HostOptions {
+interface HostOptions {
   readonly name: string;
   /** The world's. */
   readonly clock: Clock;

@@ -5,7 +5,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/random.ts";
 
-export interface DelayRange {
+interface DelayRange {
   readonly minMs: number;
   readonly maxMs: number;
 }

@@ -5,7 +5,7 @@
 import type { StreamFrame, ResponseBody, StreamSink } from "../../serving/http/message.ts";
 import { AnswerStream } from "../../serving/http/node/upstream/answer-stream.ts";
 
-export interface RelayPath {
+interface RelayPath {
   /** To the reader, in order. */
   forth(deliver: () => void): void;
   /** To the writer. */

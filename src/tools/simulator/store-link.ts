@@ -29,7 +29,7 @@ export interface StoreFault {
 
 export const STORE_IS_FINE: StoreFault = { isDown: false, slowMs: 0, isLagging: false, answersLost: 0 };
 
-export interface StoreLinkOptions {
+interface StoreLinkOptions {
   readonly kv: Kv;
   readonly writer: StoreWriter;
   readonly history: StoreHistory;

@@ -1,7 +1,7 @@
 /** The trace of a simulation: one line per event, and a digest of all lines, by which two runs are compared. */
 import { createHash, type Hash } from "node:crypto";
 
-export interface TraceOptions {
+interface TraceOptions {
   readonly monotonic: () => number;
   /** How many of the last lines are kept. */
   readonly keepMax: number;

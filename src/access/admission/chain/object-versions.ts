@@ -23,7 +23,7 @@ export interface VersionParts {
   readonly zeros: GoZeros;
 }
 
-export interface VersionsOf {
+interface VersionsOf {
   readonly groupVersion: GroupVersion;
   readonly resource: string;
   /** Of the object that is written. */

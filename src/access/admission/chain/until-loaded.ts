@@ -5,7 +5,7 @@ import type { Clock } from "../../../base/clock.ts";
 import { within } from "../../../base/within.ts";
 import { whenReset, type ObjectTable } from "../../../meta/object-table.ts";
 
-export interface UntilLoaded {
+interface UntilLoaded {
   readonly plugin: AdmissionPlugin;
   /** The table, which is waited for. */
   awaited(table: ObjectTable): ObjectTable;

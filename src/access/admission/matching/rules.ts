@@ -17,7 +17,7 @@ export interface Rule {
 export type MatchPolicy = "Exact" | "Equivalent";
 
 /** What rules look at. */
-export type RuleSubject = Pick<
+type RuleSubject = Pick<
   Attributes,
   "operation" | "name" | "namespace" | "groupVersion" | "resource" | "subresource" | "kind" | "versions"
 >;

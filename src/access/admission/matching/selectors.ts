@@ -23,12 +23,9 @@ interface Requirement {
 }
 
 /** Whether the selector picks something; a StatusError: nobody can say. */
-export type Selected = boolean | StatusError;
+type Selected = boolean | StatusError;
 
-export type SelectorSubject = Pick<
-  Attributes,
-  "operation" | "namespace" | "resource" | "subresource" | "object" | "existing"
->;
+type SelectorSubject = Pick<Attributes, "operation" | "namespace" | "resource" | "subresource" | "object" | "existing">;
 
 const NAMESPACES: GroupResource = { group: "", resource: "namespaces" };
 const OPERATORS: ReadonlySet<string> = new Set<Operator>(["In", "NotIn", "Exists", "DoesNotExist"]);

@@ -2,7 +2,7 @@
 import type { Operation } from "../../../serving/registry/admission.ts";
 import type { AdmissionPlugin } from "../admission.ts";
 
-export interface Interest {
+interface Interest {
   readonly group: string;
   readonly resource: string;
   /** Of each operation the subresources; "" is the object itself. */

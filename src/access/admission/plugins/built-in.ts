@@ -33,7 +33,7 @@ import {
 import { persistentVolumeClaimResize } from "./volume-claim-resize.ts";
 import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
-export interface BuiltInPorts {
+interface BuiltInPorts {
   readonly reader: ObjectReader;
   readonly authorizer: Authorizer;
   readonly chargeQuota: ChargeQuota;

@@ -17,7 +17,7 @@ interface Observed {
 
 type Rule = (observed: Observed) => string | undefined;
 
-export interface AskedAmounts {
+interface AskedAmounts {
   readonly requests: Amounts;
   readonly limits: Amounts;
 }

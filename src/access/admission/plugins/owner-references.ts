@@ -6,7 +6,7 @@ import { jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../.
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
 import { refused } from "./refuse.ts";
 
-export interface OwnerResource extends GroupVersion {
+interface OwnerResource extends GroupVersion {
   readonly resource: string;
   readonly isNamespaced: boolean;
 }
@@ -14,7 +14,7 @@ export interface OwnerResource extends GroupVersion {
 /** The resources whose objects are of a kind; empty where nobody knows any. */
 export type ResourcesOfKind = (groupVersion: GroupVersion, kind: string) => readonly OwnerResource[];
 
-export interface OwnerReferencesPorts {
+interface OwnerReferencesPorts {
   readonly authorizer: Authorizer;
   readonly resourcesOfKind: ResourcesOfKind;
 }

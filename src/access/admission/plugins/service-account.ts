@@ -10,7 +10,7 @@ import { bareFailure, refused } from "./refuse.ts";
 import { refersToSecrets, unmountableEphemeralReference, unmountableReference } from "./secret-references.ts";
 import { withTokenVolume } from "./token-volume.ts";
 
-export interface ServiceAccountPorts {
+interface ServiceAccountPorts {
   readonly reader: ObjectReader;
   readonly random: Random;
   readonly clock: Clock;

@@ -21,7 +21,7 @@ import type { CompiledAnnotation, CompiledPolicy, CompiledValidation, DenyReason
 /** Of one validation; undefined where it has nothing against the write. */
 export type PolicyDecision = { readonly message: string; readonly reason: DenyReason } | undefined;
 
-export type AnnotationDecision =
+type AnnotationDecision =
   | { readonly kind: "publish"; readonly key: string; readonly value: string }
   | { readonly kind: "error"; readonly message: string };
 

@@ -24,11 +24,7 @@ export interface Invocation<Compiled> {
 }
 
 /** The policy, or where there is one its binding, cannot be used. */
-export type OnConfigurationError = (
-  policy: AdmissionPolicy<unknown>,
-  binding: PolicyBinding | undefined,
-  why: string,
-) => void;
+type OnConfigurationError = (policy: AdmissionPolicy<unknown>, binding: PolicyBinding | undefined, why: string) => void;
 
 /** Why a policy or a binding cannot be used. */
 export function configurationFailure(thrown: unknown): string {

@@ -8,7 +8,7 @@ import { invalid } from "../../../meta/status-error.ts";
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
 import { paramKindOf, type ParamKind, type ParamKinds } from "./params.ts";
 
-export interface ParamAccessPorts {
+interface ParamAccessPorts {
   readonly authorizer: Authorizer;
   readonly paramKinds: ParamKinds;
   /** Policies. */

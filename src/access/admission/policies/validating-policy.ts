@@ -16,7 +16,7 @@ import {
 } from "./invocations.ts";
 import type { BoundPolicy, PolicyTables } from "./policy-table.ts";
 
-export interface ValidatingPolicyPorts extends InvocationPorts {
+interface ValidatingPolicyPorts extends InvocationPorts {
   readonly tables: Pick<PolicyTables<CompiledPolicy>, "candidates">;
   readonly authorizer: Authorizer;
 }

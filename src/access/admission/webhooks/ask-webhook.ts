@@ -13,7 +13,7 @@ import type { Webhook } from "./webhook.ts";
 
 type Asking = Pick<WebhookParts, "ask" | "random">;
 
-export interface AskedWrite {
+interface AskedWrite {
   readonly attributes: Attributes;
   readonly write: VersionedWrite;
   readonly isMutating: boolean;

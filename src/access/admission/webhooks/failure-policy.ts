@@ -5,7 +5,7 @@ import type { WebhookMetrics } from "./metrics.ts";
 import type { Webhook } from "./webhook.ts";
 import { internalError, requestEnded, WebhookCallError } from "./webhook-errors.ts";
 
-export interface Failure {
+interface Failure {
   readonly thrown: unknown;
   readonly attributes: Attributes;
   /** Whom the audit event names where the write goes on all the same. */

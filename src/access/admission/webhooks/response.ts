@@ -16,11 +16,11 @@ export interface AdmissionResponse {
   readonly warnings: readonly string[];
 }
 
-export type ReadResponse =
+type ReadResponse =
   | { readonly kind: "response"; readonly response: AdmissionResponse }
   | { readonly kind: "failed"; readonly why: string };
 
-export interface Expected {
+interface Expected {
   readonly version: ReviewVersion;
   readonly uid: string;
   readonly isMutating: boolean;

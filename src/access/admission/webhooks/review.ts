@@ -5,7 +5,7 @@ import type { ReviewVersion } from "../../webhook-client/webhook-client.ts";
 
 export const REVIEW_GROUP = "admission.k8s.io";
 
-export interface AdmissionReviewRequest {
+interface AdmissionReviewRequest {
   readonly version: ReviewVersion;
   readonly uid: string;
   readonly attributes: Attributes;

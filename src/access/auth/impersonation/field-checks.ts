@@ -21,7 +21,7 @@ export interface FieldRules {
 }
 
 /** Undefined when it is allowed; with a problem, the refusal for that reason. */
-export type PermissionCheck = (asked: AccessAttributes, problem?: string) => StatusError | undefined;
+type PermissionCheck = (asked: AccessAttributes, problem?: string) => StatusError | undefined;
 
 export function fieldsRefusal(wanted: User, rules: FieldRules, check: PermissionCheck): StatusError | undefined {
   for (const field of rules.order) {

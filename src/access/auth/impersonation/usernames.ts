@@ -1,7 +1,7 @@
 /** Users whose names say what they are. */
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
 
-export interface AccountName {
+interface AccountName {
   readonly namespace: string;
   readonly name: string;
 }

@@ -11,7 +11,7 @@ const GROUP = "impersonate-group";
 const EXTRA_PREFIX = "impersonate-extra-";
 
 /** How a release words that a name is missing. */
-export type NamelessMessage = (wanted: User) => string;
+type NamelessMessage = (wanted: User) => string;
 
 /** Both forms of the headers are searched: whichever is read later, nothing may be left in it. */
 export function hasImpersonationHeaders({ headers, rawHeaders }: ApiRequest): boolean {

@@ -2,7 +2,7 @@
 import { ALL, type PolicyRule } from "./policy-rule.ts";
 import { compilePolicyRules, hasTerm, type RuleMatcher, type RuleTerms } from "./rule-matcher.ts";
 
-export interface Coverage {
+interface Coverage {
   /** What is missing, each with one verb and one resource or path. */
   readonly missing: readonly PolicyRule[];
   /** DIFFERS: kubernetes compares on, however long it takes. Whatever was not compared is neither held nor missing. */

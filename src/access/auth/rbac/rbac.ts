@@ -26,7 +26,7 @@ export interface RuleResolver {
   roleRules(ref: RoleRef, namespace: string): readonly PolicyRule[] | undefined;
 }
 
-export interface ResolvedRules {
+interface ResolvedRules {
   readonly rules: readonly PolicyRule[];
   /** References of the user's bindings that lead nowhere; the first of them. */
   readonly unresolved: readonly RoleRef[];

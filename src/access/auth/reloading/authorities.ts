@@ -3,7 +3,7 @@ import { createCertificateVerifier, type CertificateVerifier } from "../client-c
 import { refuseCommonCertificate } from "../request-header-options.ts";
 import type { Reloading } from "./reloading.ts";
 
-export interface CertificateAuthority {
+interface CertificateAuthority {
   readonly pem: string;
   readonly verify: CertificateVerifier;
 }
@@ -15,7 +15,7 @@ export interface CertificateAuthorities {
   readonly frontProxies: CertificateAuthority | undefined;
 }
 
-export interface AuthorityTexts {
+interface AuthorityTexts {
   readonly users: string | undefined;
   readonly frontProxies: string | undefined;
   /** Front proxies are known by name, too. */

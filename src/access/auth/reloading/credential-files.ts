@@ -15,7 +15,7 @@ export interface CredentialFileNames {
   readonly tlsKeyFile?: string | undefined;
 }
 
-export interface CredentialFiles {
+interface CredentialFiles {
   readonly authorities: Reloading<CertificateAuthorities>;
   /** Undefined where no files were named. */
   readonly certificate: Reloading<ServingKeyPair> | undefined;

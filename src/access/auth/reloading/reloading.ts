@@ -14,7 +14,7 @@ export interface ReloadingFiles<T> extends Reloading<T> {
   look(): void;
 }
 
-export interface ReloadingFilesOptions<T> {
+interface ReloadingFilesOptions<T> {
   /** Such as "client CA": for the log. */
   readonly what: string;
   /** They belong together: what one says counts only with what the others say. */

@@ -10,7 +10,7 @@ export interface ServingKeyPair {
   readonly key: string;
 }
 
-export interface ServingTls {
+interface ServingTls {
   readonly certificate: Reloading<ServingKeyPair>;
   readonly authorities: Reloading<CertificateAuthorities>;
 }

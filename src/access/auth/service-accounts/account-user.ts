@@ -5,7 +5,7 @@ import type { ObjectClaim } from "./claims.ts";
 const PREFIX = "system:serviceaccount:";
 const KEY_PREFIX = "authentication.kubernetes.io/";
 
-export interface AccountUse {
+interface AccountUse {
   readonly namespace: string;
   readonly serviceAccount: ObjectClaim;
   readonly pod?: ObjectClaim | undefined;

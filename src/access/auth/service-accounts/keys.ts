@@ -2,7 +2,7 @@
 import { createPrivateKey, createPublicKey, hash, type KeyObject } from "node:crypto";
 import { pemBlocks } from "../../../base/pem.ts";
 
-export type SignatureAlgorithm = "RS256" | "ES256" | "ES384" | "ES512";
+type SignatureAlgorithm = "RS256" | "ES256" | "ES384" | "ES512";
 
 export interface VerifyingKey {
   /** As kubernetes derives it: from the public key, irreversibly. */

@@ -2,7 +2,7 @@
 import { parsePublicKeys, parseSigningKey, type SigningKey, type VerifyingKey } from "./keys.ts";
 
 /** The content of a file, and its name for messages. */
-export interface KeyFile {
+interface KeyFile {
   readonly file: string;
   readonly pem: string;
 }

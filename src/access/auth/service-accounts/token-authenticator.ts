@@ -32,7 +32,7 @@ export interface ServiceAccountTokenOptions {
 }
 
 /** What is to be said of a request beside who sent it. */
-export interface ServiceAccountTokenOwner extends TokenOwner {
+interface ServiceAccountTokenOwner extends TokenOwner {
   /** For the audit event. */
   readonly annotations: Readonly<Record<string, string>>;
   /** For the client. */

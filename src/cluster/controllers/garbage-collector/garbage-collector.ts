@@ -26,7 +26,7 @@ import { OwnerLookup } from "./owner-lookup.ts";
 import { ServedResources } from "./served-resources.ts";
 import type { Wait } from "./wait.ts";
 
-export interface GarbageCollectorOptions {
+interface GarbageCollectorOptions {
   /** For events. */
   readonly client: Client;
   /** Asks for METADATA_ACCEPT by default: it reads and writes the objects that are collected. */

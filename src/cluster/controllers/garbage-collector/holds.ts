@@ -4,7 +4,7 @@ import type { Log } from "../../../base/log.ts";
 import { COMPLAINTS_MAX } from "./collector-limits.ts";
 import { wait, type Wait } from "./wait.ts";
 
-export interface HoldSubject {
+interface HoldSubject {
   readonly group: string;
   /** The plural where it is known, else the kind. */
   readonly resource: string;

@@ -12,7 +12,7 @@ import { CLUSTER_EVENTS_NAMESPACE, REPORT_REFILL_MS, REPORTED_MAX, REPORTS_BURST
 import { LruSet } from "./lru-set.ts";
 import type { ServedResources } from "./served-resources.ts";
 
-export interface InvalidOwnerReportsOptions {
+interface InvalidOwnerReportsOptions {
   readonly client: Client;
   readonly served: ServedResources;
   readonly clock: Clock;

@@ -38,14 +38,14 @@ export type ListChange =
   | { readonly name: "finalizers"; readonly list: readonly string[] };
 
 export type FoundLiveObject = { readonly kind: "found"; readonly object: LiveObject };
-export type Absent = { readonly kind: "absent" };
-export type Done = { readonly kind: "done" };
+type Absent = { readonly kind: "absent" };
+type Done = { readonly kind: "done" };
 
 const ABSENT: Absent = { kind: "absent" };
 const DONE: Done = { kind: "done" };
 const FIELD_MANAGER = "garbage-collector-controller";
 
-export interface LiveObjectsOptions {
+interface LiveObjectsOptions {
   /** Answers with metadata only. */
   readonly metadata: Client;
   readonly served: ServedResources;
@@ -137,7 +137,7 @@ export class LiveObjects {
 }
 
 /** Whether a server that serves the resource says that it has no such object. */
-export function isAbsence(thrown: unknown, { resource, name }: LiveObjectPlace): boolean {
+function isAbsence(thrown: unknown, { resource, name }: LiveObjectPlace): boolean {
   if (!isReason(thrown, "NotFound")) return false;
   const { details = {} } = thrown;
   return details.name === name && details.kind === resource.resource && (details.group ?? "") === resource.group;

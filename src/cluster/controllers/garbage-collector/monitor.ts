@@ -25,7 +25,7 @@ import { RESTART_MS_MIN, WATCH_WORKS_MS } from "./collector-limits.ts";
 import { toSeenObject } from "./seen-object.ts";
 import type { ServedResources } from "./served-resources.ts";
 
-export interface MonitorOptions {
+interface MonitorOptions {
   readonly resource: GraphResource;
   readonly graph: OwnerGraph;
   /** Answers with metadata only. */

@@ -13,7 +13,7 @@ import { COMPARE_MS, COMPARE_MS_MIN } from "./collector-limits.ts";
 import { Monitor } from "./monitor.ts";
 import { isDoubtAbout, type ServedResources } from "./served-resources.ts";
 
-export interface MonitorsOptions {
+interface MonitorsOptions {
   readonly resources: ClusterResources;
   readonly served: ServedResources;
   readonly graph: OwnerGraph;

@@ -19,7 +19,7 @@ export type OwnerState =
   | { readonly kind: "impossible" }
   | Wait;
 
-export interface OwnerLookupOptions {
+interface OwnerLookupOptions {
   readonly resources: ClusterResources;
   readonly served: ServedResources;
   readonly objects: LiveObjects;

@@ -1,5 +1,5 @@
 /** Why something is left as it is for now. */
-export type WaitReason =
+type WaitReason =
   /** Who could say does not answer. */
   | "unavailable"
   /** The answer came from somebody who does not serve the resource, whatever discovery says. */

@@ -23,7 +23,7 @@ export interface RemainingResource {
   readonly count: number;
 }
 
-export interface DeletingContent {
+interface DeletingContent {
   readonly namespace: string;
   readonly resources: readonly ClusterResource[];
   readonly signal: AbortSignal;

@@ -13,7 +13,7 @@ export interface EmptyingTools {
   readonly clock: Clock;
 }
 
-export interface Emptying {
+interface Emptying {
   readonly resource: ClusterResource;
   readonly namespace: string;
   readonly signal: AbortSignal;

@@ -35,7 +35,7 @@ import {
   type NamespaceObject,
 } from "./objects.ts";
 
-export interface NamespaceControllerOptions {
+interface NamespaceControllerOptions {
   readonly client: Client;
   /** Is shown nothing of objects but their metadata: nothing else matters here. Default: the client. */
   readonly metadata?: Client;

@@ -29,7 +29,7 @@ export async function readAgreement(client: Client, name: string, signal: AbortS
 }
 
 /** What a migration goes by, for as long as it runs. */
-export interface WatchedAgreement {
+interface WatchedAgreement {
   readonly lost: AbortSignal;
   /** The object changed and still says the same: what it said before does not count any more. */
   renew(agreed: AgreedVersion): void;

@@ -77,7 +77,7 @@ export async function beginInDefinition(
   return begun;
 }
 
-export interface EndedMigration {
+interface EndedMigration {
   readonly begun: BegunDefinition | undefined;
   /** Under which everything was found migrated; undefined: nobody agreed, so nothing is proven. */
   readonly agreed: AgreedVersion | undefined;

@@ -82,7 +82,7 @@ export interface PassJob {
 
 export type PassOutcome = PassEnd & { readonly progress: MigrationProgress };
 
-export type PassEnd =
+type PassEnd =
   | { readonly kind: "done" }
   | { readonly kind: "aborted" }
   | { readonly kind: "paused"; readonly why: string; readonly retryAfterMs: number }

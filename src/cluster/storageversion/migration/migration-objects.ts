@@ -3,7 +3,7 @@ import type { KubernetesObject, ResourceType } from "../../../client/objects.ts"
 import { storageVersionName } from "../objects.ts";
 import type { MigrationProgress } from "./progress.ts";
 
-export interface MigrationCondition {
+interface MigrationCondition {
   readonly type: string;
   readonly status: string;
   readonly reason?: string;
@@ -23,9 +23,9 @@ export interface StorageVersionMigration extends KubernetesObject {
   };
 }
 
-export type MigrationConditionType = "Running" | "Succeeded" | "Failed";
+type MigrationConditionType = "Running" | "Succeeded" | "Failed";
 
-export const MIGRATION_GROUP = "storagemigration.k8s.io";
+const MIGRATION_GROUP = "storagemigration.k8s.io";
 /** As kubernetes' validation of conditions allows eight times as much. */
 const MESSAGE_CHARACTERS_MAX = 4_096;
 const FAILURES_TOLD_MAX = 5;

@@ -24,7 +24,7 @@ import {
 } from "./state-value.ts";
 import type { StorageStates } from "./storage-state.ts";
 
-export interface MigrationTools {
+interface MigrationTools {
   readonly engine: Engine;
   readonly states: StorageStates;
   readonly watch: AgreementWatch;
@@ -32,7 +32,7 @@ export interface MigrationTools {
   readonly log: Log;
 }
 
-export interface MigrationJob {
+interface MigrationJob {
   /** Of the StorageVersion object. */
   readonly name: string;
   readonly type: ServedType;

@@ -43,7 +43,7 @@ export interface Requeue {
   readonly requeueAfterMs?: number;
 }
 
-export interface Migrator {
+interface Migrator {
   readonly name: "storage-version-migrator";
   readonly workers: number;
   /** The key is the name of a StorageVersion object. */

@@ -29,7 +29,7 @@ export interface ObjectPage {
   readonly resourceVersion: string;
 }
 
-export const FIELD_MANAGER = "storage-version-migrator-controller";
+const FIELD_MANAGER = "storage-version-migrator-controller";
 
 const LIST_ACCEPT = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 const OBJECT_ACCEPT = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";

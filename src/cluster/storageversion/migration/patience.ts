@@ -14,7 +14,7 @@ export type Attempted<T> =
   /** By the signal. */
   | { readonly kind: "stopped" };
 
-export interface Patience {
+interface Patience {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;

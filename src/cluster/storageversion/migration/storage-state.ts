@@ -26,9 +26,9 @@ export interface StorageStates {
   updateAll(change: (name: string, state: StorageState) => StorageState | undefined): Promise<void>;
 }
 
-export type StateChange = (state: StorageState) => StorageState;
+type StateChange = (state: StorageState) => StorageState;
 
-export interface StorageStatesOptions {
+interface StorageStatesOptions {
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;

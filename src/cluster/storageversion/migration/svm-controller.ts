@@ -47,14 +47,14 @@ import { runMigration, type MigrationOutcome } from "./migration-run.ts";
 import type { MigrationOptions, Requeue } from "./migrator.ts";
 import { listPage } from "./object-pages.ts";
 
-export interface SvmControllerOptions extends MigrationOptions {
+interface SvmControllerOptions extends MigrationOptions {
   /** In which the API is served; undefined: it is not, so there is nothing to do. */
   readonly version: string | undefined;
   /** Whether StorageVersions are served, so that somebody can agree. */
   readonly servesStorageVersions: boolean;
 }
 
-export interface SvmController {
+interface SvmController {
   readonly name: "storage-version-migrator-controller";
   readonly workers: number;
   /** The key is the name of a StorageVersionMigration. */

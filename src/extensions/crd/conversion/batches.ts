@@ -1,6 +1,6 @@
 /** Many objects in as few questions as can be: none of them larger than a webhook may be expected to take. Pure. */
 
-export interface BatchLimits {
+interface BatchLimits {
   readonly objectsMax: number;
   readonly charactersMax: number;
 }

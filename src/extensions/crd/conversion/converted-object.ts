@@ -8,12 +8,12 @@ import { cloneJson, isJsonObject, objectAt, setMember, stringAt, type JsonObject
 import type { FieldError } from "../../../meta/status-error.ts";
 import { goType, jsonKind } from "../../../meta/go-fmt.ts";
 
-export type ConvertedObject =
+type ConvertedObject =
   | { readonly kind: "accepted"; readonly object: JsonObject }
   /** As it stands behind "conversion webhook for … "; `isBare`: alone. */
   | { readonly kind: "refused"; readonly why: string; readonly isBare?: boolean };
 
-export interface ConversionRequest {
+interface ConversionRequest {
   readonly original: JsonObject;
   readonly to: GroupVersion;
   /** Its place in the answer. */

@@ -4,7 +4,7 @@ import { goQuote } from "../../../meta/go-quote.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { jsonKind } from "../../../meta/go-fmt.ts";
 
-export interface ConversionReviewRequest {
+interface ConversionReviewRequest {
   readonly version: ReviewVersion;
   readonly uid: string;
   readonly desiredApiVersion: string;
@@ -27,7 +27,7 @@ export function conversionReviewText({ version, uid, desiredApiVersion, objects 
   return `${head},"request":{${asked},"objects":[${objects.join(",")}]},"response":${response}}`;
 }
 
-export type ReviewAnswer =
+type ReviewAnswer =
   | { readonly kind: "converted"; readonly objects: readonly unknown[] }
   | { readonly kind: "failed"; readonly why: string };
 

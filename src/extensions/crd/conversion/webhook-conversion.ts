@@ -17,7 +17,7 @@ import { Slots } from "./slots.ts";
 import { readAnswer } from "../../../access/webhook-client/webhook-answer.ts";
 import type { CallWebhook } from "../../../access/webhook-client/webhook-client.ts";
 
-export interface WebhookConversionParts {
+interface WebhookConversionParts {
   readonly callWebhook: CallWebhook;
   readonly clock: Clock;
   readonly random: Random;

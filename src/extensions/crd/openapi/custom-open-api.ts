@@ -9,7 +9,7 @@ import {
 import type { Definition, DefinitionVersion } from "../definition.ts";
 import { publishedListSchema, publishedSchema } from "./schema.ts";
 
-export interface Definitions {
+interface Definitions {
   /** Another number after every change. */
   readonly generation: number;
   definitions(): readonly Definition[];

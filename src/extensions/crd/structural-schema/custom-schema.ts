@@ -35,7 +35,7 @@ export interface CustomSchemaParts {
   readonly preservesUnknown?: boolean;
 }
 
-export interface ErrorOptions {
+interface ErrorOptions {
   /** On update: the object before it. */
   readonly existing?: JsonObject | undefined;
   /** What else there is against the object, told after what is wrong with its values. */

@@ -3,7 +3,7 @@ import { cloneJson, isJsonObject, setMember, type JsonObject } from "../../../me
 import type { StructuralSchema } from "./schema.ts";
 
 /** In place: one value, and everything below it. Returns whether something has changed. */
-export type Fill = (value: unknown) => boolean;
+type Fill = (value: unknown) => boolean;
 
 export function setDefaults(object: unknown, schema: StructuralSchema): boolean {
   const hasNulls = dropNulls(object, schema);

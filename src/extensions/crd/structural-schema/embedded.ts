@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import type { StructuralSchema } from "./schema.ts";
 
 /** `path` is as errors name it: `spec.templates[0]`, `spec.byName[key]`; "" for the object itself. */
-export type VisitResource = (resource: JsonObject, path: string) => void;
+type VisitResource = (resource: JsonObject, path: string) => void;
 
 /** Calls for each embedded resource, the outer ones first. */
 export type VisitEmbedded = (value: unknown, path: string, visit: VisitResource) => void;

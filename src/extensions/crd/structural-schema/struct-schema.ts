@@ -3,7 +3,7 @@ import { DEDUCED } from "../../../objects/managed-fields/shape.ts";
 import type { FieldSchema, StructSchema } from "../../../objects/schema.ts";
 import type { StructuralSchema } from "./schema.ts";
 
-export interface StructNames {
+interface StructNames {
   /** OpenAPI model name of the kind. */
   readonly name: string;
   /** ObjectMeta. */

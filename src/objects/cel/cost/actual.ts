@@ -2,7 +2,7 @@
 import { stringSize } from "../values/order.ts";
 import { ListValue, MapValue, OpaqueValue, OptionalValue, type Value } from "../values/value.ts";
 
-export type ActualCost = (args: readonly Value[]) => number;
+type ActualCost = (args: readonly Value[]) => number;
 
 /** Of going through a string once, for each character. */
 export const STRING_FACTOR = 0.1;
@@ -13,7 +13,7 @@ const STRUCT_BASE = 40;
 /** What a format's expression counts for, however long it is. */
 const ONE: ActualCost = () => 1;
 
-export function actualSize(value: Value | undefined): number {
+function actualSize(value: Value | undefined): number {
   if (typeof value === "string") return stringSize(value);
   if (value instanceof ListValue || value instanceof MapValue || value instanceof OpaqueValue) return value.size;
   if (value instanceof Uint8Array) return value.length;

@@ -2,7 +2,7 @@
 import { EvalError, ListValue, MapValue, NO_VALUE, OptionalValue, Uint, type Value } from "../values/value.ts";
 import type { Evaluate, Frame } from "./frame.ts";
 
-export interface Qualifier {
+interface Qualifier {
   /** The field or index; without a cost of its own. */
   readonly key: Evaluate;
   /** Written with a question mark. */

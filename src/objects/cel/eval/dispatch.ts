@@ -65,7 +65,7 @@ function noSuchOverload(name: string, args: readonly Value[]): EvalError {
   return new EvalError(`no such overload: ${name}(${args.map(typeName).join(", ")})`);
 }
 
-export type Invoke = (args: readonly Value[]) => Value;
+type Invoke = (args: readonly Value[]) => Value;
 
 /** One implementation for all overloads looks at the values itself. */
 export function invokerOf(name: string, overloads: readonly Overload[]): Invoke {

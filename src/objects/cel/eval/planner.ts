@@ -40,11 +40,11 @@ const CONVERSIONS: ReadonlySet<string> = new Set(
   "bool bytes double duration dyn int string timestamp type uint".split(" "),
 );
 
-export function constantPlan(value: Value): Plan {
+function constantPlan(value: Value): Plan {
   return { evaluate: () => value, constant: { value } };
 }
 
-export function attributePlan(attribute: Attribute): Plan {
+function attributePlan(attribute: Attribute): Plan {
   return { evaluate: attributeEvaluate(attribute), attribute };
 }
 

@@ -4,18 +4,18 @@ import { EvalError, NO_SUCH_OVERLOAD, OpaqueValue, type Value } from "../values/
 import { overload, type Overload } from "./function.ts";
 
 /** For whom it is asked, if not for who makes the request. */
-export interface ServiceAccountName {
+interface ServiceAccountName {
   readonly namespace: string;
   readonly name: string;
 }
 
-export interface PathQuestion {
+interface PathQuestion {
   readonly kind: "path";
   readonly path: string;
   readonly verb: string;
 }
 
-export interface ResourceAccess {
+interface ResourceAccess {
   readonly kind: "resource";
   readonly group: string;
   readonly resource: string;

@@ -3,7 +3,7 @@ import type { Value } from "../values/value.ts";
 import { parametersIn, typeFromText } from "../types/type-text.ts";
 import type { Type } from "../types/type.ts";
 
-export type Implementation = (...args: never[]) => Value;
+type Implementation = (...args: never[]) => Value;
 
 export interface Overload {
   readonly id: string;

@@ -16,7 +16,7 @@ import { addValues } from "./operators.ts";
 
 const COMPARABLE: readonly string[] = ["int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes"];
 /** What `sortBy` is written out to. */
-export const SORT_BY = "@sortByAssociatedKeys";
+const SORT_BY = "@sortByAssociatedKeys";
 const ELEMENTS_MAX = 4_000_000;
 
 function isSorted(list: ListValue): Value {

@@ -149,7 +149,7 @@ function formatted(letter: string, precision: number, value: Value): string {
   }
 }
 
-export interface Clause {
+interface Clause {
   readonly letter: string;
   readonly precision: number;
   readonly end: number;

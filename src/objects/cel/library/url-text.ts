@@ -30,7 +30,7 @@ function badEscape(text: string): string | undefined {
   return match === null ? undefined : `invalid URL escape ${goQuote(text.slice(match.index, match.index + 3))}`;
 }
 
-export function percentDecoded(text: string): string {
+function percentDecoded(text: string): string {
   const bytes: number[] = [];
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);

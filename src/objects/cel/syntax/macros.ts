@@ -3,7 +3,7 @@ import type { Value } from "../values/value.ts";
 import type { Call, Comprehension, Expression, Ident, ListLiteral, Literal } from "./expression.ts";
 import type { Issue } from "./issues.ts";
 
-export const ACCUMULATOR = "@result";
+const ACCUMULATOR = "@result";
 const OLD_ACCUMULATOR = "__result__";
 const UNUSED = "#unused";
 

@@ -1,7 +1,7 @@
 /** An expression cut into tokens. */
 import type { Issue } from "./issues.ts";
 
-export type TokenKind =
+type TokenKind =
   | "end"
   | "identifier"
   | "keyword"

@@ -48,7 +48,6 @@ export const INT = simple("int");
 export const NULL = simple("null", "null_type");
 export const STRING = simple("string");
 export const TIMESTAMP = simple("timestamp", "google.protobuf.Timestamp");
-export const TYPE = simple("type");
 export const UINT = simple("uint");
 
 /** A few nested macros can double a type again and again: from here on it is of anything. */

@@ -10,7 +10,7 @@ function sign(isLess: boolean, isEqual: boolean): number {
 }
 
 /** By code points, not by UTF-16 units. */
-export function compareStrings(left: string, right: string): number {
+function compareStrings(left: string, right: string): number {
   if (SURROGATE.test(left) || SURROGATE.test(right)) return Buffer.compare(Buffer.from(left), Buffer.from(right));
   return sign(left < right, left === right);
 }

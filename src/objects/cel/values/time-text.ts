@@ -64,7 +64,7 @@ export function formatDuration(duration: Duration): string {
 }
 
 /** Without an exponent. */
-export function plainNumber(value: number): string {
+function plainNumber(value: number): string {
   const text = String(value);
   if (!text.includes("e")) return text;
   const [mantissa = "", exponent = "0"] = text.split("e");

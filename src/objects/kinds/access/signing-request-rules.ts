@@ -52,7 +52,7 @@ const USAGES: readonly string[] = [
 ];
 
 /** Which part of a request a subresource may write. */
-export type RequestSubresource = "main" | "status" | "approval";
+type RequestSubresource = "main" | "status" | "approval";
 
 export function requestErrors(request: JsonObject): Iterable<FieldError> {
   return errorsBeside(request, undefined);

@@ -42,7 +42,7 @@ export function isNativeResource(name: string): boolean {
   return !name.includes("/") || name.includes("kubernetes.io/");
 }
 
-export function isExtendedResource(name: string): boolean {
+function isExtendedResource(name: string): boolean {
   return (
     !isNativeResource(name) && !name.startsWith(REQUESTS) && qualifiedNameErrors(`${REQUESTS}${name}`).length === 0
   );

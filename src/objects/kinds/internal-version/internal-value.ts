@@ -9,7 +9,7 @@ import type { ReleaseGate, ReleaseGates } from "../../release-gates.ts";
 import { INTERNAL_TYPES, MEMBER_GATES, type InternalType } from "./internal-types.ts";
 
 /** A type, a pointer to one, a list of one, or one of the shapes that internal-types.ts explains. */
-export type Shape = InternalType | `*${InternalType}` | `[]${InternalType}` | "*" | "L" | "{}q";
+type Shape = InternalType | `*${InternalType}` | `[]${InternalType}` | "*" | "L" | "{}q";
 
 interface Member {
   readonly name: string;

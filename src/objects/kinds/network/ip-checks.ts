@@ -16,7 +16,7 @@ import type { KindContext } from "../kind.ts";
 const NO_IP = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 const NO_CIDR = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 
-export interface LegacyField {
+interface LegacyField {
   readonly field: string;
   /** What stands in the object already may stay as it is. */
   readonly existing?: ReadonlySet<string>;

@@ -11,7 +11,7 @@ const IDENTIFIER = /^[a-f0-9]{64}$/;
 const NAME_LENGTH_MAX = 255;
 const REFERENCE_LENGTH_MAX = 1024;
 
-export type PullPolicy = "Always" | "IfNotPresent";
+type PullPolicy = "Always" | "IfNotPresent";
 
 /** What is no reference to an image has no tag either. */
 export function defaultPullPolicy(image: string): PullPolicy {

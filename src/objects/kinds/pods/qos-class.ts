@@ -3,7 +3,7 @@ import { isJsonObject, objectAt, objectsAt, type JsonObject } from "../../../met
 import type { KindContext } from "../kind.ts";
 import { nanosOf } from "../../../meta/quantity.ts";
 
-export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
+type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
 
 const COUNTED = ["cpu", "memory"] as const;
 

@@ -14,7 +14,7 @@ const REASON_SENTENCE = `a condition reason must start with alphabetic character
 const ZERO_TIME_MS = Date.parse("0001-01-01T00:00:00Z");
 
 /** The name of the member that says since when. */
-export type TimeField = "lastTransitionTime" | "lastUpdateTime";
+type TimeField = "lastTransitionTime" | "lastUpdateTime";
 
 export function conditionsOf(status: JsonObject): JsonObject[] {
   return objectsAt(status, "conditions");

@@ -54,7 +54,7 @@ const SOURCES: readonly VolumeSource[] = [
   { key: "csi", errors: csiErrors },
 ];
 
-export interface SourceContext {
+interface SourceContext {
   readonly volumeName: string;
   readonly hasNodeAffinity: boolean;
 }

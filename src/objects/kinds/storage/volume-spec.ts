@@ -14,7 +14,7 @@ const ACCESS_MODES: readonly string[] = ["ReadOnlyMany", "ReadWriteMany", "ReadW
 const RECLAIM_POLICIES: readonly string[] = ["Delete", "Recycle", "Retain"];
 const VOLUME_MODES: readonly string[] = ["Block", "Filesystem"];
 
-export interface VolumeSpecOptions {
+interface VolumeSpecOptions {
   readonly volumeName: string;
   readonly hasAttributesClass: boolean;
   readonly allowsInvalidAffinityValues: boolean;

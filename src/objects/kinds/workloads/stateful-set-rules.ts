@@ -15,7 +15,7 @@ import { deadlineErrors, restartErrors } from "./lasting-pods.ts";
 import { selectorErrors } from "./replica-template.ts";
 import { internalValue } from "../internal-version/internal-value.ts";
 
-export interface StatefulSetCheck {
+interface StatefulSetCheck {
   readonly context: KindContext;
   /** What cannot be changed is checked only once. */
   readonly isNew: boolean;

@@ -44,7 +44,7 @@ export function createAskOpenApiPeer({ peers, clock, log }: AskOptions): AskOpen
 }
 
 /** Keeps what had no good answer from being asked again at once. */
-export interface AskedLately {
+interface AskedLately {
   has(question: string): boolean;
   add(question: string): void;
 }

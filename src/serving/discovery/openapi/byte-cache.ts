@@ -1,7 +1,7 @@
 /** Documents by key, within a number of bytes: whatever was not used for longest goes first. */
 import type { EncodedOpenApi } from "./documents.ts";
 
-export interface ByteCache {
+interface ByteCache {
   get(key: string): EncodedOpenApi | undefined;
   /** Does nothing with a document that would not fit even alone. */
   set(key: string, document: EncodedOpenApi): void;

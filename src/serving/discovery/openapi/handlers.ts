@@ -40,7 +40,7 @@ export interface OpenApiOptions {
   readonly extend?: (base: OpenApiDocuments) => OpenApiDocuments;
 }
 
-export type OpenApiRequest = WithInfo & { readonly isVerifiedPeer: boolean };
+type OpenApiRequest = WithInfo & { readonly isVerifiedPeer: boolean };
 
 export function openApiHandler(options: OpenApiOptions): (request: OpenApiRequest) => Promise<ApiResponse> {
   const { catalogue, custom, clock, log, serverId, binaryVersion, peers, mode = "merged" } = options;

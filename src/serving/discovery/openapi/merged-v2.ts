@@ -8,7 +8,7 @@ import { keyOf, type RankedSources, type SharedDocuments } from "./sources.ts";
 import { mergeV2 } from "./v2-merge.ts";
 import { encodeOpenApiV2 } from "./v2-protobuf.ts";
 
-export interface MergedV2 {
+interface MergedV2 {
   json(): Promise<EncodedOpenApi>;
   protobuf(): Promise<EncodedOpenApi>;
 }

@@ -11,9 +11,9 @@ import type { JsonObject } from "../../../meta/json.ts";
 import type { StructSchema } from "../../../objects/schema.ts";
 import type { GroupVersionKind, Model } from "./schemas.ts";
 
-export type Method = "get" | "post" | "put" | "patch" | "delete";
+type Method = "get" | "post" | "put" | "patch" | "delete";
 
-export interface Parameter {
+interface Parameter {
   readonly name: string;
   readonly in: "query" | "path";
   readonly type: "string" | "integer" | "boolean";

@@ -12,7 +12,7 @@ import type { PeerIndexes, PeerSource } from "./peer-indexes.ts";
 import type { OpenApiPeer } from "./peers.ts";
 import { createSingleFlight } from "./single-flight.ts";
 
-export interface PeerDocumentOptions {
+interface PeerDocumentOptions {
   readonly indexes: PeerIndexes;
   readonly clock: Clock;
   readonly ask: AskOpenApiPeer;

@@ -1,4 +1,4 @@
-export interface SingleFlight<T> {
+interface SingleFlight<T> {
   /** Does the work, unless it is under way for this key: then its result counts. */
   run(key: string, work: () => Promise<T>): Promise<T>;
   /** Until what is under way for this key has ended. */

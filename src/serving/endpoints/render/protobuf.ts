@@ -14,7 +14,7 @@ import { metadataIn } from "./partial.ts";
 import { listMetadata, type Renderer } from "./renderer.ts";
 import { protobufFormat, type Rendered } from "./wire-format.ts";
 
-export interface ProtobufSources {
+interface ProtobufSources {
   readonly tables: ProtobufTables;
   readonly clock: Clock;
 }

@@ -20,7 +20,7 @@ export interface Renderer {
   readonly following?: Renderer;
 }
 
-export interface ListMetadata {
+interface ListMetadata {
   readonly resourceVersion: string;
   readonly continue?: string;
   readonly remainingItemCount?: number;

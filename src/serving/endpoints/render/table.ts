@@ -8,9 +8,9 @@ import type { Entry } from "../../../storage/watch-cache/entry.ts";
 import { listMetadata, type Renderer } from "./renderer.ts";
 import { jsonRendered, JSON_FORMAT, type Rendered } from "./wire-format.ts";
 
-export type IncludeObject = "None" | "Metadata" | "Object";
+type IncludeObject = "None" | "Metadata" | "Object";
 
-export interface TableOptions {
+interface TableOptions {
   readonly metaVersion: string;
   readonly include: IncludeObject;
   readonly showsColumns: boolean;

@@ -9,7 +9,7 @@ export function refuseTokenless(object: JsonObject): void {
     throw badRequest("token is required for TokenReview in authentication");
 }
 
-export interface TokenQuestion {
+interface TokenQuestion {
   readonly token: string;
   readonly audiences: readonly string[];
 }

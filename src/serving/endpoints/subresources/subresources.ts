@@ -13,7 +13,7 @@ import { evictionEndpoint } from "./eviction.ts";
 import { scaleEndpoint } from "./scale.ts";
 import { tokenRequestEndpoint, type TokenRequests } from "./token-request/token-request.ts";
 
-export interface SubresourceContext {
+interface SubresourceContext {
   readonly representation: Representation;
   /** PodDisruptionBudgets, where they are served. */
   readonly budgets: () => ServedResource | undefined;

@@ -22,7 +22,7 @@ export interface Starting {
   readonly isLoopback: (request: ApiRequest) => boolean;
 }
 
-export interface IfReadyOptions extends Starting {
+interface IfReadyOptions extends Starting {
   readonly mode: IfReadyMode;
 }
 

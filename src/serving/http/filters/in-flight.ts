@@ -4,7 +4,7 @@ import type { PassingFilter } from "../chain.ts";
 import { tooManyAnswer } from "../respond.ts";
 import { isLongRunning, type WithInfo } from "./request-info.ts";
 
-export interface InFlightOptions<Req> {
+interface InFlightOptions<Req> {
   readonly readsMax: number;
   readonly writesMax: number;
   readonly metrics: MetricsRegistry;

@@ -19,7 +19,7 @@ const DURATION_BUCKETS: readonly number[] = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 ];
 
-export interface MeasureOptions {
+interface MeasureOptions {
   readonly metrics: MetricsRegistry;
   readonly clock: Clock;
   /** Resources that exist; anything else is counted without its name, which came from the client. */

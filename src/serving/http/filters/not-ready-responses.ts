@@ -16,7 +16,7 @@ export interface EarlyRequest extends WithInfo {
   readonly isProxied: boolean;
 }
 
-export interface EarlyAnswersOptions extends Starting {
+interface EarlyAnswersOptions extends Starting {
   /** The answer is not what this server believes about what it serves. */
   readonly isNotOurs: (request: WithInfo, response: ApiResponse) => boolean;
 }

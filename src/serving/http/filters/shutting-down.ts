@@ -7,7 +7,7 @@ import { LOOP_GUARDS } from "../proxy-headers.ts";
 import { jsonResponse, textResponse } from "../respond.ts";
 import { isLongRunning, type WithInfo } from "./request-info.ts";
 
-export interface ShuttingDownOptions {
+interface ShuttingDownOptions {
   /** From some moment on, for ever. */
   readonly isRefusing: () => boolean;
   /** The server goes on listening: who comes is told to come again, on another connection. */

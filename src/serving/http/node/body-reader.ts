@@ -6,7 +6,7 @@ import { badRequest } from "../../../meta/status-error.ts";
 
 const EMPTY = Buffer.alloc(0);
 
-export interface BodyStream {
+interface BodyStream {
   readonly stream: Readable;
   /** The content-length header, when there is one. */
   readonly announced: string | undefined;

@@ -20,7 +20,7 @@ export interface PeerCredentials extends ClientCertificateFiles {
   readonly caFile: string;
 }
 
-export interface ReloadingOptions<Files> {
+interface ReloadingOptions<Files> {
   readonly files: Files;
   readonly clock: Clock;
   readonly log: Log;

@@ -9,7 +9,7 @@ import { objectKey, type ServedResource } from "../resource.ts";
 import { withPodCondition } from "./pod-conditions.ts";
 import { failedPrecondition } from "../preconditions.ts";
 
-export interface BindRequest {
+interface BindRequest {
   readonly namespace: string;
   readonly name: string;
   readonly binding: JsonObject;

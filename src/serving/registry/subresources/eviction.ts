@@ -11,13 +11,13 @@ import { objectKey, type ServedResource } from "../resource.ts";
 import { budgetsOf, chargeBudget, mayEvictUnhealthy, stillProcessing } from "./disruption-budget.ts";
 import { withPodCondition } from "./pod-conditions.ts";
 
-export interface Eviction {
+interface Eviction {
   readonly namespace: string;
   readonly name: string;
   readonly options: DeletionOptions;
 }
 
-export interface EvictionResources {
+interface EvictionResources {
   readonly pods: ServedResource;
   /** Undefined where budgets are not served: then no pod has one. */
   readonly budgets: ServedResource | undefined;

@@ -1,7 +1,7 @@
 import { objectAt, objectsAt, type JsonObject } from "../../../meta/json.ts";
 
 /** A condition as the server sets one. */
-export interface PodCondition {
+interface PodCondition {
   readonly type: string;
   readonly status: "True" | "False";
   readonly reason?: string;

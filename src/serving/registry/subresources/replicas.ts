@@ -6,14 +6,14 @@ import { nestedInteger, nestedText, withNestedValue, type NestedField } from "..
 import type { ReplicasPaths, ServedResource } from "../resource.ts";
 import { scaleSelectorText, scaleLabelsText } from "./label-selector-text.ts";
 
-export interface Replicas {
+interface Replicas {
   /** Undefined: it does not say. */
   readonly wanted: number | undefined;
   readonly observed: number;
   readonly selector: string;
 }
 
-export interface ReplicasPlace {
+interface ReplicasPlace {
   /** Throws a StatusError where something else stands in their place. */
   read(workload: JsonObject): Replicas;
   /** A copy of the workload that wants so many. */

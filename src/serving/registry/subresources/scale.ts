@@ -15,7 +15,7 @@ import { updateThrough, type SubresourceWrite, type SubresourceStrategy } from "
 import { integerOr, replicasPlaceOf } from "./replicas.ts";
 
 export const SCALE_API_VERSION = "autoscaling/v1";
-export const SCALE_KIND = "Scale";
+const SCALE_KIND = "Scale";
 
 /** As kubernetes: what stands in the Scale of a custom resource that does not say how many replicas it wants. */
 export const NOT_SAID = -2_147_483_648;
@@ -91,7 +91,7 @@ export function scaleAdmission(served: ServedResource, admission: Admission | un
   );
 }
 
-export interface ScaleRequest<F extends Forwarded> extends Omit<SubresourceWrite, "next"> {
+interface ScaleRequest<F extends Forwarded> extends Omit<SubresourceWrite, "next"> {
   /** The wish, made from the current Scale. */
   readonly next: (scale: JsonObject) => JsonObject | F;
 }

@@ -10,7 +10,7 @@ import type { RunningServer, StartServer } from "./member.ts";
 
 export const CHILD_COMMAND = "up-server";
 
-export interface ChildOptions {
+interface ChildOptions {
   readonly logLevel: LogLevel;
   /** Undefined: each reaches etcd by itself. */
   readonly shared: SharedKv | undefined;

@@ -107,7 +107,7 @@ function withIssuer(ca: KeyedCertificate, leaf: KeyedCertificate): KeyedCertific
   return { certPem: leaf.certPem + ca.certPem, keyPem: leaf.keyPem };
 }
 
-export interface KubeconfigTarget {
+interface KubeconfigTarget {
   readonly name: string;
   readonly url: string;
 }
@@ -146,7 +146,7 @@ export interface ClusterState {
   readonly servers: readonly KeptServer[];
 }
 
-export interface KeptServer {
+interface KeptServer {
   readonly id: string;
   readonly spec: string;
   readonly port: number;

@@ -20,7 +20,7 @@ import type { RunningServer, StartServer } from "./member.ts";
 import type { RollbackGuard } from "./rollback-guard.ts";
 import { parseServerSpec, type CommonOptions, type ServerSpec } from "./server-spec.ts";
 
-export type LocalServerState = "starting" | "running" | "paused" | "stopping" | "killed";
+type LocalServerState = "starting" | "running" | "paused" | "stopping" | "killed";
 export type Fault = "kill" | "pause" | "resume" | "partition" | "heal";
 export const FAULTS: readonly Fault[] = ["kill", "pause", "resume", "partition", "heal"];
 
@@ -34,7 +34,7 @@ export interface ServerInfo {
   readonly isPartitioned: boolean;
 }
 
-export interface LocalClusterOptions {
+interface LocalClusterOptions {
   readonly directory: string;
   readonly credentials: ClusterCredentials;
   readonly storage: StorageConfig;

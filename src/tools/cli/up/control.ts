@@ -15,9 +15,7 @@ export interface ControlRequest {
   readonly force?: boolean;
 }
 
-export type ControlAnswer =
-  | { readonly ok: true; readonly result: unknown }
-  | { readonly ok: false; readonly error: string };
+type ControlAnswer = { readonly ok: true; readonly result: unknown } | { readonly ok: false; readonly error: string };
 
 export type ControlHandler = (request: ControlRequest) => Promise<unknown>;
 
@@ -28,7 +26,7 @@ const REQUEST_MS = 10_000;
 /** The kernel's bound for the path of a socket, which it does not tell apart from other errors everywhere. */
 const SOCKET_PATH_BYTES_MAX = 103;
 
-export interface ControlServer {
+interface ControlServer {
   close(): void;
 }
 

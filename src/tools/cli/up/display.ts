@@ -1,7 +1,7 @@
 /** What `up` shows: lines, and on a terminal one line at the bottom that is drawn anew. */
 import type { WriteStream } from "node:tty";
 
-export interface DisplayOptions {
+interface DisplayOptions {
   readonly out: Pick<WriteStream, "write" | "columns">;
   readonly err: Pick<WriteStream, "write">;
   /** "json" leaves standard output to the one line at the end. */

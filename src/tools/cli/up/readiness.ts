@@ -5,7 +5,7 @@ import type { Backend } from "./load-balancer.ts";
 const ANSWER_MS = 1_000;
 const ANSWER_BYTES_MAX = 1024 * 1024;
 
-export interface ReadinessProbe {
+interface ReadinessProbe {
   isReady(backend: Backend): Promise<boolean>;
   /** The servers it can pass requests on to now. */
   peersOf(backend: Backend): Promise<readonly string[]>;

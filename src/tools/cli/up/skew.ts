@@ -2,7 +2,7 @@
 import { resolveRelease } from "../../../objects/catalogue/release-options.ts";
 import type { ServerSpec } from "./server-spec.ts";
 
-export interface SpecOfServer {
+interface SpecOfServer {
   readonly id: string;
   readonly spec: ServerSpec;
 }
@@ -19,7 +19,7 @@ export interface Difference {
   readonly lacks: readonly string[];
 }
 
-export interface SkewExample {
+interface SkewExample {
   /** As kubectl wants it: `deviceclasses.v1.resource.k8s.io`. */
   readonly resource: string;
   /** Does not serve it; is asked. */

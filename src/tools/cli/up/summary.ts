@@ -5,7 +5,7 @@ import { alignColumns } from "../columns.ts";
 import type { LoadBalancerCounts } from "./load-balancer.ts";
 import { Skew, type Difference } from "./skew.ts";
 
-export interface SummaryParts {
+interface SummaryParts {
   readonly servers: readonly ServerInfo[];
   readonly featureGates: readonly string[];
   readonly loadBalancer: string;
@@ -55,7 +55,7 @@ export function statusText(servers: readonly ServerInfo[], { open }: LoadBalance
   return `${ready}/${servers.length} ready | ${each.join(" | ")} | ${open} connections`;
 }
 
-export function stateOf({ state, isReady, isPartitioned }: ServerInfo): string {
+function stateOf({ state, isReady, isPartitioned }: ServerInfo): string {
   const word = state === "running" ? (isReady ? "ready" : "not ready") : state;
   return isPartitioned ? `${word}, partitioned` : word;
 }

@@ -5,7 +5,7 @@ import { parseGroupVersion } from "../../../meta/group-version.ts";
 /** Clocks of servers run up to this much faster than the world's. */
 const DRIFT_MAX = 0.02;
 
-export interface NoFalse404Options {
+interface NoFalse404Options {
   /** All there were so far. */
   readonly runs: readonly Run[];
   readonly departedGraceMs: number;

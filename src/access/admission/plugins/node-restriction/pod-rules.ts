@@ -18,13 +18,13 @@ export async function podOf(reader: ObjectReader, namespace: string, name: strin
   return found;
 }
 
-export async function nodeObject(reader: ObjectReader, name: string): Promise<JsonObject> {
+async function nodeObject(reader: ObjectReader, name: string): Promise<JsonObject> {
   const found = reader.get(NODES, "", name) ?? (await reader.newest(NODES, "", name));
   if (found === undefined) throw notFound({ group: "", resource: "node" }, name);
   return found;
 }
 
-export function isMirror(pod: JsonObject): boolean {
+function isMirror(pod: JsonObject): boolean {
   return Object.hasOwn(objectAt(objectAt(pod, "metadata"), "annotations"), MIRROR_ANNOTATION);
 }
 

@@ -11,7 +11,7 @@ import { detailsText, violations } from "./evaluate.ts";
 import { namespaceWarnings } from "./namespace-warnings.ts";
 import { formatLevelVersion, isSameLevelVersion, isStricter, policyOf, type LevelVersion } from "./policy.ts";
 
-export interface PodSecurityPorts {
+interface PodSecurityPorts {
   readonly reader: ObjectReader;
   /** Of the release. */
   readonly minor: number;

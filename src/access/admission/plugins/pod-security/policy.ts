@@ -3,7 +3,7 @@ import { invalidValue } from "../../../../meta/field-errors.ts";
 import { stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 
-export type PodSecurityLevel = "privileged" | "baseline" | "restricted";
+type PodSecurityLevel = "privileged" | "baseline" | "restricted";
 
 /** From the one that allows everything. */
 const LEVELS: readonly PodSecurityLevel[] = ["privileged", "baseline", "restricted"];
@@ -14,7 +14,7 @@ export interface LevelVersion {
   readonly minor: number | undefined;
 }
 
-export interface NamespacePolicy {
+interface NamespacePolicy {
   readonly enforce: LevelVersion;
   readonly audit: LevelVersion;
   readonly warn: LevelVersion;

@@ -17,7 +17,7 @@ export interface UsageEvaluator {
 }
 
 /** What quotas call the number of all objects of a resource. */
-export function objectCountName({ group, resource }: GroupResource): string {
+function objectCountName({ group, resource }: GroupResource): string {
   return group === "" ? `count/${resource}` : `count/${resource}.${group}`;
 }
 

@@ -16,7 +16,7 @@ import { createEvaluators, type Evaluators } from "./evaluators.ts";
 import type { PodEvaluatorPorts } from "./pod-evaluator.ts";
 import { scopesOf } from "./scopes.ts";
 
-export interface QuotaCalculator {
+interface QuotaCalculator {
   /** The resources whose objects count towards the quota. */
   countedResources(quota: JsonObject): readonly GroupResource[];
   /** `objects` by what formatGroupResource calls their resource; what is absent is not served, or could not be listed. */

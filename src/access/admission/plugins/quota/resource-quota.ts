@@ -15,7 +15,7 @@ import { createRecentQuotas, type RecentQuotas } from "./recent-quotas.ts";
 /** Replaces the status of exactly this revision of the quota: as it is stored now, or undefined if it has changed. */
 export type ChargeQuota = (quota: JsonObject, status: JsonObject) => Promise<JsonObject | undefined>;
 
-export interface ResourceQuotaPorts extends PodEvaluatorPorts {
+interface ResourceQuotaPorts extends PodEvaluatorPorts {
   readonly reader: ObjectReader;
   readonly chargeQuota: ChargeQuota;
 }

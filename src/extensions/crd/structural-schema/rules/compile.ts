@@ -41,7 +41,7 @@ function valuesOf(validation: Validation): Validation | undefined {
 }
 
 /** Rules below junctors alone are not looked at. */
-export function hasRules(schema: StructuralSchema): boolean {
+function hasRules(schema: StructuralSchema): boolean {
   if (schema.rules.length > 0) return true;
   if (schema.items !== undefined && hasRules(schema.items)) return true;
   if (typeof schema.additionalProperties === "object" && hasRules(schema.additionalProperties)) return true;

@@ -22,7 +22,7 @@ export interface CompiledRule {
   readonly fieldPath: string;
 }
 
-export interface RuleContext {
+interface RuleContext {
   readonly schema: StructuralSchema | NestedValidation;
   readonly declared: DeclaredType;
   readonly environment: Environment;
@@ -75,7 +75,7 @@ function compiledAs(wanted: Wanted, source: string, variables: Variables, enviro
   return compiled;
 }
 
-export function variablesOf(rule: ValidationRule, declared: DeclaredType): Variables {
+function variablesOf(rule: ValidationRule, declared: DeclaredType): Variables {
   const oldSelf = rule.optionalOldSelf === true ? optionalOf(declared.type) : declared.type;
   return new Map([
     ["self", declared.type],

@@ -3,7 +3,7 @@ import { isJsonObject, jsonEquals, ownMember, type JsonObject } from "../../../.
 import type { StructuralSchema } from "../schema.ts";
 
 /** Finds the element of an existing list that has the same key. */
-export type Counterpart = (element: unknown) => unknown;
+type Counterpart = (element: unknown) => unknown;
 
 function keyOf(element: unknown, keys: readonly string[]): string | undefined {
   if (!isJsonObject(element)) return undefined;

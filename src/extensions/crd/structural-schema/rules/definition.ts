@@ -12,7 +12,7 @@ import { RULE_COST_MAX, SCHEMA_COST_MAX } from "./rule-limits.ts";
 import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 import { internalValue } from "../../../../objects/kinds/internal-version/internal-value.ts";
 
-export interface RuleDefinition {
+interface RuleDefinition {
   /** The root, as it stands below `openAPIV3Schema`. */
   readonly schema: StructuralSchema;
   /** Of the root, such as `spec.versions[0].schema.openAPIV3Schema`. */

@@ -20,7 +20,7 @@ export function ruleFailure(path: string, type: string, why: string): FieldError
   return invalidValue(fieldOf(path), type, why);
 }
 
-export interface FailedPlace {
+interface FailedPlace {
   readonly path: string;
   readonly value: unknown;
   readonly type: string;

@@ -14,11 +14,11 @@ export function isDuration(text: string): boolean {
 }
 
 /** DIFFERS: sums beyond 290 years, which Go refuses, pass. */
-function isGoDuration(tokens: readonly string[]): boolean {
-  let at = tokens[0] === "-" || tokens[0] === "+" ? 1 : 0;
-  if (at === tokens.length) return false;
-  const token = tokens[at] ?? "";
-  if (at === tokens.length - 1 && /^0+$/.test(token)) return token === "0";
+function isGoDuration(signed: readonly string[]): boolean {
+  const tokens = /^[+-]$/.test(signed[0] ?? "") ? signed.slice(1) : signed;
+  if (tokens.length === 0) return false;
+  if (/^0+$/.test(tokens.join(""))) return tokens.join("") === "0";
+  let at = 0;
   while (at < tokens.length) {
     const whole = digitsAt(tokens, at);
     if (whole !== undefined) at++;

@@ -5,7 +5,7 @@ import type { StructuralSchema } from "../schema.ts";
 import { shownValue } from "./go-values.ts";
 import { sortedGoJson } from "../../../../meta/go-json.ts";
 
-export type ListTypeCheck = (value: unknown, path: string) => Generator<FieldError>;
+type ListTypeCheck = (value: unknown, path: string) => Generator<FieldError>;
 
 export function* listTypeErrors(object: unknown, schema: StructuralSchema): Generator<FieldError> {
   const check = compileListTypes(schema);

@@ -7,7 +7,7 @@ import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 
 export type NumberCheck = (value: number, walk: Walk) => void;
 
-export interface NumberRules {
+interface NumberRules {
   readonly value: ValueValidation;
   /** The only type, or "". */
   readonly type: string;

@@ -3,7 +3,7 @@ import { isInt64 } from "../../../../meta/go-fmt.ts";
 import type { Walk } from "./walk.ts";
 
 /** The kinds of JSON values, with whole numbers apart. */
-export type JsonKind = "null" | "boolean" | "string" | "integer" | "number" | "array" | "object";
+type JsonKind = "null" | "boolean" | "string" | "integer" | "number" | "array" | "object";
 
 export function jsonKindOf(value: unknown): JsonKind {
   switch (typeof value) {

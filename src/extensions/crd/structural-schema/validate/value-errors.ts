@@ -15,7 +15,7 @@ export interface ValueErrorOptions {
   readonly gates?: ReleaseGates;
 }
 
-export type ValueCheck = (object: unknown, options: Omit<ValueErrorOptions, "gates">) => readonly FieldError[];
+type ValueCheck = (object: unknown, options: Omit<ValueErrorOptions, "gates">) => readonly FieldError[];
 
 export function* valueErrors(
   object: unknown,

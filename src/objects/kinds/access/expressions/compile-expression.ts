@@ -14,7 +14,7 @@ export interface CompiledExpression {
   readonly names: readonly string[];
 }
 
-export interface CompileError {
+interface CompileError {
   readonly message: string;
   /** Not the fault of who wrote it. */
   readonly isInternal: boolean;

@@ -17,7 +17,7 @@ import {
 import { stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { compileExpression, type CompiledExpression, type ExpressionScope } from "./compile-expression.ts";
 
-export interface CompositedVariables {
+interface CompositedVariables {
   /** By name, in their order. */
   readonly compiled: ReadonlyMap<string, CompiledExpression>;
   /** With what all other expressions are compiled. */

@@ -17,7 +17,7 @@ const DOCKER_DEFAULT = "docker/default";
 export const MIRROR_POD = "kubernetes.io/config.mirror";
 export const SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod";
 export const SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/";
-export const APP_ARMOR_CONTAINER = "container.apparmor.security.beta.kubernetes.io/";
+const APP_ARMOR_CONTAINER = "container.apparmor.security.beta.kubernetes.io/";
 
 /** Of any object, at a place of its own. */
 export function* annotationsErrors(annotations: JsonObject, field: string): Generator<FieldError> {

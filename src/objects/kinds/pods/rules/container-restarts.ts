@@ -2,7 +2,7 @@
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { KindContext } from "../../kind.ts";
 
-export interface EndedContainer {
+interface EndedContainer {
   readonly list: "containerStatuses" | "initContainerStatuses" | "ephemeralContainerStatuses";
   readonly name: string;
   readonly exitCode: number;

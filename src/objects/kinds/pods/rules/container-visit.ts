@@ -1,7 +1,7 @@
 /** All containers of a pod, in kubernetes' order. */
 import { objectsAt, type JsonObject } from "../../../../meta/json.ts";
 
-export interface ContainerAt {
+interface ContainerAt {
   readonly container: JsonObject;
   readonly field: string;
 }

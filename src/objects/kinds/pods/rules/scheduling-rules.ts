@@ -58,7 +58,7 @@ function* weightErrors(weighted: JsonObject, field: string): Generator<FieldErro
   if (weight <= 0 || weight > 100) yield invalidValue(field, weight, "must be in the range 1-100");
 }
 
-export interface NodeSelectorOptions {
+interface NodeSelectorOptions {
   /** Values need not be such as labels have. */
   readonly allowsInvalidValues: boolean;
 }

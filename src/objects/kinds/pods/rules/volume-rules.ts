@@ -9,7 +9,7 @@ import { VOLUME_SOURCES } from "./volume-source-rules.ts";
 
 const INITIATOR_LENGTH_MAX = 64;
 
-export interface CheckedVolumes {
+interface CheckedVolumes {
   /** Those that nothing is wrong with, by name: what containers can mount. */
   readonly valid: ReadonlyMap<string, JsonObject>;
   readonly errors: readonly FieldError[];

@@ -28,7 +28,7 @@ const BINDING_CONDITIONS_MAX = 4;
 const ONE_PLACE =
   "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true in the ResourceSlice spec";
 
-export interface DeviceContext {
+interface DeviceContext {
   /** Whether each device says where it is. */
   readonly isPlacedAlone: boolean;
   /** By their names, as the slice was before. */

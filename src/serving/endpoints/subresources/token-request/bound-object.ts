@@ -7,7 +7,7 @@ import { badRequest, conflict, notFound } from "../../../../meta/status-error.ts
 import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 import type { NamedObject, TokenRequestSpec } from "./token-request-spec.ts";
 
-export interface BindingTo {
+interface BindingTo {
   readonly objects: Pick<ObjectReader, "get" | "newest">;
   readonly namespace: string;
   /** The service account's. */

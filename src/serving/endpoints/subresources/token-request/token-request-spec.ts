@@ -20,7 +20,7 @@ export interface TokenRequestSpec {
   readonly nowMs: number;
 }
 
-export interface IssuedToken {
+interface IssuedToken {
   readonly token: string;
   /** Empty for one without an id. */
   readonly credentialId: string;

@@ -34,7 +34,7 @@ export interface TokenRequests {
   readonly extendsExpiration: boolean;
 }
 
-export interface TokenRequestContext {
+interface TokenRequestContext {
   readonly representation: Representation;
   readonly tokens: TokenRequests;
   /** The audit event is told. */

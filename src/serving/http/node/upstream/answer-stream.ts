@@ -1,7 +1,7 @@
 import type { ResponseBody, StreamSink } from "../../message.ts";
 
 /** What a stream may do to the connection it comes from. */
-export interface StreamControl {
+interface StreamControl {
   pause(): void;
   resume(): void;
   /** The reader has gone before the end. */

@@ -1,6 +1,6 @@
 import type { Writable } from "node:stream";
 
-export interface SendParts {
+interface SendParts {
   readonly socket: Writable;
   /** The request's head as it goes on the wire. */
   readonly head: string;

@@ -18,7 +18,7 @@ import { requestHead } from "./request-head.ts";
 import type { ResponseHead } from "./response-head.ts";
 import type { PoolLimits } from "./upstream-limits.ts";
 
-export interface PoolOptions {
+interface PoolOptions {
   /** Undefined: direct TCP. */
   readonly dial: Dial | undefined;
   readonly log: (message: string, detail?: object) => void;

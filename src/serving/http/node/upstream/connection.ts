@@ -12,7 +12,7 @@ export interface ConnectionUser {
   onGone(cause: Error | undefined): void;
 }
 
-export interface ConnectionParts {
+interface ConnectionParts {
   readonly socket: TLSSocket;
   readonly certificate: ClientCertificate | undefined;
   readonly onClose: (connection: UpstreamConnection) => void;

@@ -37,7 +37,7 @@ export function openSocket(options: NetConnectOpts, signal: AbortSignal): Promis
   });
 }
 
-export interface TlsParts {
+interface TlsParts {
   readonly context: SecureContext;
   /** Sent as SNI and looked for in the server's certificate. */
   readonly serverName: string;

@@ -12,7 +12,7 @@ export interface EgressTlsFiles {
   readonly keyFile?: string;
 }
 
-export type EgressConfig =
+type EgressConfig =
   | { readonly isValid: true; readonly connection: EgressConnection }
   /** Sentences for the operator. */
   | { readonly isValid: false; readonly problems: readonly string[] };

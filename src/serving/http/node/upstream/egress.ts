@@ -19,7 +19,7 @@ export interface TcpProxy {
   readonly timeoutMs?: number;
 }
 
-export interface UnixProxy {
+interface UnixProxy {
   readonly path: string;
   readonly timeoutMs?: number;
 }

@@ -14,7 +14,7 @@ import type { ResponseHead } from "./response-head.ts";
 import { ResponseReader } from "./response-reader.ts";
 import { join } from "./upgrade.ts";
 
-export interface SentExchangeParts {
+interface SentExchangeParts {
   readonly request: UpstreamMessage;
   readonly authority: string;
   /** The request's head as it goes on the wire. */

@@ -18,7 +18,7 @@ export interface ResponseHead {
   readonly reusableMs: number | undefined;
 }
 
-export type Framing = "none" | "length" | "chunked" | "until-close";
+type Framing = "none" | "length" | "chunked" | "until-close";
 
 /** What the reading of an answer depends on. */
 export interface RequestFacts {

@@ -1,0 +1,55 @@
+/** The calls that a server makes to its peers: probes and documents by the tracker, requests by the proxy. */
+import type { BaseEnv } from "../../base/env.ts";
+import type { Upstream } from "../../serving/http/upstream.ts";
+import { createAskPeer, type AskPeer } from "./ask-peer.ts";
+import { createForward, type Forward } from "./forward.ts";
+import type { MemberConfig } from "./peer-config.ts";
+import { PeerTracker } from "./peer-tracker.ts";
+import type { ProxyMetrics } from "./proxy-metrics.ts";
+
+interface PeerCallsParts {
+  readonly env: BaseEnv;
+  readonly config: MemberConfig;
+  /** Undefined when no peer can be called. */
+  readonly upstream: Upstream | undefined;
+  readonly metrics: ProxyMetrics;
+  /** Called when a document or the reachability of a peer has changed. */
+  readonly onChange: () => void;
+}
+
+interface PeerCalls {
+  /** Undefined when no peer can be called. */
+  readonly tracker: PeerTracker | undefined;
+  /** Undefined when no peer can be called. */
+  readonly ask: AskPeer | undefined;
+  readonly forward: Forward;
+}
+
+export function createPeerCalls({ env, config, upstream, metrics, onChange }: PeerCallsParts): PeerCalls {
+  // Without a way to peers no route leads to one.
+  if (upstream === undefined)
+    return { tracker: undefined, ask: undefined, forward: () => Promise.reject(new Error("no peer can be called")) };
+  const { clock, random, log } = env;
+  const ask = createAskPeer({ upstream, clock });
+  const tracker = new PeerTracker({
+    upstream,
+    clock,
+    random,
+    log,
+    ask,
+    metrics,
+    onChange,
+    timing: config.peers.timing,
+  });
+  const forward = createForward({
+    upstream,
+    clock,
+    random,
+    log,
+    metrics,
+    requestsInflightMax: config.peers.requestsInflightMax,
+    onAnswer: (id) => tracker.reportAnswer(id),
+    onMiss: (id, error) => tracker.reportMiss(id, error),
+  });
+  return { tracker, ask, forward };
+}
