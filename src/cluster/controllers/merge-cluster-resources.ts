@@ -5,7 +5,7 @@ import { storagePlaceOf } from "../../objects/catalogue/storage-places.ts";
 import type { ClusterResource, ClusterResources, Doubt } from "./cluster-resources.ts";
 import type { DiscoveryGroup, DiscoveryResource } from "../../serving/discovery/groups.ts";
 import { mergeSources, type DiscoverySource } from "../../serving/discovery/merge.ts";
-import { formatGroupResource } from "../../meta/group-version.ts";
+import { formatGroupResource, type GroupResource } from "../../meta/group-version.ts";
 import type { ServedRecord } from "../peers/served-record.ts";
 import type { PeerDocuments, Peers } from "../peers/peers.ts";
 import type { SharedResources } from "../peers/shared-resources.ts";
@@ -131,17 +131,22 @@ function unreachable(sources: readonly DiscoverySource[]): Doubt[] {
 function departed(records: readonly ServedRecord[], served: readonly ClusterResource[]): Doubt[] {
   const known = new Set(served.map(formatGroupResource));
   const doubts = new Map<string, Doubt>();
-  for (const { serverId, departedAt, resources } of records) {
+  for (const record of records) {
+    const { serverId, departedAt } = record;
     const because = departedAt === undefined ? "has left" : `left at ${departedAt}`;
-    for (const [groupVersion, names] of resources) {
-      const group = groupVersion.slice(0, groupVersion.indexOf("/"));
-      for (const resource of names) {
-        const text = formatGroupResource({ group, resource });
-        if (resource.includes("/") || known.has(text)) continue;
-        const namespaced = storagePlaceOf(group, resource)?.namespaced;
-        doubts.set(text, { group, resource, namespaced, server: serverId, because, isDeparted: true });
-      }
+    for (const { group, resource } of recordedResources(record)) {
+      const text = formatGroupResource({ group, resource });
+      if (resource.includes("/") || known.has(text)) continue;
+      const namespaced = storagePlaceOf(group, resource)?.namespaced;
+      doubts.set(text, { group, resource, namespaced, server: serverId, because, isDeparted: true });
     }
   }
   return [...doubts.values()];
+}
+
+function* recordedResources({ resources }: ServedRecord): Generator<GroupResource> {
+  for (const [groupVersion, names] of resources) {
+    const group = groupVersion.slice(0, groupVersion.indexOf("/"));
+    for (const resource of names) yield { group, resource };
+  }
 }

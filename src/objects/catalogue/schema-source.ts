@@ -113,6 +113,8 @@ class ReleaseSchemas implements SchemaSource {
     const target = stored.ref === undefined ? undefined : this.#typeAt(stored.ref);
     const struct = stored.ref === undefined ? undefined : this.#struct(stored.ref);
     const scalar = target?.scalar;
+    const isEither = (mark: "intOrString" | "quantity" | "embeddedResource" | "preserveUnknown"): boolean =>
+      stored[mark] ?? scalar?.[mark] ?? false;
     const field: NamedFieldSchema = {
       type: struct === undefined ? fieldType(scalar ?? stored) : "struct",
       struct,
@@ -126,10 +128,10 @@ class ReleaseSchemas implements SchemaSource {
       mapType: stored.mapType,
       patchStrategy: deepFreeze(stored.patchStrategy),
       patchMergeKey: stored.patchMergeKey,
-      intOrString: stored.intOrString ?? scalar?.intOrString ?? false,
-      quantity: stored.quantity ?? scalar?.quantity ?? false,
-      embeddedResource: stored.embeddedResource ?? scalar?.embeddedResource ?? false,
-      preserveUnknown: stored.preserveUnknown ?? scalar?.preserveUnknown ?? false,
+      intOrString: isEither("intOrString"),
+      quantity: isEither("quantity"),
+      embeddedResource: isEither("embeddedResource"),
+      preserveUnknown: isEither("preserveUnknown"),
       modelName: stored.ref === undefined ? undefined : fullTypeName(this.#stored, stored.ref),
     };
     return Object.freeze(field);

@@ -115,18 +115,25 @@ function filtered(
   for (const item of value) {
     const lefts = evaluate(left, [item], budget);
     if (budget.left < 0) return undefined;
-    if (operator === "exists") {
-      if (lefts !== undefined && lefts.length > 0) found.push(item);
-      continue;
-    }
-    const rights = lefts?.length === 0 ? [] : evaluate(right, [item], budget);
-    if (lefts === undefined || rights === undefined || lefts.length > 1 || rights.length > 1) return undefined;
-    if (lefts.length === 0 || rights.length === 0) continue;
-    const isKept = compare(operator, lefts[0], rights[0]);
+    const isKept =
+      operator === "exists"
+        ? (lefts ?? []).length > 0
+        : compareFirst(operator, lefts, () => evaluate(right, [item], budget));
     if (isKept === undefined) return undefined;
     if (isKept) found.push(item);
   }
   return found;
+}
+
+/** Undefined: one side is several values, or the two cannot be compared. A side without a value keeps nothing. */
+function compareFirst(
+  operator: string,
+  lefts: Values | undefined,
+  evaluateRight: () => Values | undefined,
+): boolean | undefined {
+  const rights = lefts?.length === 0 ? [] : evaluateRight();
+  if (lefts === undefined || rights === undefined || lefts.length > 1 || rights.length > 1) return undefined;
+  return lefts.length > 0 && rights.length > 0 ? compare(operator, lefts[0], rights[0]) : false;
 }
 
 /** Undefined: the two cannot be compared. Only texts and numbers have an order. */

@@ -109,17 +109,12 @@ export function hasDirective(value: unknown): boolean {
 
 /** Items of one type, and which; lists of lists do not exist. */
 function elementKind(...lists: readonly List[]): "map" | "scalar" {
-  let first: string | undefined;
-  for (const list of lists) {
-    for (const item of list) {
-      const type = goType(item);
-      if (first === undefined) {
-        if (Array.isArray(item)) throw noListOfLists();
-        first = type;
-      } else if (type !== first) throw internal(`list element types are not identical: ${printed(lists)}`);
-    }
-  }
-  if (first === undefined) throw internal("no elements in any of the given slices");
+  const items = lists.flatMap((list) => [...list]);
+  if (items.length === 0) throw internal("no elements in any of the given slices");
+  if (Array.isArray(items[0])) throw noListOfLists();
+  const first = goType(items[0]);
+  if (items.some((item) => goType(item) !== first))
+    throw internal(`list element types are not identical: ${printed(lists)}`);
   return first === "map[string]interface {}" ? "map" : "scalar";
 }
 

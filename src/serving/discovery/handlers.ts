@@ -66,6 +66,21 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
   const isNotBuiltIn = (group: string | undefined): boolean =>
     options.forPeers !== undefined && !options.forPeers.some(({ name }) => name === group);
 
+  const aggregatedDocument = (request: DiscoveryRequest, prefix: ApiPrefix, choice: AggregatedChoice): ApiResponse => {
+    if (choice.isNoPeer) noPeerRequests.inc();
+    const isInScope = !choice.isNoPeer && (mergeScope === "all" || prefix === "apis");
+    const answer = aggregated(request, prefix, choice, documentsFor(request, isInScope));
+    return request.isVerifiedPeer ? signed(answer, self.id) : answer;
+  };
+  const noDocument = (request: DiscoveryRequest, missing: MissingDocument): ApiResponse => {
+    const { apiPrefix, segments } = request.info;
+    if (isOfCluster(request, mergeScope === "all") && options.hasUndescribed())
+      throw serviceUnavailable("a live server has not said yet what it serves", RETRY_AFTER_SECONDS);
+    // As kubernetes: a group nobody has built in is not known as an API at all, but for what is served of it.
+    if (missing === "unknown-group" || (apiPrefix === "apis" && isNotBuiltIn(segments[1]))) return pageNotFound();
+    throw unknownResource();
+  };
+
   return (request) => {
     const { apiPrefix, segments, verb } = request.info;
     if (apiPrefix !== "api" && apiPrefix !== "apis") return undefined;
@@ -74,27 +89,18 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
     if (segments.length === 1 && isRoute && verb !== "get") throw methodNotAllowed();
     const accept = headerValue(request.headers, "accept");
     const choice = segments.length === 1 ? chooseAggregated(accept) : undefined;
-    if (choice !== undefined) {
-      if (choice.isNoPeer) noPeerRequests.inc();
-      const isInScope = !choice.isNoPeer && (mergeScope === "all" || apiPrefix === "apis");
-      const answer = aggregated(request, apiPrefix, choice, documentsFor(request, isInScope));
-      return request.isVerifiedPeer ? signed(answer, self.id) : answer;
-    }
-    const isInScope = mergeScope === "all";
-    const document = plainDocument(documentsFor(request, isInScope), segments, serverAddress);
-    if (typeof document === "string") {
-      if (isOfCluster(request, isInScope) && options.hasUndescribed())
-        throw serviceUnavailable("a live server has not said yet what it serves", RETRY_AFTER_SECONDS);
-      // As kubernetes: a group nobody has built in is not known as an API at all, but for what is served of it.
-      if (document === "unknown-group" || (apiPrefix === "apis" && isNotBuiltIn(segments[1]))) return pageNotFound();
-      throw unknownResource();
-    }
+    if (choice !== undefined) return aggregatedDocument(request, apiPrefix, choice);
+    const document = plainDocument(documentsFor(request, mergeScope === "all"), segments, serverAddress);
+    if (typeof document === "string") return noDocument(request, document);
     if (isRoute && verb !== "get") throw methodNotAllowed();
     const media = plainMedia(accept);
     if (media === undefined) throw notAcceptable(NAMED_TYPES);
     return media === "json" ? jsonBytes(200, [document.bytes]) : yamlDocument(document);
   };
 }
+
+type ApiPrefix = "api" | "apis";
+type MissingDocument = "unknown-group" | "unknown-version";
 
 /** Whoever was led to the wrong server must not take its document for another's. */
 function signed(answer: ApiResponse, serverId: string): ApiResponse {
@@ -103,7 +109,7 @@ function signed(answer: ApiResponse, serverId: string): ApiResponse {
 
 function aggregated(
   request: DiscoveryRequest,
-  prefix: "api" | "apis",
+  prefix: ApiPrefix,
   { version }: AggregatedChoice,
   documents: Documents,
 ): ApiResponse {
@@ -125,7 +131,7 @@ function plainDocument(
   documents: Documents,
   segments: readonly string[],
   serverAddress: () => string,
-): EncodedDiscovery | "unknown-group" | "unknown-version" {
+): EncodedDiscovery | MissingDocument {
   const [prefix, first, second] = segments;
   const key = segments.join("/");
   if (first === undefined) {

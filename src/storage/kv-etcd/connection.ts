@@ -95,22 +95,26 @@ export class EtcdConnection {
   /** Rejects with a `StorageError`. */
   async request(request: EtcdRequest): Promise<Buffer> {
     this.#admit(request);
-    const { clock, requestTimeoutMs } = this.#options;
-    const deadlineMs = clock.monotonic() + requestTimeoutMs;
     try {
-      for (let attempt = 1; ; attempt++) {
-        const channel = this.#readyChannel() ?? (await this.#waitForChannel(deadlineMs - clock.monotonic()));
-        try {
-          return await channel.unary(request, Math.max(1, deadlineMs - clock.monotonic()));
-        } catch (thrown) {
-          this.report(channel, thrown);
-          if (attempt === ATTEMPTS_MAX || !mayRepeat(request, thrown))
-            throw request.isIdempotent ? toStorageError(thrown) : toCommitError(thrown);
-        }
-      }
+      return await this.#send(request);
     } finally {
       this.#pending--;
       this.#pendingBytes -= request.frame.length;
+    }
+  }
+
+  async #send(request: EtcdRequest): Promise<Buffer> {
+    const { clock, requestTimeoutMs } = this.#options;
+    const deadlineMs = clock.monotonic() + requestTimeoutMs;
+    for (let attempt = 1; ; attempt++) {
+      const channel = this.#readyChannel() ?? (await this.#waitForChannel(deadlineMs - clock.monotonic()));
+      try {
+        return await channel.unary(request, Math.max(1, deadlineMs - clock.monotonic()));
+      } catch (thrown) {
+        this.report(channel, thrown);
+        if (attempt === ATTEMPTS_MAX || !mayRepeat(request, thrown))
+          throw request.isIdempotent ? toStorageError(thrown) : toCommitError(thrown);
+      }
     }
   }
 

@@ -145,27 +145,30 @@ export function decodeTxn(message: Buffer): TxnAnswer {
   const reader = new EtcdReader(message);
   let revision = 0;
   let succeeded = false;
-  let deleted = 0;
-  let isFirst = true;
-  let current: KeyValue | undefined;
-  const guardRevisions: number[] = [];
+  const outcome: TxnOutcome = { found: [], deleted: 0 };
   while (reader.next()) {
     if (reader.field === 1) revision = readHeader(reader.message());
     else if (reader.field === 2) succeeded = reader.bool();
-    else if (reader.field === 3) {
-      const operation = reader.message();
-      while (operation.next()) {
-        if (operation.field === 1) {
-          const [item] = readRange(operation.message()).items;
-          if (isFirst) current = item;
-          else guardRevisions.push(item?.modRevision ?? 0);
-          isFirst = false;
-        } else if (operation.field === 3) deleted = readDeleted(operation.message());
-        else operation.skip();
-      }
-    } else reader.skip();
+    else if (reader.field === 3) readOperation(reader.message(), outcome);
+    else reader.skip();
   }
-  return { revision: requireRevision(revision), succeeded, current, guardRevisions, deleted };
+  const { found, deleted } = outcome;
+  const guardRevisions = found.slice(1).map((item) => item?.modRevision ?? 0);
+  return { revision: requireRevision(revision), succeeded, current: found[0], guardRevisions, deleted };
+}
+
+interface TxnOutcome {
+  /** What each range found: first the key that is written, then the guards. */
+  readonly found: (KeyValue | undefined)[];
+  deleted: number;
+}
+
+function readOperation(operation: EtcdReader, outcome: TxnOutcome): void {
+  while (operation.next()) {
+    if (operation.field === 1) outcome.found.push(readRange(operation.message()).items[0]);
+    else if (operation.field === 3) outcome.deleted = readDeleted(operation.message());
+    else operation.skip();
+  }
 }
 
 function readDeleted(reader: EtcdReader): number {

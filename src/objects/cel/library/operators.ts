@@ -34,6 +34,10 @@ export function addValues(left: Value, right: Value): Value {
   if (left instanceof ListValue && right instanceof ListValue) return left.concat(right);
   if (left instanceof Uint && right instanceof Uint) return checkedUint(left.value + right.value);
   if (left instanceof Uint8Array && right instanceof Uint8Array) return Buffer.concat([left, right]);
+  return addToTime(left, right);
+}
+
+function addToTime(left: Value, right: Value): Value {
   if (left instanceof Duration && right instanceof Duration) return addDurations(left, right);
   if (left instanceof Timestamp && right instanceof Duration) return addTime(left, right.nanos);
   if (left instanceof Duration && right instanceof Timestamp) return addTime(right, left.nanos);

@@ -82,14 +82,18 @@ export function parseUrl(text: string): ParsedUrl {
     return { scheme, host: "", escapedPath: "", query };
   }
   const hasAuthority = hierarchy.startsWith("//") && (scheme !== "" || !hierarchy.startsWith("///"));
-  const slash = hasAuthority ? hierarchy.indexOf("/", 2) : 0;
-  const authority = hasAuthority ? hierarchy.slice(2, slash < 0 ? undefined : slash) : "";
-  const whole = slash < 0 ? "" : hierarchy.slice(slash);
-  const host = hasAuthority ? checkedHost(text, authority) : "";
+  const slash = hasAuthority ? authorityEnd(hierarchy) : 0;
+  const whole = hierarchy.slice(slash);
+  const host = hasAuthority ? checkedHost(text, hierarchy.slice(2, slash)) : "";
   const [path = ""] = queryParts.length === 0 ? whole.split("#") : [whole];
   const escape = badEscape(path);
   if (escape !== undefined) throw failed(text, escape);
   return { scheme, host, escapedPath: pathEscaped(path), query };
+}
+
+function authorityEnd(hierarchy: string): number {
+  const slash = hierarchy.indexOf("/", 2);
+  return slash < 0 ? hierarchy.length : slash;
 }
 
 /** What cannot be read is passed over. */

@@ -241,12 +241,16 @@ export function equals(left: Value, right: Value): boolean | EvalError {
 function objectEquals(left: object, right: Value): boolean | EvalError {
   if (left instanceof ListValue || left instanceof MapValue || left instanceof OpaqueValue) return left.equals(right);
   if (left instanceof Uint) return numberEquals(left, right);
-  if (left instanceof Timestamp) return right instanceof Timestamp && left.nanos === right.nanos;
-  if (left instanceof Duration) return right instanceof Duration && left.nanos === right.nanos;
+  if (left instanceof Timestamp || left instanceof Duration) return timeEquals(left, right);
   if (left instanceof Uint8Array) return right instanceof Uint8Array && sameBytes(left, right);
   if (left instanceof TypeValue) return right instanceof TypeValue && left.name === right.name;
   if (left instanceof OptionalValue) return right instanceof OptionalValue && optionalEquals(left, right);
   return left instanceof EvalError ? left : false;
+}
+
+function timeEquals(left: Timestamp | Duration, right: Value): boolean {
+  const isSameKind = left instanceof Timestamp ? right instanceof Timestamp : right instanceof Duration;
+  return isSameKind && left.nanos === (right as Timestamp | Duration).nanos;
 }
 
 function optionalEquals(left: OptionalValue, right: OptionalValue): boolean | EvalError {

@@ -25,10 +25,9 @@ export function setPodDefaults(pod: JsonObject, context: KindContext): void {
 
 /** On the host's network a container's port is one of the host. */
 function setHostPorts(spec: JsonObject): void {
-  for (const list of CONTAINER_LISTS)
-    for (const container of objectsAt(spec, list))
-      for (const port of objectsAt(container, "ports"))
-        if ((numberAt(port, "hostPort") ?? 0) === 0) port["hostPort"] = numberAt(port, "containerPort") ?? 0;
+  const containers = CONTAINER_LISTS.flatMap((list) => objectsAt(spec, list));
+  for (const port of containers.flatMap((container) => objectsAt(container, "ports")))
+    if ((numberAt(port, "hostPort") ?? 0) === 0) port["hostPort"] = numberAt(port, "containerPort") ?? 0;
 }
 
 /** A pod that says something of its resources, but not all, says what its containers come to. */
@@ -43,10 +42,14 @@ function setPodResourcesDefaults(spec: JsonObject): void {
       setMember(limits, name, amount.text);
   if (Object.keys(limits).length === 0) return;
   resources["limits"] = limits;
+  setRequestsDefaults(spec, requests, limits);
+  if (Object.keys(requests).length > 0) resources["requests"] = requests;
+}
+
+function setRequestsDefaults(spec: JsonObject, requests: JsonObject, limits: JsonObject): void {
   for (const [name, amount] of aggregatedResources(spec, "requests"))
     if (OVERCOMMITTED.includes(name) && !Object.hasOwn(requests, name)) setMember(requests, name, amount.text);
   for (const name of Object.keys(limits))
     if ((OVERCOMMITTED.includes(name) || name.startsWith(HUGE_PAGES)) && !Object.hasOwn(requests, name))
       setMember(requests, name, limits[name]);
-  if (Object.keys(requests).length > 0) resources["requests"] = requests;
 }

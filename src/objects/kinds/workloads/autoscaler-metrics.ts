@@ -72,7 +72,7 @@ function* targetErrors(target: JsonObject, field: string): Generator<FieldError>
 }
 
 function* targetKindErrors(name: string, target: JsonObject, field: string): Generator<FieldError> {
-  const { value, averageValue, averageUtilization } = target;
+  const { value, averageValue } = target;
   const hasAverage = averageValue !== undefined;
   if (name === "pods" && !hasAverage)
     yield required(`${field}.averageValue`, "must specify a positive target averageValue");
@@ -82,9 +82,12 @@ function* targetKindErrors(name: string, target: JsonObject, field: string): Gen
     yield required(`${field}.averageValue`, "must set either a target value for metric or a per-pod target");
   if (name === "external" && hasAverage && value !== undefined)
     yield forbiddenField(`${field}.value`, "may not set both a target value for metric and a per-pod target");
-  if (name !== "resource" && name !== "containerResource") return;
-  if (!hasAverage && averageUtilization === undefined)
+  if (name === "resource" || name === "containerResource") yield* resourceTargetErrors(target, field);
+}
+
+function* resourceTargetErrors({ averageValue, averageUtilization }: JsonObject, field: string): Generator<FieldError> {
+  if (averageValue === undefined && averageUtilization === undefined)
     yield required(`${field}.averageUtilization`, "must set either a target raw value or a target utilization");
-  if (hasAverage && averageUtilization !== undefined)
+  if (averageValue !== undefined && averageUtilization !== undefined)
     yield forbiddenField(`${field}.averageValue`, "may not set both a target raw value and a target utilization");
 }

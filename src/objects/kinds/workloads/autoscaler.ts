@@ -100,11 +100,14 @@ function setStatusDefaults(autoscaler: JsonObject): void {
   const status = statusOf(autoscaler);
   status["currentMetrics"] ??= null;
   setConditionTimes(autoscaler, ["lastTransitionTime"]);
-  for (const metric of objectsAt(status, "currentMetrics"))
-    for (const [type, members] of Object.entries(MEASURED)) {
-      const measured = metric[type];
-      if (isJsonObject(measured)) for (const member of members) measured[member] ??= {};
-    }
+  for (const metric of objectsAt(status, "currentMetrics")) setMeasuredDefaults(metric);
+}
+
+function setMeasuredDefaults(metric: JsonObject): void {
+  for (const [type, members] of Object.entries(MEASURED)) {
+    const measured = metric[type];
+    if (isJsonObject(measured)) for (const member of members) measured[member] ??= {};
+  }
 }
 
 /** Who says how to scale in one direction gets a whole answer for both. */

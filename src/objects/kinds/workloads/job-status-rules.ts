@@ -79,16 +79,24 @@ function* uncountedErrors(uncounted: JsonObject): Generator<FieldError> {
   }
 }
 
-function* completionErrors({ status, gates, hasChanged, hasTurned }: Change): Generator<FieldError> {
+function* completionErrors(change: Change): Generator<FieldError> {
+  yield* conflictErrors(change);
+  yield* completionTimeErrors(change);
+  yield* missingConditionErrors(change);
+}
+
+function* conflictErrors({ status, hasTurned }: Change): Generator<FieldError> {
+  const isComplete = isTrue(status, "Complete");
+  if ((hasTurned("Complete") || hasTurned("Failed")) && isComplete && isTrue(status, "Failed"))
+    yield invalidAltogether(CONDITIONS, "cannot set Complete=True and Failed=true conditions");
+  if ((hasTurned("Complete") || hasTurned("FailureTarget")) && isComplete && isTrue(status, "FailureTarget"))
+    yield invalidAltogether(CONDITIONS, "cannot set Complete=True and FailureTarget=true conditions");
+}
+
+function* completionTimeErrors({ status, gates, hasChanged, hasTurned }: Change): Generator<FieldError> {
   const isComplete = isTrue(status, "Complete");
   const { completionTime, startTime } = status;
   const field = "status.completionTime";
-  if (hasTurned("Complete") || hasTurned("Failed")) {
-    if (isComplete && isTrue(status, "Failed"))
-      yield invalidAltogether(CONDITIONS, "cannot set Complete=True and Failed=true conditions");
-  }
-  if ((hasTurned("Complete") || hasTurned("FailureTarget")) && isComplete && isTrue(status, "FailureTarget"))
-    yield invalidAltogether(CONDITIONS, "cannot set Complete=True and FailureTarget=true conditions");
   if (hasTurned("Complete") || hasChanged("completionTime")) {
     if (completionTime !== undefined && !isComplete)
       yield invalidValue(field, completionTime, "cannot set completionTime when there is no Complete=True condition");
@@ -100,6 +108,10 @@ function* completionErrors({ status, gates, hasChanged, hasTurned }: Change): Ge
     const why = isShort ? "must be equal to or after `startTime`" : "completionTime cannot be set before startTime";
     yield invalidValue(field, completionTime, why);
   }
+}
+
+function* missingConditionErrors({ status, hasChanged, hasTurned }: Change): Generator<FieldError> {
+  const isComplete = isTrue(status, "Complete");
   if (
     (hasTurned("Failed") || hasChanged("failedIndexes")) &&
     isTrue(status, "Failed") &&
@@ -126,16 +138,16 @@ function* finishedErrors({ spec, status, gates, hasChanged, hasTurned }: Change)
     gates.isOn("JobFinishedWithoutStartTime") && spec["suspend"] === true && numberAt(spec, "completions") === 0;
   if ((hasEnded || hasChanged("startTime")) && !isNeverStarted && status["startTime"] === undefined)
     yield required("status.startTime", "startTime is required for finished job");
+  if (hasEnded || hasChanged("uncountedTerminatedPods")) yield* stillUncountedErrors(status, gates);
+}
+
+function* stillUncountedErrors(status: JsonObject, gates: ReleaseGates): Generator<FieldError> {
   const uncounted = objectAt(status, "uncountedTerminatedPods");
-  const isUncounted = [...stringsAt(uncounted, "failed"), ...stringsAt(uncounted, "succeeded")].length > 0;
-  if ((hasEnded || hasChanged("uncountedTerminatedPods")) && isUncounted) {
-    const shown = { Succeeded: uncounted["succeeded"] ?? null, Failed: uncounted["failed"] ?? null };
-    const isShort = gates.isOn("JobStatusErrorsWithoutFieldNames");
-    const why = isShort
-      ? "must be empty for finished job"
-      : "uncountedTerminatedPods needs to be empty for finished job";
-    yield invalidValue("status.uncountedTerminatedPods", shown, why);
-  }
+  if ([...stringsAt(uncounted, "failed"), ...stringsAt(uncounted, "succeeded")].length === 0) return;
+  const shown = { Succeeded: uncounted["succeeded"] ?? null, Failed: uncounted["failed"] ?? null };
+  const isShort = gates.isOn("JobStatusErrorsWithoutFieldNames");
+  const why = isShort ? "must be empty for finished job" : "uncountedTerminatedPods needs to be empty for finished job";
+  yield invalidValue("status.uncountedTerminatedPods", shown, why);
 }
 
 function* indexErrors({ spec, status, hasChanged }: Change): Generator<FieldError> {
@@ -160,11 +172,14 @@ function* indexErrors({ spec, status, hasChanged }: Change): Generator<FieldErro
       failed,
       "cannot set non-null failedIndexes when backoffLimitPerIndex is null",
     );
-  if ((isFailedNew || isCompletedNew) && completions !== undefined && typeof failed === "string") {
-    const common = commonIndex(completed, failed, completions);
-    const why = `failedIndexes and completedIndexes overlap at index: ${common}`;
-    if (common !== undefined) yield invalidValue("status.failedIndexes", failed, why);
-  }
+  if (isFailedNew || isCompletedNew) yield* overlapErrors(completed, failed, completions);
+}
+
+function* overlapErrors(completed: string, failed: unknown, completions: number | undefined): Generator<FieldError> {
+  if (completions === undefined || typeof failed !== "string") return;
+  const common = commonIndex(completed, failed, completions);
+  const why = `failedIndexes and completedIndexes overlap at index: ${common}`;
+  if (common !== undefined) yield invalidValue("status.failedIndexes", failed, why);
 }
 
 function* formatErrors(indexes: string, completions: number, member: string): Generator<FieldError> {

@@ -33,6 +33,12 @@ function indented(response: ApiResponse): ApiResponse {
 const SPACE = /[ \t\r\n]/;
 const LITERAL_END = /[,:\]}\s]|$/g;
 
+function spaceEnd(text: string, start: number): number {
+  let at = start;
+  while (at < text.length && SPACE.test(text.charAt(at))) at++;
+  return at;
+}
+
 /** Of text that is JSON: numbers stay as they were written. Undefined when there would be more than so many characters. */
 export function indentJson(text: string, lengthMax: number): string | undefined {
   let [out, depth, at] = ["", 0, 0];
@@ -45,7 +51,7 @@ export function indentJson(text: string, lengthMax: number): string | undefined 
       at = stringEnd(text, start);
       out += text.slice(start, at);
     } else if (char === "{" || char === "[") {
-      while (at < text.length && SPACE.test(text.charAt(at))) at++;
+      at = spaceEnd(text, at);
       const isEmpty = text[at] === (char === "{" ? "}" : "]");
       if (!isEmpty) depth++;
       out += isEmpty ? char + text.charAt(at++) : char + newLine();

@@ -25,18 +25,20 @@ export function nodeRefusal(nodeName: string, { name, operation, object, existin
   if (name !== nodeName) return `${node} is not allowed to modify node ${goQuote(name)}`;
   if (object === undefined) return undefined;
   const spec = objectAt(object, "spec");
-  if (operation === "CREATE") {
-    if (isJsonObject(spec["configSource"])) return `${node} is not allowed to create pods with a non-nil configSource`;
-    const labels = forbiddenLabels(labelsOf(object), {});
-    return labels === "" ? undefined : `${node} is not allowed to set the following labels: ${labels}`;
-  }
-  const before = objectAt(existing ?? {}, "spec");
+  if (operation !== "CREATE") return updateRefusal(node, object, existing ?? {});
+  if (isJsonObject(spec["configSource"])) return `${node} is not allowed to create pods with a non-nil configSource`;
+  const labels = forbiddenLabels(labelsOf(object), {});
+  return labels === "" ? undefined : `${node} is not allowed to set the following labels: ${labels}`;
+}
+
+function updateRefusal(node: string, object: JsonObject, existing: JsonObject): string | undefined {
+  const spec = objectAt(object, "spec");
+  const before = objectAt(existing, "spec");
   if (isJsonObject(spec["configSource"]) && !jsonEquals(spec["configSource"], before["configSource"]))
     return `${node} is not allowed to update configSource to a new non-nil configSource`;
   if (!jsonEquals(spec["taints"] ?? [], before["taints"] ?? [])) return `${node} is not allowed to modify taints`;
-  if (!jsonEquals(ownersOf(object), ownersOf(existing ?? {})))
-    return `${node} is not allowed to modify ownerReferences`;
-  const labels = forbiddenLabels(labelsOf(object), labelsOf(existing ?? {}));
+  if (!jsonEquals(ownersOf(object), ownersOf(existing))) return `${node} is not allowed to modify ownerReferences`;
+  const labels = forbiddenLabels(labelsOf(object), labelsOf(existing));
   return labels === "" ? undefined : `is not allowed to modify labels: ${labels}`;
 }
 

@@ -48,14 +48,7 @@ export async function podRefusal(
     if (operation !== "UPDATE") return `unexpected operation ${goQuote(operation)}`;
     return statusRefusal(node, nodeName, object ?? {}, existing ?? {});
   }
-  if (subresource === "eviction") {
-    if (operation !== "CREATE") return `unexpected operation ${operation}`;
-    const podName = name || stringAt(objectAt(object ?? {}, "metadata"), "name");
-    if (podName === "") return "could not determine pod from request data";
-    return nodeNameOf(await podOf(reader, namespace, podName)) === nodeName
-      ? undefined
-      : `node ${nodeName} can only evict pods with spec.nodeName set to itself`;
-  }
+  if (subresource === "eviction") return evictionRefusal(reader, nodeName, attributes);
   if (subresource !== "")
     return `unexpected pod subresource ${goQuote(subresource)}, only 'status' and 'eviction' are allowed`;
   if (operation === "CREATE") return creationRefusal(reader, nodeName, object ?? {});
@@ -63,6 +56,19 @@ export async function podRefusal(
     return `unexpected operation ${goQuote(operation)}, ${node} can only create and delete mirror pods`;
   const pod = existing ?? (await podOf(reader, namespace, name));
   return nodeNameOf(pod) === nodeName ? undefined : `${node} can only delete pods with spec.nodeName set to itself`;
+}
+
+async function evictionRefusal(
+  reader: ObjectReader,
+  nodeName: string,
+  { operation, namespace, name, object = {} }: Attributes,
+): Promise<string | undefined> {
+  if (operation !== "CREATE") return `unexpected operation ${operation}`;
+  const podName = name || stringAt(objectAt(object, "metadata"), "name");
+  if (podName === "") return "could not determine pod from request data";
+  return nodeNameOf(await podOf(reader, namespace, podName)) === nodeName
+    ? undefined
+    : `node ${nodeName} can only evict pods with spec.nodeName set to itself`;
 }
 
 async function creationRefusal(reader: ObjectReader, nodeName: string, pod: JsonObject): Promise<string | undefined> {

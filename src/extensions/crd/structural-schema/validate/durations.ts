@@ -20,17 +20,21 @@ function isGoDuration(signed: readonly string[]): boolean {
   if (/^0+$/.test(tokens.join(""))) return tokens.join("") === "0";
   let at = 0;
   while (at < tokens.length) {
-    const whole = digitsAt(tokens, at);
-    if (whole !== undefined) at++;
-    const hasPoint = tokens[at] === ".";
-    if (hasPoint) at++;
-    const fraction = hasPoint ? digitsAt(tokens, at) : undefined;
-    if (fraction !== undefined) at++;
-    if (whole === undefined && fraction === undefined) return false;
-    if (!isInt64(whole ?? "0") || !GO_UNITS.has(tokens[at] ?? "")) return false;
-    at++;
+    const end = numberEnd(tokens, at);
+    if (end === undefined || !GO_UNITS.has(tokens[end] ?? "")) return false;
+    at = end + 1;
   }
   return true;
+}
+
+/** Where the number that begins at `at`, with or without a fraction, ends; undefined where there is none. */
+function numberEnd(tokens: readonly string[], at: number): number | undefined {
+  const whole = digitsAt(tokens, at);
+  const point = whole === undefined ? at : at + 1;
+  const fraction = tokens[point] === "." ? digitsAt(tokens, point + 1) : undefined;
+  if ((whole === undefined && fraction === undefined) || !isInt64(whole ?? "0")) return undefined;
+  if (tokens[point] !== ".") return point;
+  return fraction === undefined ? point + 1 : point + 2;
 }
 
 function hasNumberWithUnit(tokens: readonly string[]): boolean {

@@ -27,16 +27,21 @@ export function compileListTypes(schema: StructuralSchema): ListTypeCheck | unde
   return function* check(value, path) {
     if (Array.isArray(value)) {
       if (own !== undefined) yield* own(value, path);
-      if (item !== undefined)
-        for (const [index, one] of value.entries()) if (isCompound(one)) yield* item(one, `${path}[${index}]`);
+      if (item !== undefined) yield* eachErrors(value.entries(), path, item);
     } else if (isJsonObject(value)) {
-      if (others !== undefined)
-        for (const name of Object.keys(value))
-          if (isCompound(value[name])) yield* others(value[name], `${path}[${name}]`);
+      if (others !== undefined) yield* eachErrors(Object.entries(value), path, others);
       for (const [name, member] of members)
         if (Object.hasOwn(value, name)) yield* member(value[name], path === "" ? name : `${path}.${name}`);
     }
   };
+}
+
+function* eachErrors(
+  entries: Iterable<[string | number, unknown]>,
+  path: string,
+  check: ListTypeCheck,
+): Generator<FieldError> {
+  for (const [key, value] of entries) if (isCompound(value)) yield* check(value, `${path}[${key}]`);
 }
 
 function isCompound(value: unknown): boolean {

@@ -144,18 +144,20 @@ function dropWhatTheTypeLost(spec: JsonObject, before: JsonObject): void {
     if (isSame) for (const field of ["clusterIP", "clusterIPs"]) delete spec[field];
     for (const field of ["ipFamilies", "ipFamilyPolicy"]) dropIfSame(spec, before, field);
   }
-  if (needsNodePorts(before) && !needsNodePorts(spec)) {
-    const had = new Set(portsOf(before).map((port) => countAt(port, "nodePort")));
-    const ports = portsOf(spec);
-    if (ports.every((port) => countAt(port, "nodePort") === 0 || had.has(countAt(port, "nodePort"))))
-      for (const port of ports) delete port["nodePort"];
-  }
+  if (needsNodePorts(before) && !needsNodePorts(spec)) dropNodePorts(spec, before);
   if (needsHealthCheckPort(before) && !needsHealthCheckPort(spec)) dropIfSame(spec, before, "healthCheckNodePort");
   if (before["type"] === "LoadBalancer" && spec["type"] !== "LoadBalancer") {
     for (const field of ["allocateLoadBalancerNodePorts", "loadBalancerClass"]) dropIfSame(spec, before, field);
   }
   if (isExternallyAccessible(before) && !isExternallyAccessible(spec))
     dropIfSame(spec, before, "externalTrafficPolicy");
+}
+
+function dropNodePorts(spec: JsonObject, before: JsonObject): void {
+  const had = new Set(portsOf(before).map((port) => countAt(port, "nodePort")));
+  const ports = portsOf(spec);
+  if (ports.every((port) => countAt(port, "nodePort") === 0 || had.has(countAt(port, "nodePort"))))
+    for (const port of ports) delete port["nodePort"];
 }
 
 function dropIfSame(spec: JsonObject, before: JsonObject, field: string): void {

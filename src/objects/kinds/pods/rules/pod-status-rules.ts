@@ -137,15 +137,16 @@ function* usersErrors(
     if (!isJsonObject(linux)) continue;
     const field = `status.${list}[${index}].user.linux`;
     if (isWindows) yield forbiddenField(field, "cannot be set for a windows pod");
-    else {
-      yield* idErrors(numberAt(linux, "uid"), `${field}.uid`);
-      yield* idErrors(numberAt(linux, "gid"), `${field}.gid`);
-      const groups = linux["supplementalGroups"];
-      if (Array.isArray(groups))
-        for (const [at, group] of groups.entries())
-          yield* idErrors(Number(group), `${field}.supplementalGroups[${at}]`);
-    }
+    else yield* linuxUserErrors(linux, field);
   }
+}
+
+function* linuxUserErrors(linux: JsonObject, field: string): Generator<FieldError> {
+  yield* idErrors(numberAt(linux, "uid"), `${field}.uid`);
+  yield* idErrors(numberAt(linux, "gid"), `${field}.gid`);
+  const groups = linux["supplementalGroups"];
+  if (!Array.isArray(groups)) return;
+  for (const [at, group] of groups.entries()) yield* idErrors(Number(group), `${field}.supplementalGroups[${at}]`);
 }
 
 function* healthErrors(status: JsonObject, existing: JsonObject): Generator<FieldError> {
