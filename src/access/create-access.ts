@@ -14,12 +14,12 @@ import { createTokens, type Accounts, type Tokens } from "./auth/create-authenti
 import {
   createPriorityAndFairness,
   type PriorityAndFairness,
-  type Turns,
+  type EventLoop,
 } from "./flowcontrol/priority-and-fairness.ts";
 import type { CallWebhook } from "./webhooks/webhook-client.ts";
 
 export interface AccessParts {
-  readonly env: BaseEnv & Turns;
+  readonly env: BaseEnv & EventLoop;
   readonly config: AccessSettings;
   readonly metrics: MetricsRegistry;
   readonly cache: WatchCache;

@@ -21,7 +21,7 @@ export interface PriorityAndFairness {
 }
 
 /** What of the environment lets heavy work wait until the event loop has come round. */
-export interface Turns {
+export interface EventLoop {
   /** Absent where there is no event loop to wait for. */
   readonly nextTurn?: (callback: () => void) => void;
 }
@@ -40,7 +40,7 @@ export interface FlowObjects extends Pick<FlowSchemaStatusParts, "call" | "ready
 
 /** Without objects to follow, or with priority and fairness off, requests are only counted. */
 export function createPriorityAndFairness(
-  parts: { readonly env: BaseEnv & Turns; readonly config: InFlightSettings; readonly metrics: MetricsRegistry },
+  parts: { readonly env: BaseEnv & EventLoop; readonly config: InFlightSettings; readonly metrics: MetricsRegistry },
   objects?: FlowObjects,
 ): PriorityAndFairness {
   const { env, config, metrics } = parts;
