@@ -22,7 +22,7 @@ import type {
   StoredGateState,
   StoredGroup,
   StoredLifecycle,
-  StoredResource,
+  ResourceHistory,
   StoredResources,
   StoredSchemas,
   StoredSubresource,
@@ -265,7 +265,7 @@ function compileResource(
   fact: FactResource,
   decodable: string[] | ByRelease<string[]>,
   selectors: FactSelectors,
-): StoredResource {
+): ResourceHistory {
   const { group, resource, singular, namespaced, shortNames, categories, storageVersion } = fact;
   const versions = Object.keys(fact.versions).map((version) => [version, compileVersion(fact, version, selectors)]);
   return {
@@ -280,7 +280,7 @@ function compileResource(
       storage: changePoints((release) => STORED_OTHERWISE.get(`${group}/${resource}`) ?? storageVersion[release]),
       decodable: changePoints((release) => factAt(decodable, release)),
     }),
-    versions: Object.fromEntries(versions) as StoredResource["versions"],
+    versions: Object.fromEntries(versions) as ResourceHistory["versions"],
     ...(fact.subresources.length > 0 && {
       subresources: fact.subresources.map((subresource) => compileSubresource(subresource, fact)),
     }),

@@ -10,6 +10,14 @@ export function objectAt(parent: JsonObject, key: string): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
+export function specOf(object: JsonObject): JsonObject {
+  return objectAt(object, "spec");
+}
+
+export function statusOf(object: JsonObject): JsonObject {
+  return objectAt(object, "status");
+}
+
 /** The annotations in the metadata of an object. */
 export function annotationsOf(object: JsonObject): JsonObject {
   return objectAt(objectAt(object, "metadata"), "annotations");

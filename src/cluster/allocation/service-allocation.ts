@@ -6,7 +6,7 @@
  *
  * A write whose outcome is unknown keeps its claims: the service may be there.
  */
-import { objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
+import { objectAt, specOf, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import { invalid, serviceUnavailable, StatusError, type FieldError } from "../../meta/status-error.ts";
 import { StorageError } from "../../storage/kv.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";
@@ -31,7 +31,6 @@ import {
   needsHealthCheckPort,
   needsNodePorts,
   portsOf,
-  specOf,
   type Holdings,
 } from "../../objects/kinds/core/services/service-fields.ts";
 import { countAt } from "../../objects/kinds/checks.ts";

@@ -12,7 +12,7 @@ import {
   type Emulation,
 } from "./emulation.ts";
 import { resolveFeatureGates } from "./feature-gates.ts";
-import { isWithin, releaseInfo, valueAt, type ChangePoints, type ReleaseInfo, type ReleaseName } from "./release.ts";
+import { isWithin, releaseInfo, valueIn, type ChangePoints, type ReleaseInfo, type ReleaseName } from "./release.ts";
 import { checkRuntimeConfig, EMPTY_RUNTIME_CONFIG, runtimeConfigState, type RuntimeConfig } from "./runtime-config.ts";
 import { openSchemas, type SchemaSource } from "./schema-source.ts";
 import type {
@@ -20,7 +20,7 @@ import type {
   StoredFieldSelectors,
   StoredGroup,
   StoredLifecycle,
-  StoredResource,
+  ResourceHistory,
   StoredSubresource,
   StoredVersion,
 } from "./stored-format.ts";
@@ -181,8 +181,8 @@ function groupsInOrder(view: View): readonly StoredGroup[] {
 
 /** The binary's order, then what only the emulated release has. */
 function atBoth(points: ChangePoints<readonly string[]>, { release, emulation }: View): readonly string[] {
-  const own = valueAt(points, release) ?? [];
-  return emulation === undefined ? own : [...new Set([...(valueAt(points, emulation.binary) ?? []), ...own])];
+  const own = valueIn(points, release) ?? [];
+  return emulation === undefined ? own : [...new Set([...(valueIn(points, emulation.binary) ?? []), ...own])];
 }
 
 function toGroup(group: StoredGroup, view: View): CatalogueGroup | undefined {
@@ -196,14 +196,14 @@ function toGroup(group: StoredGroup, view: View): CatalogueGroup | undefined {
   const apiServicePriorities = new Map<string, ApiServicePriority>();
   for (const version of versions) {
     const points = group.priorities[version] ?? [];
-    const priority = valueAt(points, view.release) ?? valueAt(points, view.emulation?.binary ?? view.release);
+    const priority = valueIn(points, view.release) ?? valueIn(points, view.emulation?.binary ?? view.release);
     if (priority === undefined) continue;
     apiServicePriorities.set(version, { groupPriorityMinimum: priority[0], versionPriority: priority[1] });
   }
   return { name: group.name, versions, preferredVersion, resources, apiServicePriorities };
 }
 
-function toResource(stored: StoredResource, order: readonly string[], view: View): CatalogueResource | undefined {
+function toResource(stored: ResourceHistory, order: readonly string[], view: View): CatalogueResource | undefined {
   const own = order.filter((version) => isServed(stored, version, view));
   const later = versionsBeyond(stored, own, view);
   const versions =
@@ -225,16 +225,16 @@ function toResource(stored: StoredResource, order: readonly string[], view: View
 }
 
 function storageOf(
-  stored: StoredResource,
+  stored: ResourceHistory,
   { release, emulation }: View,
 ): Pick<CatalogueResource, "storageVersion" | "decodableVersions"> {
   if (emulation !== undefined)
     return emulatedStorage(stored, release, emulation) ?? { storageVersion: undefined, decodableVersions: [] };
   const { storage = [], decodable = [] } = stored;
-  return { storageVersion: valueAt(storage, release), decodableVersions: valueAt(decodable, release) ?? [] };
+  return { storageVersion: valueIn(storage, release), decodableVersions: valueIn(decodable, release) ?? [] };
 }
 
-function versionsBeyond(stored: StoredResource, own: readonly string[], view: View): readonly string[] {
+function versionsBeyond(stored: ResourceHistory, own: readonly string[], view: View): readonly string[] {
   const { emulation } = view;
   return emulation === undefined
     ? []
@@ -246,9 +246,9 @@ function ofBinary(view: View): View {
   return { ...view, release: view.emulation?.binary ?? view.release };
 }
 
-function isServed(stored: StoredResource, version: string, view: View): boolean {
+function isServed(stored: ResourceHistory, version: string, view: View): boolean {
   const storedVersion = stored.versions[version];
-  const defaultState = storedVersion && valueAt(storedVersion.served, view.release);
+  const defaultState = storedVersion && valueIn(storedVersion.served, view.release);
   if (storedVersion === undefined || defaultState === undefined) return false;
   if (!isGateOpen(storedVersion.gate, view)) return false;
   if (view.emulation !== undefined && !isKnownToBinary(stored, version, view.emulation)) return false;
@@ -265,10 +265,10 @@ function isGateOpenIn(view: View): (gate: string | undefined) => boolean {
   return (gate) => isGateOpen(gate, view);
 }
 
-function toVersion(resource: StoredResource, version: string, view: View): CatalogueVersion {
+function toVersion(resource: ResourceHistory, version: string, view: View): CatalogueVersion {
   const stored = resource.versions[version] as StoredVersion;
-  const lifecycle = stored.lifecycle && valueAt(stored.lifecycle, view.release);
-  const selectors = (stored.fieldSelectors && valueAt(stored.fieldSelectors, view.release)) ?? DEFAULT_FIELD_SELECTORS;
+  const lifecycle = stored.lifecycle && valueIn(stored.lifecycle, view.release);
+  const selectors = (stored.fieldSelectors && valueIn(stored.fieldSelectors, view.release)) ?? DEFAULT_FIELD_SELECTORS;
   const subresources = (resource.subresources ?? []).filter((subresource) => isPresent(subresource, version, view));
   return {
     version,
@@ -285,7 +285,7 @@ function toVersion(resource: StoredResource, version: string, view: View): Catal
 
 function isPresent(subresource: StoredSubresource, version: string, view: View): boolean {
   if (!isGateOpen(subresource.gate, view)) return false;
-  return subresource.present === undefined || valueAt(subresource.present[version] ?? [], view.release) === true;
+  return subresource.present === undefined || valueIn(subresource.present[version] ?? [], view.release) === true;
 }
 
 function toSubresource({ name, verbs, responseKind }: StoredSubresource, version: string): CatalogueSubresource {
@@ -298,10 +298,10 @@ function knownGroupVersions(release: ReleaseName): ReadonlySet<string> {
   const { groups, resources, registered } = storedResources();
   const known = new Set<string>();
   for (const { name, versions } of groups) {
-    for (const version of valueAt(versions, release) ?? []) known.add(name === "" ? version : `${name}/${version}`);
+    for (const version of valueIn(versions, release) ?? []) known.add(name === "" ? version : `${name}/${version}`);
   }
   for (const { decodable = [] } of resources) {
-    for (const groupVersion of valueAt(decodable, release) ?? []) known.add(groupVersion);
+    for (const groupVersion of valueIn(decodable, release) ?? []) known.add(groupVersion);
   }
   for (const [groupVersion, range] of Object.entries(registered)) {
     if (isWithin(range, release)) known.add(groupVersion);

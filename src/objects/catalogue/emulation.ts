@@ -4,8 +4,8 @@
  */
 import { must } from "../../base/assert.ts";
 import type { RuntimeConfig } from "./runtime-config.ts";
-import { RELEASES, valueAt, type ReleaseName } from "./release.ts";
-import type { StoredResource } from "./stored-format.ts";
+import { RELEASES, valueIn, type ReleaseName } from "./release.ts";
+import type { ResourceHistory } from "./stored-format.ts";
 
 export interface Emulation {
   /** Whose code it is: not earlier than the release it behaves as. */
@@ -29,20 +29,20 @@ interface EmulatedStorage {
  * With servers that are all of the emulated release that is already what the next release writes.
  */
 export function emulatedStorage(
-  stored: StoredResource,
+  stored: ResourceHistory,
   release: ReleaseName,
   { binary, minCompatibility }: Emulation,
 ): EmulatedStorage | undefined {
   const { storage = [], decodable = [] } = stored;
-  const own = valueAt(storage, release) ?? valueAt(storage, binary);
+  const own = valueIn(storage, release) ?? valueIn(storage, binary);
   if (own === undefined) return undefined;
-  const readable = valueAt(decodable, binary) ?? [];
-  const preferred = (valueAt(decodable, release) ?? []).filter((version) => readable.includes(version));
+  const readable = valueIn(decodable, binary) ?? [];
+  const preferred = (valueIn(decodable, release) ?? []).filter((version) => readable.includes(version));
   const decodableVersions = [...new Set([...preferred, ...readable])];
   const next = minCompatibility === release ? releaseAfter(release) : undefined;
-  const candidates = [...(next === undefined ? [] : [valueAt(storage, next)]), own, ...preferred];
+  const candidates = [...(next === undefined ? [] : [valueIn(storage, next)]), own, ...preferred];
   // Whoever does not know the resource at all does not mind.
-  const readByOldest = valueAt(decodable, minCompatibility) ?? decodableVersions;
+  const readByOldest = valueIn(decodable, minCompatibility) ?? decodableVersions;
   const storageVersion = candidates.find(
     (version) => version !== undefined && readByOldest.includes(version) && decodableVersions.includes(version),
   );
@@ -65,7 +65,7 @@ interface EmulatedAt {
  * The versions of a resource that are served although they came after the emulated release, given those that are served
  * anyway. As kubernetes deleted_kinds.go: a version follows a less preferred one of the same resource, except from alpha.
  */
-export function laterVersions(stored: StoredResource, served: readonly string[], at: EmulatedAt): string[] {
+export function laterVersions(stored: ResourceHistory, served: readonly string[], at: EmulatedAt): string[] {
   const { isForwardCompatible, isRuntimeConfigForwardCompatible } = at.emulation;
   const enabled = new Set(served.filter((version) => !isAlpha(version)));
   const found: string[] = [];
@@ -90,7 +90,7 @@ export function laterVersions(stored: StoredResource, served: readonly string[],
 
 /** What the runtime config names as on and nothing is served of, because all of it came after the emulated release. */
 export function refuseLaterGroupVersions(
-  resources: readonly StoredResource[],
+  resources: readonly ResourceHistory[],
   at: EmulatedAt,
   isServed: (groupVersion: string) => boolean,
 ): void {
@@ -113,25 +113,25 @@ export function refuseLaterGroupVersions(
 
 /** Whether the binary still has a version that the emulated release serves. */
 export function isKnownToBinary(
-  stored: StoredResource,
+  stored: ResourceHistory,
   version: string,
   { binary }: Pick<Emulation, "binary">,
 ): boolean {
   const groupVersion = joined(stored.group, version);
-  const isServable = valueAt(stored.versions[version]?.served ?? [], binary) !== undefined;
-  return isServable || (valueAt(stored.decodable ?? [], binary) ?? []).includes(groupVersion);
+  const isServable = valueIn(stored.versions[version]?.served ?? [], binary) !== undefined;
+  return isServable || (valueIn(stored.decodable ?? [], binary) ?? []).includes(groupVersion);
 }
 
-function isLater(stored: StoredResource, version: string, { release, emulation }: EmulatedAt): boolean {
+function isLater(stored: ResourceHistory, version: string, { release, emulation }: EmulatedAt): boolean {
   const { served } = versionOf(stored, version);
-  return valueAt(served, release) === undefined && valueAt(served, emulation.binary) !== undefined;
+  return valueIn(served, release) === undefined && valueIn(served, emulation.binary) !== undefined;
 }
 
-function versionOf({ versions }: StoredResource, version: string): StoredResource["versions"][string] {
+function versionOf({ versions }: ResourceHistory, version: string): ResourceHistory["versions"][string] {
   return must(versions[version], "the version is one of the resource's");
 }
 
-function introducedAt(stored: StoredResource, version: string): string {
+function introducedAt(stored: ResourceHistory, version: string): string {
   return versionOf(stored, version).served.find(([, state]) => state !== null)?.[0] ?? "";
 }
 

@@ -1,6 +1,6 @@
 /** The feature gates that decide whether a resource exists. Gates of other features are not the catalogue's. */
 import { storedResources } from "./data-files.ts";
-import { valueAt, type ReleaseName } from "./release.ts";
+import { valueIn, type ReleaseName } from "./release.ts";
 import type { StoredGateState } from "./stored-format.ts";
 
 /** Gates that turn all gates of a stage on or off, with the stage. A gate named on its own wins over them. */
@@ -38,7 +38,7 @@ export function resolveFeatureGates(
 function gateStates(release: ReleaseName): ReadonlyMap<string, StoredGateState> {
   const states = new Map<string, StoredGateState>();
   for (const [name, points] of Object.entries(storedResources().gates)) {
-    const state = valueAt(points, release);
+    const state = valueIn(points, release);
     if (state !== undefined) states.set(name, state);
   }
   return states;

@@ -3,7 +3,7 @@
  * on it except about resource.k8s.io, which moved forward in 1.32; here it stands where it stands now.
  */
 import { decodedOnce, storedResources } from "./data-files.ts";
-import { RELEASES, valueAt } from "./release.ts";
+import { RELEASES, valueIn } from "./release.ts";
 import type { StoredGroup } from "./stored-format.ts";
 
 /** As kubernetes gives to the group of APIServices, which has no APIService of its own. */
@@ -36,5 +36,5 @@ function groupPriorities(): ReadonlyMap<string, number> {
 function newestPriority({ priorities }: StoredGroup): number {
   const newest = RELEASES.at(-1);
   if (newest === undefined) return UNKNOWN_PRIORITY;
-  return Math.max(...Object.values(priorities).map((points) => valueAt(points, newest)?.[0] ?? UNKNOWN_PRIORITY));
+  return Math.max(...Object.values(priorities).map((points) => valueIn(points, newest)?.[0] ?? UNKNOWN_PRIORITY));
 }

@@ -38,7 +38,7 @@ export function releaseInfo(name: ReleaseName): ReleaseInfo {
 /** A value that changes from release to release: each entry holds until the next one; null means there is none. */
 export type ChangePoints<Value> = readonly (readonly [ReleaseName, Value | null])[];
 
-export function valueAt<Value>(points: ChangePoints<Value>, release: ReleaseName): Value | undefined {
+export function valueIn<Value>(points: ChangePoints<Value>, release: ReleaseName): Value | undefined {
   const minor = minorNumber(release);
   return points.findLast(([since]) => minorNumber(since) <= minor)?.[1] ?? undefined;
 }

@@ -5,7 +5,7 @@
 import { assert } from "../../base/assert.ts";
 import type { FieldSchema, FieldType, StructSchema } from "../schema.ts";
 import { decodedOnce, deepFreeze, storedSchemas } from "./data-files.ts";
-import { isWithin, valueAt, type ReleaseName } from "./release.ts";
+import { isWithin, valueIn, type ReleaseName } from "./release.ts";
 import type { StoredField, StoredSchemas, StoredType } from "./stored-format.ts";
 
 export interface SchemaSource {
@@ -72,7 +72,7 @@ class ReleaseSchemas implements SchemaSource {
 
   #typeAt(position: number): StoredType | undefined {
     const points = this.#stored.variants[position];
-    return points && valueAt(points, this.#release);
+    return points && valueIn(points, this.#release);
   }
 
   #struct(position: number): StructSchema | undefined {

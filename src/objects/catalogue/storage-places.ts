@@ -1,8 +1,8 @@
 /** Where objects lie in the store and in which versions, over all releases: also what a given one does not serve. */
 import { decodedOnce, storedResources } from "./data-files.ts";
 import { emulatedStorage, type Emulation } from "./emulation.ts";
-import { valueAt, type ReleaseName } from "./release.ts";
-import type { StoredResource } from "./stored-format.ts";
+import { valueIn, type ReleaseName } from "./release.ts";
+import type { ResourceHistory } from "./stored-format.ts";
 
 export interface StoragePlace {
   readonly group: string;
@@ -38,14 +38,14 @@ export function storageOfRelease(
   const stored = placesByPrefix().get(place.prefix)?.stored;
   if (stored !== undefined && emulation !== undefined) return emulatedStorage(stored, release, emulation);
   const { storage = [], decodable = [] } = stored ?? {};
-  const storageVersion = valueAt(storage, release);
+  const storageVersion = valueIn(storage, release);
   if (storageVersion === undefined) return undefined;
-  return { storageVersion, decodableVersions: valueAt(decodable, release) ?? [] };
+  return { storageVersion, decodableVersions: valueIn(decodable, release) ?? [] };
 }
 
 interface Placed {
   readonly place: StoragePlace;
-  readonly stored: StoredResource;
+  readonly stored: ResourceHistory;
 }
 
 function placesByPrefix(): ReadonlyMap<string, Placed> {

@@ -44,7 +44,7 @@ export interface StoredSubresource {
   readonly present?: Readonly<Record<string, ChangePoints<true>>>;
 }
 
-export interface StoredResource {
+export interface ResourceHistory {
   readonly group: string;
   readonly resource: string;
   readonly singular: string;
@@ -79,7 +79,7 @@ export interface StoredResources {
   /** Group versions a release knows besides those it can serve or decode: first and last release. */
   readonly registered: Readonly<Record<string, readonly [ReleaseName, ReleaseName]>>;
   readonly groups: readonly StoredGroup[];
-  readonly resources: readonly StoredResource[];
+  readonly resources: readonly ResourceHistory[];
 }
 
 /** Name, type, format, priority; then what the cell shows where that is a plain field, or the age of one. */

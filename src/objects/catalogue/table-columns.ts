@@ -1,6 +1,6 @@
 import type { TableColumn } from "../table/table.ts";
 import { storedTables } from "./data-files.ts";
-import { valueAt, type ReleaseName } from "./release.ts";
+import { valueIn, type ReleaseName } from "./release.ts";
 import type { StoredColumn } from "./stored-format.ts";
 
 /**
@@ -16,7 +16,7 @@ function storedColumns(release: ReleaseName, key: string): readonly StoredColumn
   const tables = storedTables();
   if (tables.none.includes(key)) return [];
   const points = Object.hasOwn(tables.kinds, key) ? tables.kinds[key] : undefined;
-  return (points && valueAt(points, release)) ?? tables.defaultColumns;
+  return (points && valueIn(points, release)) ?? tables.defaultColumns;
 }
 
 function toTableColumn([name, type, format, priority, path, as]: StoredColumn): TableColumn {

@@ -6,7 +6,7 @@ import { CONVERSIONS } from "./library/conversions.ts";
 import type { Overload } from "./library/function.ts";
 import { KUBERNETES_LISTS, LISTS } from "./library/lists.ts";
 import { NAMED_FORMATS } from "./library/named-formats.ts";
-import { OPERATORS } from "./library/operators.ts";
+import { OPERATOR_OVERLOADS } from "./library/operators.ts";
 import { MAP_INSERTS, OPTIONALS } from "./library/optionals.ts";
 import { QUANTITIES } from "./library/quantities.ts";
 import { regexLibrary } from "./library/regex.ts";
@@ -70,7 +70,7 @@ type CelGate =
 export function celEnvironment(gates: { isOn(gate: CelGate): boolean }): Environment {
   const hasLists = gates.isOn("CELListsLibrary");
   const overloads = [
-    ...OPERATORS,
+    ...OPERATOR_OVERLOADS,
     ...CONVERSIONS,
     ...STRING_TESTS,
     ...OPTIONALS,

@@ -19,7 +19,7 @@ import type { FieldSet } from "./field-set.ts";
 import { LAST_APPLIED_MANAGER, lastAppliedFields, withLastApplied } from "./last-applied.ts";
 import { trackUpdate } from "./manager.ts";
 import { mergeObjects } from "./merge.ts";
-import { prune, type Versions } from "./prune.ts";
+import { prune, type VersionConverter } from "./prune.ts";
 import { reconcileWithSchema } from "./reconcile.ts";
 import { withoutNulls } from "./nulls.ts";
 import { NEVER_TRACKED, resetSet, withoutManagedFields, type TrackedRequest } from "./tracking.ts";
@@ -100,7 +100,7 @@ function inVersion(apply: Apply, object: JsonObject, apiVersion: string): Return
 }
 
 /** For who wrote in a version that is not known here, fields are taken to be where they are in that of the request. */
-function versionsOf(apply: Apply): Versions {
+function versionsOf(apply: Apply): VersionConverter {
   const { apiVersion, schema } = apply;
   return {
     to: (object, version) => {

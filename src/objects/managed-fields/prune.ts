@@ -14,7 +14,7 @@ import type { VersionedObject } from "./tracking.ts";
 import { fieldsOf } from "./typed-set.ts";
 
 /** The way from the version of the request to another one and back; undefined where there is none. */
-export interface Versions {
+export interface VersionConverter {
   to(object: JsonObject, apiVersion: string): VersionedObject | undefined;
   from(object: JsonObject, apiVersion: string): JsonObject | undefined;
 }
@@ -24,7 +24,7 @@ interface Pruning {
   readonly last: ManagerEntry;
   /** Everybody's, with what the applier owns now. */
   readonly owned: Iterable<ManagerEntry>;
-  readonly versions: Versions;
+  readonly versions: VersionConverter;
 }
 
 /** `merged` is in the version of the request; so is the result, which has null where nothing is left of a map or list. */

@@ -2,7 +2,8 @@
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { microsIn, secondsIn } from "./special-values.ts";
 import type { FieldTable, MessageTable, ProtobufTables, ScalarType } from "./tables.ts";
-import { FIXED64, VARINT, WireWriter } from "./wire-writer.ts";
+import { VARINT } from "../../base/wire-reader.ts";
+import { FIXED64, WireWriter } from "./wire-writer.ts";
 
 const NANOS_PER_MICRO = 1000;
 

@@ -2,6 +2,7 @@
  * Writes protobuf's wire format from its end to its beginning: a message's length stands before it and is known only
  * when everything in it has been written. Whoever writes two fields writes the second one first.
  */
+import { LENGTH_DELIMITED } from "../../base/wire-reader.ts";
 
 /** Shorter texts are copied letter by letter, which for them is cheaper than asking Node to. */
 const LETTERS_MAX = 40;
@@ -9,9 +10,7 @@ const ASCII_MAX = 0x7f;
 const BYTES_AT_FIRST = 4096;
 const INT_MAX = 0x7fff_ffff;
 
-export const VARINT = 0;
 export const FIXED64 = 1;
-const LENGTH_DELIMITED = 2;
 
 export class WireWriter {
   #bytes = Buffer.allocUnsafeSlow(BYTES_AT_FIRST);

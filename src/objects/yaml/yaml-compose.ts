@@ -8,7 +8,7 @@ import { EVENT_ID, getScalarValue, SCALAR_STYLE, type Event } from "js-yaml";
 import { setMember, type JsonObject } from "../../meta/json.ts";
 import { JSON_DEPTH_MAX } from "../json/json-text.ts";
 import { YamlError } from "./yaml-error.ts";
-import { keyInMessage, keyText, resolveScalar, type YamlScalar } from "./yaml-scalar.ts";
+import { keyInMessage, yamlKeyText, resolveScalar, type YamlScalar } from "./yaml-scalar.ts";
 
 export interface ComposedYaml {
   readonly value: unknown;
@@ -130,7 +130,7 @@ class Composer {
 
   #set({ members, keys }: Mapping, pair: { key: YamlScalar; value: unknown; valueAt: number }): void {
     const { key, value, valueAt } = pair;
-    const text = keyText(key);
+    const text = yamlKeyText(key);
     const identity = `${typeof key} ${text}`;
     if (keys.has(identity)) this.#report(key, valueAt);
     keys.add(identity);

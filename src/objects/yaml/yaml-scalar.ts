@@ -95,14 +95,14 @@ function decodeBinary(text: string): string {
 }
 
 /** A key as text; null cannot be one. */
-export function keyText(key: YamlScalar): string {
+export function yamlKeyText(key: YamlScalar): string {
   if (key === null) throw new YamlError("unsupported map key of type: null");
   return typeof key === "number" ? floatKeyText(key) : String(key);
 }
 
 /** A key as Go shows it in a message. */
 export function keyInMessage(key: YamlScalar): string {
-  return typeof key === "string" ? JSON.stringify(key) : keyText(key);
+  return typeof key === "string" ? JSON.stringify(key) : yamlKeyText(key);
 }
 
 const FLOAT32_DIGITS_MAX = 9;

@@ -10,10 +10,10 @@ import { withRoutingFlags } from "./peer-flags.ts";
 import { asUsable } from "./read-file.ts";
 import { stopOnSignals } from "./stop-on-signals.ts";
 import { readState } from "./up/cluster-files.ts";
-import { openStore } from "./up/cluster-store.ts";
+import { openClusterStore } from "./up/cluster-store.ts";
 import { openControl } from "./up/control.ts";
 import { DEFAULT_PORT } from "./up/open-balancer.ts";
-import { Running } from "./up/running.ts";
+import { UpSession } from "./up/up-session.ts";
 import { DEFAULT_SERVERS } from "./up/server-spec.ts";
 import { startCluster, unusable } from "./up/start-cluster.ts";
 import { specsOf, type UpFlags } from "./up/up-flags.ts";
@@ -62,10 +62,10 @@ async function up(flags: UpFlags): Promise<void> {
   // Objects include Secrets: whatever this process writes is for its user only.
   process.umask(0o077);
   asUsable(() => makeDirectory(directory), unusable(directory));
-  const running = new Running();
+  const running = new UpSession();
   try {
     // Before anything is written: another process may use the directory.
-    const store = await openStore(flags, directory);
+    const store = await openClusterStore(flags, directory);
     running.onStop(() => store.close());
     const control = await openControl(directory, (request) => running.handle(request));
     running.onStop(() => control.close());

@@ -1,5 +1,5 @@
 /** What each of kubernetes' controllers may do, whether it runs here or in kube-controller-manager. */
-import { WRITE_EVENTS, change, create, follow, may, read, type RoleRules } from "./notation.ts";
+import { WRITE_EVENTS, change, mayCreate, follow, may, read, type RoleRules } from "./notation.ts";
 
 /** By the name of the service account in kube-system that the controller works as. */
 export const CONTROLLER_ROLES: RoleRules = {
@@ -23,7 +23,7 @@ export const CONTROLLER_ROLES: RoleRules = {
       "signers",
       "kubernetes.io/kube-apiserver-client kubernetes.io/kube-apiserver-client-kubelet kubernetes.io/kubelet-serving kubernetes.io/legacy-unknown",
     ),
-    create("authorization.k8s.io", "subjectaccessreviews"),
+    mayCreate("authorization.k8s.io", "subjectaccessreviews"),
     WRITE_EVENTS,
   ],
   "clusterrole-aggregation-controller": [
@@ -43,7 +43,7 @@ export const CONTROLLER_ROLES: RoleRules = {
     may("update", "apps extensions", "daemonsets/finalizers"),
     follow("core", "nodes"),
     may("create delete list patch watch", "core", "pods"),
-    create("core", "pods/binding"),
+    mayCreate("core", "pods/binding"),
     may("create delete get list patch update watch", "apps", "controllerrevisions"),
     WRITE_EVENTS,
   ],
@@ -77,7 +77,7 @@ export const CONTROLLER_ROLES: RoleRules = {
   "endpoint-controller": [
     read("core", "pods services"),
     may("create delete get list update watch", "core", "endpoints"),
-    create("core", "endpoints/restricted"),
+    mayCreate("core", "endpoints/restricted"),
     WRITE_EVENTS,
   ],
   "endpointslice-controller": [
@@ -195,7 +195,7 @@ export const CONTROLLER_ROLES: RoleRules = {
     read("core", "pods"),
     read("storage.k8s.io", "csidrivers"),
   ],
-  "service-account-controller": [create("core", "serviceaccounts"), WRITE_EVENTS],
+  "service-account-controller": [mayCreate("core", "serviceaccounts"), WRITE_EVENTS],
   "service-cidrs-controller": [
     may("get list patch update watch", "networking.k8s.io", "servicecidrs"),
     change("networking.k8s.io", "servicecidrs/finalizers"),

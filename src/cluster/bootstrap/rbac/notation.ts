@@ -24,7 +24,7 @@ const shorthand =
 
 export const read = shorthand("get list watch");
 export const follow = shorthand("list watch");
-export const create = shorthand("create");
+export const mayCreate = shorthand("create");
 export const change = shorthand("patch update");
 export const write = shorthand("create delete deletecollection patch update");
 export const readAndWrite = shorthand("create delete deletecollection get list patch update watch");

@@ -9,6 +9,7 @@
  *
  * What a finished pass is worth only its caller can tell, who knows what happened to the StorageVersion object meanwhile.
  */
+import { keyText } from "../../../client/objects.ts";
 import type { Clock } from "../../../base/clock.ts";
 import type { Random } from "../../../base/random.ts";
 import type { Client } from "../../../client/client.ts";
@@ -24,14 +25,7 @@ import {
   PAUSE_MS_MAX,
   PAUSE_MS_MIN,
 } from "./migration-limits.ts";
-import {
-  listPage,
-  objectText,
-  rewriteObject,
-  type ListedObject,
-  type ObjectPage,
-  type ServedType,
-} from "./object-pages.ts";
+import { listPage, rewriteObject, type ListedObject, type ObjectPage, type ServedType } from "./object-pages.ts";
 import { patiently, type Attempted } from "./patience.ts";
 import { BEGINNING, Tally, type MigrationProgress, type Position } from "./progress.ts";
 import { RateLimit } from "./rate-limit.ts";
@@ -214,7 +208,7 @@ class Pass {
     const { client, rate } = this.#engine;
     const { checkpoint, type } = this.#job;
     if (object.name === "" || !/^[0-9]+$/.test(object.resourceVersion))
-      return this.#tally.countFailure(objectText(object), `the list shows it without a usable name or resourceVersion`);
+      return this.#tally.countFailure(keyText(object), `the list shows it without a usable name or resourceVersion`);
     if (checkpoint !== undefined && BigInt(object.resourceVersion) > BigInt(checkpoint)) return this.#tally.count();
     if (!(await rate.take(this.#signal))) return;
     const attempted = await this.#patiently(() => rewriteObject(client, type, { object, signal: this.#signal }));
@@ -235,7 +229,7 @@ class Pass {
         const { error } = attempted;
         const isBroken = error instanceof StatusError && error.code === HTTP_CODE.InternalError;
         if (isBroken && ++this.#brokenObjects < BROKEN_OBJECTS_MAX)
-          return this.#tally.countFailure(objectText(object), error.message);
+          return this.#tally.countFailure(keyText(object), error.message);
         this.#end ??= pausedBy(attempted);
       }
     }
@@ -248,8 +242,8 @@ class Pass {
       return this.#tally.count();
     // Not the object is gone but the resource, of which the objects may well be there.
     if (code === HTTP_CODE.NotFound)
-      this.#end ??= { kind: "paused", why: `${objectText(object)}: ${message}`, retryAfterMs: PAUSE_MS_MIN };
-    else this.#tally.countFailure(objectText(object), message);
+      this.#end ??= { kind: "paused", why: `${keyText(object)}: ${message}`, retryAfterMs: PAUSE_MS_MIN };
+    else this.#tally.countFailure(keyText(object), message);
   }
 
   #patiently<T>(ask: () => Promise<T>): Promise<Attempted<T>> {

@@ -1,7 +1,7 @@
 /** Objects as far as a migration must know them, page by page: their metadata, not what is in them. */
 import { parseObject } from "../../../client/resource-client.ts";
 import type { Client } from "../../../client/client.ts";
-import { keyText, type ResourceType } from "../../../client/objects.ts";
+import type { ResourceType } from "../../../client/objects.ts";
 import { queryText, resourcePath } from "../../../client/paths.ts";
 import { TransportError } from "../../../client/transport.ts";
 import { isJsonObject, objectAt, stringAt } from "../../../meta/json.ts";
@@ -68,10 +68,6 @@ export async function rewriteObject(
     signal,
     timeoutMs: REQUEST_TIMEOUT_MS,
   });
-}
-
-export function objectText(object: ListedObject): string {
-  return keyText(object);
 }
 
 function toPage(text: string): ObjectPage {

@@ -2,10 +2,10 @@
 import { CLAUSE_REFUSALS, clauseAt, FormatError } from "../library/string-format.ts";
 import type { Call, Expression } from "../syntax/expression.ts";
 import type { Issue } from "../syntax/issues.ts";
-import type { Kind } from "../types/type.ts";
+import type { TypeKind } from "../types/type.ts";
 import type { Checked } from "./checker.ts";
 
-const TAKES: Readonly<Record<string, readonly Kind[]>> = {
+const TAKES: Readonly<Record<string, readonly TypeKind[]>> = {
   s: ["list", "map", "int", "uint", "double", "bool", "string", "timestamp", "bytes", "duration", "type", "null"],
   d: ["int", "uint"],
   f: ["double", "string"],

@@ -18,7 +18,7 @@ export interface Attribute {
   readonly isConditional: boolean;
 }
 
-export function keyText(key: Value): string {
+export function mapKeyText(key: Value): string {
   if (key instanceof Uint) return String(key.value);
   return typeof key === "string" || typeof key === "bigint" || typeof key === "number" ? String(key) : "";
 }
@@ -39,7 +39,7 @@ function find(value: Value, key: Value): Value | undefined {
 }
 
 function missing(value: Value, key: Value): EvalError {
-  return new EvalError(`${value instanceof ListValue ? "index out of bounds" : "no such key"}: ${keyText(key)}`);
+  return new EvalError(`${value instanceof ListValue ? "index out of bounds" : "no such key"}: ${mapKeyText(key)}`);
 }
 
 function isPresent(value: Value, key: Value): Value {

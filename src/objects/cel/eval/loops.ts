@@ -2,7 +2,7 @@
 import type { Call, Comprehension, Expression } from "../syntax/expression.ts";
 import { LiteralMap } from "../values/literal-map.ts";
 import { ArrayList, EvalError, ListValue, MapValue, typeName, type Value } from "../values/value.ts";
-import { keyText } from "./attributes.ts";
+import { mapKeyText } from "./attributes.ts";
 import type { Evaluate, Frame } from "./frame.ts";
 import type { Plan, Planner } from "./planner.ts";
 
@@ -148,8 +148,8 @@ function mapLoop(planner: Planner, loop: Loop, { filter, add }: Collecting): Eva
   const [key, value] = add.args.slice(1).map((arg) => planner.plan(arg));
   if (key === undefined) return undefined;
   const insert = (target: LiteralMap, newKey: Value, newValue: Value): EvalError | undefined => {
-    if (target.has(newKey)) return new EvalError(`insert failed: key ${keyText(newKey)} already exists`);
-    return target.set(newKey, newValue) ? undefined : new EvalError(`unsupported key type: ${keyText(newKey)}`);
+    if (target.has(newKey)) return new EvalError(`insert failed: key ${mapKeyText(newKey)} already exists`);
+    return target.set(newKey, newValue) ? undefined : new EvalError(`unsupported key type: ${mapKeyText(newKey)}`);
   };
   const addEntries: Add = (frame) => {
     const target = frame.slots[loop.accumulatorSlot] as LiteralMap;

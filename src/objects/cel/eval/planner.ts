@@ -14,7 +14,7 @@ import {
   TypeValue,
   type Value,
 } from "../values/value.ts";
-import { type Attribute, attributeEvaluate, fieldsOfSlot, keyText, resolve } from "./attributes.ts";
+import { type Attribute, attributeEvaluate, fieldsOfSlot, mapKeyText, resolve } from "./attributes.ts";
 import { invokerOf } from "./dispatch.ts";
 import type { Evaluate, Frame } from "./frame.ts";
 import { logicalAnd, logicalOr, membershipOf } from "./logic.ts";
@@ -260,7 +260,7 @@ export class Planner {
         if (entryValue instanceof EvalError) return entryValue;
         const content = isOptional && entryValue instanceof OptionalValue ? entryValue.value : entryValue;
         if (content === undefined) continue;
-        if (!result.set(keyValue, content)) return new EvalError(`unsupported key type: ${keyText(keyValue)}`);
+        if (!result.set(keyValue, content)) return new EvalError(`unsupported key type: ${mapKeyText(keyValue)}`);
       }
       return result;
     };

@@ -144,7 +144,7 @@ function planned(): Value {
   return NO_SUCH_OVERLOAD;
 }
 
-export const OPERATORS: readonly Overload[] = [
+export const OPERATOR_OVERLOADS: readonly Overload[] = [
   overload("conditional", ":_?_:_(bool, A, A): A", planned),
   overload("logical_and", ":_&&_(bool, bool): bool", planned),
   overload("logical_or", ":_||_(bool, bool): bool", planned),

@@ -11,7 +11,7 @@ export const RESERVED: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-export const OPERATORS: ReadonlyMap<string, string> = new Map([
+export const OPERATOR_FUNCTIONS: ReadonlyMap<string, string> = new Map([
   ...["<", "<=", ">=", ">", "==", "!=", "*", "/", "%", "+", "-"].map((symbol) => [symbol, `_${symbol}_`] as const),
   ["in", "@in"],
 ]);

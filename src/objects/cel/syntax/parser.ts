@@ -11,7 +11,7 @@ import {
   isNumber,
   isOneOf,
   literalValue,
-  OPERATORS,
+  OPERATOR_FUNCTIONS,
   operatorCall,
   PRODUCTS,
   RELATIONS,
@@ -174,7 +174,7 @@ class Parser {
     while (isOneOf(this.#peek(), symbols)) {
       const operator = this.#take();
       const parts = [left, term(EXPECTING_EXPRESSION)];
-      left = this.#deeper(operatorCall(operator, OPERATORS.get(operator.text) ?? "", parts), parts);
+      left = this.#deeper(operatorCall(operator, OPERATOR_FUNCTIONS.get(operator.text) ?? "", parts), parts);
     }
     return left;
   }

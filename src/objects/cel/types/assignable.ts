@@ -1,8 +1,8 @@
 /** Which type can stand where another is expected, and what type parameters come to stand for by that. */
-import { DYN, isDyn, isDynOrError, isSameType, type Kind, type Type, withParameters } from "./type.ts";
+import { DYN, isDyn, isDynOrError, isSameType, type TypeKind, type Type, withParameters } from "./type.ts";
 
-const NULLABLE: ReadonlySet<Kind> = new Set<Kind>(["opaque", "struct", "any", "duration", "timestamp"]);
-const WITH_PARAMETERS: ReadonlySet<Kind> = new Set<Kind>(["opaque", "list", "map", "type"]);
+const NULLABLE: ReadonlySet<TypeKind> = new Set<TypeKind>(["opaque", "struct", "any", "duration", "timestamp"]);
+const WITH_PARAMETERS: ReadonlySet<TypeKind> = new Set<TypeKind>(["opaque", "list", "map", "type"]);
 
 function isEqualOrLessSpecific(left: Type, right: Type): boolean {
   if (isDyn(left) || left.kind === "param") return true;

@@ -1,6 +1,6 @@
 /** Types of expressions. */
 
-export type Kind =
+export type TypeKind =
   | "any"
   | "bool"
   | "bytes"
@@ -21,7 +21,7 @@ export type Kind =
   | "uint";
 
 export interface Type {
-  readonly kind: Kind;
+  readonly kind: TypeKind;
   /** As expressions name it. */
   readonly name: string;
   readonly parameters: readonly Type[];
@@ -33,7 +33,7 @@ export interface Type {
 
 const NONE: readonly Type[] = [];
 
-function simple(kind: Kind, name: string = kind): Type {
+function simple(kind: TypeKind, name: string = kind): Type {
   return { kind, name, parameters: NONE, weight: 1 };
 }
 
@@ -53,7 +53,7 @@ export const UINT = simple("uint");
 /** A few nested macros can double a type again and again: from here on it is of anything. */
 const WEIGHT_MAX = 1000;
 
-function parameterized(kind: Kind, name: string, parameters: readonly Type[]): Type {
+function parameterized(kind: TypeKind, name: string, parameters: readonly Type[]): Type {
   const weight = parameters.reduce((sum, parameter) => sum + parameter.weight, 1);
   if (weight <= WEIGHT_MAX) return { kind, name, parameters, weight };
   return { kind, name, parameters: parameters.map(() => DYN), weight: 1 + parameters.length };
@@ -111,7 +111,7 @@ export function isSameType(left: Type, right: Type): boolean {
   return left.parameters.every((parameter, index) => isSameType(parameter, right.parameters[index] ?? ERROR));
 }
 
-const FORMATTED: Partial<Record<Kind, string>> = {
+const FORMATTED: Partial<Record<TypeKind, string>> = {
   any: "any",
   duration: "duration",
   error: "!error!",

@@ -49,7 +49,7 @@ export function* hostErrors(
   yield* nameErrors(host, field, host.includes("*") ? wildcardSubdomainErrors : dnsSubdomainErrors);
 }
 
-export function* ruleErrors(rule: JsonObject, field: string, leniency: IngressLeniency): Generator<FieldError> {
+export function* ingressRuleErrors(rule: JsonObject, field: string, leniency: IngressLeniency): Generator<FieldError> {
   if (!isJsonObject(rule["http"])) return;
   const paths = objectsAt(rule["http"], "paths");
   if (paths.length === 0) yield required(`${field}.http.paths`);

@@ -14,7 +14,13 @@ import type { FieldError } from "../../../meta/status-error.ts";
 import { nameErrors } from "../checks.ts";
 import { ingressStatusErrors } from "../core/services/service-status.ts";
 import type { Kind, KindContext } from "../kind.ts";
-import { backendErrors, hostErrors, ruleErrors, serviceNameRule, type IngressLeniency } from "./ingress-rules.ts";
+import {
+  backendErrors,
+  hostErrors,
+  ingressRuleErrors,
+  serviceNameRule,
+  type IngressLeniency,
+} from "./ingress-rules.ts";
 
 const CLASS_ANNOTATION = "kubernetes.io/ingress.class";
 
@@ -85,7 +91,7 @@ function leniencyOf(before: JsonObject | undefined, { gates }: KindContext): Ing
   const hasBadSecret = objectsAt(before ?? {}, "tls").some(({ secretName }) => !isSecretName(secretName));
   const strictest: IngressLeniency = { ...strict, serviceNames: dns1035LabelErrors };
   const hasBadRule = rules.some(
-    (rule) => stringAt(rule, "host").includes("*") && ruleErrors(rule, "", strictest).next().done !== true,
+    (rule) => stringAt(rule, "host").includes("*") && ingressRuleErrors(rule, "", strictest).next().done !== true,
   );
   return {
     ...strict,
@@ -108,7 +114,7 @@ function* specErrors(spec: JsonObject, leniency: IngressLeniency): Generator<Fie
     const field = `spec.rules[${index}]`;
     yield* hostErrors(stringAt(rule, "host"), `${field}.host`);
     if (leniency.wildcardRules === "checked" || !stringAt(rule, "host").includes("*"))
-      yield* ruleErrors(rule, field, leniency);
+      yield* ingressRuleErrors(rule, field, leniency);
   }
   yield* tlsErrors(spec, leniency);
   if (spec["ingressClassName"] !== undefined)

@@ -1,11 +1,10 @@
 /** HorizontalPodAutoscalers: as many replicas as there is work for. */
 import type { GroupVersion } from "../../../meta/group-version.ts";
-import { isJsonObject, objectAt, objectsAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, objectAt, objectsAt, specOf, statusOf, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { convertObject } from "../../conversion/convert.ts";
 import type { Kind, KindContext } from "../kind.ts";
 import { autoscalerErrors } from "./autoscaler-rules.ts";
-import { specOf, statusOf } from "./members.ts";
 import { negativeCountErrors, setConditionTimes, setStatusCounts } from "./status-counts.ts";
 import { structAt } from "../defaults.ts";
 

@@ -1,6 +1,6 @@
 /** CronJobs: Jobs that are made at certain times. */
 import { invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
-import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectAt, specOf, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { enumErrors, nonNegativeErrors } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
@@ -10,7 +10,6 @@ import { jobSpecErrors } from "./job-rules.ts";
 import { jobSpecWarnings } from "./job-warnings.ts";
 import { selectorOf } from "./label-selection.ts";
 import { hasNewGeneration, nameWarnings } from "./lasting-pods.ts";
-import { specOf } from "./members.ts";
 import { timeZoneError } from "./time-zone.ts";
 import { structAt, setEmpty } from "../defaults.ts";
 import { internalValue } from "../internal-version/internal-value.ts";

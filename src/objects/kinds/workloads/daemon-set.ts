@@ -1,6 +1,6 @@
 /** DaemonSets: one pod on every node. */
 import { invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
-import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectAt, specOf, statusOf, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { isEmptySelector, labelSelectorErrors, nonNegativeErrors } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
@@ -15,8 +15,7 @@ import {
   selects,
   templateLabels,
 } from "./label-selection.ts";
-import { deadlineErrors, restartErrors } from "./lasting-pods.ts";
-import { specOf, statusOf } from "./members.ts";
+import { forbiddenDeadlineErrors, restartErrors } from "./lasting-pods.ts";
 import { collisionCountErrors, negativeCountErrors, setConditionTimes, setStatusCounts } from "./status-counts.ts";
 import { setTemplateGeneration, templateGeneration, templateGenerationAfter } from "./template-generation.ts";
 import { structAt, setEmpty } from "../defaults.ts";
@@ -82,7 +81,7 @@ function* daemonSetErrors(daemonSet: JsonObject, context: KindContext): Generato
     yield invalidValue("spec.selector", internalValue(selector, "L"), "empty selector is invalid for daemonset");
   yield* podTemplateErrors(template, field, context);
   yield* restartErrors(template, field);
-  yield* deadlineErrors(template, field, "DaemonSet");
+  yield* forbiddenDeadlineErrors(template, field, "DaemonSet");
   yield* nonNegativeErrors(numberAt(spec, "minReadySeconds"), "spec.minReadySeconds");
   yield* strategyErrors(objectAt(spec, "updateStrategy"));
   yield* nonNegativeErrors(numberAt(spec, "revisionHistoryLimit"), "spec.revisionHistoryLimit");

@@ -1,6 +1,6 @@
 /** Deployments: pods that are replaced a few at a time. */
 import { forbiddenField, invalidValue, unsupportedValue } from "../../../meta/field-errors.ts";
-import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectAt, specOf, statusOf, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { nonNegativeErrors } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
@@ -8,7 +8,6 @@ import { setPodTemplateDefaults } from "../pods/pod-template.ts";
 import { countOf, intOrPercentErrors, over100PercentErrors } from "./int-or-percent.ts";
 import { immutableSelectorErrors } from "./label-selection.ts";
 import { workloadWarnings } from "./lasting-pods.ts";
-import { specOf, statusOf } from "./members.ts";
 import { replicaTemplateErrors, selectorErrors } from "./replica-template.ts";
 import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 import { collisionCountErrors, replicaStatusErrors, setConditionTimes, setStatusCounts } from "./status-counts.ts";

@@ -1,12 +1,11 @@
 /** PodDisruptionBudgets: how many pods may be missing on purpose. */
 import { invalidValue, unsupportedValue } from "../../../meta/field-errors.ts";
-import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, specOf, statusOf, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { labelSelectorErrors } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { conditionErrors, conditionsOf } from "../storage-versions/conditions.ts";
 import { intOrPercentErrors, over100PercentErrors } from "./int-or-percent.ts";
-import { specOf, statusOf } from "./members.ts";
 import { negativeCountErrors, setStatusCounts } from "./status-counts.ts";
 import { structAt } from "../defaults.ts";
 import { internalValue } from "../internal-version/internal-value.ts";

@@ -1,9 +1,16 @@
 /** What a Job is taken to say when it says nothing, and how it comes to know its pods. */
-import { isJsonObject, jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import {
+  isJsonObject,
+  jsonEquals,
+  objectAt,
+  objectsAt,
+  specOf,
+  stringAt,
+  type JsonObject,
+} from "../../../meta/json.ts";
 import type { KindContext } from "../kind.ts";
 import { setPodTemplateDefaults } from "../pods/pod-template.ts";
 import { templateLabels } from "./label-selection.ts";
-import { specOf } from "./members.ts";
 import { setConditionTimes } from "./status-counts.ts";
 import { structAt, setEmpty } from "../defaults.ts";
 

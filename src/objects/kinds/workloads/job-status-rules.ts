@@ -5,6 +5,8 @@ import {
   numberAt,
   objectAt,
   objectsAt,
+  specOf,
+  statusOf,
   stringAt,
   stringsAt,
   type JsonObject,
@@ -15,7 +17,6 @@ import type { KindContext } from "../kind.ts";
 import { commonIndex, countIndexes } from "./job-indexes.ts";
 import { invalidAltogether } from "./job-policies.ts";
 import { isIndexed } from "./job-rules.ts";
-import { specOf, statusOf } from "./members.ts";
 import { negativeCountErrors } from "./status-counts.ts";
 import type { ReleaseGates } from "../../release-gates.ts";
 import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";

@@ -1,12 +1,11 @@
 /** What of a Job can change once it is there. */
 import { invalidGoValue, invalidValue } from "../../../meta/field-errors.ts";
-import { isJsonObject, numberAt, objectAt, objectsAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, numberAt, objectAt, objectsAt, specOf, statusOf, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import type { KindContext } from "../kind.ts";
 import { isTrue, conditionsOf } from "../storage-versions/conditions.ts";
 import { isIndexed } from "./job-rules.ts";
 import { immutableSelectorErrors } from "./label-selection.ts";
-import { specOf, statusOf } from "./members.ts";
 import type { ReleaseGates } from "../../release-gates.ts";
 import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 import { internalValue } from "../internal-version/internal-value.ts";

@@ -1,6 +1,6 @@
 /** Jobs: pods that run until so many of them have succeeded. */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
-import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import { numberAt, objectAt, specOf, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsLabelErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { labelSelectorErrors } from "../checks.ts";
@@ -18,7 +18,6 @@ import { jobStatusErrors } from "./job-status-rules.ts";
 import { jobChangeErrors } from "./job-update-rules.ts";
 import { isReadable, mismatchError, selectorOf, selects, templateLabels } from "./label-selection.ts";
 import { hasNewGeneration, nameWarnings } from "./lasting-pods.ts";
-import { specOf } from "./members.ts";
 import { jobSpecWarnings } from "./job-warnings.ts";
 import { internalValue } from "../internal-version/internal-value.ts";
 

@@ -11,7 +11,7 @@ export function* restartErrors(template: JsonObject, field: string): Generator<F
   if (policy !== "Always") yield unsupportedValue(`${field}.spec.restartPolicy`, policy, ["Always"]);
 }
 
-export function* deadlineErrors(template: JsonObject, field: string, kind: string): Generator<FieldError> {
+export function* forbiddenDeadlineErrors(template: JsonObject, field: string, kind: string): Generator<FieldError> {
   if (objectAt(template, "spec")["activeDeadlineSeconds"] === undefined) return;
   yield forbiddenField(`${field}.spec.activeDeadlineSeconds`, `activeDeadlineSeconds in ${kind} is not Supported`);
 }

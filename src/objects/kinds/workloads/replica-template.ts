@@ -6,7 +6,7 @@ import { isEmptySelector, labelSelectorErrors } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
 import { podTemplateErrors } from "../pods/pod-template.ts";
 import { isReadable, mismatchError, selectorOf, selects, templateLabels } from "./label-selection.ts";
-import { deadlineErrors, restartErrors } from "./lasting-pods.ts";
+import { forbiddenDeadlineErrors, restartErrors } from "./lasting-pods.ts";
 import { internalValue } from "../internal-version/internal-value.ts";
 
 export function* selectorErrors(spec: JsonObject, kind: string): Generator<FieldError> {
@@ -32,5 +32,5 @@ export function* replicaTemplateErrors(spec: JsonObject, context: KindContext): 
   if (!selects(selector, templateLabels(spec))) yield mismatchError(template, field);
   yield* podTemplateErrors(template, field, context);
   yield* restartErrors(template, field);
-  yield* deadlineErrors(template, field, "ReplicaSet");
+  yield* forbiddenDeadlineErrors(template, field, "ReplicaSet");
 }

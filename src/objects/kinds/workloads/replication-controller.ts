@@ -1,13 +1,18 @@
 /** ReplicationControllers: what ReplicaSets were before they had selectors worth the name. */
 import { required } from "../../../meta/field-errors.ts";
-import { isJsonObject, numberAt, objectAt, type JsonObject } from "../../../meta/json.ts";
+import { isJsonObject, numberAt, objectAt, specOf, statusOf, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { nonNegativeErrors } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
 import { podTemplateErrors, setPodTemplateDefaults } from "../pods/pod-template.ts";
 import { mismatchError, selects, templateLabels } from "./label-selection.ts";
-import { deadlineErrors, hasNewGeneration, nameWarnings, restartErrors, templateWarnings } from "./lasting-pods.ts";
-import { specOf, statusOf } from "./members.ts";
+import {
+  forbiddenDeadlineErrors,
+  hasNewGeneration,
+  nameWarnings,
+  restartErrors,
+  templateWarnings,
+} from "./lasting-pods.ts";
 import { replicaSetStatusErrors } from "./replica-set.ts";
 import { setConditionTimes, setStatusCounts } from "./status-counts.ts";
 import { structAt } from "../defaults.ts";
@@ -59,5 +64,5 @@ function* controllerErrors(controller: JsonObject, context: KindContext): Genera
   if (!isEmpty && !selects({ matchLabels }, templateLabels(spec))) yield mismatchError(template, field);
   yield* podTemplateErrors(template, field, context);
   yield* restartErrors(template, field);
-  yield* deadlineErrors(template, field, "ReplicationController");
+  yield* forbiddenDeadlineErrors(template, field, "ReplicationController");
 }

@@ -11,7 +11,7 @@ import { claimSpecErrors } from "../storage/claim-spec.ts";
 import { templateWithClaims } from "./claim-templates.ts";
 import { countOf, intOrPercentErrors, over100PercentErrors } from "./int-or-percent.ts";
 import { isReadable, mismatchError, selectorOf, selects, templateLabels } from "./label-selection.ts";
-import { deadlineErrors, restartErrors } from "./lasting-pods.ts";
+import { forbiddenDeadlineErrors, restartErrors } from "./lasting-pods.ts";
 import { selectorErrors } from "./replica-template.ts";
 import { internalValue } from "../internal-version/internal-value.ts";
 
@@ -42,7 +42,7 @@ export function* statefulSetSpecErrors(spec: JsonObject, check: StatefulSetCheck
   yield* templateErrors(spec, check);
   const template = objectAt(spec, "template");
   yield* restartErrors(template, "spec.template");
-  yield* deadlineErrors(template, "spec.template", "StatefulSet");
+  yield* forbiddenDeadlineErrors(template, "spec.template", "StatefulSet");
 }
 
 function* strategyErrors(strategy: JsonObject): Generator<FieldError> {

@@ -1,13 +1,21 @@
 /** StatefulSets: pods with names and claims of their own. */
 import { forbiddenField } from "../../../meta/field-errors.ts";
-import { isJsonObject, numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
+import {
+  isJsonObject,
+  numberAt,
+  objectAt,
+  objectsAt,
+  specOf,
+  statusOf,
+  stringAt,
+  type JsonObject,
+} from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import type { Kind, KindContext } from "../kind.ts";
 import { setPodTemplateDefaults } from "../pods/pod-template.ts";
 import { fractionalWarnings } from "../pods/warnings/container-warnings.ts";
 import { setClaimDefaults } from "./claim-templates.ts";
 import { templateWarnings } from "./lasting-pods.ts";
-import { specOf, statusOf } from "./members.ts";
 import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 import { isStatefulSetSpecValid, statefulSetSpecErrors } from "./stateful-set-rules.ts";
 import { collisionCountErrors, replicaStatusErrors, setConditionTimes, setStatusCounts } from "./status-counts.ts";

@@ -1,6 +1,5 @@
 /** How often the template of a DaemonSet has changed: a field once, since apps/v1 an annotation that only the server writes. */
-import { objectAt, type JsonObject } from "../../../meta/json.ts";
-import { specOf } from "./members.ts";
+import { objectAt, specOf, type JsonObject } from "../../../meta/json.ts";
 import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 import { structAt } from "../defaults.ts";
 

@@ -8,7 +8,7 @@ interface StoreFlags {
   readonly etcdServers?: readonly string[];
 }
 
-export interface Store {
+export interface ClusterStore {
   readonly config: StorageConfig;
   /** Undefined with etcd: every server has connections of its own. */
   readonly kv: Kv | undefined;
@@ -16,7 +16,7 @@ export interface Store {
 }
 
 /** Locks the directory whatever the store is: certificates and the control socket belong to one cluster. */
-export async function openStore(flags: StoreFlags, directory: string): Promise<Store> {
+export async function openClusterStore(flags: StoreFlags, directory: string): Promise<ClusterStore> {
   const config = storageOf(flags, directory);
   const holder = "evenkeel up";
   if (config.kind === "embedded") {

@@ -8,7 +8,7 @@ import { shareKv } from "../../../storage/share-kv.ts";
 import { asUsable } from "../read-file.ts";
 import { inProcesses } from "./child-member.ts";
 import { clusterCredentials, type ClusterState } from "./cluster-files.ts";
-import type { Store } from "./cluster-store.ts";
+import type { ClusterStore } from "./cluster-store.ts";
 import { LocalCluster } from "./cluster.ts";
 import { controlHandler } from "./control-handler.ts";
 import { Display } from "./display.ts";
@@ -17,7 +17,7 @@ import { inProcess, type StartServer } from "./member.ts";
 import { openBalancer } from "./open-balancer.ts";
 import { createReadinessProbe } from "./readiness.ts";
 import { createRollbackGuard } from "./rollback-guard.ts";
-import type { Running } from "./running.ts";
+import type { UpSession } from "./up-session.ts";
 import type { ServerSpec } from "./server-spec.ts";
 import { clusterSummary, serverJson, statusText } from "./summary.ts";
 import { commonOf, type UpFlags } from "./up-flags.ts";
@@ -27,8 +27,8 @@ interface StartParts {
   readonly directory: string;
   readonly kept: ClusterState | undefined;
   readonly specs: readonly ServerSpec[];
-  readonly running: Running;
-  readonly store: Store;
+  readonly running: UpSession;
+  readonly store: ClusterStore;
 }
 
 export async function startCluster({ flags, directory, kept, specs, running, store }: StartParts): Promise<void> {

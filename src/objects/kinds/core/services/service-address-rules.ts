@@ -1,11 +1,10 @@
 /** Addresses from outside that services take, and from which they are reached; the sentences are kubernetes'. */
 import { forbiddenField } from "../../../../meta/field-errors.ts";
-import { objectAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import { objectAt, specOf, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import type { KindContext } from "../../kind.ts";
 import { endpointIpErrors, legacyCidrErrors, legacyIpErrors } from "../../network/ip-checks.ts";
 import { BALANCER_ONLY } from "./load-balancer-class.ts";
-import { specOf } from "./service-fields.ts";
 
 export function* externalIpErrors(
   spec: JsonObject,

@@ -1,5 +1,5 @@
 /** What the server fills in about a Service before anybody checks it, and what a change of type takes along. */
-import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import { jsonEquals, objectAt, specOf, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import {
   allocatesNodePorts,
   isExternallyAccessible,
@@ -7,7 +7,6 @@ import {
   needsHealthCheckPort,
   needsNodePorts,
   portsOf,
-  specOf,
 } from "./service-fields.ts";
 import { ingressPoints } from "./service-status.ts";
 import { countAt } from "../../checks.ts";

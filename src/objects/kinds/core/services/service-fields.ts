@@ -1,5 +1,5 @@
 /** What a Service says about addresses and ports, read once for everybody. */
-import { objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import { objectsAt, specOf, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { GroupResource } from "../../../../meta/group-version.ts";
 import { countAt } from "../../checks.ts";
 
@@ -10,10 +10,6 @@ export const PROTOCOLS: readonly string[] = ["SCTP", "TCP", "UDP"];
 
 export function isServices({ group, resource }: GroupResource): boolean {
   return group === "" && resource === "services";
-}
-
-export function specOf(service: JsonObject): JsonObject {
-  return objectAt(service, "spec");
 }
 
 export function needsClusterIp(spec: JsonObject): boolean {

@@ -1,6 +1,6 @@
 /** What holds for services; the sentences are kubernetes'. */
 import { firstErrors, forbiddenField, invalidValue, required } from "../../../../meta/field-errors.ts";
-import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import { isJsonObject, objectAt, specOf, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import { dns1035LabelErrors, dnsLabelErrors, dnsSubdomainErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { enumErrors, labelsErrors, nameErrors } from "../../checks.ts";
@@ -8,7 +8,7 @@ import type { KindContext } from "../../kind.ts";
 import { clusterIpErrors } from "./cluster-ip-rules.ts";
 import { BALANCER_ONLY, loadBalancerClassErrors } from "./load-balancer-class.ts";
 import { externalIpErrors, sourceRangeErrors } from "./service-address-rules.ts";
-import { HEADLESS, isHeadless, needsClusterIp, needsNodePorts, portsOf, specOf } from "./service-fields.ts";
+import { HEADLESS, isHeadless, needsClusterIp, needsNodePorts, portsOf } from "./service-fields.ts";
 import { nodePortErrors, portErrors, repeatedPortErrors } from "./service-port-rules.ts";
 import { trafficErrors } from "./service-traffic-rules.ts";
 import { specUpdateErrors } from "./service-update-rules.ts";

@@ -1,8 +1,8 @@
 /** What is told about services that are fine, but hardly what was meant. */
-import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import { objectAt, specOf, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { KindContext } from "../../kind.ts";
 import { cidrWarnings, ipWarnings } from "../../network/ip-checks.ts";
-import { HEADLESS, specOf } from "./service-fields.ts";
+import { HEADLESS } from "./service-fields.ts";
 
 const TOPOLOGY_MODE = "service.kubernetes.io/topology-mode";
 const TOPOLOGY_HINTS = "service.kubernetes.io/topology-aware-hints";

@@ -2,7 +2,7 @@
 import { canonicalIp, familyOf } from "../../../../meta/ip-address.ts";
 import { isMappedIpv4 } from "../rules/formats.ts";
 
-export function* ipWarnings(ip: string, field: string): Generator<string> {
+export function* podIpWarnings(ip: string, field: string): Generator<string> {
   const plain = ip.replace(/(^|\.)0+(?=\d)/g, "$1");
   const canonical = canonicalIp(plain);
   if (canonical === undefined) return;

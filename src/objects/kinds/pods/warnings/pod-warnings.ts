@@ -14,7 +14,7 @@ import { appArmorWarnings } from "../app-armor.ts";
 import { SECCOMP_POD } from "../rules/annotation-rules.ts";
 import { containerWarnings, fractionalWarnings } from "./container-warnings.ts";
 import { deprecatedNodeLabel } from "./deprecated-node-labels.ts";
-import { ipWarnings } from "./ip-warnings.ts";
+import { podIpWarnings } from "./ip-warnings.ts";
 import { portWarnings } from "./port-warnings.ts";
 import { overlappingPathWarnings, volumeWarnings } from "./volume-warnings.ts";
 
@@ -77,9 +77,9 @@ function* specWarnings({ spec, metadata, field }: Subject, context: KindContext)
     yield `${at}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`;
   yield* affinityWarnings(objectAt(spec, "affinity"), `${at}.affinity`);
   for (const [index, ip] of stringsAt(objectAt(spec, "dnsConfig"), "nameservers").entries())
-    yield* ipWarnings(ip, `${at}.dnsConfig.nameservers[${index}]`);
+    yield* podIpWarnings(ip, `${at}.dnsConfig.nameservers[${index}]`);
   for (const [index, alias] of objectsAt(spec, "hostAliases").entries())
-    yield* ipWarnings(stringAt(alias, "ip"), `${at}.hostAliases[${index}].ip`);
+    yield* podIpWarnings(stringAt(alias, "ip"), `${at}.hostAliases[${index}].ip`);
 }
 
 function* nodeLabelWarnings(spec: JsonObject, at: string): Generator<string> {

@@ -18,7 +18,7 @@ import { nodeSelectorErrors } from "../../pods/rules/scheduling-rules.ts";
 import { conditionErrors } from "../../storage-versions/conditions.ts";
 import { ownPointer, ownStruct, setMissing, setMissingInItems } from "../../defaults.ts";
 import { configurationErrors, listErrors, parametersErrors, uniquenessErrors } from "./device-checks.ts";
-import { referenceErrors, referenceListErrors, setTolerationDefaults } from "./device-claim.ts";
+import { requestReferenceErrors, referenceListErrors, setTolerationDefaults } from "./device-claim.ts";
 import { poolNameErrors } from "./resource-slice.ts";
 import { bindingErrors } from "./slice-device.ts";
 import { uuidErrors } from "./uuid.ts";
@@ -190,7 +190,7 @@ function* allocationErrors(allocation: JsonObject, names: ReadonlySet<string>): 
   yield* listErrors(objectsAt(devices, "results"), `${field}.devices.results`, {
     max: RESULTS_MAX,
     *errors(result, at) {
-      yield* referenceErrors(stringAt(result, "request"), `${at}.request`, names);
+      yield* requestReferenceErrors(stringAt(result, "request"), `${at}.request`, names);
       yield* deviceNameErrors(result, at);
       yield* bindingErrors(result, at);
       yield* shareErrors(result, at);

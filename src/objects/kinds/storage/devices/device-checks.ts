@@ -86,7 +86,7 @@ export function* tolerationErrors(toleration: JsonObject, field: string): Genera
     yield unsupportedValue(`${field}.effect`, effect, TAINT_EFFECTS);
 }
 
-export function* taintErrors(taint: JsonObject, field: string): Generator<FieldError> {
+export function* deviceTaintErrors(taint: JsonObject, field: string): Generator<FieldError> {
   yield* nameErrors(stringAt(taint, "key"), `${field}.key`, qualifiedNameErrors);
   const value = stringAt(taint, "value");
   if (value !== "") yield* nameErrors(value, `${field}.value`, labelValueErrors);

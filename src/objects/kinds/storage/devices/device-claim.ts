@@ -98,7 +98,7 @@ function generalRequest(request: JsonObject): JsonObject {
 }
 
 /** `spec` is in its general form; `hasDistinctAttribute`: whether constraints know the other of the two. */
-export function* claimSpecErrors(
+export function* deviceClaimSpecErrors(
   spec: JsonObject,
   field: string,
   { hasDistinctAttribute }: { readonly hasDistinctAttribute: boolean },
@@ -190,12 +190,16 @@ export function* referenceListErrors(
   const references = stringsAt(parent, "requests");
   yield* listErrors(references, `${field}.requests`, {
     max: REQUESTS_MAX,
-    errors: (reference, at) => referenceErrors(reference, at, names),
+    errors: (reference, at) => requestReferenceErrors(reference, at, names),
   });
   yield* uniquenessErrors(references, `${field}.requests`, REQUESTS_MAX);
 }
 
-export function* referenceErrors(reference: string, field: string, names: ReadonlySet<string>): Generator<FieldError> {
+export function* requestReferenceErrors(
+  reference: string,
+  field: string,
+  names: ReadonlySet<string>,
+): Generator<FieldError> {
   const segments = reference.split("/");
   if (segments.length <= 2) for (const segment of segments) yield* nameErrors(segment, field, dnsLabelErrors);
   if (segments.length > 2 || !names.has(reference)) yield invalidValue(field, reference, REFERENCE_SENTENCE);

@@ -8,7 +8,7 @@ import { annotationsErrors } from "../../pods/rules/annotation-rules.ts";
 import { ownStruct } from "../../defaults.ts";
 import { claimStatusErrors, dropDeallocated, setClaimStatusDefaults } from "./claim-status.ts";
 import {
-  claimSpecErrors,
+  deviceClaimSpecErrors,
   generalClaimSpec,
   requestNamesOf,
   setDeviceClaimDefaults,
@@ -77,7 +77,7 @@ function specErrors(
   spec: JsonObject,
   { field, form, context }: { field: string; form: RequestForm; context: KindContext },
 ): Iterable<FieldError> {
-  return claimSpecErrors(generalClaimSpec(spec, form), field, {
+  return deviceClaimSpecErrors(generalClaimSpec(spec, form), field, {
     hasDistinctAttribute: context.gates.isOn("DRAConsumableCapacity"),
   });
 }

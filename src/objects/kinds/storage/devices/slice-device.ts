@@ -13,7 +13,7 @@ import type { FieldError } from "../../../../meta/status-error.ts";
 import { nameErrors } from "../../checks.ts";
 import { versionOf } from "../../../../meta/semantic-version.ts";
 import { nodeSelectorErrors } from "../../pods/rules/scheduling-rules.ts";
-import { attributeNameErrors, listErrors, taintErrors, uniquenessErrors } from "./device-checks.ts";
+import { attributeNameErrors, listErrors, deviceTaintErrors, uniquenessErrors } from "./device-checks.ts";
 import { requestPolicyErrors } from "./request-policy.ts";
 import { internalValue } from "../../internal-version/internal-value.ts";
 
@@ -46,7 +46,7 @@ export function* deviceErrors(
   yield* capacityErrors(device, field);
   const taints = objectsAt(device, "taints");
   if (!jsonEquals(taints, objectsAt(before.get(name) ?? {}, "taints")))
-    yield* listErrors(taints, `${field}.taints`, { max: TAINTS_MAX, errors: taintErrors });
+    yield* listErrors(taints, `${field}.taints`, { max: TAINTS_MAX, errors: deviceTaintErrors });
   yield* consumptionErrors(objectsAt(device, "consumesCounters"), `${field}.consumesCounters`);
   if (isPlacedAlone) yield* placeErrors(device, field);
   else if (["nodeName", "nodeSelector", "allNodes"].some((key) => device[key] !== undefined))

@@ -2,7 +2,7 @@
 import type { openControl } from "./control.ts";
 
 /** What has been started so far, to be stopped in the opposite order. */
-export class Running {
+export class UpSession {
   readonly #stops: (() => unknown)[] = [];
   handle: Parameters<typeof openControl>[1] = () => Promise.resolve({ pid: process.pid });
   #stopping: Promise<void> | undefined;
