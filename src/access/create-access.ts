@@ -3,7 +3,7 @@ import type { BackgroundTask } from "../base/background.ts";
 import type { BaseEnv } from "../base/env.ts";
 import type { MetricsRegistry } from "../base/metrics.ts";
 import type { Catalogue, CatalogueGroup } from "../objects/catalogue/catalogue.ts";
-import type { ResolveEndpoint } from "../serving/endpoints/resolve-request.ts";
+import type { ResolveEndpoint } from "../serving/endpoints/resolve-or-not-found.ts";
 import type { RegistryContext } from "../serving/registry/context.ts";
 import { createObjectReader } from "../serving/resources/stored-objects.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";

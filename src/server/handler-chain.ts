@@ -1,6 +1,6 @@
 /** THE list: reading order is the order a request meets the filters. A misordered chain does not compile. */
 import type { WithUser } from "../access/auth/user.ts";
-import type { WithEndpoint } from "../serving/endpoints/resolve-request.ts";
+import type { WithEndpoint } from "../serving/endpoints/resolve-or-not-found.ts";
 import { chain, type Filter, type Handler, type PassingFilter } from "../serving/http/chain.ts";
 import type { WithInfo } from "../serving/http/filters/request-info.ts";
 import type { WithClaims } from "../serving/http/filters/strip-identity.ts";

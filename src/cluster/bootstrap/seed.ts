@@ -7,7 +7,7 @@ import { sleep } from "../../base/clock.ts";
 import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { StatusError } from "../../meta/status-error.ts";
 import { decodeTyped } from "../../objects/typed-decode.ts";
-import type { ResolveEndpoint } from "../../serving/endpoints/resolve-request.ts";
+import type { ResolveEndpoint } from "../../serving/endpoints/resolve-or-not-found.ts";
 import type { RegistryContext } from "../../serving/registry/context.ts";
 import { create } from "../../serving/registry/create.ts";
 import { objectKey, type ServedResource } from "../../serving/registry/resource.ts";

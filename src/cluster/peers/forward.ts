@@ -21,7 +21,7 @@ import { SERVED_BY_ANNOTATION } from "../../serving/http/audit-trail.ts";
 import { answerHeader, isUpgrade } from "../../serving/http/forwarded.ts";
 import { peerResponseHeaders, hopHeaders, NOT_SERVED_HEADER, SERVED_BY_HEADER } from "./hop.ts";
 import { openHopBody, type HopBody } from "./hop-body.ts";
-import { isNotServedAnswer } from "./not-served.ts";
+import { isNotServedAnswer } from "./not-served-response.ts";
 import type { ProxyErrorType, ProxyMetrics } from "./proxy-metrics.ts";
 import { serviceUnavailableBecause, type ProxyRefusal } from "./refusals.ts";
 import type { PeerRoute } from "./route.ts";

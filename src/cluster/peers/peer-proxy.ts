@@ -1,6 +1,6 @@
 /** The mixed version proxy: `route.ts` decides which server serves a request, `forward.ts` sends it there. */
 import type { WithUser } from "../../access/auth/user.ts";
-import type { RouteRequest, Ways } from "../../serving/endpoints/resolve-request.ts";
+import type { RouteRequest, Ways } from "../../serving/endpoints/resolve-or-not-found.ts";
 import type { ApiResponse, RequestBody } from "../../serving/http/message.ts";
 import { errorResponse } from "../../serving/http/respond.ts";
 import type { Forward } from "./forward.ts";

@@ -6,7 +6,7 @@ import { peerProxy } from "../../cluster/peers/peer-proxy.ts";
 import type { StorageVersions } from "../../cluster/storageversion/create-storage-versions.ts";
 import { writeGate } from "../../cluster/storageversion/write-gate.ts";
 import type { AggregatedServers } from "../../extensions/aggregation/aggregated-servers.ts";
-import { resolveRequest } from "../../serving/endpoints/resolve-request.ts";
+import { resolveRequest } from "../../serving/endpoints/resolve-or-not-found.ts";
 import { isReview } from "../../serving/endpoints/reviews/reviews.ts";
 import type { RegistryContext } from "../../serving/registry/context.ts";
 import { translated } from "../../serving/registry/storage-errors.ts";

@@ -14,7 +14,7 @@ import { writeGate } from "../../cluster/storageversion/write-gate.ts";
 import { joinAgreement, type OwnAgreement } from "../../extensions/library/agreement.ts";
 import { ownResourceTable, ownStoredVersions, type OwnResource } from "../../extensions/library/resource-table.ts";
 import { openCatalogue, type Catalogue } from "../../objects/catalogue/catalogue.ts";
-import { resolveRequest } from "../../serving/endpoints/resolve-request.ts";
+import { resolveRequest } from "../../serving/endpoints/resolve-or-not-found.ts";
 import type { RegistryContext } from "../../serving/registry/context.ts";
 import { createLeasePool } from "../../storage/lease-pool.ts";
 import { createObjectStore } from "../../storage/object-store.ts";

@@ -15,7 +15,7 @@ import type { JudgeFieldLoss } from "./field-loss.ts";
 import { inMedia } from "./render/media.ts";
 import { negotiateRepresentation, type Representation } from "./render/negotiate.ts";
 import { isRefusal, rendererFor, representationFor } from "./render/respond.ts";
-import type { ResolveEndpoint, WithEndpoint } from "./resolve-request.ts";
+import type { ResolveEndpoint, WithEndpoint } from "./resolve-or-not-found.ts";
 import { serveStoredObject, writesStoredObject } from "./stored-object-verbs.ts";
 import { bindingEndpoint } from "./subresources/binding.ts";
 import { isConnection } from "./subresources/connections.ts";
@@ -51,7 +51,7 @@ export interface VirtualCall {
   readonly representation: Representation;
 }
 
-/** Serves requests that `resolve-request.ts` has resolved. `resolve` finds other resources that some subresources need. */
+/** Serves requests that `resolve-or-not-found.ts` has resolved. `resolve` finds other resources that some subresources need. */
 export function resourceHandler<Req extends WithRequester & WithEndpoint>(
   dependencies: ResourceDependencies<Req>,
   resolve: ResolveEndpoint,

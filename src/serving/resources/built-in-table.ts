@@ -1,7 +1,7 @@
 /** The catalogue's resources, made servable. */
 import type { Catalogue, CatalogueResource, CatalogueVersion } from "../../objects/catalogue/catalogue.ts";
 import type { ResourceEndpoint } from "../endpoints/endpoint.ts";
-import type { ResolveEndpoint } from "../endpoints/resolve-request.ts";
+import type { ResolveEndpoint } from "../endpoints/resolve-or-not-found.ts";
 import { RELEASES, type ReleaseName } from "../../objects/catalogue/release.ts";
 import { openSchemas } from "../../objects/catalogue/schema-source.ts";
 import { tableColumns } from "../../objects/catalogue/table-columns.ts";

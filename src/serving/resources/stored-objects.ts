@@ -1,7 +1,7 @@
 /** Stored objects for parts that may not know the store: each parsed once per revision. */
 import type { Clock } from "../../base/clock.ts";
 import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
-import type { ResolveEndpoint } from "../endpoints/resolve-request.ts";
+import type { ResolveEndpoint } from "../endpoints/resolve-or-not-found.ts";
 import type { GroupResource } from "../../meta/group-version.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import type { ObjectReader, ObjectTable } from "../../meta/object-table.ts";

@@ -4,7 +4,7 @@ import type { MetricsRegistry } from "../../../base/metrics.ts";
 import type { ObjectReader, ObjectTable } from "../../../meta/object-table.ts";
 import type { CatalogueGroup } from "../../../objects/catalogue/catalogue.ts";
 import type { ReleaseName } from "../../../objects/catalogue/release.ts";
-import type { ResolveEndpoint } from "../../../serving/endpoints/resolve-request.ts";
+import type { ResolveEndpoint } from "../../../serving/endpoints/resolve-or-not-found.ts";
 import type { RegistryContext } from "../../../serving/registry/context.ts";
 import type { StoredObjectParts } from "../../../serving/resources/stored-objects.ts";
 import type { ConfiguredAuthorization } from "../../auth/authorization-modes.ts";

@@ -2,7 +2,7 @@
 import type { ObjectVersions, ServedVersion } from "../admission.ts";
 import type { CatalogueGroup } from "../../../objects/catalogue/catalogue.ts";
 import { decodeAs } from "../../../serving/endpoints/decode-body.ts";
-import type { ResolveEndpoint } from "../../../serving/endpoints/resolve-request.ts";
+import type { ResolveEndpoint } from "../../../serving/endpoints/resolve-or-not-found.ts";
 import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../../../meta/group-version.ts";
 import { cloneJson, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { convertObject } from "../../../objects/conversion/convert.ts";

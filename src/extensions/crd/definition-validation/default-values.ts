@@ -10,7 +10,7 @@ import { pruneUnknown } from "../structural-schema/prune.ts";
 import { compileRules } from "../structural-schema/rules/compile.ts";
 import { schemaRuleErrors } from "../structural-schema/rules/evaluate.ts";
 import type { StructuralSchema } from "../structural-schema/schema.ts";
-import { valueErrors } from "../structural-schema/validate/value-errors.ts";
+import { valueErrors } from "../structural-schema/validate/validate-value.ts";
 import { labelsErrors } from "../../../objects/kinds/checks.ts";
 import { lenientSchemas, type LenientSchema } from "./lenient-schema.ts";
 import { shownJson } from "./shown.ts";

@@ -12,7 +12,7 @@ import { hasStatus, internalSpec, openApiSchema, schemasOf, type InternalSpec } 
 import { definitionNameErrors, groupErrors, labelErrors, namesErrors, neededNameErrors } from "./name-rules.ts";
 import { hasDefault, someSchema } from "./schema-node.ts";
 import { shownVersions } from "./shown.ts";
-import { validationErrors } from "./validation-rules.ts";
+import { validationErrors } from "./cel-rules.ts";
 import { columnErrors, deprecationErrors, selectableFieldErrors, subresourceErrors } from "./version-rules.ts";
 
 export function* definitionErrors(definition: JsonObject, { gates }: KindContext): Generator<FieldError> {

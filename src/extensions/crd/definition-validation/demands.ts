@@ -10,7 +10,7 @@ import { eachSchema, hasDefault, isTooDeep, someSchema, schemaType, VALIDATIONS,
 import { isKnownType } from "./schema-rules.ts";
 import { structuralErrors } from "./structural-rules.ts";
 import { unreadableReason } from "./unsupported-members.ts";
-import type { ValidationDemands } from "./validation-rules.ts";
+import type { ValidationDemands } from "./cel-rules.ts";
 import { SELECTABLE_FIELDS_MAX } from "./version-rules.ts";
 import type { ReleaseGates } from "../../../objects/release-gates.ts";
 

@@ -19,7 +19,7 @@ import { schemaRuleErrors } from "./rules/evaluate.ts";
 import type { StructuralSchema } from "./schema.ts";
 import { toStructSchema } from "./struct-schema.ts";
 import { compileListTypes } from "./validate/list-types.ts";
-import { compileValues } from "./validate/value-errors.ts";
+import { compileValues } from "./validate/validate-value.ts";
 import { NO_FIELD } from "./validate/walk.ts";
 import type { ReleaseGates } from "../../../objects/release-gates.ts";
 

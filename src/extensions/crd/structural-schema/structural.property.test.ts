@@ -5,7 +5,7 @@ import { setDefaults } from "./defaults.ts";
 import { parseStructural } from "./parse.ts";
 import { pruneUnknown } from "./prune.ts";
 import { listTypeErrors } from "./validate/list-types.ts";
-import { valueErrors } from "./validate/value-errors.ts";
+import { valueErrors } from "./validate/validate-value.ts";
 
 /** A schema with values it allows. */
 interface Described {

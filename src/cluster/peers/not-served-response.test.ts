@@ -1,6 +1,6 @@
 import { answerOf } from "../../../test/testing/serving/http/upstream-answers.ts";
 import { expect, test } from "vitest";
-import { isNotServedAnswer } from "./not-served.ts";
+import { isNotServedAnswer } from "./not-served-response.ts";
 
 const TEXT = ["Content-Type", "text/plain; charset=utf-8"];
 const JSON_TYPE = ["content-type", "application/json"];
