@@ -21,12 +21,12 @@ export interface NamedField {
 }
 
 /**
- * What it means that a wish is without a field that is there. A body that replaces leaves out what its sender does not
+ * What it means that a body is without a field that is there. A body that replaces leaves out what its sender does not
  * know. A JSON Patch leaves out what it has removed. A merge patch replaces lists and removes everything else by name.
  */
 export type Omission = "not-known" | "removed" | "removed-outside-lists";
 
-interface Wish {
+interface UnknownFieldsInput {
   /** As it was sent, or as a patch has made it of the existing object. */
   readonly sent: JsonObject;
   /** What this release knows of it. */
@@ -37,11 +37,11 @@ interface Wish {
 }
 
 export interface SettledFields {
-  /** What is known, with the unknown fields that stay. Shares with the wish and the existing object what is theirs. */
+  /** What is known, with the unknown fields that stay. Shares with the body and the existing object what is theirs. */
   readonly object: JsonObject;
-  /** Where the wish only repeats what is there, as field validation names it. */
+  /** Where the body only repeats what is there, as field validation names it. */
   readonly repeated: ReadonlySet<string>;
-  /** What the wish says anew, or removes. */
+  /** What the body says anew, or removes. */
   readonly named: readonly NamedField[];
   /** It names more than anybody looks at. */
   readonly isNamedCut: boolean;
@@ -77,9 +77,9 @@ function mayHold({ type }: FieldSchema): boolean {
   return type === "struct" || type === "array" || type === "map";
 }
 
-export function settleUnknownFields(wish: Wish): SettledFields {
-  const findings = new Findings(wish.omission);
-  const { sent, known, existing, schema } = wish;
+export function settleUnknownFields(input: UnknownFieldsInput): SettledFields {
+  const findings = new Findings(input.omission);
+  const { sent, known, existing, schema } = input;
   const object = settleStruct({ sent, known, existing }, schema, { ...ROOT, findings });
   return { object, repeated: findings.repeated, named: [...findings.named.values()], isNamedCut: findings.isCut };
 }

@@ -5,7 +5,7 @@ import { openCatalogue, type Catalogue } from "./catalogue.ts";
 import { effectiveVersion, type EffectiveVersion, type EmulationOptions } from "./effective-version.ts";
 import { catalogueGateNames } from "./feature-gates.ts";
 import { DEFAULT_RELEASE, isReleaseName, RELEASES, type ReleaseName } from "./release.ts";
-import { EMPTY_RUNTIME_CONFIG, parseRuntimeConfig, type RuntimeConfig } from "./runtime-config.ts";
+import { EMPTY_RUNTIME_CONFIG, parseRuntimeConfig } from "./runtime-config.ts";
 
 export interface ReleaseOptions extends EmulationOptions {
   /** The Kubernetes release to be: "1.28" … "1.37". Default: the newest final one. */
@@ -21,7 +21,6 @@ export interface ReleaseOptions extends EmulationOptions {
 interface ResolvedRelease {
   readonly version: EffectiveVersion;
   readonly strictRelease: boolean;
-  readonly runtimeConfig: RuntimeConfig;
   /** The gates that decide about resources. */
   readonly featureGates: ReadonlyMap<string, boolean>;
   /** All gates that were set. Those that decide nothing here are accepted, as in kube-apiserver's own long list. */
@@ -40,7 +39,7 @@ export function resolveRelease(options: ReleaseOptions): ResolvedRelease {
   const catalogue = asOption(() =>
     openCatalogue({ release, runtimeConfig, featureGates, extensions: !strictRelease, emulation }),
   );
-  return { version, strictRelease, runtimeConfig, featureGates, gatesSet, catalogue };
+  return { version, strictRelease, featureGates, gatesSet, catalogue };
 }
 
 function binaryRelease(release: string): ReleaseName {

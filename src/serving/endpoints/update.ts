@@ -13,37 +13,37 @@ import { readRequestedWrite, type RequestedWrite } from "./write-options.ts";
 
 /** PUT and PATCH differ only in how they say what they want. */
 export async function updateEndpoint(call: EndpointCall): Promise<EndpointResponse> {
-  const wish = await readRequestedWrite(call, call.served);
+  const requested = await readRequestedWrite(call, call.served);
   let heard: readonly string[] = [];
   const hear = (texts: readonly string[]): void => {
     heard = texts;
   };
   try {
-    const updated = await granted(call, wish, hear);
+    const updated = await granted(call, requested, hear);
     if (updated instanceof Forwarded) return updated;
     const { written, isCreated } = updated;
-    return writtenResponse(isCreated ? 201 : 200, written, call.renderer, wish.warnings());
+    return writtenResponse(isCreated ? 201 : 200, written, call.renderer, requested.warnings());
   } catch (thrown) {
-    return refusedResponse(thrown, [...wish.warnings(), ...heard]);
+    return refusedResponse(thrown, [...requested.warnings(), ...heard]);
   }
 }
 
 function granted(
   call: EndpointCall,
-  wish: Awaited<ReturnType<typeof readRequestedWrite>>,
+  requested: Awaited<ReturnType<typeof readRequestedWrite>>,
   heard: (warnings: readonly string[]) => void,
 ): Promise<Updated | ForwardedRequest> {
   const { context, served, request, refuseCreation } = call;
   const { namespace, name, verb } = request.info;
-  const { manager, dryRun } = wish;
-  const admission = updateAdmission(call, served, wish);
+  const { manager, dryRun } = requested;
+  const admission = updateAdmission(call, served, requested);
   const place = { namespace, name, endpoint: doorOf(request), requester: request.user };
   const common = { ...place, manager, dryRun, admission, refuseCreation, heard };
-  if ("applied" in wish) {
-    const { applied, force } = wish;
+  if ("applied" in requested) {
+    const { applied, force } = requested;
     return apply(context, served, { ...common, applied, force, bytesMax: BODY_BYTES_MAX });
   }
-  const { next } = wish;
+  const { next } = requested;
   return update<ForwardedRequest>(context, served, { ...common, next, verb: verb === "patch" ? "patch" : "update" });
 }
 

@@ -59,10 +59,10 @@ function applyBuiltIn<F extends Forwarded>(
       const applied = request.applied();
       if (applied instanceof Forwarded) return applied;
       const named = namedBy(served, existing, applied);
-      const wish = scaled(served, { existing, applied, request });
+      const requested = scaled(served, { existing, applied, request });
       refuseMisplaced(named, request);
       refuseOutdated(served, { object: named, existing, entry });
-      const object = await mutated(served, wish, { existing, request });
+      const object = await mutated(served, requested, { existing, request });
       const write = { operation: "UPDATE", name, object, existing } as const;
       await scaleAdmission(served, request.admission)?.validate(write);
       return { kind: "store", object };
@@ -73,17 +73,17 @@ function applyBuiltIn<F extends Forwarded>(
   });
 }
 
-/** The workload with the replicas of the Scale that admission makes of the wish. */
+/** The workload with the replicas of the Scale that admission makes of the request. */
 async function mutated(
   served: ServedResource,
-  wish: JsonObject,
+  requested: JsonObject,
   { existing, request }: { readonly existing: JsonObject; readonly request: ApplyScaleRequest },
 ): Promise<JsonObject> {
   const { admission, name } = request;
-  if (admission === undefined) return wish;
+  if (admission === undefined) return requested;
   const write = { operation: "UPDATE", name, existing: scaleOf(served, existing) } as const;
-  const scale = await admission.mutate({ ...write, object: scaleOf(served, wish) });
-  const { managedFields } = objectAt(wish, "metadata") as { managedFields?: readonly JsonObject[] };
+  const scale = await admission.mutate({ ...write, object: scaleOf(served, requested) });
+  const { managedFields } = objectAt(requested, "metadata") as { managedFields?: readonly JsonObject[] };
   return withReplicas(served, existing, {
     replicas: Number(objectAt(scale, "spec")["replicas"] ?? 0),
     managedFields,
@@ -101,9 +101,9 @@ function applyCustom<F extends Forwarded>(
     const applied = request.applied();
     if (applied instanceof Forwarded) return applied;
     const named = namedBy(served, existing, applied);
-    const wish = scaled(served, { existing, applied, request });
+    const requested = scaled(served, { existing, applied, request });
     refuseMisplaced(named, request);
-    const object = await mutated(served, wish, { existing, request });
+    const object = await mutated(served, requested, { existing, request });
     const { uid, resourceVersion } = named.metadata;
     return { ...object, metadata: { ...objectAt(object, "metadata"), uid, resourceVersion } };
   };

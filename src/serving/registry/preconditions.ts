@@ -43,19 +43,24 @@ interface WriteCandidate {
   readonly isPatch?: boolean;
 }
 
-/** A uid or a resourceVersion in the wish is a precondition; without them the wish is unconditional. */
-export function refuseOutdated(served: ServedResource, wish: WriteCandidate): void {
-  const metadata = objectAt(wish.object, "metadata");
-  const existing = objectAt(wish.existing, "metadata");
+/** A uid or a resourceVersion in the request is a precondition; without them the request is unconditional. */
+export function refuseOutdated(served: ServedResource, requested: WriteCandidate): void {
+  const metadata = objectAt(requested.object, "metadata");
+  const existing = objectAt(requested.existing, "metadata");
   const name = stringAt(existing, "name");
   const uid = stringAt(metadata, "uid");
-  if (wish.isPatch !== true && uid !== "" && uid !== stringAt(existing, "uid"))
-    throw failedPrecondition(served, wish.entry, { name, what: "UID", wanted: uid, found: stringAt(existing, "uid") });
+  if (requested.isPatch !== true && uid !== "" && uid !== stringAt(existing, "uid"))
+    throw failedPrecondition(served, requested.entry, {
+      name,
+      what: "UID",
+      wanted: uid,
+      found: stringAt(existing, "uid"),
+    });
   const version = stringAt(metadata, "resourceVersion");
   if (version === "" || version === "0") return;
   const malformed = parseUintError(version);
   if (malformed !== undefined) throw new StatusError("", malformed);
-  if (version !== String(wish.entry.modRevision)) throw conflict(served.groupResource, name, MODIFIED);
+  if (version !== String(requested.entry.modRevision)) throw conflict(served.groupResource, name, MODIFIED);
 }
 
 export function failedPrecondition(

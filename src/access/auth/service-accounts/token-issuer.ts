@@ -8,17 +8,17 @@ import type { SigningKey } from "./keys.ts";
 
 /** The issuer is the first one of `--service-account-issuer`. */
 export function createTokenIssuer(issuer: string, key: SigningKey, random: Random): IssueToken {
-  return (wish) => {
-    const { namespace, serviceAccount, pod, secret, node, warnAfterSeconds } = wish;
-    const now = Math.floor(wish.nowMs / 1000);
-    const id = wish.hasId ? randomUuid(random) : "";
+  return (spec) => {
+    const { namespace, serviceAccount, pod, secret, node, warnAfterSeconds } = spec;
+    const now = Math.floor(spec.nowMs / 1000);
+    const id = spec.hasId ? randomUuid(random) : "";
     const payload = claimsPayload(
       {
         issuer,
         subject: accountUsername(namespace, serviceAccount.name),
         id,
-        audiences: wish.audiences,
-        expiry: now + wish.expirationSeconds,
+        audiences: spec.audiences,
+        expiry: now + spec.expirationSeconds,
         notBefore: now,
         issuedAt: now,
       },

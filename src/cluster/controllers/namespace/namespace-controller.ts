@@ -240,8 +240,8 @@ class NamespaceDeleter {
 
   async #letGo(namespace: NamespaceObject, options: WriteOptions): Promise<void> {
     const finalizers = (namespace.spec?.finalizers ?? []).filter((finalizer) => finalizer !== NAMESPACE_FINALIZER);
-    const wish = { ...namespace, spec: { ...namespace.spec, finalizers } };
-    await this.#namespaces.replace(wish, { ...options, subresource: "finalize" });
+    const finalized = { ...namespace, spec: { ...namespace.spec, finalizers } };
+    await this.#namespaces.replace(finalized, { ...options, subresource: "finalize" });
   }
 
   /** The store holds what no pass has found: somebody has just made it, or nobody serves it any more. */

@@ -16,27 +16,27 @@ export async function subresourceWriteEndpoint(
 ): Promise<EndpointResponse> {
   const { context, served, renderer, request } = call;
   if (request.info.verb === "get") return getEndpoint(call);
-  const wish = await readRequestedWrite(call, served);
+  const requested = await readRequestedWrite(call, served);
   const { namespace, name } = request.info;
-  const { manager, dryRun } = wish;
-  const next = "applied" in wish ? applied(call, wish) : wish.next;
+  const { manager, dryRun } = requested;
+  const next = "applied" in requested ? applied(call, requested) : requested.next;
   const written = await updateThrough(context, served, strategy, {
     manager,
     dryRun,
     next,
     namespace,
     name,
-    isApply: "applied" in wish,
-    admission: updateAdmission(call, served, wish),
+    isApply: "applied" in requested,
+    admission: updateAdmission(call, served, requested),
   });
   if (written instanceof Forwarded) return written;
-  return writtenResponse(200, written, renderer, wish.warnings());
+  return writtenResponse(200, written, renderer, requested.warnings());
 }
 
-function applied({ context, served, request }: EndpointCall, wish: RequestedApply): RequestedWrite["next"] {
-  const { manager, force } = wish;
+function applied({ context, served, request }: EndpointCall, requested: RequestedApply): RequestedWrite["next"] {
+  const { manager, force } = requested;
   return (existing) => {
-    const body = wish.applied();
+    const body = requested.applied();
     if (body instanceof Forwarded) return body;
     return appliedTo(context, served, {
       existing,

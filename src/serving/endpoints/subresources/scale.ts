@@ -28,12 +28,12 @@ export async function scaleEndpoint(call: EndpointCall, representation: Represen
     });
     return chunksResponse(200, renderer.object(existingScale(served, objectIn(entry, served))));
   }
-  const wish = await readRequestedWrite(call, kind);
-  const place = { namespace, name, admission: updateAdmission(call, kind, wish) };
+  const requested = await readRequestedWrite(call, kind);
+  const place = { namespace, name, admission: updateAdmission(call, kind, requested) };
   const scale =
-    "applied" in wish
-      ? await applyScale(context, served, { ...wish, ...place })
-      : await updateScale(context, served, { ...wish, ...place });
+    "applied" in requested
+      ? await applyScale(context, served, { ...requested, ...place })
+      : await updateScale(context, served, { ...requested, ...place });
   if (scale instanceof Forwarded) return scale;
-  return chunksResponse(200, renderer.object(scale), warningHeaders(wish.warnings()));
+  return chunksResponse(200, renderer.object(scale), warningHeaders(requested.warnings()));
 }

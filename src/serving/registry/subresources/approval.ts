@@ -8,14 +8,14 @@ import { passMetadata, type SubresourceStrategy } from "./partial-update.ts";
 export const APPROVAL_STRATEGY: SubresourceStrategy = {
   subresource: "approval",
   isTimed: true,
-  pass(wish, existing) {
+  pass(requested, existing) {
     const { conditions: _before, ...status } = objectAt(existing, "status");
-    const { conditions } = objectAt(wish, "status");
+    const { conditions } = objectAt(requested, "status");
     const next = conditions === undefined ? status : { ...status, conditions };
     const { status: _status, ...rest } = existing;
     return {
       ...rest,
-      metadata: passMetadata(wish, existing),
+      metadata: passMetadata(requested, existing),
       ...(Object.keys(next).length === 0 && existing["status"] === undefined ? {} : { status: next }),
     };
   },

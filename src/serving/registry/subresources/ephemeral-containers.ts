@@ -9,9 +9,9 @@ import type { SubresourceStrategy } from "./partial-update.ts";
 export const EPHEMERAL_CONTAINERS_STRATEGY: SubresourceStrategy = {
   subresource: "ephemeralcontainers",
   isTimed: true,
-  pass(wish: JsonObject, existing: JsonObject, context: KindContext) {
+  pass(requested: JsonObject, existing: JsonObject, context: KindContext) {
     const { ephemeralContainers: _before, ...spec } = objectAt(existing, "spec");
-    const { ephemeralContainers } = objectAt(wish, "spec");
+    const { ephemeralContainers } = objectAt(requested, "spec");
     return withPodDefaults(
       { ...existing, spec: ephemeralContainers === undefined ? spec : { ...spec, ephemeralContainers } },
       context,

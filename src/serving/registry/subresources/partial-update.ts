@@ -16,8 +16,8 @@ import { inNamespace, refuseMisplaced, refuseOutdated, type ObjectPlace } from "
 
 export interface SubresourceStrategy {
   readonly subresource: string;
-  /** The existing object with what this strategy lets through of the wish. */
-  pass(wish: JsonObject, existing: JsonObject, context: KindContext): JsonObject;
+  /** The existing object with what this strategy lets through of the request. */
+  pass(requested: JsonObject, existing: JsonObject, context: KindContext): JsonObject;
   /** What the server adds, owned by nobody. */
   complete?(object: JsonObject, existing: JsonObject, now: string): JsonObject;
   errors(object: JsonObject, existing: JsonObject, context: KindContext): FieldError[];
@@ -28,9 +28,9 @@ export interface SubresourceStrategy {
 export interface SubresourceWrite<F extends Forwarded = Forwarded> extends ObjectPlace {
   readonly manager: string;
   readonly dryRun: boolean;
-  /** The wish says itself who owns what. */
+  /** The request says itself who owns what. */
   readonly isApply?: boolean;
-  /** The wish, made from the current object; called again after a lost race. */
+  /** The request, made from the current object; called again after a lost race. */
   readonly next: (existing: JsonObject) => JsonObject | F | Promise<JsonObject | F>;
   readonly admission?: Admission | undefined;
 }
@@ -49,11 +49,11 @@ export function updateThrough<F extends Forwarded>(
       const sent = made instanceof Promise ? await made : made;
       if (sent instanceof Forwarded) return sent;
       refuseMisplaced(sent, request);
-      const wish = served.stored.namespaced ? inNamespace(sent, request.namespace) : sent;
-      refuseOutdated(served, { object: wish, existing, entry });
+      const requested = served.stored.namespaced ? inNamespace(sent, request.namespace) : sent;
+      refuseOutdated(served, { object: requested, existing, entry });
       const { admission, name } = request;
       const write = { operation: "UPDATE", name, existing } as const;
-      const object = admission === undefined ? wish : await admission.mutate({ ...write, object: wish });
+      const object = admission === undefined ? requested : await admission.mutate({ ...write, object: requested });
       const now = timestamp(context.clock);
       const inKind = kindContext(context, served);
       const next = strategy.pass(object, existing, inKind);
@@ -73,8 +73,8 @@ export function updateThrough<F extends Forwarded>(
   });
 }
 
-function withOwnersOf(object: JsonObject, wish: JsonObject): JsonObject {
-  const { managedFields } = objectAt(wish, "metadata");
+function withOwnersOf(object: JsonObject, requested: JsonObject): JsonObject {
+  const { managedFields } = objectAt(requested, "metadata");
   return { ...object, metadata: { ...objectAt(object, "metadata"), managedFields } };
 }
 
@@ -130,10 +130,10 @@ function isLetGo(metadata: JsonObject, existing: JsonObject): boolean {
   );
 }
 
-/** The metadata of the wish, with the fields that only the server writes as they are. */
-export function passMetadata(wish: JsonObject, existing: JsonObject): JsonObject {
+/** The metadata of the request, with the fields that only the server writes as they are. */
+export function passMetadata(requested: JsonObject, existing: JsonObject): JsonObject {
   const before = objectAt(existing, "metadata");
-  const { selfLink: _link, ...metadata } = objectAt(wish, "metadata");
+  const { selfLink: _link, ...metadata } = objectAt(requested, "metadata");
   for (const field of SERVER_OWNED) {
     if (before[field] === undefined) delete metadata[field];
     else metadata[field] = before[field];

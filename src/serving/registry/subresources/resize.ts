@@ -15,20 +15,20 @@ type ContainerField = (typeof CONTAINER_FIELDS)[number];
 export const RESIZE_STRATEGY: SubresourceStrategy = {
   subresource: "resize",
   isTimed: true,
-  pass(wish: JsonObject, existing: JsonObject, context: KindContext) {
+  pass(requested: JsonObject, existing: JsonObject, context: KindContext) {
     const isSameLength = CONTAINER_FIELDS.every(
-      (field) => containersAt(wish, field).length === containersAt(existing, field).length,
+      (field) => containersAt(requested, field).length === containersAt(existing, field).length,
     );
     // Whoever adds or removes containers is answered about the pod as it was sent.
-    if (!isSameLength) return withPodDefaults({ ...existing, ...sentParts(wish) }, context);
+    if (!isSameLength) return withPodDefaults({ ...existing, ...sentParts(requested) }, context);
     const spec = { ...objectAt(existing, "spec") };
     if (context.gates.isOn("InPlacePodLevelResourcesVerticalScaling")) {
-      const { resources } = objectAt(wish, "spec");
+      const { resources } = objectAt(requested, "spec");
       if (resources === undefined) delete spec["resources"];
       else spec["resources"] = resources;
     }
     for (const field of CONTAINER_FIELDS) {
-      const containers = passContainers(containersAt(wish, field), containersAt(existing, field));
+      const containers = passContainers(containersAt(requested, field), containersAt(existing, field));
       if (containers.length > 0 || spec[field] !== undefined) spec[field] = containers;
     }
     return withPodDefaults({ ...existing, spec }, context);
@@ -39,16 +39,16 @@ export const RESIZE_STRATEGY: SubresourceStrategy = {
   },
 };
 
-function sentParts(wish: JsonObject): JsonObject {
-  return { spec: objectAt(wish, "spec"), status: objectAt(wish, "status") };
+function sentParts(requested: JsonObject): JsonObject {
+  return { spec: objectAt(requested, "spec"), status: objectAt(requested, "status") };
 }
 
 /** Containers that are not the same ones in the same order are shown to validation as they are. */
-function passContainers(wish: JsonObject[], existing: readonly JsonObject[]): JsonObject[] {
-  if (!isSameOrder(wish, existing)) return wish;
+function passContainers(requested: JsonObject[], existing: readonly JsonObject[]): JsonObject[] {
+  if (!isSameOrder(requested, existing)) return requested;
   return existing.map((container, index) => {
     const { resources: _before, resizePolicy: _policy, ...rest } = container;
-    const { resources, resizePolicy } = wish[index] ?? container;
+    const { resources, resizePolicy } = requested[index] ?? container;
     return {
       ...rest,
       ...(resources === undefined ? {} : { resources }),

@@ -55,7 +55,7 @@ export function scaleStrategy(served: ServedResource): SubresourceStrategy {
   return {
     subresource: "scale",
     isTimed: false,
-    pass: (wish, existing) => place.write(existing, place.read(wish).wanted),
+    pass: (requested, existing) => place.write(existing, place.read(requested).wanted),
     ...(scale && { complete: (object) => withReplicasOwned(object, scale.specReplicasPath) }),
     errors: (object, existing, context) =>
       // A Scale of a built-in kind was found valid before, and that is all there is to it.
@@ -92,7 +92,7 @@ export function scaleAdmission(served: ServedResource, admission: Admission | un
 }
 
 interface ScaleRequest<F extends Forwarded> extends Omit<SubresourceWrite, "next"> {
-  /** The wish, made from the current Scale. */
+  /** The request, made from the current Scale. */
   readonly next: (scale: JsonObject) => JsonObject | F;
 }
 
@@ -108,9 +108,9 @@ export async function updateScale<F extends Forwarded>(
     const sent = request.next(before);
     if (sent instanceof Forwarded) return sent;
     refuseMisplaced(sent, request);
-    const wish = inNamespace(sent, request.namespace);
-    const write = { operation: "UPDATE", name, object: wish, existing: before } as const;
-    const scale = admission === undefined ? wish : await admission.mutate(write);
+    const requested = inNamespace(sent, request.namespace);
+    const write = { operation: "UPDATE", name, object: requested, existing: before } as const;
+    const scale = admission === undefined ? requested : await admission.mutate(write);
     const { uid, resourceVersion } = objectAt(scale, "metadata");
     const replicas = integerOr(objectAt(scale, "spec")["replicas"], 0);
     refuseReplicas(served, replicas, name, objectAt(scale, "metadata"));

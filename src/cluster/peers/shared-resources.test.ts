@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+import { group, version } from "../../../test/testing/serving/discovery/documents.ts";
+import { exclusionName } from "./exclusions.ts";
+import { createServedSet } from "./served-set.ts";
+import { excludeShared, SharedResources, type SharedSource } from "./shared-resources.ts";
+
+class Source implements SharedSource {
+  readonly served = createServedSet([group("a.example", version("v1", "widgets"))]);
+  loaded = false;
+  listed: string[] = [];
+  #listener: () => void = () => {};
+
+  isLoaded(): boolean {
+    return this.loaded;
+  }
+
+  names(): string[] {
+    return this.listed;
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listener = listener;
+    return () => {};
+  }
+
+  change(...names: string[]): void {
+    this.listed = names;
+    this.#listener();
+  }
+}
+
+const WIDGETS = { group: "a.example", version: "v1", resource: "widgets" };
+const AGGREGATED = { group: "b.example", version: "v1", resource: "" };
+
+test("shared resources are those of all sources, loaded when all of them are", () => {
+  const shared = new SharedResources();
+  const [custom, aggregated] = [new Source(), new Source()];
+  shared.add(custom);
+  shared.add(aggregated);
+  custom.listed = ["one"];
+  aggregated.listed = ["two"];
+  custom.loaded = true;
+  expect([...shared.names()]).toEqual(["one", "two"]);
+  expect(shared.isLoaded()).toBe(false);
+  aggregated.loaded = true;
+  expect(shared.isLoaded()).toBe(true);
+  expect(shared.served.has({ ...WIDGETS, subresource: "" })).toBe(true);
+});
+
+test("a source that is added later is heard by earlier listeners, until they leave", () => {
+  const shared = new SharedResources();
+  let changes = 0;
+  const leave = shared.onChange(() => changes++);
+  const late = new Source();
+  shared.add(late);
+  late.change();
+  leave();
+  late.change();
+  expect(changes).toBe(1);
+});
+
+test("a peer's document does not count for a shared resource, and for a deleted one not for a while", () => {
+  const shared = new SharedResources();
+  const source = new Source();
+  shared.add(source);
+  source.loaded = true;
+  let nowMs = 0;
+  const clock = { monotonic: () => nowMs, now: () => nowMs, after: () => () => {} };
+  const isExcluded = excludeShared({ clock, shared }, []);
+  expect(isExcluded(WIDGETS)).toBe(false);
+  source.change(exclusionName(WIDGETS), exclusionName(AGGREGATED));
+  expect(isExcluded(WIDGETS)).toBe(true);
+  expect(isExcluded({ ...AGGREGATED, resource: "anything" })).toBe(true);
+  source.change();
+  expect(isExcluded(WIDGETS)).toBe(true);
+  nowMs = 3_600_000;
+  expect(isExcluded(WIDGETS)).toBe(false);
+});
