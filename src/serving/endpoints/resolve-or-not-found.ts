@@ -28,7 +28,7 @@ export interface Ways<Req> {
 /** Sends a request to another server where one must serve it, and otherwise `here`. */
 export type RouteRequest<Req> = (request: Req, ways: Ways<Req>) => Promise<ApiResponse>;
 
-interface ResolveRequestOptions<Req> {
+export interface ResolveRequestOptions<Req> {
   readonly resolve: ResolveEndpoint;
   /** Reads the newest custom resource definition of a resource that is not known here. Absent: nothing can be newer. */
   readonly settle?: (asked: RequestInfo) => Promise<void>;
