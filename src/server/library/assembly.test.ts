@@ -127,7 +127,7 @@ describe("an API server of a program's own resources", () => {
 
 describe("an invalid list of resources is rejected with one sentence", () => {
   test.each([
-    ["without a resource", [], "an API server needs a resource to serve"],
+    ["without a resource", [], "an API server needs at least one resource"],
     ["with the same resource twice", [GADGET, GADGET], `the resource gadgets.${GROUP} is given twice`],
     [
       "with a schema that is not structural",

@@ -27,7 +27,7 @@ test("createApiServer generates a certificate that its CA verifies, and every ca
 test.each<[string, Partial<ApiServerOptions>, string]>([
   ["no component", { component: "" }, 'the component must be a name such as wardle-apiserver, not ""'],
   ["a component that is not a name", { component: "a b" }, "the component must be a name such as wardle-apiserver"],
-  ["no resource", { resources: [] }, "an API server needs a resource to serve"],
+  ["no resource", { resources: [] }, "an API server needs at least one resource"],
   ["an invalid token file", { authentication: { tokens: "alone" } }, "line 1 of the token file must have at least"],
   ["etcd storage without endpoints", { storage: { kind: "etcd", endpoints: [] } }, "etcd"],
 ])("createApiServer rejects %s", async (_, options, message) => {
