@@ -21,7 +21,7 @@ test.each<[string, JsonObject[], string | undefined]>([
     `${IS_DEPRECATED}; use test.example.com/v3 Widget`,
   ],
   [
-    "has only others beside it that are no better",
+    "has no better version beside it",
     [
       storedVersion("v1", { deprecated: true }),
       servedVersion("v2", { deprecated: true }),
