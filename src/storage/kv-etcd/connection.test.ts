@@ -165,7 +165,7 @@ describe("an etcd server", () => {
     await expect(kv.range({ start: "/a" })).rejects.toMatchObject({ name: "StorageError", code });
   });
 
-  test("is asked for fewer keys if a page exceeds the message size limit", async () => {
+  test("receives requests for fewer keys if a page exceeds the message size limit", async () => {
     await using server = await startFakeServer(failing(2, (stream) => respond(stream, oversizeHeader())));
     await using kv = await open([server.endpoint]);
     expect(await kv.range({ start: "/", end: "0" })).toMatchObject({ revision: 42 });

@@ -1,7 +1,7 @@
 /**
  * Linearizable reads of the newest revision, shared between callers.
  *
- * etcd may have answered a read in flight before the caller's last commit, so callers that arrive meanwhile share the
+ * etcd may have processed a read in flight before the caller's last commit, so callers that arrive meanwhile share the
  * next read. At most one read is in flight and one waits.
  */
 export class CurrentRevision {

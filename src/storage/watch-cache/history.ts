@@ -38,7 +38,7 @@ interface Cursor {
   readonly prefix: string;
   /** Changes up to this revision are not delivered, even if the watcher started in the future. */
   readonly afterRevision: number;
-  /** Sequence number of the next event to look at. */
+  /** Sequence number of the next event. */
   next: number;
   isBlocked: boolean;
   isStopped: boolean;

@@ -1,4 +1,4 @@
-/** Correlates the parts of a new object with those of the existing one, and tells whether they are unchanged. */
+/** Correlates the parts of a new object with those of the existing one, and reports whether they are unchanged. */
 import { isJsonObject, jsonEquals, ownMember, type JsonObject } from "../../../../meta/json.ts";
 import type { StructuralSchema } from "../schema.ts";
 

@@ -55,14 +55,14 @@ test.each<[string, JsonObject, unknown, string[]]>([
     [{}, "x"],
     ['v[1]: Invalid value: "x": must be an object for an array of list-type map'],
   ],
-  ["sets in maps", map("n"), [{ n: "a", l: ["x", "x"] }], ['v[0].l[1]: Duplicate value: "x"']],
+  ["sets in maps are checked", map("n"), [{ n: "a", l: ["x", "x"] }], ['v[0].l[1]: Duplicate value: "x"']],
   [
-    "sets in objects",
+    "sets in objects are checked",
     { type: "object", additionalProperties: set({}) },
     { k: [1, 1] },
     ["v[k][1]: Duplicate value: 1"],
   ],
-  ["nothing where a list is something else", set({}), "x", []],
+  ["a value that is not a list is ignored", set({}), "x", []],
 ])("in lists of type set or map: %s", (_, source, value, expected) => {
   const schema = parseStructural({ type: "object", properties: { v: source } });
   const told = [...listTypeErrors({ v: value }, schema)].map(({ field, message }) => `${field}: ${message}`);
