@@ -1,7 +1,7 @@
 /**
- * The stages that differ between the two servers this project builds: one that serves a Kubernetes release, and one that
- * serves the resources of a program (`createApiServer`). `build-server.ts` calls them in this order; each receives the
- * results of those before it.
+ * The stages that differ between the two servers that this project builds: one that serves a Kubernetes release, and
+ * one that serves the resources of a program (`createApiServer`). `build-server.ts` calls them in this order; each
+ * receives the results of those before it.
  */
 import type { Authorizer, CatchUp } from "../access/auth/authorize.ts";
 
@@ -19,32 +19,32 @@ import type { Foundation } from "./foundation.ts";
 import type { Filters, Resolved } from "./handler-chain.ts";
 import type { ServerStore } from "./store.ts";
 
-/** What the server serves. */
+/** The resources that the server serves. */
 export interface Resources {
   readonly catalogue: Catalogue;
   readonly table: ResourceTable;
 }
 
-/** How the server is one of several. */
+/** The part of the server that depends on other servers of the cluster. */
 export interface Cluster {
   readonly filters: Pick<Filters, "aggregation" | "writeGate" | "resolve" | "fence">;
   readonly checks: () => readonly HealthCheck[];
   readonly view: () => ClusterView;
   /** Whether a peer serves the resource. */
   isServedByPeer(info: RequestInfo): boolean;
-  /** Where peers reach this server, once it listens at this address. */
+  /** Publishes the address at which peers reach this server, once it listens there. */
   announce(address: string): void;
-  /** Other servers stop preferring this one, and take over its controllers. */
+  /** Makes other servers stop preferring this one and take over its controllers. */
   drain(): Promise<void>;
   leave(): Promise<void>;
 }
 
-/** Who may send requests, and how many at a time. */
+/** Authentication, authorization and flow control of requests. */
 export interface RequestAccess {
   readonly tokens: Tokens;
   readonly authorizer: Authorizer;
   readonly flowControl: PriorityAndFairness;
-  /** Run before a known user is denied. Absent: this server knows everything there is to know. */
+  /** Runs before an authenticated user is denied. Absent if this server needs no newer data to decide. */
   readonly catchUp?: CatchUp;
 }
 
@@ -54,7 +54,7 @@ export interface Stages<R extends Resources, C extends Cluster, A extends Reques
   readonly access: A;
 }
 
-/** What runs beside requests: hooks once and in order before /readyz passes, tasks until the shutdown. */
+/** Work beside requests: hooks run once and in order before /readyz passes, tasks run until shutdown. */
 export interface HooksAndTasks {
   readonly hooks: readonly StartupHook[];
   readonly tasks: readonly BackgroundTask[];

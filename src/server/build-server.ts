@@ -1,6 +1,6 @@
 /**
- * The composition root: builds a server stage by stage, each from the results of those before it. Reads top to bottom as
- * the architecture; the stages only connect, and the rooms below decide.
+ * The composition root: builds a server stage by stage, each from the results of those before it. The stages only
+ * connect the parts; the rooms below make the decisions.
  */
 import { startBackground } from "../base/background.ts";
 import type { InProcessRequest, InProcessResponse } from "../client/in-process.ts";
@@ -23,7 +23,7 @@ import { openServerStore } from "./store.ts";
 
 export interface Server extends Shutdown {
   readonly catalogue: Catalogue;
-  /** The whole request line, without a socket. */
+  /** The whole handler chain, without a socket. */
   readonly handle: Handler<ApiRequest>;
   /** Resolves when /readyz has passed for the first time. */
   readonly ready: Promise<void>;
@@ -31,11 +31,11 @@ export interface Server extends Shutdown {
   call(request: InProcessRequest): Promise<InProcessResponse>;
   /** For clients that act as the server itself, with full access. */
   readonly transport: Transport;
-  /** What this server believes about its cluster now. */
+  /** The server's current view of its cluster. */
   view(): ClusterView;
-  /** Where clients reach it (host:port), once that is known. */
+  /** Publishes the address (host:port) at which clients reach the server, once it is known. */
   announce(address: string): void;
-  /** Ends every watch cleanly, also the server's own. */
+  /** Ends every watch cleanly, including the server's own. */
   endWatches(): void;
 }
 

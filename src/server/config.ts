@@ -1,4 +1,7 @@
-/** Options as people give them become a complete configuration here, or one clear sentence about what is wrong. */
+/**
+ * Turns the options of a user or a program into a complete, validated configuration, or throws an OptionError with one
+ * sentence about the first invalid option.
+ */
 import { parseServiceOverrides } from "../access/webhook-client/service-overrides.ts";
 import type { ServiceOverrides } from "../access/webhook-client/service-resolver.ts";
 import type { Catalogue } from "../objects/catalogue/catalogue.ts";
@@ -38,90 +41,111 @@ interface EtcdTls {
 
 export type StorageConfig =
   | { readonly kind: "memory" }
-  /** SQLite in this directory: one server. */
+  /** SQLite in this directory, for a single server. */
   | { readonly kind: "embedded"; readonly directory: string }
   | { readonly kind: "etcd"; readonly endpoints: readonly string[]; readonly tls?: EtcdTls };
 
 interface ShutdownConfig {
-  /** Between "not ready any more" and the first refused request, in ms. Default none. */
+  /** Delay between the moment /readyz fails and the first rejected request, in ms. Default 0. */
   readonly delayMs: number;
-  /** Go on listening until the last request has ended, and tell whoever comes meanwhile to come again elsewhere. Default off. */
+  /**
+   * Keep listening until the last request has ended, and reject new requests with Retry-After meanwhile. Default off.
+   */
   readonly sendRetryAfter: boolean;
-  /** Over which time watches are ended, so that their clients do not come back all at once, in ms. Default none. */
+  /** Period over which watches are ended, so that their clients do not reconnect all at once, in ms. Default 0. */
   readonly watchGraceMs: number;
 }
 
 const DEFAULT_SHUTDOWN_OPTIONS: ShutdownConfig = { delayMs: 0, sendRetryAfter: false, watchGraceMs: 0 };
 
-/** How the rest of the cluster reaches the server. */
+/** The address at which the rest of the cluster reaches the server. */
 interface Advertise {
-  /** Undefined when there is no address other machines could use: then nothing stands behind the Service. */
+  /**
+   * Undefined if no address is usable from other machines; the kubernetes Service then has no endpoint for this server.
+   */
   readonly address: string | undefined;
 }
 
 export interface ServerOptions extends ReleaseOptions {
   readonly storage: StorageConfig;
-  /** Where everything lies in the store. Default "/registry". */
+  /** Key prefix in the store. Default "/registry". */
   readonly etcdPrefix?: string;
-  /** Who may ask, what for, and who is asked before something is written. */
+  /** Authentication, authorization, flow control and admission. */
   readonly access?: AccessOptions;
-  /** As they may be replaced while the server runs. Default: those of `clientCa` and `requestHeader`, for ever. */
+  /**
+   * Certificate authorities that can change while the server runs. Default: those of `clientCa` and `requestHeader`,
+   * which never change.
+   */
   readonly authorities?: Reloading<CertificateAuthorities>;
-  /** Who issues tokens of service accounts, and whose are accepted. */
+  /** Issuer and keys of service account tokens. */
   readonly serviceAccounts?: ServiceAccountFlags;
-  /** What is recorded of requests, and where. Default: nothing. */
+  /** Audit policy and audit log. Default: no audit. */
   readonly audit?: AuditGiven;
-  /** The text of a token file. */
+  /** The content of a token file. */
   readonly tokenFile?: string;
-  /** PEM of the CA whose client certificates name users. */
+  /** PEM of the CA that signs the client certificates of users. */
   readonly clientCa?: string;
-  /** Who may speak for users, and in which headers. */
+  /** The front proxies that may authenticate users, and the headers in which they send them. */
   readonly requestHeader?: Omit<RequestHeaderFlags, "userCa">;
-  /** The part this server has in a cluster of several. */
+  /** How this server takes part in a cluster of several servers. */
   readonly peers?: PeerOptions;
-  /** How long Event objects live, in seconds. Default one hour. */
+  /** Time to live of Event objects, in seconds. Default 3600. */
   readonly eventTtlSeconds?: number;
-  /** Everything but watches is answered within this time. Default one minute. */
+  /** Time limit for every request except watches, in ms. Default 60000. */
   readonly requestTimeoutMs?: number;
   readonly maxRequestsInflight?: number;
   readonly maxMutatingRequestsInflight?: number;
-  /** How often history older than this is forgotten, in ms; 0 never. Default five minutes. */
+  /**
+   * Interval at which the store is compacted to the revision that was current one interval before, in ms; 0 disables
+   * it. Default 300000.
+   */
   readonly compactionIntervalMs?: number;
-  /** What X-Kubernetes-If-Ready means here. Default off: it is not understood. */
+  /** How the server handles X-Kubernetes-If-Ready. Default "off": it ignores the header. */
   readonly ifReadyMode?: IfReadyMode;
-  /** How a shutdown goes. */
   readonly shutdown?: Partial<ShutdownConfig>;
-  /** How likely an answer by HTTP/2 is to be the last of its connection, 0 … 0.02. Default 0. */
+  /** Probability that a response over HTTP/2 is the last one on its connection, 0 … 0.02. Default 0. */
   readonly goawayChance?: number;
-  /** The subnet cluster IPs are taken from. Default "10.0.0.0/24". */
+  /** Subnet from which cluster IPs are allocated. Default "10.0.0.0/24". */
   readonly serviceClusterIpRange?: string;
-  /** The ports node ports are taken from. Default "30000-32767". */
+  /** Port range from which node ports are allocated. Default "30000-32767". */
   readonly serviceNodePortRange?: string;
-  /** As kube-controller-manager: "*", "name", "-name". Default "*", and none for a strict release, which has none. */
+  /**
+   * As kube-controller-manager's --controllers: "*", "name", "-name". Default "*", or none with a strict release:
+   * kube-apiserver runs no controllers.
+   */
   readonly controllers?: readonly string[];
-  /** PEM of the CA of the serving certificates, to be published in every namespace. */
+  /** PEM of the CA that signs the serving certificates. It is published in every namespace. */
   readonly rootCa?: string;
-  /** As `--service-endpoint-override`: NAME.NAMESPACE=HOST:PORT of services that are reached there. */
+  /**
+   * As `--service-endpoint-override`: NAME.NAMESPACE=HOST:PORT, the address to use for a Service instead of its
+   * endpoints.
+   */
   readonly serviceEndpointOverrides?: readonly string[];
-  /** For a server that will listen and announce where. Absent: it has no listener, and no Service to be found by. */
+  /**
+   * Set for a server that listens and publishes its address. Absent: no listener, and no endpoint behind the kubernetes
+   * Service.
+   */
   readonly advertise?: Advertise;
 }
 
 declare const resolved: unique symbol;
 
-/** Complete and checked: only `resolveOptions` makes one. */
+/** A complete, validated configuration. Only `resolveOptions` creates one. */
 export interface ServerConfig extends MemberConfig, AccessSettings {
   readonly [resolved]: true;
-  /** The release the server behaves as. */
+  /** The release as which the server behaves. */
   readonly release: ReleaseName;
-  /** The release whose code it is, which differs while it emulates another; and what that means for its APIs. */
+  /**
+   * The binary version, which differs from the release while the server emulates another release, and the effect on its
+   * APIs.
+   */
   readonly version: EffectiveVersion;
   readonly strictRelease: boolean;
-  /** What the release serves with this configuration. */
+  /** The resources that the release serves with this configuration. */
   readonly catalogue: Catalogue;
   readonly storage: StorageConfig;
   readonly audit: AuditConfig;
-  /** Addresses of Services that their endpoints do not lead to. */
+  /** Addresses that replace the endpoints of Services. */
   readonly serviceOverrides: ServiceOverrides;
   readonly eventTtlSeconds: number;
   readonly compactionIntervalMs: number;
@@ -166,12 +190,12 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
     users: asOption(() => parseTokenFile(options.tokenFile ?? "")),
     ...callers(options),
     peers,
-    eventTtlSeconds: positive(options.eventTtlSeconds ?? 3600, "the lifetime of events"),
+    eventTtlSeconds: positive(options.eventTtlSeconds ?? 3600, "the event TTL"),
     requestTimeoutMs: positive(options.requestTimeoutMs ?? 60_000, "the request timeout"),
-    maxRequestsInflight: positive(options.maxRequestsInflight ?? 400, "the number of requests in flight"),
+    maxRequestsInflight: positive(options.maxRequestsInflight ?? 400, "the maximum number of requests in flight"),
     maxMutatingRequestsInflight: positive(
       options.maxMutatingRequestsInflight ?? 200,
-      "the number of mutating requests in flight",
+      "the maximum number of mutating requests in flight",
     ),
     compactionIntervalMs: options.compactionIntervalMs ?? 5 * 60_000,
     ifReadyMode: options.ifReadyMode ?? "off",
@@ -187,9 +211,11 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
   } satisfies Omit<ServerConfig, typeof resolved> as ServerConfig;
 }
 
-/** What a command finds or makes in its data directory, after everything else has been checked. */
+/**
+ * Credentials that a command reads from or creates in its data directory after all other options have been validated.
+ */
 interface KeptCredentials extends Pick<ServerOptions, "serviceAccounts" | "rootCa" | "authorities"> {
-  /** The text of a token file. */
+  /** The content of a token file. */
   readonly tokenFile: string;
 }
 
@@ -212,11 +238,11 @@ function serviceOverrides(texts: readonly string[]): ServiceOverrides {
   return parsed.overrides;
 }
 
-/** A server that does not register could never say what its peers serve: it does not start. */
+/** Rejects a server that would route by StorageVersions without publishing its own: its peers could not route to it. */
 function checkRoutingSource({ routingSource, isEnabled }: PeerConfig, registers: boolean): void {
   if (routingSource === "storageversion" && isEnabled && !registers)
     throw new OptionError(
-      "--peer-routing-source=storageversion needs the feature gate StorageVersionAPI and its API, internal.apiserver.k8s.io/v1alpha1",
+      "--peer-routing-source=storageversion requires the feature gate StorageVersionAPI and its API: add --runtime-config=internal.apiserver.k8s.io/v1alpha1=true",
     );
 }
 
@@ -263,12 +289,15 @@ function positive(value: number, what: string): number {
 
 const STORAGE_VERSION_GATE = "StorageVersionAPI";
 const IDENTITY_GATE = "APIServerIdentity";
-/** Ours: Kubernetes has no such gate. */
+/** Evenkeel's own: Kubernetes has no such gate. */
 const VERSION_GATE = "VersionAwareProxying";
 
-/** A server that would publish what it does not serve could never become ready: it does not start either. */
+/**
+ * Throws if the options contradict each other: a server that publishes StorageVersions without serving their API would
+ * never become ready.
+ */
 function usesStorageVersions(from: {
-  /** As the flag sets it, if it does. */
+  /** The value set by --feature-gates, if any. */
   readonly gate: boolean | undefined;
   readonly identity: boolean | undefined;
   readonly allAlpha: boolean | undefined;
@@ -278,9 +307,9 @@ function usesStorageVersions(from: {
   const { gate, identity, allAlpha, isServed, strictRelease } = from;
   if (gate === true && !isServed)
     throw new OptionError(
-      `the feature gate ${STORAGE_VERSION_GATE} needs its API: add --runtime-config=internal.apiserver.k8s.io/v1alpha1=true`,
+      `the feature gate ${STORAGE_VERSION_GATE} requires its API: add --runtime-config=internal.apiserver.k8s.io/v1alpha1=true`,
     );
   if (gate === true && identity === false)
-    throw new OptionError(`the feature gate ${STORAGE_VERSION_GATE} needs the feature gate ${IDENTITY_GATE}`);
+    throw new OptionError(`the feature gate ${STORAGE_VERSION_GATE} requires the feature gate ${IDENTITY_GATE}`);
   return gate ?? (isServed && identity !== false && (!strictRelease || allAlpha === true));
 }

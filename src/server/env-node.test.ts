@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createNodeEnv } from "./env-node.ts";
 
-test("random bytes come in the length asked for, and no two draws share memory", () => {
+test("random bytes have the requested length, and no two results share memory", () => {
   const { random } = createNodeEnv({ logLevel: "error" });
   const draws = [0, 16, 4090, 16, 4096, 5000].map((length) => random.bytes(length).fill(0));
   expect(draws.map((bytes) => bytes.length)).toEqual([0, 16, 4090, 16, 4096, 5000]);

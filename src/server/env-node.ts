@@ -1,4 +1,7 @@
-/** The real world. Its twin is tools/simulator/world.ts; there is no third. */
+/**
+ * The environment of a real process: system clock, randomness, log, network and store. tools/simulator/world.ts is the
+ * only other implementation.
+ */
 import { openAuditOutput } from "../access/audit/node/open-output.ts";
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -47,7 +50,7 @@ export function createNodeEnv(options: { readonly logLevel: LogLevel; readonly w
   };
 }
 
-/** Asking the system costs the same for few bytes as for many. */
+/** One call to the system costs the same for a few bytes as for this many. */
 const RANDOM_BYTES_AT_ONCE = 4096;
 
 function createRealRandom(): Random {
@@ -82,7 +85,7 @@ function openKv(config: StorageConfig, clock: Clock, log: Log): Promise<Kv> {
   }
 }
 
-/** Every server's certificate has this name, whatever its address. */
+/** Every server's certificate has this DNS name, so peers need no name per address. */
 const PEER_SERVER_NAME = "kubernetes.default.svc";
 
 function openUpstream({ credentials, egress }: UpstreamConfig, clock: Clock, log: Log): Upstream {
@@ -122,7 +125,7 @@ function readTls({ caFile, certFile, keyFile }: EgressTlsFiles): NonNullable<Tcp
   };
 }
 
-/** What goes on going wrong is said aloud once, until something else is said. */
+/** Logs a repeated message as a warning only the first time, until a different message is logged. */
 function onceLoud(log: Log): (message: string, detail: object) => void {
   let last = "";
   return (message, detail) => {
@@ -132,7 +135,7 @@ function onceLoud(log: Log): (message: string, detail: object) => void {
   };
 }
 
-/** One JSON object per line, for people and collectors alike. */
+/** Writes one JSON object per line. */
 function createLog(level: LogLevel, clock: Clock, write: (line: string) => void): Log {
   const lowest = LEVELS.indexOf(level);
   const at =

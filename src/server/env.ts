@@ -1,4 +1,7 @@
-/** Everything that is not ours and not deterministic. This is the whole list. */
+/**
+ * The environment of a server: everything nondeterministic or external that it uses. The simulator replaces all of it,
+ * so a server must use nothing else.
+ */
 import type { AuditOutput } from "../access/audit/backend.ts";
 import type { LogFileOptions } from "../access/audit/options.ts";
 import type { Clock } from "../base/clock.ts";
@@ -17,7 +20,7 @@ export interface UpstreamConfig {
 }
 
 export interface OutboundConfig {
-  /** With these this server proves who it is, where it has to. */
+  /** The certificate with which this server authenticates to webhooks and aggregated API servers that require one. */
   readonly clientCertificate: ClientCertificateFiles | undefined;
 }
 
@@ -26,14 +29,14 @@ export interface Env {
   readonly random: Random;
   readonly log: Log;
   readonly openKv: (config: StorageConfig) => Promise<Kv>;
-  /** The way to other servers of the cluster. */
+  /** Opens the transport to other servers of the cluster. */
   readonly openUpstream: (config: UpstreamConfig) => Upstream;
-  /** The way to everybody else: webhooks and aggregated API servers. Absent: there is none. */
+  /** Opens the transport to webhooks and aggregated API servers. Absent if the server can call none. */
   readonly openOutbound?: (config: OutboundConfig) => Outbound;
-  /** Where audit events are written. Absent: nowhere. */
+  /** Opens the audit log. Absent if audit events cannot be written. */
   readonly openAuditLog?: (file: LogFileOptions) => Promise<AuditOutput>;
-  /** Calls back when the event loop has come round. Absent where there is none. */
+  /** Calls back in the next turn of the event loop. Absent in the simulator. */
   readonly nextTurn?: (callback: () => void) => void;
-  /** Resident memory in bytes, CPU seconds used: for /metrics. */
+  /** Resident memory in bytes and CPU seconds used, for /metrics. */
   readonly processUsage: () => { readonly residentBytes: number; readonly cpuSeconds: number };
 }

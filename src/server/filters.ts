@@ -1,4 +1,4 @@
-/** Creates each filter of the chain with what it needs. Their order is handler-chain.ts. */
+/** Creates every filter of the chain with its dependencies. handler-chain.ts defines their order. */
 import { recordDecision, type Audit } from "../access/audit/create-audit.ts";
 import { authenticate } from "../access/auth/authenticate.ts";
 import { authorize, type AccessAttributes, type Authorizer } from "../access/auth/authorize.ts";
@@ -82,18 +82,21 @@ export function createFilters(on: Foundation, { audit, resources, cluster, acces
   };
 }
 
-/** Responses that say nothing about what this server serves: those of servers to each other, and of pods behind a peer. */
+/**
+ * True for responses that do not depend on what this server serves: those between servers, and those of pods behind a
+ * peer.
+ */
 function isFromElsewhere({ info }: WithInfo, { headers }: ApiResponse): boolean {
   if (headers[NOT_SERVED_HEADER] !== undefined) return true;
   return info.subresource === "proxy" && headers[SERVED_BY_HEADER] !== undefined;
 }
 
-/** The paths that the role system:public-info-viewer allows in every new cluster. */
+/** Paths that the role system:public-info-viewer allows in every new cluster. */
 const HEALTH: ReadonlySet<string> = new Set(["/healthz", "/livez", "/readyz"]);
 
 /**
- * DIFFERS: kube-apiserver denies anonymous probes until it has read its roles. A server whose store is out of reach
- * would look dead, and be restarted for nothing.
+ * DIFFERS: kube-apiserver denies anonymous probes until it has loaded its roles. A server whose store is unreachable
+ * would then fail its liveness probe and be restarted for nothing.
  */
 function healthWhileStarting(authorizer: Authorizer, { config, lifecycle }: Foundation): Authorizer {
   if (!config.access.authorizationModes.includes("RBAC")) return authorizer;

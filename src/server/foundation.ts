@@ -1,4 +1,7 @@
-/** What every later stage of a server stands on: its environment and configuration, and what is open while it runs. */
+/**
+ * The first stage: environment, configuration, metrics, health checks, loopback client and open connections, on which
+ * all later stages depend.
+ */
 import type { Audit } from "../access/audit/create-audit.ts";
 import { openAudit } from "../access/audit/open-audit.ts";
 import { accessOf } from "../access/auth/authorize.ts";
@@ -20,7 +23,7 @@ export interface Foundation {
   readonly env: Env;
   readonly config: ServerConfig;
   readonly metrics: MetricsRegistry;
-  /** The metrics of the checks are served at /metrics/slis. */
+  /** The health checks, and their metrics, which are served at /metrics/slis. */
   readonly health: { readonly checks: HealthChecks; readonly metrics: MetricsRegistry };
   readonly lifecycle: Lifecycle;
   readonly loopback: Loopback;
@@ -30,13 +33,13 @@ export interface Foundation {
 }
 
 interface Transports {
-  /** To other servers of the cluster; undefined when none can be called. */
+  /** To other servers of the cluster; undefined if the server can call none. */
   readonly upstream: Upstream | undefined;
-  /** To webhooks and aggregated API servers; undefined when none can be called. */
+  /** To webhooks and aggregated API servers; undefined if the server can call none. */
   readonly outbound: Outbound | undefined;
 }
 
-/** Throws an OptionError for certificates that cannot be used, before anything else is opened. */
+/** Throws an OptionError for unusable certificates before anything else is opened. */
 export function layFoundation(env: Env, config: ServerConfig): Foundation {
   const { credentials, egress, clientCertificate } = config.peers;
   return {
@@ -55,7 +58,7 @@ export function layFoundation(env: Env, config: ServerConfig): Foundation {
   };
 }
 
-/** Opened before the store, so that a log that cannot be written ends the start early. */
+/** Called before the store is opened, so that an audit log that cannot be written ends the start early. */
 export function openAuditLogOf({ env, config, metrics }: Foundation): Promise<Audit> {
   const { clock, random, log } = env;
   return openAudit({
@@ -75,7 +78,7 @@ function decodeNonJsonBody(bytes: Buffer, mediaType: string): unknown {
   return mediaType === "application/yaml" ? parseYaml(bytes.toString("utf8")).value : undefined;
 }
 
-/** Where clients reach the server (host:port), which is known only once it listens. */
+/** The address (host:port) at which clients reach the server. It is known only once the server listens. */
 class AnnouncedAddress {
   readonly #announced = Promise.withResolvers<string>();
   #current = "localhost";

@@ -1,4 +1,4 @@
-/** THE list: reading order is the order a request meets the filters. A misordered chain does not compile. */
+/** The handler chain: the filters in the order in which a request passes them. A misordered chain does not compile. */
 import type { WithUser } from "../access/auth/user.ts";
 import type { WithEndpoint } from "../serving/endpoints/resolve-or-not-found.ts";
 import { chain, type Filter, type Handler, type PassingFilter } from "../serving/http/chain.ts";
@@ -6,7 +6,7 @@ import type { WithInfo } from "../serving/http/filters/request-info.ts";
 import type { WithClaims } from "../serving/http/filters/strip-identity.ts";
 import type { ApiRequest } from "../serving/http/message.ts";
 
-/** What the routes receive: an authorized request, and the endpoint that serves it. */
+/** The input of the routes: an authorized request and the endpoint that serves it. */
 export type Resolved = WithUser & WithEndpoint;
 
 export interface Filters {

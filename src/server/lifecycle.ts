@@ -1,12 +1,12 @@
 /**
- * A server's life as a timeline.
+ * The lifecycle of a server, in this order:
  *
- *   start      the store is opened; background tasks start; the cache is filled
- *   hooks      each start-up hook runs once its turn has come; until all are done /readyz says which is not
- *   ready      /readyz has passed for the first time: latched, X-Kubernetes-If-Ready is satisfied for ever
- *   shutdown   /readyz fails from now on; the delay passes so that load balancers notice; others lead instead
- *   draining   new requests are refused; watches end cleanly; open requests finish (see shutdown.ts)
- *   stopped    background tasks have ended, the store is closed: nothing acknowledged is lost
+ *   start      the store is opened, background tasks start, the watch cache loads
+ *   hooks      the start-up hooks run one after the other; /readyz lists those that are not finished
+ *   ready      /readyz has passed for the first time; latched: X-Kubernetes-If-Ready is satisfied from now on
+ *   shutdown   /readyz fails; load balancers notice during the delay; other servers take over leadership
+ *   draining   new requests are rejected, watches end cleanly, open requests finish (see shutdown.ts)
+ *   stopped    background tasks have ended, the store is closed; no acknowledged write is lost
  */
 import type { Clock } from "../base/clock.ts";
 import { retryAfterStep } from "../serving/http/filters/if-ready.ts";
@@ -16,7 +16,7 @@ import { measureHealth, type HealthCheck } from "../serving/endpoints/health.ts"
 import { repeat, waitUntil, type BackgroundTask } from "../base/background.ts";
 import type { Foundation } from "./foundation.ts";
 
-/** By the names kube-apiserver gives them. Which of the last two comes first depends on --shutdown-send-retry-after. */
+/** The names that kube-apiserver uses. --shutdown-send-retry-after decides which of the last two comes first. */
 type ShutdownEvent =
   | "ShutdownInitiated"
   | "AfterShutdownDelayDuration"
@@ -38,13 +38,13 @@ export class Lifecycle {
     this.#log = log;
   }
 
-  /** Hooks run in the order in which they are added, and all of them before the server is ready. */
+  /** Adds hooks. They run in the order in which they are added, and all of them run before the server is ready. */
   addHooks(hooks: readonly StartupHook[]): void {
     this.#hooks.push(...hooks);
     for (const { name } of hooks) this.#pendingHooks.add(name);
   }
 
-  /** Resolves when the server has been ready for the first time. */
+  /** Resolves when the server is ready for the first time. */
   get ready(): Promise<void> {
     return this.#ready.promise;
   }
@@ -53,7 +53,7 @@ export class Lifecycle {
     return this.#hasBeenReady;
   }
 
-  /** For 503s during the start: as long again as the current step has taken so far. */
+  /** Retry-After of 503 responses during start-up: the time that the current step has taken so far. */
   retryAfter(clock: Clock): () => number {
     let stepSinceMs = clock.monotonic();
     this.#onStep.push(() => {
@@ -62,7 +62,7 @@ export class Lifecycle {
     return () => retryAfterStep(clock.monotonic() - stepSinceMs);
   }
 
-  /** Runs the hooks one after the other: a hook may rely on those before it. */
+  /** Runs the hooks one after the other, because a hook may rely on those before it. */
   async runHooks(signal: AbortSignal): Promise<void> {
     for (const hook of this.#hooks) {
       await hook.run(signal);
@@ -72,14 +72,14 @@ export class Lifecycle {
     }
   }
 
-  /** Called whenever something readiness depends on has changed. */
+  /** Called whenever readiness may have changed. The first true value is latched. */
   observeReadiness(isReady: boolean): void {
     if (!isReady || this.#hasBeenReady) return;
     this.#hasBeenReady = true;
     this.#ready.resolve();
   }
 
-  /** What has happened stays so. */
+  /** Whether the event has happened; once true, it stays true. */
   hasHappened(event: ShutdownEvent): boolean {
     return this.#shutdownEvents.has(event);
   }
@@ -95,7 +95,7 @@ export class Lifecycle {
       [`${HOOK_PREFIX}${hook}`, ...also].map((name): HealthCheck => ({
         name,
         check: () => (this.#pendingHooks.has(hook) ? "not finished" : undefined),
-        // DIFFERS: not in /livez: a hook that waits for the store is no reason to restart the process.
+        // DIFFERS: not in /livez, because a hook that waits for the store is no reason to restart the process.
         endpoints: ["healthz", "readyz"],
       })),
     ),
@@ -109,7 +109,7 @@ export class Lifecycle {
 
 const HEALTH_MEASURE_MS = 5_000;
 
-/** The tasks that take a server through its start: hooks, readiness, and the metrics of its health checks. */
+/** The tasks of the start-up: hooks, readiness, and the metrics of the health checks. */
 export function lifecycleTasks({ env, lifecycle, health }: Foundation): BackgroundTask[] {
   const { clock } = env;
   return [

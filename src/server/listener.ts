@@ -1,4 +1,4 @@
-/** A server behind a port, and its end in order (see shutdown.ts). */
+/** Serves a server on a port, and shuts it down gracefully (see shutdown.ts). */
 import { fixedValue, type Reloading } from "../access/auth/reloading/reloading.ts";
 import { followTls, listenTls, type ServingKeyPair } from "../access/auth/reloading/serving-tls.ts";
 import type { Clock } from "../base/clock.ts";
@@ -15,18 +15,18 @@ export interface ListenConfig {
   readonly port: number;
   readonly cert: string;
   readonly key: string;
-  /** As it may be replaced while the server runs. Default: `cert` and `key`, for ever. */
+  /** Serving certificate that can change while the server runs. Default: `cert` and `key`, which never change. */
   readonly certificate?: Reloading<ServingKeyPair> | undefined;
-  /** Requests still open when the server must go have this long. Default: as long as any request may take. */
+  /** Time limit for open requests during shutdown, in ms. Default: the request timeout. */
   readonly drainMs?: number;
-  /** Stands before the whole chain. */
+  /** Wraps the whole handler chain. */
   readonly wrap?: (handle: Handler<ApiRequest>) => Handler<ApiRequest>;
 }
 
-/** What can be put behind a port. */
+/** A server that can listen on a port. */
 interface Listenable extends Shutdown {
   readonly handle: Handler<ApiRequest>;
-  /** Where clients reach it (host:port). */
+  /** Publishes the address (host:port) at which clients reach the server. */
   announce(address: string): void;
 }
 
@@ -34,9 +34,9 @@ export interface Listening<Served extends Listenable> {
   readonly server: Served;
   readonly host: string;
   readonly port: number;
-  /** Drains and stops. Open requests have until the deadline. Calling it again is waiting for the same end. */
+  /** Drains and stops the server. Open requests have until the deadline. Further calls wait for the same shutdown. */
   stop(): Promise<void>;
-  /** Closes every connection at once, and leaves everything else as it is. */
+  /** Closes every connection at once and changes nothing else. */
   disconnect(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export async function startListening(env: Env, config: ServerConfig, at: ListenC
   return listenFor(await buildServer(env, config), { env, config, at });
 }
 
-/** Closes the server when the port cannot be had. */
+/** Listens on the port; closes the server if that fails. */
 export async function listenFor<Served extends Listenable>(
   server: Served,
   { env, config, at }: { readonly env: Env; readonly config: ServerConfig; readonly at: ListenConfig },
@@ -86,7 +86,7 @@ interface Stopping {
   readonly drainMs: number;
 }
 
-/** What is still being sent when the time is over has this long. */
+/** Minimum time for responses that are still being sent when the drain deadline has passed. */
 const LAST_ANSWERS_MS = 2_000;
 
 async function stop({ clock, server, listener, config, drainMs }: Stopping): Promise<void> {
@@ -95,7 +95,8 @@ async function stop({ clock, server, listener, config, drainMs }: Stopping): Pro
     listener.stopAccepting();
     server.stoppedListening();
   };
-  // By then load balancers should have noticed: who connects anew comes to another server. Without a delay it would come here.
+  // After half the delay load balancers should have noticed, and a client that reconnects reaches another server.
+  // Without a delay it would reconnect to this one.
   const cancelAnnouncement = delayMs > 0 ? clock.after(delayMs / 2, () => listener.announceEnd()) : undefined;
   await server.beginShutdown();
   cancelAnnouncement?.();
@@ -103,7 +104,7 @@ async function stop({ clock, server, listener, config, drainMs }: Stopping): Pro
   if (!sendRetryAfter) refuseConnections();
   await server.drain(drainMs);
   if (sendRetryAfter) refuseConnections();
-  // Answers are there, but slow clients may still be reading them.
+  // The responses are complete, but slow clients may still be reading them.
   const leftMs = drainMs - (clock.monotonic() - startedAtMs);
   await listener.close(Math.max(leftMs, LAST_ANSWERS_MS));
   await server.close();

@@ -1,4 +1,4 @@
-/** The server's own way in: the same chain as every client's, with full access. */
+/** The loopback client: the server calls itself through the same chain as every client, with full access. */
 import type { BaseEnv } from "../base/env.ts";
 import { createClient, type Client } from "../client/client.ts";
 import {
@@ -12,19 +12,22 @@ import { METADATA_ACCEPT } from "../cluster/controllers/garbage-collector/live-o
 import type { Handler } from "../serving/http/chain.ts";
 import type { ApiRequest, ConnectionInfo } from "../serving/http/message.ts";
 
-/** The field manager of what the server writes itself, by the name clients know. */
+/** User agent, and so field manager, of the server's own writes, as in kube-apiserver. */
 const USER_AGENT = "kube-apiserver";
 
-/** Parts of the server use it before the chain is built; their requests start once `connect` has been called. */
+/**
+ * Exists before the chain is built, because parts of the server need the client; requests fail until `connect` is
+ * called.
+ */
 export class Loopback {
-  /** Identifies the server's own requests: nothing outside can name this object. */
+  /** Identifies the server's own requests: code outside the process cannot refer to this object. */
   readonly connection: ConnectionInfo = { protocol: "in-process", remoteAddress: "loopback", clientChain: [] };
   readonly transport: Transport;
   readonly client: Client;
   /** Receives only the metadata of objects. */
   readonly metadata: Client;
   readonly #handle: Handler<ApiRequest>;
-  #chain: Handler<ApiRequest> = () => Promise.reject(new Error("the server is still being built"));
+  #chain: Handler<ApiRequest> = () => Promise.reject(new Error("the server is still starting"));
 
   constructor({ clock, random }: BaseEnv) {
     this.#handle = (request) => this.#chain(request);
@@ -45,7 +48,7 @@ export class Loopback {
   readonly call = (request: InProcessRequest): Promise<InProcessResponse> =>
     callInProcess(this.#handle, { ...request, connection: this.connection });
 
-  /** As `call`, under the server's own name. */
+  /** As `call`, with the server's user agent. */
   readonly callAsServer = (request: InProcessRequest): Promise<InProcessResponse> =>
     this.call({ ...request, headers: { "user-agent": USER_AGENT, ...request.headers } });
 }

@@ -12,12 +12,12 @@ import type { Resolved } from "./handler-chain.ts";
 
 export interface Routes {
   readonly resources: Handler<Resolved>;
-  /** Undefined for paths that are not discovery's. */
+  /** Undefined for paths that are not part of discovery. */
   readonly discovery: (request: WithUser) => ApiResponse | Promise<ApiResponse> | undefined;
   readonly openApi: Handler<WithUser>;
   readonly health: (request: WithInfo) => ApiResponse;
   readonly evenkeel: (request: WithUser) => ApiResponse | Promise<ApiResponse>;
-  /** Undefined for paths that are not its own. */
+  /** Undefined for paths that are not part of OpenID discovery. */
   readonly openId: (request: WithInfo) => ApiResponse | undefined;
   readonly version: object;
   readonly metrics: MetricsRegistry;
@@ -44,7 +44,7 @@ const PATHS: readonly string[] = [
   "/version",
 ];
 
-/** As kubernetes: behind these a slash makes another path. */
+/** As kubernetes: for these paths, a trailing slash makes a different path. */
 const EXACT: ReadonlySet<string> = new Set(["healthz", "livez", "readyz", "metrics", "openapi"]);
 
 export function createRouter(routes: Routes): Handler<Resolved> {
@@ -80,7 +80,7 @@ function routesByFirstSegment(routes: Routes): ReadonlyMap<string, Route> {
   ]);
 }
 
-/** Serves the first segment, and nothing below it. */
+/** Serves only the first segment, and no path below it. */
 function alone(route: Route): Route {
   return (request) => (request.info.segments[1] === undefined ? route(request) : pageNotFound());
 }

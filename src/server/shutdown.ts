@@ -1,13 +1,15 @@
 /**
- * How a server leaves: moments in the order of kube-apiserver's, the way out of the cluster in the order that loses nothing.
+ * The graceful shutdown of a server: events in the order of kube-apiserver. The server leaves the cluster only after its
+ * requests have drained, so that no acknowledged write and no request in flight is lost.
  *
- *   ShutdownInitiated            /readyz fails; everything is served as before
- *     the delay                  → AfterShutdownDelayDuration; from half of it on HTTP/1.1 connections end behind an answer
- *     peers are told to come here only if nobody else can answer; another server leads → PreShutdownHooksStopped
- *   NotAcceptingNewRequest       both are over: whatever comes now is refused, and told when to come again
- *   HTTPServerStoppedListening   here, or last if clients are to be told rather than refused
- *   InFlightRequestsDrained      what was open has been answered, watches have ended cleanly
- *   close                        the endpoint record goes, then the identity lease, then the background, then the store
+ *   ShutdownInitiated            /readyz fails; all requests are still served
+ *     AfterShutdownDelayDuration the delay has passed; after half of it HTTP/1.1 responses close their connections
+ *     PreShutdownHooksStopped    peers prefer other servers; another server leads the controllers
+ *   NotAcceptingNewRequest       both have happened: new requests are rejected with Retry-After
+ *   HTTPServerStoppedListening   now, or last with --shutdown-send-retry-after
+ *   InFlightRequestsDrained      all open requests have ended, watches have ended cleanly
+ *   close                        removes the endpoint record, then the identity lease; stops the background tasks;
+ *                                closes the store
  */
 import type { Audit } from "../access/audit/create-audit.ts";
 import { sleep } from "../base/clock.ts";
@@ -22,22 +24,24 @@ interface ShutdownParts {
   readonly cluster: Pick<Cluster, "drain" | "leave">;
   readonly background: Background;
   readonly kv: Kv;
-  /** Events that were recorded are written before the server ends. */
+  /** Recorded events are written before the server ends. */
   readonly audit: Pick<Audit, "close">;
 }
 
 export interface Shutdown {
-  /** /readyz fails from now on. Resolves when new requests are refused: after the configured delay. */
+  /** Makes /readyz fail. Resolves after the configured delay, when new requests are rejected. */
   beginShutdown(): Promise<void>;
-  /** Ends clients' watches, and resolves when their requests have been answered, or the time has passed. */
+  /** Ends the watches of clients. Resolves when all open requests have ended, or the limit has passed. */
   drain(limitMs: number): Promise<void>;
-  /** Nobody can connect any more. */
+  /** Records that the listener accepts no more connections. */
   stoppedListening(): void;
-  /** Leaves the cluster, stops the background, closes the store. */
+  /** Leaves the cluster, stops the background tasks, and closes the store. */
   close(): Promise<void>;
 }
 
-/** What keeps others from taking over is not worth more: they wait no longer for a leader that is gone. */
+/**
+ * Limit for the pre-shutdown hook. Its leases expire in this time anyway, so that other servers take over without it.
+ */
 const BEFORE_SHUTDOWN_MS_MAX = 15_000;
 
 const AUDIT_FLUSH_MS_MAX = 5_000;
@@ -61,7 +65,7 @@ export function createShutdown(parts: ShutdownParts): Shutdown {
     beginShutdown: () => (begun ??= begin()),
     async drain(limitMs) {
       if (!(await open.requests.drain({ clock, graceMs, limitMs })))
-        log.warn("requests were not answered in time for the shutdown", { requests: open.requests.answering });
+        log.warn("shutdown drain timed out with requests in flight", { requests: open.requests.answering });
       lifecycle.happened("InFlightRequestsDrained");
     },
     stoppedListening: () => lifecycle.happened("HTTPServerStoppedListening"),
@@ -75,22 +79,22 @@ export function createShutdown(parts: ShutdownParts): Shutdown {
   };
 }
 
-/** A disk that does not answer must not keep the server from ending. */
+/** Limited in time: a disk that does not respond must not block the shutdown. */
 async function flushed({ on: { env }, audit }: ShutdownParts): Promise<void> {
   try {
     await within(env.clock, AUDIT_FLUSH_MS_MAX, () => audit.close());
   } catch (thrown) {
-    env.log.warn("not all audit events were written", { error: messageOf(thrown) });
+    env.log.warn("failed to write all audit events", { error: messageOf(thrown) });
   }
 }
 
-/** DIFFERS: a hook of kube-apiserver that fails ends the shutdown there, and requests under way with it. */
+/** DIFFERS: a failed hook of kube-apiserver ends the shutdown at once, and the requests in flight with it. */
 async function beforeShutdown({ on: { env, lifecycle }, cluster }: ShutdownParts): Promise<void> {
   const { clock, log } = env;
   try {
     await within(clock, BEFORE_SHUTDOWN_MS_MAX, () => cluster.drain());
   } catch (thrown) {
-    log.warn("the shutdown goes on although others could not be told of it", { error: messageOf(thrown) });
+    log.warn("pre-shutdown hook failed, continuing the shutdown", { error: messageOf(thrown) });
   }
   lifecycle.happened("PreShutdownHooksStopped");
 }

@@ -1,4 +1,4 @@
-/** The store of a server: the key-value store, the watch cache over it, and the tasks that keep both going. */
+/** The store of a server: the key-value store, its watch cache, and the background tasks of both. */
 import type { BackgroundTask } from "../base/background.ts";
 import { protobufTables } from "../objects/catalogue/protobuf-tables.ts";
 import type { HealthCheck } from "../serving/endpoints/health.ts";
@@ -23,7 +23,7 @@ export async function openServerStore({ env, config }: Foundation): Promise<Serv
     clock,
     root: config.storageRoot,
     decodeForeign: storedProtobufDecoder(protobufTables),
-    onStateChange: (state) => log.info("the storage watch changed state", { state }),
+    onStateChange: (state) => log.info("storage watch state changed", { state }),
   });
   return {
     kv,
@@ -36,10 +36,10 @@ export async function openServerStore({ env, config }: Foundation): Promise<Serv
   };
 }
 
-/** The store may be out of reach while this process is well: that makes it unready, not dead. */
+/** An unreachable store makes the server unready, but not dead: the process itself is healthy. */
 function storageChecks(cache: WatchCache): HealthCheck[] {
-  const storage = (): string | undefined => (cache.state === "following" ? undefined : `the storage is ${cache.state}`);
-  const filled = (): string | undefined => (cache.state === "loading" ? "the cache is being filled" : undefined);
+  const storage = (): string | undefined => (cache.state === "following" ? undefined : `watch cache is ${cache.state}`);
+  const filled = (): string | undefined => (cache.state === "loading" ? "watch cache is loading" : undefined);
   return [
     { name: "ping", check: () => undefined, endpoints: ["healthz", "livez", "readyz"] },
     { name: "log", check: () => undefined, endpoints: ["healthz", "livez", "readyz"] },

@@ -1,6 +1,6 @@
 /**
- * The calls that a store has accepted and not answered yet, so that closing the store waits for them and rejects the
- * calls that come later. Without it a write could be under way while its connection or file is closed.
+ * The calls that a store has accepted and not completed yet, so that closing the store waits for them and rejects later
+ * calls. Without it a write could be in flight while its connection or file is closed.
  */
 import { closedError } from "./kv-errors.ts";
 
@@ -21,7 +21,7 @@ export class AcceptedCalls {
     return running;
   }
 
-  /** Rejects calls from now on; resolves when those accepted before have been answered. */
+  /** Rejects calls from now on; resolves when all accepted calls have completed. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.allSettled(this.#running);

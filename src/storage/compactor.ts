@@ -1,6 +1,6 @@
 /**
- * Forgets old history at a steady pace. Several servers, kube-apiservers among them, agree on who does it
- * through one key outside the storage root: whoever moves it compacts to what it said before.
+ * Compacts the store at a fixed interval. As in kube-apiserver, one key outside the storage root elects the server that
+ * compacts: the server that updates the key compacts to the revision that the key held before.
  */
 import { sleep, type Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
@@ -23,23 +23,23 @@ export function compactor(options: { kv: Kv; clock: Clock; log: Log; intervalMs:
           if (compactTo > 0) await kv.compact(compactTo);
         } catch (thrown) {
           if (!(thrown instanceof StorageError)) throw thrown;
-          log.warn("old history could not be compacted", { error: thrown.message });
+          log.warn("compaction failed", { error: thrown.message });
         }
       }
     },
   };
 }
 
-/** What the key said one interval ago. */
+/** The value of the key one interval ago. */
 interface Note {
   readonly modRevision: number;
   readonly revision: number;
 }
 
 /**
- * Notes the present revision where the note seen one interval ago still stands, and compacts to that one. Whoever finds
- * another note there has lost the turn: comparing with a note just read would let every server win, each compacting to
- * what the one before it noted a moment ago.
+ * Writes the current revision if the key is unchanged since this server read it one interval ago, and then compacts to
+ * the revision read at that time. A server that finds another value has lost the election. Comparing with a value that
+ * was just read would let every server win, each compacting to a revision that was current a moment ago.
  */
 async function compactOnce(kv: Kv, seen: Note | undefined): Promise<{ note: Note | undefined; compactTo: number }> {
   const revision = await kv.currentRevision();

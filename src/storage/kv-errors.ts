@@ -1,13 +1,13 @@
-/** The failures that several stores word alike. */
+/** Errors that several stores share. */
 import { StorageError } from "./kv.ts";
 
-/** Larger values are rejected with `too-large`; well above what a request body may hold. */
+/** Larger values are rejected with `too-large`; the limit is well above that of request bodies. */
 export const VALUE_BYTES_MAX = 8 * 1024 * 1024;
 
 export function compactedError(revision: number, compactRevision: number): StorageError {
   return new StorageError(
     "revision-compacted",
-    `Revision ${revision} has been compacted; the oldest one left is ${compactRevision}.`,
+    `Revision ${revision} has been compacted; the oldest available revision is ${compactRevision}.`,
     {
       revision: compactRevision,
     },
@@ -15,9 +15,13 @@ export function compactedError(revision: number, compactRevision: number): Stora
 }
 
 export function futureError(revision: number, newest: number): StorageError {
-  return new StorageError("revision-future", `Revision ${revision} does not exist yet; the newest one is ${newest}.`, {
-    revision: newest,
-  });
+  return new StorageError(
+    "revision-future",
+    `Revision ${revision} does not exist yet; the newest revision is ${newest}.`,
+    {
+      revision: newest,
+    },
+  );
 }
 
 export function closedError(): StorageError {
@@ -27,13 +31,10 @@ export function closedError(): StorageError {
 export function leaseError(lease: string): StorageError {
   return new StorageError(
     "lease-not-found",
-    `There is no lease ${lease}: it was never granted, was revoked, or has expired.`,
+    `Lease ${lease} does not exist: it was never granted, was revoked, or has expired.`,
   );
 }
 
 export function tooLargeError(key: string, bytes: number): StorageError {
-  return new StorageError(
-    "too-large",
-    `The value of ${key} has ${bytes} bytes; at most ${VALUE_BYTES_MAX} can be stored.`,
-  );
+  return new StorageError("too-large", `The value of ${key} has ${bytes} bytes; the limit is ${VALUE_BYTES_MAX}.`);
 }

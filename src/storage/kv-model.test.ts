@@ -1,4 +1,4 @@
-/** The SQLite store against the memory store: the same operations give the same results and the same events. */
+/** Compares the SQLite store with the memory store: the same operations must have the same results and events. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -100,7 +100,7 @@ class Subject {
     this.#clock = clock;
   }
 
-  /** What the operation gave; a failure by its code, its revision and its sentence. */
+  /** The result of the operation, or the code, revision and message of its error. */
   async run(step: Operation): Promise<unknown> {
     try {
       return await this.#perform(step);
@@ -110,9 +110,9 @@ class Subject {
     }
   }
 
-  /** Everything the watches were told, once all of them have caught up. */
+  /** All events that the watches received, after all of them have caught up. */
   async events(): Promise<unknown> {
-    // More than one change: some watches begin a little in the future.
+    // Several changes, because some watches start slightly in the future.
     let last: unknown;
     for (const value of ["one", "two", "three", "four"]) {
       last = await this.run({ kind: "put", key: `${PREFIX}a/bc`, value, ...UNGUARDED });
@@ -161,7 +161,7 @@ class Subject {
         return this.#kv.leaseRevoke(this.#leases[step.lease] ?? "999");
       case "advance":
         this.#clock.advance(step.ms);
-        // Asks something that is answered after the deletions that time has brought.
+        // A call that completes only after the deletions of the leases that have expired.
         return this.#kv.commit({ kind: "delete", key: "/absent", expectedRevision: 0 });
     }
   }
@@ -209,11 +209,15 @@ async function compare(rounds: readonly (readonly Operation[])[]): Promise<void>
   }
 }
 
-test("any operations on the SQLite store give what they give on the memory store", { timeout: 60_000 }, async () => {
-  const operations = fc.array(fc.array(operation, { minLength: 10, maxLength: 10 }), {
-    minLength: 3,
-    maxLength: 8,
-    size: "max",
-  });
-  await fc.assert(fc.asyncProperty(operations, compare), { numRuns: 20 });
-});
+test(
+  "the SQLite store returns the same results and events as the memory store for any operations",
+  { timeout: 60_000 },
+  async () => {
+    const operations = fc.array(fc.array(operation, { minLength: 10, maxLength: 10 }), {
+      minLength: 3,
+      maxLength: 8,
+      size: "max",
+    });
+    await fc.assert(fc.asyncProperty(operations, compare), { numRuns: 20 });
+  },
+);

@@ -1,49 +1,48 @@
 /**
  * The storage port: a revisioned key-value store with etcd's model, at most nine methods.
  *
- * Guarantees every implementation gives (test/testing/storage/conformance/ holds them to it):
- * - There is one revision counter. Every successful commit takes the next revision; a commit that
- *   changes nothing (its conditions failed) takes none. Revisions never go back, also across restarts.
+ * Guarantees of every implementation (tested by test/testing/storage/conformance/):
+ * - There is one revision counter. Every successful commit takes the next revision; a commit that changes nothing
+ *   because its conditions failed takes none. Revisions never go back, also across restarts.
  * - A resolved commit is durable as far as the implementation can be durable at all.
- * - Watchers see every change at or after their start revision exactly once, in revision order,
- *   changes of one revision together.
- * - Values are opaque bytes. A buffer handed in or out is never modified afterwards by either side.
- * - Failures are `StorageError`s; whatever else is thrown is a bug.
+ * - Watches receive every change at or after their start revision exactly once, in revision order, with all changes of
+ *   one revision in one batch.
+ * - Values are opaque bytes. Neither side modifies a buffer after it was passed in or returned.
+ * - Failures are `StorageError`s; any other thrown value is a bug.
  */
 export interface Kv {
   /** Keys of [start, end) in byte order as of a revision. */
   range(request: RangeRequest): Promise<RangeResult>;
 
   /**
-   * Applies one change if the key's modRevision is what the caller saw (0 = key absent).
-   * A lost race is a value, not an error: `current` is the key's state at the time of the attempt.
-   * All guards of a put must hold at that same moment, as part of the same decision: no change of a guard's
-   * key, whoever makes it, comes between the look at it and the write.
+   * Applies one change if the key's modRevision is the expected one (0 = key absent). A lost race is a result, not an
+   * error: `current` is the key's state at the time of the attempt. All guards of a put are checked atomically with the
+   * write: no client can change a guard's key in between.
    */
   commit(change: Change): Promise<CommitResult>;
 
   /**
-   * Follows all keys with a prefix from a revision (inclusive) until closed. Delivery is a synchronous
-   * call into the sink; batches arrive in order. `sink.closed` is called at most once, and not after
-   * `close()`. Reconnecting after an outage is the store's own work and invisible here, except through
-   * `sink.interrupted`; only a compacted start revision or a closed store ends a watch.
+   * Watches all keys with a prefix from a revision (inclusive) until closed. Delivery is a synchronous call of the
+   * sink; batches arrive in order. `sink.closed` is called at most once, and not after `close()`. The store reconnects
+   * by itself after an outage, which is visible only through `sink.interrupted`; only a compacted start revision or a
+   * closed store ends a watch.
    */
   watch(request: WatchRequest, sink: WatchSink): Watching;
 
-  /** The newest revision, linearizable: never older than any commit acknowledged anywhere before the call. */
+  /** The newest revision, linearizable: not older than any commit that any client saw acknowledged before the call. */
   currentRevision(): Promise<number>;
 
-  /** Forgets history below the revision: older ranges and watches fail with `revision-compacted`. */
+  /** Discards history below the revision: older ranges and watches fail with `revision-compacted`. */
   compact(revision: number): Promise<void>;
 
   /** A lease whose keys are deleted (as an ordinary change) when it expires without `leaseKeepAlive`. */
   leaseGrant(ttlSeconds: number): Promise<LeaseId>;
-  /** Starts the lease's time anew. Fails with `lease-not-found` once it has expired. */
+  /** Restarts the lease's TTL. Fails with `lease-not-found` once it has expired. */
   leaseKeepAlive(lease: LeaseId): Promise<void>;
-  /** Ends the lease now, deleting its keys. Unknown leases are fine. */
+  /** Ends the lease now and deletes its keys. Unknown leases are ignored. */
   leaseRevoke(lease: LeaseId): Promise<void>;
 
-  /** Finishes what was accepted, then releases everything. Later calls fail with `unavailable`. */
+  /** Completes the accepted calls, then releases all resources. Later calls fail with `unavailable`. */
   close(): Promise<void>;
 }
 
@@ -58,13 +57,13 @@ export interface KeyValue {
 
 export interface RangeRequest {
   readonly start: string;
-  /** Exclusive end; undefined = just the key `start`. */
+  /** Exclusive end; undefined = only the key `start`. */
   readonly end?: string;
   /** Absent: newest, linearizable. A revision that does not exist yet fails with `revision-future`. */
   readonly revision?: number;
   /** At most this many keys; absent = all. */
   readonly limit?: number;
-  /** Leave the values out (`items` empty): only `count` and `revision` are wanted. */
+  /** Return no items, only `count` and `revision`. */
   readonly countOnly?: boolean;
 }
 
@@ -83,15 +82,15 @@ export type Change =
       readonly value: Buffer;
       readonly expectedRevision: number;
       readonly lease?: LeaseId;
-      /** At most `GUARDS_MAX`, each on a key of its own. */
+      /** At most `GUARDS_MAX`, each on a different key. */
       readonly guards?: readonly Guard[];
     }
   | { readonly kind: "delete"; readonly key: string; readonly expectedRevision: number };
 
-/** Whoever writes needs few; each costs every store a look at its key. */
+/** Writers need few guards, and each costs every store a lookup. */
 export const GUARDS_MAX = 4;
 
-/** What a put depends on besides its own key: that this key's modRevision is exactly this one (0 = key absent). */
+/** A condition of a put on another key: that key's modRevision must be exactly this one (0 = key absent). */
 export interface Guard {
   readonly key: string;
   readonly revision: number;
@@ -103,7 +102,7 @@ export type CommitResult =
       readonly committed: false;
       readonly current: KeyValue | undefined;
       readonly revision: number;
-      /** The key of the first guard that did not hold, whether or not the put's own key was as expected. */
+      /** The key of the first guard that did not hold, regardless of the put's own key. */
       readonly lostGuard: string | undefined;
     };
 
@@ -125,9 +124,9 @@ export type KvEvent =
 export interface WatchSink {
   /** Changes in revision order; all changes of one revision are in one batch. */
   events(batch: readonly KvEvent[]): void;
-  /** Everything up to and including this revision has been delivered. Optional hints; may never come. */
+  /** Everything up to and including this revision has been delivered. A hint that a store may never send. */
   progress(revision: number): void;
-  /** The store is out of reach (true) or back and following again (false). No event is lost in between. */
+  /** The store is unreachable (true), or reachable with the watch resumed (false). No event is lost in between. */
   interrupted(isInterrupted: boolean): void;
   /** The watch has ended: history was compacted, or the store was closed. */
   closed(error: StorageError): void;
@@ -141,11 +140,11 @@ export type StorageErrorCode =
   | "revision-compacted"
   | "revision-future"
   | "lease-not-found"
-  /** Nothing happened: the store could not be reached in time. */
+  /** The call had no effect: the store could not be reached in time. */
   | "unavailable"
-  /** Whether it happened is not known: it was sent, and no answer came. */
+  /** The call may or may not have had an effect: it was sent, and no response arrived. */
   | "undecided"
-  /** The store refuses work because too much of it is queued. */
+  /** The store rejects the call because too many calls are queued. */
   | "overloaded"
   | "too-large"
   | "corrupt";

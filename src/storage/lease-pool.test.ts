@@ -29,7 +29,7 @@ function open(): { pool: LeasePool; kv: Kv; grants: number[]; advance: (ms: numb
 }
 
 describe("a lease pool", () => {
-  test("hands the same lease to objects written close together", async () => {
+  test("returns the same lease for objects written close together", async () => {
     const { pool, grants, advance } = open();
     const first = await pool.leaseFor(3600);
     advance(59_999);
@@ -39,13 +39,13 @@ describe("a lease pool", () => {
     expect(grants).toEqual([3660, 3660]);
   });
 
-  test("keeps lifetimes apart", async () => {
+  test("uses different leases for different TTLs", async () => {
     const { pool, grants } = open();
     expect(await pool.leaseFor(60)).not.toBe(await pool.leaseFor(120));
     expect(grants).toEqual([63, 126]);
   });
 
-  test("an object lives at least as long as asked for, also on a lease that is reused", async () => {
+  test("keeps an object at least for its TTL, also on a reused lease", async () => {
     const { pool, kv, advance } = open();
     await pool.leaseFor(100);
     advance(4_999);
@@ -57,21 +57,21 @@ describe("a lease pool", () => {
     expect((await kv.range({ start: "/registry/events/a/x" })).items).toHaveLength(0);
   });
 
-  test("does not hang everything on one lease", async () => {
+  test("limits the number of objects per lease", async () => {
     const { pool, grants } = open();
     const leases = await Promise.all(Array.from({ length: 1_001 }, () => pool.leaseFor(3600)));
     expect(new Set(leases).size).toBe(2);
     expect(grants).toHaveLength(2);
   });
 
-  test("a lease that was not granted is not handed out again", async () => {
+  test("does not reuse a lease whose grant failed", async () => {
     const { pool, failNext } = open();
     failNext();
     await expect(pool.leaseFor(3600)).rejects.toMatchObject({ code: "unavailable" });
     expect(await pool.leaseFor(3600)).toBeTypeOf("string");
   });
 
-  test.each([0, -1, Number.NaN])("a lifetime of %d is refused", async (ttlSeconds) => {
+  test.each([0, -1, Number.NaN])("rejects a TTL of %d", async (ttlSeconds) => {
     const { pool, grants } = open();
     await expect(pool.leaseFor(ttlSeconds)).rejects.toBeInstanceOf(StorageError);
     expect(grants).toEqual([]);

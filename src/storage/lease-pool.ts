@@ -1,16 +1,16 @@
 /**
- * Leases for objects that expire by themselves. Objects written close together share one lease, because
- * a store that holds a lease per event spends its time on leases.
+ * Leases for objects with a TTL, such as Events. Objects written close together share one lease, because a lease per
+ * object would cost the store more than the objects themselves.
  */
 import type { Clock } from "../base/clock.ts";
 import { StorageError, type Kv, type LeaseId } from "./kv.ts";
 
 export interface LeasePool {
-  /** A lease that lives at least this long from now. */
+  /** A lease that lasts at least this long from now. */
   leaseFor(ttlSeconds: number): Promise<LeaseId>;
 }
 
-/** A lease is handed out again for this part of its lifetime, at most a minute. */
+/** A lease is reused for this fraction of its TTL, at most for a minute. */
 const REUSE_FRACTION = 0.05;
 const REUSE_MS_MAX = 60_000;
 const OBJECTS_PER_LEASE_MAX = 1_000;
@@ -19,7 +19,7 @@ export function createLeasePool(kv: Kv, clock: Clock): LeasePool {
   const open = new Map<number, { lease: Promise<LeaseId>; until: number; objects: number }>();
   return {
     async leaseFor(ttlSeconds) {
-      if (!(ttlSeconds > 0)) throw new StorageError("unavailable", "a lease needs a positive lifetime");
+      if (!(ttlSeconds > 0)) throw new StorageError("unavailable", "a lease needs a positive TTL");
       const current = open.get(ttlSeconds);
       if (current !== undefined && current.until > clock.monotonic() && current.objects < OBJECTS_PER_LEASE_MAX) {
         current.objects++;

@@ -32,8 +32,8 @@ async function open(
   return { store: createObjectStore(held.kv, cache), held, writer: memory.open(), clock };
 }
 
-describe("reading", () => {
-  test("the newest state comes from the cache when it is current", async () => {
+describe("reading from the object store", () => {
+  test("returns the newest state from the cache if the cache is current", async () => {
     const { store, writer, held } = await open();
     const revision = await create(writer, KEY, object("x"));
     const read = held.rangesRead();
@@ -42,7 +42,7 @@ describe("reading", () => {
     expect(held.rangesRead()).toBe(read);
   });
 
-  test("the newest state is read from the store when the cache does not catch up", async () => {
+  test("reads the newest state from the store if the cache does not catch up in time", async () => {
     const { store, writer, held, clock } = await open();
     held.hold();
     const revision = await create(writer, KEY, object("x"));
@@ -53,13 +53,13 @@ describe("reading", () => {
     expect(await all).toMatchObject({ revision, entries: [{ key: KEY, modRevision: revision }] });
   });
 
-  test("the newest state cannot be had from a store out of reach", async () => {
+  test("fails for the newest state if the store is unreachable", async () => {
     const { store, held } = await open();
     held.fail(1);
     await expectStorageError(store.get(KEY, { kind: "newest" }), "unavailable");
   });
 
-  test("any state is what the cache has, also when the store is out of reach", async () => {
+  test("returns any state from the cache, also if the store is unreachable", async () => {
     const { store, writer, held } = await open();
     await create(writer, KEY, object("x"));
     held.hold();
@@ -69,13 +69,13 @@ describe("reading", () => {
     expect((await store.list(RANGE, { kind: "any" })).entries).toHaveLength(1);
   });
 
-  test("nothing is served before the cache is filled", async () => {
+  test("fails until the cache has loaded", async () => {
     const { store } = await open((held) => held.fail(1_000));
     for (const kind of ["any", "newest"] as const) await expectStorageError(store.get(KEY, { kind }), "unavailable");
     await expectStorageError(store.list(RANGE, { kind: "not-older-than", revision: 1 }), "unavailable");
   });
 
-  test("not older than a revision waits for it", async () => {
+  test("waits for the revision of not-older-than", async () => {
     const { store, writer } = await open();
     const revision = store.cache.revision + 1;
     const waiting = store.get(KEY, { kind: "not-older-than", revision });
@@ -84,7 +84,7 @@ describe("reading", () => {
     expect(await store.get(KEY, { kind: "not-older-than", revision: 1 })).toMatchObject({ modRevision: revision });
   });
 
-  test("a revision that never comes is refused in the words clients know", async () => {
+  test("fails for a revision that never arrives, with the message of kube-apiserver", async () => {
     const { store, clock } = await open();
     const waiting = store.list(RANGE, { kind: "not-older-than", revision: 99 });
     await settled();
@@ -98,7 +98,7 @@ describe("reading", () => {
     await expectStorageError(exact, "revision-future");
   });
 
-  test("an exact revision comes from the cache when nothing has changed since, else from the store", async () => {
+  test("returns an exact revision from the cache if nothing has changed since, otherwise from the store", async () => {
     const { store, writer, held } = await open();
     const first = await create(writer, KEY, object("x"));
     await create(writer, "/registry/services/a/x", object("x"));
@@ -113,7 +113,7 @@ describe("reading", () => {
     expect(held.rangesRead()).toBe(read + 1);
   });
 
-  test("a compacted revision is refused", async () => {
+  test("fails for a compacted revision", async () => {
     const { store, writer } = await open();
     const first = await create(writer, KEY, object("x"));
     const second = await put(writer, { key: KEY, value: object("x"), expectedRevision: first });
@@ -122,7 +122,7 @@ describe("reading", () => {
   });
 });
 
-describe("writing", () => {
+describe("writing to the object store", () => {
   test("creates, replaces and removes by compare and swap", async () => {
     const { store } = await open();
     const created = await store.create(KEY, object("x"));
@@ -143,7 +143,7 @@ describe("writing", () => {
     expect(await store.remove(replaced.entry)).toEqual({ committed: false, current: undefined });
   });
 
-  test("a key that is taken is not created again", async () => {
+  test("does not create a key that exists", async () => {
     const { store, writer } = await open();
     const revision = await create(writer, KEY, object("x"));
     expect(await store.create(KEY, object("y"))).toMatchObject({
@@ -152,7 +152,7 @@ describe("writing", () => {
     });
   });
 
-  test("the entry is right also when the cache has not heard of the write", async () => {
+  test("returns a correct entry before the cache has received the write", async () => {
     const { store, held } = await open();
     held.hold();
     const created = await store.create(KEY, object("x"));
@@ -166,7 +166,7 @@ describe("writing", () => {
     });
   });
 
-  test("a write is guarded by other keys, and says which guard was lost", async () => {
+  test("checks the guards of a write, and reports the first one that failed", async () => {
     const { store, writer } = await open();
     const guardKey = "/registry/guard";
     const absent = { key: guardKey, revision: 0 };
@@ -191,7 +191,7 @@ describe("writing", () => {
     expect(await store.create(`${KEY}-2`, object("y"), undefined, [other, guard])).toMatchObject({ committed: true });
   });
 
-  test("an object with a lease goes when the lease does", async () => {
+  test("deletes an object when its lease ends", async () => {
     const { store, writer } = await open();
     const lease = await writer.leaseGrant(60);
     await store.create(KEY, object("x"), lease);
@@ -199,7 +199,7 @@ describe("writing", () => {
     expect(store.cache.get(KEY)).toBeUndefined();
   });
 
-  test("an object that cannot be read can still be removed", async () => {
+  test("can remove an object that cannot be decoded", async () => {
     const { store, writer } = await open();
     await create(writer, KEY, "broken");
     const entry = await store.get(KEY, { kind: "newest" });

@@ -1,6 +1,6 @@
 /**
- * Objects over the revisioned store: consistent reads through the watch cache, writes by compare and
- * swap. Knows keys, bytes and revisions; nothing of kinds, verbs or what makes an object valid.
+ * Objects over the revisioned store: consistent reads through the watch cache, writes by compare and swap. It handles
+ * keys, bytes and revisions, but no kinds, verbs or validation.
  */
 import type { JsonObject } from "../meta/json.ts";
 import { type CommitResult, type Guard, type KeyValue, type Kv, type LeaseId, StorageError } from "./kv.ts";
@@ -8,7 +8,7 @@ import type { WatchCache } from "./watch-cache/cache.ts";
 import type { Entry } from "./watch-cache/entry.ts";
 import { FUTURE_VERSION_WAIT_MS } from "./watch-cache/cache-limits.ts";
 
-/** How old an answer may be. */
+/** How old a result may be. */
 export type Freshness =
   | { readonly kind: "newest" }
   | { readonly kind: "any" }
@@ -16,12 +16,12 @@ export type Freshness =
 
 export type WriteResult =
   | { readonly committed: true; readonly entry: Entry }
-  /** `lostGuard`: the key of the first guard that did not hold, whether or not the written one was as expected. */
+  /** `lostGuard`: the key of the first guard that did not hold, regardless of the written key. */
   | { readonly committed: false; readonly current: Entry | undefined; readonly lostGuard: string | undefined };
 
 export interface ListPage {
   readonly entries: readonly Entry[];
-  /** Entries in the range, whether or not they are all in `entries`. */
+  /** Number of entries in the range, whether or not they are all in `entries`. */
   readonly count: number;
   /** The list's resourceVersion. */
   readonly revision: number;
@@ -32,9 +32,9 @@ export interface ObjectStore {
   get(key: string, freshness: Freshness): Promise<Entry | undefined>;
   /** All entries of [start, end). */
   list(range: KeyRange, freshness: Freshness): Promise<ListPage>;
-  /** The first entries of [start, end) as they were at a revision; without a limit all of them. */
+  /** The first entries of [start, end) at a revision; all of them without a limit. */
   listAt(range: KeyRange, revision: number, limit?: number): Promise<ListPage>;
-  /** Says which object these bytes were made of, so that they need not be parsed when they come back. */
+  /** Remembers which object these bytes encode, so that they need not be parsed when the watch delivers them. */
   readonly vouch: (value: Buffer, object: JsonObject) => void;
   create(key: string, value: Buffer, lease?: LeaseId, guards?: readonly Guard[]): Promise<WriteResult>;
   replace(current: Entry, value: Buffer, lease?: LeaseId, guards?: readonly Guard[]): Promise<WriteResult>;
@@ -107,10 +107,9 @@ function cachedPage(cache: WatchCache, range: KeyRange, revision: number): ListP
   return { entries, count: entries.length, revision };
 }
 
-/** True when the cache is as fresh as asked for; false when the store must be read instead. */
+/** True if the cache is as fresh as requested; false if the store must be read instead. */
 async function reach(cache: WatchCache, freshness: Freshness): Promise<boolean> {
-  if (cache.state === "loading")
-    throw new StorageError("unavailable", "the cache is still being filled from the store");
+  if (cache.state === "loading") throw new StorageError("unavailable", "the watch cache is still loading");
   switch (freshness.kind) {
     case "any":
       return true;
@@ -136,7 +135,7 @@ function writeResult(
   if (!result.committed)
     return { committed: false, current: toEntry(cache, result.current), lostGuard: result.lostGuard };
   const { key, value, createRevision } = written;
-  // The embedded stores tell the cache before they tell the writer: then the entry is there already.
+  // The memory and SQLite stores notify the cache before they acknowledge the commit, so the entry may already exist.
   const cached = cache.get(key);
   if (cached?.modRevision === result.revision) return { committed: true, entry: cached };
   return {

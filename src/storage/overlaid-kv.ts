@@ -1,6 +1,6 @@
 import type { Kv } from "./kv.ts";
 
-/** A store some of whose methods are replaced. Stores may be classes, so that spreading one would lose the others. */
+/** A store with some methods replaced. Object spread would lose the methods of stores that are class instances. */
 export function overlaidKv(kv: Kv, methods: Partial<Kv>): Kv {
   return {
     range: (request) => kv.range(request),

@@ -6,7 +6,7 @@ import { readRange, type PageRequest, type RangePage } from "./read-range.ts";
 const KEYS = ["a", "b", "c", "d", "e"];
 
 describe("readRange", () => {
-  test("reads the pages after the first at the revision of the first", async () => {
+  test("reads later pages at the revision of the first page", async () => {
     const asked: PageRequest[] = [];
     const result = await readRange({ start: "a", end: "z" }, (page) => {
       asked.push(page);
@@ -20,7 +20,7 @@ describe("readRange", () => {
     ]);
   });
 
-  test("stops at the limit, and asks for no more than that", async () => {
+  test("stops at the limit and requests no more keys than that", async () => {
     const limits: number[] = [];
     const result = await readRange({ start: "a", end: "z", limit: 3, revision: 4 }, (page) => {
       limits.push(page.limit);
@@ -30,13 +30,13 @@ describe("readRange", () => {
     expect(limits).toEqual([3, 1]);
   });
 
-  test("counts what it has read when the store has not counted", async () => {
+  test("counts the keys that it has read if the store returns no count", async () => {
     const read = (page: PageRequest): Promise<RangePage> =>
       Promise.resolve({ ...pageOf(page, { revision: 1 }), count: undefined });
     expect((await readRange({ start: "a", end: "z" }, read)).count).toBe(5);
   });
 
-  test("begins anew when compaction overtakes a range of the newest revision", async () => {
+  test("restarts if compaction overtakes a range of the newest revision", async () => {
     let revision = 10;
     const result = await readRange({ start: "a", end: "z" }, async (page) => {
       if (page.isFirst) revision++;
@@ -46,7 +46,7 @@ describe("readRange", () => {
     expect(result).toMatchObject({ items: { length: 5 }, revision: 12 });
   });
 
-  test("gives up when compaction overtakes every attempt", async () => {
+  test("gives up if compaction overtakes every attempt", async () => {
     let attempts = 0;
     const reading = readRange({ start: "a", end: "z" }, async () => {
       attempts++;
@@ -56,7 +56,7 @@ describe("readRange", () => {
     expect(attempts).toBe(5);
   });
 
-  test("a range of a given revision that is compacted fails at once", async () => {
+  test("fails at once if the requested revision is compacted", async () => {
     let attempts = 0;
     const reading = readRange({ start: "a", end: "z", revision: 3 }, async () => {
       attempts++;
@@ -67,7 +67,7 @@ describe("readRange", () => {
   });
 });
 
-/** Two keys at most. */
+/** Returns at most two keys. */
 function pageOf({ start, limit }: PageRequest, { revision }: { readonly revision: number }): RangePage {
   const left = KEYS.filter((key) => key >= start);
   const items = left.slice(0, Math.min(2, limit)).map(item);

@@ -1,26 +1,27 @@
 /**
- * Reads a range page by page at one revision, for stores whose single responses are bounded. A caller that asks for the
- * newest revision must not fail because compaction overtook the revision of the first page: the range is read anew.
+ * Reads a range page by page at one revision, for stores whose single responses are bounded. A caller that requests the
+ * newest revision must not fail because compaction overtook the revision of the first page: the range is then read
+ * again from the start.
  */
 import { StorageError, type KeyValue, type RangeRequest, type RangeResult } from "./kv.ts";
 
 export interface PageRequest {
   readonly start: string;
-  /** Undefined: the newest. */
+  /** Undefined: the newest revision. */
   readonly revision: number | undefined;
-  /** Keys that are still wanted, which may be more than a page holds; 0 when only the count is wanted. */
+  /** Number of keys still to be read, which may be more than a page holds; 0 if only the count is needed. */
   readonly limit: number;
   readonly isFirst: boolean;
 }
 
 export interface RangePage {
-  /** Belong to the reader, which appends those of later pages. */
+  /** Owned by the reader, which appends the items of later pages. */
   readonly items: KeyValue[];
-  /** Of the store when the page was read. */
+  /** Revision of the store when the page was read. */
   readonly revision: number;
-  /** Keys of the whole range; undefined when the store has not counted them. */
+  /** Number of keys in the whole range; undefined if the store has not counted them. */
   readonly count: number | undefined;
-  /** Where the next page starts; undefined after the last one. */
+  /** The first key of the next page; undefined after the last page. */
   readonly nextStart: string | undefined;
 }
 

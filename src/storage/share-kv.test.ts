@@ -27,7 +27,7 @@ kvSuite(
   { isExclusive: true },
 );
 
-test("closing one handle leaves the others, their watches and its own leases", async () => {
+test("closing one handle keeps the other handles, their watches, and its own leases", async () => {
   const clock = createManualClock();
   const kv = createMemoryKv({ clock });
   const shared = shareKv(kv);
@@ -46,7 +46,7 @@ test("closing one handle leaves the others, their watches and its own leases", a
   await kv.close();
 });
 
-test("when the store itself ends, so do the watches of its handles", async () => {
+test("closing the store ends the watches of its handles", async () => {
   const kv = createMemoryKv({ clock: createManualClock() });
   const recorder = Recorder.start(shareKv(kv).open(), { prefix: "/a/", fromRevision: 2 });
   await kv.close();

@@ -1,4 +1,4 @@
-/** One store for several servers of one process: each gets a handle, as each would connect to one etcd. */
+/** One store for several servers of one process: each server opens a handle, as it would connect to one etcd. */
 import type {
   Change,
   CommitResult,
@@ -14,11 +14,11 @@ import { AcceptedCalls } from "./accepted-calls.ts";
 import { closedError } from "./kv-errors.ts";
 
 export interface SharedKv {
-  /** A handle of its own: closing it ends its watches and leaves the store, its data and its leases. */
+  /** Opens a new handle. Closing it ends its watches and keeps the store, its data and its leases. */
   open(): Kv;
 }
 
-/** The store stays its owner's to close, after the handles. */
+/** The owner of the store closes it, after all handles. */
 export function shareKv(kv: Kv): SharedKv {
   return { open: () => new KvHandle(kv) };
 }

@@ -358,10 +358,10 @@ describe("the feature can be switched", () => {
         runtimeConfig: ["internal.apiserver.k8s.io/v1alpha1=false"],
       }),
     ).rejects.toThrow(
-      "the feature gate StorageVersionAPI needs its API: add --runtime-config=internal.apiserver.k8s.io/v1alpha1=true",
+      "the feature gate StorageVersionAPI requires its API: add --runtime-config=internal.apiserver.k8s.io/v1alpha1=true",
     );
     await expect(start({ featureGates: ["StorageVersionAPI=true", "APIServerIdentity=false"] })).rejects.toThrow(
-      "the feature gate StorageVersionAPI needs the feature gate APIServerIdentity",
+      "the feature gate StorageVersionAPI requires the feature gate APIServerIdentity",
     );
   });
 });

@@ -34,8 +34,8 @@ const BASE_V2 = {
   definitions: { Own: {} },
 };
 
-describe("OpenAPI 3", () => {
-  test("shows aggregated documents in the index, and hands them on", async () => {
+describe("OpenAPI v3", () => {
+  test("lists the documents of aggregated servers in the index, and returns them unchanged", async () => {
     const { documents } = documented(answering());
     const { paths } = JSON.parse((await documents.index()).bytes.toString()) as { paths: object };
     expect(paths).toEqual({
@@ -47,7 +47,7 @@ describe("OpenAPI 3", () => {
     expect(await documents.find("api/v1", undefined)).toEqual({ kind: "unknown" });
   });
 
-  test("gives what it knows while the server does not answer, and waits for nobody", async () => {
+  test("returns cached documents without waiting while the aggregated server does not respond", async () => {
     const { documents, outbound, world } = documented(answering());
     await documents.index();
     await documents.find(PATH, "B");
@@ -58,7 +58,7 @@ describe("OpenAPI 3", () => {
     expect(outbound.requests).toHaveLength(3);
   });
 
-  test("says that a document cannot be had now, and leaves the rest alone", async () => {
+  test("returns unavailable for a document that cannot be fetched, and still serves the others", async () => {
     const { documents } = documented(failing("connect"));
     expect((await documents.index()).bytes.toString()).toContain("api/v1");
     expect((await documents.index()).bytes.toString()).not.toContain(PATH);
@@ -66,14 +66,14 @@ describe("OpenAPI 3", () => {
   });
 });
 
-describe("OpenAPI 2", () => {
-  test("has the paths of the group version, and the definitions they need", () => {
+describe("OpenAPI v2", () => {
+  test("contains the paths of the aggregated group version and the definitions that they reference", () => {
     const part = onlyPathsBelow(V2, `/${PATH}/`);
     expect(Object.keys(part.paths)).toEqual([`/${PATH}/pods`]);
     expect(part.definitions).toEqual({ Pod: POD });
   });
 
-  test("is one document of all, in which what was there stays as it was", async () => {
+  test("is one merged document in which the local part is unchanged", async () => {
     const { documents } = documented(answering());
     const { paths, definitions, info } = JSON.parse((await documents.v2()).bytes.toString()) as typeof V2;
     expect(Object.keys(paths)).toEqual(["/api/", `/${PATH}/pods`]);
@@ -83,10 +83,10 @@ describe("OpenAPI 2", () => {
   });
 
   test.each<[rule: string, answer: Answering]>([
-    ["does not answer", failing("connect")],
-    ["answers with something else", () => jsonAnswer({ swagger: 2 })],
-    ["answers with what cannot be encoded", () => jsonAnswer({ ...V2, paths: { [`/${PATH}/x`]: { get: [7] } } })],
-  ])("is without a server that %s", async (_rule, answer) => {
+    ["does not respond", failing("connect")],
+    ["returns another document", () => jsonAnswer({ swagger: 2 })],
+    ["returns a document that cannot be encoded", () => jsonAnswer({ ...V2, paths: { [`/${PATH}/x`]: { get: [7] } } })],
+  ])("omits a server that %s", async (_rule, answer) => {
     const { documents } = documented(answer);
     const { paths } = JSON.parse((await documents.v2()).bytes.toString()) as typeof V2;
     expect(paths).toHaveProperty("/api/");

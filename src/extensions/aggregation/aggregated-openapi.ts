@@ -1,7 +1,8 @@
 /**
- * The OpenAPI documents of aggregated servers, put among those of the cluster. OpenAPI 3 documents are handed on as their
- * server has them; of OpenAPI 2 there is one document, which takes from each server what concerns its group versions.
- * What a server said last stays until it says something else; a server that does not answer delays nobody who has that.
+ * Merges the OpenAPI documents of aggregated servers into those of the cluster. OpenAPI v3 documents are returned
+ * unchanged. OpenAPI v2 is one document, which contains from each server the part of its group versions. The last good
+ * document of a server is kept until it is replaced, so that a server that does not respond delays only clients of a
+ * document that was never fetched.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -33,7 +34,7 @@ import { createRefreshed, type Refreshed } from "./refreshed-value.ts";
 import { onlyPathsBelow } from "./openapi-v2-part.ts";
 
 interface AggregatedOpenApiOptions {
-  /** All there are now. */
+  /** All aggregated APIServices that exist now. */
   readonly apiServices: () => readonly KnownApiService[];
   readonly find: FindApiService;
   readonly ask: AskService;
@@ -45,7 +46,7 @@ const ANSWER_MS = 5_000;
 const DOCUMENT_BYTES_MAX = 16 * 1024 * 1024;
 const V3_CACHE_BYTES_MAX = 32 * 1024 * 1024;
 
-/** Documents with those of aggregated servers in them. */
+/** The documents of the cluster including those of aggregated servers. */
 export function withAggregatedOpenApi(base: OpenApiDocuments, options: AggregatedOpenApiOptions): OpenApiDocuments {
   const v3 = createV3(options);
   const v2 = createV2(base, options);
@@ -66,7 +67,7 @@ export function withAggregatedOpenApi(base: OpenApiDocuments, options: Aggregate
 }
 
 interface V3 {
-  /** By path; of those that have a document. */
+  /** Document hashes by path, for the group versions that have a document. */
   hashes(): Promise<ReadonlyMap<string, string>>;
   find(known: KnownApiService, path: string, asked: string | undefined): Promise<FoundOpenApi>;
 }
@@ -97,13 +98,16 @@ function createV3(options: AggregatedOpenApiOptions): V3 {
       if (atHand !== undefined) return { kind: "document", document: atHand };
       const document = isAvailable ? await fetchDocument(apiService) : undefined;
       if (document !== undefined) return { kind: "document", document };
-      return { kind: "unavailable", message: `the server of ${formatGroupVersion(apiService)} does not give it` };
+      return {
+        kind: "unavailable",
+        message: `the server of ${formatGroupVersion(apiService)} does not return its OpenAPI document`,
+      };
     },
   };
 }
 
 interface Whole {
-  /** What it was made of. */
+  /** The hashes of its parts. */
   readonly key: string;
   readonly json: EncodedOpenApi;
   protobuf(): Promise<EncodedOpenApi>;
@@ -117,7 +121,7 @@ function createV2(base: OpenApiDocuments, options: AggregatedOpenApiOptions): ()
   const fetchPart = (apiService: RemoteApiService): Promise<EncodedOpenApi | undefined> =>
     ask(apiService, V2_TARGET, ({ body }) => {
       const part = onlyPathsBelow(decodeV2Document(body), `/apis/${formatGroupVersion(apiService)}/`);
-      // What cannot be encoded must not take the documents of everybody else with it.
+      // A document that cannot be encoded must not break the merged document.
       encodeOpenApiV2(part);
       return withHash(Buffer.from(JSON.stringify(part)));
     });
@@ -141,7 +145,7 @@ function merged(key: string, parts: readonly EncodedOpenApi[]): Whole {
   return { key, json, protobuf: encode };
 }
 
-/** What there is of each, now or from before. */
+/** The current or cached value of each APIService that has one. */
 async function ofEach<T>(
   { apiServices }: AggregatedOpenApiOptions,
   values: Refreshed<T>,
@@ -162,18 +166,18 @@ type Ask = <T>(
   read: (answer: Awaited<ReturnType<AskService>>) => T,
 ) => Promise<T | undefined>;
 
-/** Undefined, and a line in the log, when there is no answer or none that can be used; never rejects. */
+/** Undefined, with a log line, if there is no usable response; never rejects. */
 function createAsk({ ask, log }: AggregatedOpenApiOptions): Ask {
   const headers = ["Accept", "application/json"];
   const bounds = { timeoutMs: ANSWER_MS, bytesMax: DOCUMENT_BYTES_MAX };
   return async (apiService, target, read) => {
     try {
       const answer = await ask(apiService, { target, headers, ...bounds });
-      if (answer.status !== 200) throw new Error(`the answer is ${answer.status}`);
+      if (answer.status !== 200) throw new Error(`unexpected status ${answer.status}`);
       return read(answer);
     } catch (thrown) {
       const why = messageOf(thrown);
-      log.debug("an OpenAPI document of an aggregated server cannot be had", {
+      log.debug("failed to fetch the OpenAPI document of an aggregated server", {
         apiService: apiService.name,
         target,
         why,

@@ -1,6 +1,6 @@
 /**
- * Aggregated API servers as a part of one server: their filter, documents and controllers, each started when what it reads
- * is there. A server that can call nothing outside of the cluster has none of it.
+ * Connects aggregated API servers to one server: their filter, documents and controllers, each started when its input
+ * has loaded. A server that cannot call outside the cluster has none of them.
  */
 import type { WithUser } from "../../access/auth/user.ts";
 import type { Services } from "../../access/webhook-client/create-services.ts";
@@ -22,17 +22,19 @@ interface AggregatedServersParts {
   readonly env: BaseEnv;
   readonly metrics: MetricsRegistry;
   readonly client: Client;
-  /** Undefined: this server calls nothing outside of the cluster. */
+  /** Undefined if this server cannot call outside the cluster. */
   readonly outbound: Outbound | undefined;
   readonly services: Services;
   readonly local: LocalGroupVersions;
   readonly cluster: {
-    /** Another server of this cluster serves the group version. */
+    /** Whether a peer serves the group version. */
     isServedByPeer(group: string, version: string): boolean;
-    /** One of the live servers writes conditions, so that they do not overwrite each other. */
+    /**
+     * Whether this server writes conditions. Only one live server does, so that servers do not overwrite each other.
+     */
     mayWriteConditions(): boolean;
   };
-  /** The store has been read once; before that every read returns 503. */
+  /** Whether the store has been loaded once; before that every read returns 503. */
   readonly isStoreLoaded: () => boolean;
   /** Resolves when this server is ready. */
   readonly ready: Promise<void>;
@@ -47,11 +49,11 @@ export interface LocalGroupVersions {
 
 export interface AggregatedServers {
   readonly filter: PassingFilter<WithUser>;
-  /** Undefined where there are none. */
+  /** Undefined if this server has no aggregated servers. */
   readonly shared: SharedSource | undefined;
   readonly tasks: readonly BackgroundTask[];
   readonly hooks: readonly StartupHook[];
-  /** Local groups with those of aggregated servers; the same array while nothing changes. */
+  /** Local groups merged with those of aggregated servers; the same array until something changes. */
   discoveryGroups(local: readonly DiscoveryGroup[]): readonly DiscoveryGroup[];
   openApi(base: OpenApiDocuments): OpenApiDocuments;
 }
@@ -118,7 +120,7 @@ function onceStoreLoaded({ env, isStoreLoaded }: AggregatedServersParts, task: B
   };
 }
 
-/** Registering local group versions needs writes, and all custom resource definitions. */
+/** Delays the task: registering local group versions requires writes and all custom resource definitions. */
 function onceReady({ ready, local }: AggregatedServersParts, task: BackgroundTask): BackgroundTask {
   return {
     name: task.name,
@@ -129,7 +131,7 @@ function onceReady({ ready, local }: AggregatedServersParts, task: BackgroundTas
   };
 }
 
-/** Before its APIServices are known no server can tell which groups belong to an aggregated server. */
+/** Before its APIServices have loaded, a server does not know which groups belong to aggregated servers. */
 function informersSynced({ clock }: BaseEnv, aggregation: Aggregation): StartupHook {
   return {
     name: "start-kube-aggregator-informers",

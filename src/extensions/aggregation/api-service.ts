@@ -1,4 +1,4 @@
-/** What this server makes of an APIService object: who serves a group version, and whether that is somebody else. */
+/** Parses an APIService object: which Service serves a group version, or whether it is local. */
 import type { KubernetesObject, ResourceType } from "../../client/objects.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject, objectsAt } from "../../meta/json.ts";
 import type { ServiceReference } from "../../access/webhook-client/service-resolver.ts";
@@ -12,7 +12,7 @@ export const API_SERVICES: ResourceType = {
 
 export type ApiServiceObject = KubernetesObject & { readonly spec?: JsonObject; readonly status?: JsonObject };
 
-/** Of an informer on APIServices: those of a service, by NAMESPACE/NAME; and all of whatever service, by "". */
+/** Index of an informer on APIServices: by the NAMESPACE/NAME of their Service, and all with any Service under "". */
 export const BY_SERVICE = "service";
 
 export function serviceKeys(object: ApiServiceObject): readonly string[] {
@@ -20,7 +20,7 @@ export function serviceKeys(object: ApiServiceObject): readonly string[] {
   return service === undefined ? [] : ["", `${service.namespace}/${service.name}`];
 }
 
-/** One that another server answers for. */
+/** An APIService that another server serves. */
 export interface RemoteApiService {
   /** VERSION.GROUP */
   readonly name: string;
@@ -29,7 +29,7 @@ export interface RemoteApiService {
   readonly groupPriorityMinimum: number;
   readonly versionPriority: number;
   readonly service: ServiceReference;
-  /** PEM. Undefined: whom the system trusts. */
+  /** PEM. Undefined: the CAs that the system trusts. */
   readonly caBundle: string | undefined;
   readonly insecureSkipTlsVerify: boolean;
 }
@@ -51,9 +51,8 @@ export const LOCAL_CONDITION: ApiServiceCondition = {
 const DEFAULT_PORT = 443;
 
 /**
- * Undefined for local ones. Also for the core group and that of APIServices itself, which this server answers in any
- * case.
- * DIFFERS: kube-apiserver lets an APIService take the core group away from it.
+ * Undefined for local APIServices, and for the core group and apiregistration.k8s.io itself, which this server always
+ * serves. DIFFERS: kube-apiserver lets an APIService take over the core group.
  */
 export function remoteApiService(object: ApiServiceObject): RemoteApiService | undefined {
   const spec = objectAt({ spec: object.spec }, "spec");
@@ -80,7 +79,7 @@ export function isLocalApiService(object: ApiServiceObject): boolean {
   return !isJsonObject(objectAt({ spec: object.spec }, "spec")["service"]);
 }
 
-/** The condition as it stands in the object. */
+/** The Available condition in the object's status. */
 export function availableCondition(object: ApiServiceObject): ApiServiceCondition | undefined {
   const found = conditionsOf(object).find((condition) => stringAt(condition, "type") === "Available");
   if (found === undefined) return undefined;
@@ -93,7 +92,7 @@ export function availableCondition(object: ApiServiceObject): ApiServiceConditio
   };
 }
 
-/** The object's status with the condition in it; undefined when it says so already. */
+/** The object's status with the condition; undefined if the status already has it. */
 export function statusWith(
   object: ApiServiceObject,
   condition: ApiServiceCondition,

@@ -1,4 +1,7 @@
-/** What this server asks aggregated servers on its own behalf: small answers, read whole, within a deadline. */
+/**
+ * Requests that this server sends to aggregated servers on its own behalf. It reads the whole (small) response within a
+ * deadline.
+ */
 import type { User } from "../../access/auth/user.ts";
 import { askOutbound, type OutboundAnswer, type OutboundCaller } from "../../serving/http/outbound.ts";
 import { UpstreamError, type UpstreamAddress } from "../../serving/http/upstream.ts";
@@ -7,7 +10,7 @@ import { identityHeaders } from "../../serving/http/forwarded.ts";
 import { GUARD_HEADER } from "./hop-headers.ts";
 import { targetOf, type ResolveService } from "./proxy.ts";
 
-/** As the reference introduces itself: whoever may do everything also may look. */
+/** The identity of kube-aggregator; system:masters may read everything. */
 const SELF: User = { name: "system:kube-aggregator", uid: "", groups: ["system:masters"], extra: {} };
 
 interface ServerQuestion {
@@ -22,7 +25,7 @@ interface ServerQuestion {
 
 export type AskServer = (apiService: RemoteApiService, question: ServerQuestion) => Promise<OutboundAnswer>;
 
-/** GET at this address. */
+/** Sends a GET to one address. */
 export function createAskServer(caller: OutboundCaller): AskServer {
   const own = [...identityHeaders(SELF), "User-Agent", "evenkeel", GUARD_HEADER, "true"];
   return (apiService, { address, headers = [], ...question }) =>
@@ -34,7 +37,7 @@ export function createAskServer(caller: OutboundCaller): AskServer {
     });
 }
 
-/** The same, of the first endpoint of its service that answers. */
+/** Sends a GET to the endpoints of a Service in turn, until one responds. */
 export type AskService = (
   apiService: RemoteApiService,
   question: Omit<ServerQuestion, "address">,
@@ -58,5 +61,5 @@ export function createAskService(ask: AskServer, resolve: ResolveService): AskSe
   };
 }
 
-/** Whoever asks does not want to wait as long again. */
+/** After these failures no other endpoint is tried: the caller would wait as long again. */
 const PATIENCE_IS_OVER: ReadonlySet<UpstreamError["failure"]> = new Set(["aborted", "timeout"]);

@@ -1,6 +1,6 @@
 /**
- * Keeps an eye on every APIService. Each server judges by itself whom it can reach, and acts on that; one of them writes
- * what it found into the objects.
+ * Checks the availability of every APIService. Each server checks for itself which aggregated servers it can reach, and
+ * proxies accordingly; one server writes its result to the objects.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -37,7 +37,7 @@ interface AvailabilityOptions {
   readonly overrides: ServiceOverrides;
   readonly resolve: ResolveService;
   readonly ask: AskServer;
-  /** Whether it is this server that writes conditions. */
+  /** Whether this server writes conditions. */
   readonly mayWrite: () => boolean;
   readonly clock: Clock;
   readonly random: Random;
@@ -46,13 +46,13 @@ interface AvailabilityOptions {
 }
 
 export interface Availability {
-  /** What this server found; undefined until it has looked. */
+  /** The result of this server's last check; undefined before the first check. */
   condition(name: string): ApiServiceCondition | undefined;
-  /** Something says that it may have changed. */
+  /** Checks the APIService again soon, because its availability may have changed. */
   recheck(name: string): void;
-  /** Called with the name when an aggregated server became available, or is not any more. */
+  /** Called with the name when the status of an APIService's availability changes. */
   onChange(handler: (name: string) => void): void;
-  /** Until the signal aborts. */
+  /** Runs until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -91,11 +91,12 @@ export function createAvailability(options: AvailabilityOptions): Availability {
     condition: (name) => judged.get(name),
     recheck: (name) => queue.add(name),
     onChange: (handler) => void handlers.push(handler),
-    run: (signal) => runWorkers({ queue, workers: WORKERS, work, log, task: "a check of an APIService" }, signal),
+    run: (signal) =>
+      runWorkers({ queue, workers: WORKERS, work, log, task: "availability check of an APIService" }, signal),
   };
 }
 
-/** Undefined: nobody may judge it, or there was no time to. */
+/** Undefined if the APIService must not be checked, or the server is shutting down. */
 async function judge(
   { directory, overrides, resolve, ask }: AvailabilityOptions,
   object: ApiServiceObject,
@@ -129,7 +130,7 @@ function followChanges({ apiServices, directory }: AvailabilityOptions, look: (n
   apiServices.addHandler({
     onAdd: lookAt,
     onUpdate(object, before) {
-      // What is written into the status is what was found by looking.
+      // Ignore changes of the status, which are the results of checks.
       if (!jsonEquals(object.spec, before.spec)) lookAt(object);
     },
     onDelete: lookAt,

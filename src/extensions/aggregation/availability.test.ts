@@ -48,13 +48,13 @@ test.each<[reason: string, service: JsonObject | undefined, slices: JsonObject[]
     [{ ...SLICE, endpoints: [{ addresses: ["10.0.0.1"], conditions: { ready: false } }] }],
     'endpointslices for service/metrics in "system" have no addresses with port name "https"',
   ],
-])("%s is in the way", (reason, service, slices, message) => {
+])("an APIService is unavailable with the reason %s", (reason, service, slices, message) => {
   const state = { service: () => service, endpointSlices: () => slices };
   expect(obstacle(remote(), state, new Map())).toEqual({ type: "Available", status: "False", reason, message });
   expect(obstacle(remote(), state, new Map([["metrics.system", { host: "h", port: 1 }]]))).toBeUndefined();
 });
 
-test("a condition keeps its time while its status stays, and is written once", () => {
+test("a condition keeps its lastTransitionTime while its status is unchanged, and is written once", () => {
   const condition = { type: "Available", status: "False", reason: "a", message: "b" } as const;
   const other = { type: "Other", status: "True" };
   const object: ApiServiceObject = { status: { conditions: [other] } };
@@ -68,7 +68,7 @@ test("a condition keeps its time while its status stays, and is written once", (
 });
 
 describe("an aggregated server", () => {
-  test("is available when it answers for its group version", async () => {
+  test("is available if it responds for its group version", async () => {
     await using watching = new Watching();
     watching.addService();
     await watching.advance(1_000);
@@ -86,7 +86,7 @@ describe("an aggregated server", () => {
     expect(watching.told).toEqual([NAME]);
   });
 
-  test("is looked at every 30 seconds, and nothing is written while nothing changes", async () => {
+  test("is checked every 30 seconds, and nothing is written while nothing changes", async () => {
     await using watching = new Watching();
     watching.addService();
     await watching.advance(10_000);
@@ -96,7 +96,7 @@ describe("an aggregated server", () => {
     expect(watching.api.writes).toEqual([`PUT ${NAME}/status`]);
   });
 
-  test("is not available when nobody answers well, and is tried more often then", async () => {
+  test("is unavailable if no endpoint returns a good response, and is checked more often then", async () => {
     await using watching = new Watching();
     watching.addService();
     await watching.advance(1_000);
@@ -114,7 +114,7 @@ describe("an aggregated server", () => {
     expect(watching.told).toEqual([NAME, NAME, NAME]);
   });
 
-  test("is looked at again when its service, its endpoints or its spec change", async () => {
+  test("is checked again when its Service, its EndpointSlices or its spec change", async () => {
     await using watching = new Watching();
     await watching.advance(100);
     expect(watching.stored).toMatchObject({ reason: "ServiceNotFound" });
@@ -132,7 +132,7 @@ describe("an aggregated server", () => {
     expect(watching.stored).toMatchObject({ status: "True", reason: "Local" });
   });
 
-  test("is one server's to write about, and every server's to judge", async () => {
+  test("is checked by every server, but only one server writes its condition", async () => {
     await using watching = new Watching({ mayWrite: false });
     watching.addService();
     await watching.advance(1_000);
@@ -143,14 +143,14 @@ describe("an aggregated server", () => {
     expect(watching.condition).toBeUndefined();
   });
 
-  test("is asked where an override says, without any service", async () => {
+  test("is called at the address of an override, even without a Service", async () => {
     await using watching = new Watching({ overrides: new Map([["metrics.system", { host: "127.0.0.1", port: 9 }]]) });
     await watching.advance(100);
     expect(watching.outbound.asked).toEqual(["GET 127.0.0.1:9/apis/metrics.example.com/v1"]);
     expect(watching.condition).toMatchObject(PASSED);
   });
 
-  test("that hangs is given up after five seconds, and others go on", async () => {
+  test("that hangs times out after five seconds, and does not delay other checks", async () => {
     await using watching = new Watching();
     watching.addService();
     watching.outbound.answer = (request) =>
@@ -165,7 +165,7 @@ describe("an aggregated server", () => {
     });
   });
 
-  test("whose condition could not be written is written about soon", async () => {
+  test("whose condition could not be written is retried soon", async () => {
     await using watching = new Watching();
     let failures = 2;
     watching.api.before = () => {
@@ -177,7 +177,7 @@ describe("an aggregated server", () => {
   });
 });
 
-/** The controller on an API in memory, with time and the aggregated server in the hands of the test. */
+/** The controller on an in-memory API, with a manual clock and a fake aggregated server. */
 class Watching {
   readonly world = new World({ seed: 4 });
   readonly api = new FakeApi();

@@ -1,4 +1,7 @@
-/** Whether an aggregated server can be asked: what the objects say, then what it answers itself. */
+/**
+ * Checks whether an aggregated server is available: first its Service and EndpointSlices, then its own discovery
+ * response.
+ */
 import { messageOf } from "../../base/within.ts";
 import { UpstreamError } from "../../serving/http/upstream.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
@@ -16,10 +19,10 @@ import {
 } from "../../access/webhook-client/service-resolver.ts";
 
 const CHECK_MS = 5_000;
-/** Nobody looks at the answer. */
+/** The response body is not used. */
 const CHECK_BYTES_MAX = 4 * 1024 * 1024;
 
-/** What stands in the way of asking it; undefined: nothing, so that it can be asked. */
+/** The condition that makes calling the server pointless; undefined if it can be called. */
 export function obstacle(
   { service: reference }: RemoteApiService,
   state: ServiceState,
@@ -40,7 +43,7 @@ export function obstacle(
   return isFalse("MissingEndpoints", missing);
 }
 
-/** Asks every address at once: one good answer is enough. */
+/** Calls all addresses at once; one good response is enough. */
 export async function discoveryCheck(
   apiService: RemoteApiService,
   {
@@ -68,7 +71,7 @@ export async function discoveryCheck(
     await Promise.any(attempts);
     return { type: "Available", status: "True", reason: "Passed", message: "all checks passed" };
   } catch (thrown) {
-    // The same one each time, or the condition would change with every look.
+    // Always the same message, because otherwise the condition would change with every check.
     const messages = (thrown instanceof AggregateError ? thrown.errors : [thrown]).map(messageOf).sort();
     return isFalse("FailedDiscoveryCheck", messages[0] ?? "");
   }

@@ -29,7 +29,7 @@ const PATH = "/apis/apiregistration.k8s.io/v1/apiservices/v1.metrics.example.com
 const APPS: DiscoveryGroup = { name: "apps", versions: [{ version: "v1", freshness: "Current", resources: [] }] };
 const HERE: ApiResponse = { status: 299, headers: {}, body: { kind: "none" } };
 
-test("a server behind an APIService is found by its endpoints, checked, shown and asked over TLS", async () => {
+test("a server behind an APIService is found by its endpoints, checked, listed in discovery, and called over TLS", async () => {
   await using remote = await aggregatedServer();
   await using running = new Running();
   running.register(remote.port);
@@ -42,7 +42,7 @@ test("a server behind an APIService is found by its endpoints, checked, shown an
   expect(running.api.get(PATH)).toMatchObject({ status: { conditions: [{ status: "True", reason: "Passed" }] } });
 });
 
-test("a watch comes piece by piece, and ends at the server when its reader goes", async () => {
+test("a watch is streamed event by event, and ends at the aggregated server when its client disconnects", async () => {
   await using remote = await aggregatedServer();
   await using running = new Running();
   running.register(remote.port);
@@ -58,7 +58,7 @@ test("a watch comes piece by piece, and ends at the server when its reader goes"
   await expect.poll(() => remote.watches, POLL).toBe(0);
 });
 
-test("a dead server makes its own group stale and its requests 503, and nothing else; then it comes back", async () => {
+test("an unreachable server makes only its own group stale and its requests 503, and recovers", async () => {
   const first = await aggregatedServer();
   await using running = new Running();
   running.register(first.port);
@@ -79,7 +79,7 @@ test("a dead server makes its own group stale and its requests 503, and nothing 
   await expect.poll(() => running.shown, POLL).toEqual(["apps Current"]);
 });
 
-test("a server with another's certificate is not believed", async () => {
+test("a server with a certificate of another CA is not trusted", async () => {
   const stranger = createServingCertificate({ hosts: ["other.svc"], commonName: "other", nowMs: NOW_MS });
   await using remote = await aggregatedServer(stranger);
   await using running = new Running();
@@ -92,9 +92,9 @@ const POLL = { timeout: 10_000 } as const;
 
 interface AggregatedServer extends AsyncDisposable {
   readonly port: number;
-  /** Open watches. */
+  /** Number of open watches. */
   readonly watches: number;
-  /** Sends each watch another piece. */
+  /** Sends another chunk to each watch. */
   next(): void;
 }
 
@@ -159,7 +159,7 @@ class Running {
     this.#running = Promise.all(tasks.map((task) => task.run(this.#stop.signal)));
   }
 
-  /** An APIService, its service and one endpoint. */
+  /** Creates an APIService, its Service and one endpoint. */
   register(port: number): void {
     const object = remoteObject();
     const caBundle = Buffer.from(SERVING.caPem).toString("base64");

@@ -1,4 +1,4 @@
-/** Aggregated API servers: everything that a server needs of them, from one list of APIServices. */
+/** Creates the parts of a server that serve aggregated API servers, all from one informer on APIServices. */
 import type { WithUser } from "../../access/auth/user.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -33,15 +33,15 @@ import { createRemoteDiscovery, type RemoteDiscovery } from "./remote-discovery.
 import type { Services } from "../../access/webhook-client/create-services.ts";
 
 interface AggregationOptions {
-  /** Acts as the server itself. */
+  /** The loopback client. */
   readonly client: Client;
   readonly outbound: Outbound;
   readonly services: Pick<Services, "directory" | "resolve" | "overrides">;
-  /** What this server serves by itself and what definitions say; without the group of APIServices. */
+  /** The group versions that this server serves itself, built in or by CRDs, without apiregistration.k8s.io. */
   readonly localGroupVersions: () => readonly LocalGroupVersion[];
-  /** Another server of this cluster serves it. */
+  /** Whether a peer serves the group version. */
   readonly isServedElsewhere: (group: string, version: string) => boolean;
-  /** Whether it is this server that writes conditions into APIServices. */
+  /** Whether this server writes the conditions of APIServices. */
   readonly mayWriteConditions: () => boolean;
   readonly clock: Clock;
   readonly random: Random;
@@ -50,24 +50,24 @@ interface AggregationOptions {
 }
 
 export interface Aggregation {
-  /** Behind authorization, before peers: answers what is an aggregated server's. */
+  /** Runs after authorization and before peer routing; proxies the requests for aggregated group versions. */
   readonly filter: PassingFilter<WithUser>;
-  /** Whether every APIService is known; before that nobody can say what does not exist. */
+  /** Whether every APIService has loaded; before that the server cannot return 404 for a group. */
   readonly hasSynced: boolean;
-  /** Group versions that aggregated servers answer for. */
+  /** Group versions that aggregated servers serve. */
   remoteGroupVersions(): readonly RemoteApiService[];
-  /** Local groups with the aggregated ones; the same array while neither changes. */
+  /** Local groups merged with the aggregated ones; the same array until one of them changes. */
   discoveryGroups(local: readonly DiscoveryGroup[]): readonly DiscoveryGroup[];
   openApi(base: OpenApiDocuments): OpenApiDocuments;
-  /** Called when what aggregated servers serve, or who they are, has changed. */
+  /** Called when the aggregated servers, or the resources that they serve, change. */
   onChange(handler: () => void): void;
-  /** What `localGroupVersions` says is something else now. */
+  /** Must be called when the result of `localGroupVersions` changes. */
   localChanged(): void;
-  /** APIServices of built-in group versions that have not been seen available yet: start-up is complete without any. */
+  /** APIServices of built-in group versions that have not become available yet. Start-up waits until there are none. */
   missing(): readonly string[];
-  /** Follow objects and judge; from the start. */
+  /** Tasks that start with the server: the informer, availability checks and discovery. */
   readonly tasks: readonly AggregationTask[];
-  /** Keeps APIServices of local group versions; from when definitions are known and writes are possible. */
+  /** Registers the APIServices of local group versions. Starts once CRDs have loaded and writes are possible. */
   readonly registration: AggregationTask;
 }
 
@@ -148,7 +148,7 @@ function tasksOf(parts: {
   };
 }
 
-/** What each object says is read once. */
+/** Parses each object once. */
 function createKnown(
   apiServices: Informer<ApiServiceObject>,
   availability: Availability,
@@ -162,7 +162,7 @@ function createKnown(
   const toKnown = (object: ApiServiceObject): KnownApiService | undefined => {
     const apiService = remoteOf(object);
     if (apiService === undefined) return undefined;
-    // This server's own judgement counts; until it has one, what was written by whoever had.
+    // This server's own check has priority; before its first check, the condition in the object applies.
     const condition = availability.condition(apiService.name) ?? availableCondition(object);
     return { apiService, isAvailable: condition?.status === "True" };
   };
@@ -200,7 +200,7 @@ function createMergedGroups(
   };
 }
 
-/** Local ones are of no concern to discovery, and there are many. */
+/** Notifies discovery of changes of aggregated APIServices. The many local ones are ignored. */
 function followRemote(
   apiServices: Informer<ApiServiceObject>,
   availability: Availability,

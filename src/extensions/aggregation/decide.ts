@@ -1,4 +1,4 @@
-/** Whether a request is for an aggregated server: one pure decision. */
+/** Decides whether a request belongs to an aggregated server. Pure. */
 import type { RequestInfo } from "../../serving/http/request-info.ts";
 import type { RemoteApiService } from "./api-service.ts";
 
@@ -17,7 +17,10 @@ type AggregationDecision =
 const PASS: AggregationDecision = { kind: "pass" };
 const UNAVAILABLE = "service unavailable";
 
-/** Everything at and below /apis/GROUP/VERSION. `wasAggregated`: it comes from somebody's aggregation layer already. */
+/**
+ * Decides for every path at and below /apis/GROUP/VERSION. `wasAggregated`: another server's aggregation layer has
+ * already proxied the request.
+ */
 export function decideAggregation(
   { apiPrefix, group, version }: Pick<RequestInfo, "apiPrefix" | "group" | "version">,
   find: FindApiService,

@@ -1,11 +1,11 @@
-/** What a request looks like on its way to an aggregated server, and what of the answer goes back. Pure. */
+/** The headers of a request to an aggregated server, and of its response to the client. Pure. */
 import type { WithUser } from "../../access/auth/user.ts";
 import { forwardedHeaders, keptResponseHeaders } from "../../serving/http/forwarded.ts";
 import type { ResponseHeaders } from "../../serving/http/message.ts";
 import { OWN_PREFIX } from "../../serving/http/proxy-headers.ts";
 import type { UpstreamResponse } from "../../serving/http/upstream.ts";
 
-/** With the first hop; whoever sees it and would make another is part of a circle. */
+/** Set on a proxied request. A server that receives it and would proxy the request again has found a loop. */
 export const GUARD_HEADER = "x-evenkeel-aggregated";
 
 const RESERVED_PREFIXES: readonly string[] = ["x-forwarded-", "x-kubernetes-"];
@@ -19,7 +19,7 @@ export function aggregatedRequestHeaders(request: WithUser, auditId: string): st
   });
 }
 
-/** Without what means something among the servers of this cluster. */
+/** Drops the headers that have a meaning between the servers of this cluster. */
 export function aggregatedResponseHeaders(response: UpstreamResponse): ResponseHeaders {
   return keptResponseHeaders(response, (name) => name.startsWith(OWN_PREFIX));
 }

@@ -12,11 +12,11 @@ const LOCAL: readonly DiscoveryGroup[] = [
 const APPS = { groupPriorityMinimum: 17_800, versionPriority: 15 };
 const prioritiesOf = (group: string): typeof APPS | undefined => (group === "apps" ? APPS : undefined);
 
-test("nothing aggregated leaves the local groups as they are", () => {
+test("local groups are unchanged if there are no aggregated ones", () => {
   expect(mergeRemoteGroups(LOCAL, [], prioritiesOf)).toBe(LOCAL);
 });
 
-test("groups stand by their greatest priority, then by name; what has no share stays the same object", () => {
+test("groups are sorted by their highest priority, then by name, and unaffected groups stay the same object", () => {
   const merged = mergeRemoteGroups(
     LOCAL,
     [remote("zoo.example.com", "v1", 20_000), remote("a.example.com", "v1", 100), remote("b.example.com", "v1", 1_000)],
@@ -35,13 +35,13 @@ test("groups stand by their greatest priority, then by name; what has no share s
   expect(merged[3]).toBe(LOCAL[2]);
 });
 
-test("versions stand by their priority, then as versions do", () => {
+test("versions are sorted by priority, then by version order", () => {
   const group = [remote("x", "v1", 5, 10), remote("x", "v1beta1", 9, 20), remote("x", "v2", 5, 10)];
   const [found] = mergeRemoteGroups([], group, prioritiesOf);
   expect(found?.versions.map((entry) => entry.version)).toEqual(["v1beta1", "v2", "v1"]);
 });
 
-test("an aggregated group version takes the place of a local one", () => {
+test("an aggregated group version replaces a local one", () => {
   const stale: RemoteGroupVersion = { ...remote("apps", "v1", 1), version: { ...version("v1"), freshness: "Stale" } };
   const apps = mergeRemoteGroups(LOCAL, [stale], prioritiesOf).find(({ name }) => name === "apps");
   expect(apps?.versions).toEqual([{ version: "v1", freshness: "Stale", resources: [] }]);

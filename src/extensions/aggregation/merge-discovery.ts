@@ -1,4 +1,4 @@
-/** Local and aggregated groups together, in the order of their priorities. Pure. */
+/** Merges local and aggregated groups in the order of their priorities. Pure. */
 import type { DiscoveryGroup, DiscoveryVersion } from "../../serving/discovery/groups.ts";
 import { compareNames, compareApiVersions } from "../../serving/discovery/order.ts";
 import { API_SERVICES } from "./api-service.ts";
@@ -13,9 +13,9 @@ export interface RemoteGroupVersion extends Priorities {
   readonly version: DiscoveryVersion;
 }
 
-/** Of a group version without any, as kubernetes. */
+/** As kubernetes: the priorities of a group version that has none. */
 const UNKNOWN: Priorities = { groupPriorityMinimum: 1_000, versionPriority: 15 };
-/** Above all that an APIService may have. */
+/** Higher than any priority that an APIService may have. */
 const API_REGISTRATION_PRIORITY = 20_001;
 
 interface Ranked extends Priorities {
@@ -23,8 +23,8 @@ interface Ranked extends Priorities {
 }
 
 /**
- * The local array itself when there is nothing to add. An aggregated group version takes the place of a local one, since
- * that is where requests for it go.
+ * Returns the local array itself if there are no aggregated groups. An aggregated group version replaces a local one,
+ * because requests for it go to the aggregated server.
  */
 export function mergeRemoteGroups(
   local: readonly DiscoveryGroup[],
@@ -51,7 +51,7 @@ export function mergeRemoteGroups(
     });
 }
 
-/** The core group comes first in any case. */
+/** The core group always comes first. */
 function groupPriority(name: string, versions: ReadonlyMap<string, Ranked>): number {
   if (name === "") return Infinity;
   if (name === API_SERVICES.group) return API_REGISTRATION_PRIORITY;

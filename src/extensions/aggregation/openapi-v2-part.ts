@@ -1,4 +1,4 @@
-/** What of an OpenAPI 2 document concerns some of its paths: those paths, and the definitions they need. Pure. */
+/** Extracts some paths of an OpenAPI v2 document and the definitions that they reference. Pure. */
 import type { V2Document } from "../../serving/discovery/openapi/peer-answers.ts";
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 
@@ -8,7 +8,7 @@ export function onlyPathsBelow(document: V2Document, prefix: string): V2Document
   const paths = membersWhere(document.paths, (path) => `${path}/`.startsWith(prefix));
   const wanted = new Set<string>();
   const unread: unknown[] = [paths];
-  // Not recursive: definitions refer to each other in circles.
+  // Iterative, because definitions can reference each other in cycles.
   for (let next = unread.pop(); next !== undefined; next = unread.pop()) {
     for (const name of referencesIn(next)) {
       if (wanted.has(name) || !Object.hasOwn(document.definitions, name)) continue;
@@ -39,7 +39,7 @@ function* referencesIn(root: unknown): Generator<string, void, undefined> {
   }
 }
 
-/** As JSON pointers are. */
+/** Unescapes a JSON pointer. */
 function unescaped(reference: string): string {
   return reference.slice(REFERENCE.length).replaceAll("~1", "/").replaceAll("~0", "~");
 }

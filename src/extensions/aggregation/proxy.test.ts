@@ -25,8 +25,8 @@ const INFO = { apiPrefix: "apis", group: "metrics.example.com", version: "v1" };
 const HERE: ApiResponse = { status: 299, headers: {}, body: { kind: "none" } };
 const BODY = Buffer.from("{}");
 
-describe("a request is", () => {
-  test("handed on when its group version is an available aggregated one", () => {
+describe("a request", () => {
+  test("is proxied if its group version is an available aggregated one", () => {
     const apiService = remote();
     expect(decideAggregation(INFO, () => ({ apiService, isAvailable: true }), false)).toEqual({
       kind: "proxy",
@@ -34,7 +34,7 @@ describe("a request is", () => {
     });
   });
 
-  test("refused when it is not available, or goes in a circle", () => {
+  test("is rejected as unavailable if the aggregated server is unavailable or the request is in a loop", () => {
     const apiService = remote();
     expect(decideAggregation(INFO, () => ({ apiService, isAvailable: false }), false)).toMatchObject({
       kind: "unavailable",
@@ -47,17 +47,17 @@ describe("a request is", () => {
   });
 
   test.each([
-    ["of no aggregated group version", INFO],
-    ["for a group", { ...INFO, version: "" }],
-    ["outside of /apis", { ...INFO, apiPrefix: "api" }],
-  ])("left alone %s", (_rule, info) => {
+    ["if its group version is not aggregated", INFO],
+    ["if it is for a group", { ...INFO, version: "" }],
+    ["if it is outside /apis", { ...INFO, apiPrefix: "api" }],
+  ])("is passed on %s", (_rule, info) => {
     const find = (group: string, version: string): undefined => void (group + version);
     expect(decideAggregation(info, find, false)).toEqual({ kind: "pass" });
   });
 });
 
 describe("the aggregated server", () => {
-  test("is told who asks, by this server's word alone", async () => {
+  test("receives the authenticated user only in this server's own headers", async () => {
     const headers = {
       authorization: "Bearer secret",
       "x-remote-user": "admin",
@@ -91,7 +91,7 @@ describe("the aggregated server", () => {
       expect(all).not.toContain(dropped);
   });
 
-  test("sees an upgrade as one", async () => {
+  test("receives an upgrade request as an upgrade", async () => {
     const headers = { connection: "Upgrade", upgrade: "SPDY/3.1" };
     const { outbound, answer } = await proxied(() => answerOf(101, ["Upgrade", "SPDY/3.1"]), {
       headers,
@@ -106,7 +106,7 @@ describe("the aggregated server", () => {
     await expect(refused).rejects.toMatchObject({ code: 503, message: "invalid upgrade response: status code 200" });
   });
 
-  test("answers the client, but for what concerns this server", async () => {
+  test("sends its response to the client, without the headers of this cluster", async () => {
     const dropped = ["Transfer-Encoding", "chunked", "X-Evenkeel-Not-Served", "a", "Access-Control-Allow-Origin", "*"];
     const kept = ["Warning", "299 - a", "Warning", "299 - b", "ETag", '"1"'];
     const { answer } = await proxied(() => answerOf(409, [...dropped, ...kept], "no"));
@@ -114,7 +114,7 @@ describe("the aggregated server", () => {
     expect(Object.keys(answer.headers)).toEqual(["warning", "etag"]);
   });
 
-  test("sends nobody elsewhere", async () => {
+  test("cannot redirect a client", async () => {
     const { answer } = await proxied(() => answerOf(302, ["Location", "https://elsewhere/"]));
     expect(answer.status).toBe(502);
     expect(bodyJson(answer)).toMatchObject({
@@ -125,14 +125,14 @@ describe("the aggregated server", () => {
     expect((await proxied(() => answerOf(304))).answer.status).toBe(304);
   });
 
-  test("serves a verified peer's request too", async () => {
+  test("also serves the request of a verified peer", async () => {
     const { outbound } = await proxied(() => jsonAnswer({}), {}, { isVerifiedPeer: true, isProxied: true });
     expect(outbound.requests).toHaveLength(1);
   });
 });
 
-describe("a request that cannot be handed on", () => {
-  test("gets 503 and a time to come back, and the service is looked at", async () => {
+describe("a request that cannot be proxied", () => {
+  test("returns 503 with Retry-After, and triggers an availability check", async () => {
     const told: string[] = [];
     const failed = proxied(failing("connect"), {}, {}, { onUnreachable: (name) => void told.push(name) });
     await expect(failed).rejects.toMatchObject({ code: 503, details: { retryAfterSeconds: 1 } });
@@ -145,7 +145,7 @@ describe("a request that cannot be handed on", () => {
     });
   });
 
-  test("is tried at another endpoint when nothing was sent", async () => {
+  test("is sent to another endpoint if nothing was sent", async () => {
     let calls = 0;
     const second: Answering = (request) => (++calls === 1 ? failing("connect")(request) : jsonAnswer({}));
     const { outbound, answer } = await proxied(second, { method: "POST" }, { body: bufferedBody(BODY) });
@@ -154,15 +154,15 @@ describe("a request that cannot be handed on", () => {
   });
 
   test.each<[rule: string, method: string, attempts: number, details: object | undefined]>([
-    ["a write is not repeated, by nobody", "POST", 1, undefined],
-    ["a read is repeated", "GET", 2, { retryAfterSeconds: 1 }],
-  ])("once sent: %s", async (_rule, method, attempts, details) => {
+    ["a write is not repeated, and the response has no Retry-After", "POST", 1, undefined],
+    ["a read is repeated at another endpoint", "GET", 2, { retryAfterSeconds: 1 }],
+  ])("that was already sent: %s", async (_rule, method, attempts, details) => {
     const outbound = new FakeOutbound(failing("reset", true));
     await expect(proxied(outbound, { method })).rejects.toMatchObject({ code: 503, details });
     expect(outbound.requests).toHaveLength(attempts);
   });
 
-  test("is not begun twice with one body", async () => {
+  test("is not sent again once its body has been read", async () => {
     const outbound = new FakeOutbound(async ({ body }) => {
       await body![Symbol.asyncIterator]().next();
       return failing("tls")(undefined!);
@@ -172,7 +172,7 @@ describe("a request that cannot be handed on", () => {
     expect(outbound.requests).toHaveLength(1);
   });
 
-  test("blames nobody when its client has gone", async () => {
+  test("triggers no availability check if its client has disconnected", async () => {
     const told: string[] = [];
     const gone = { signal: AbortSignal.abort() };
     const failed = proxied(failing("aborted", true), {}, gone, { onUnreachable: (name) => void told.push(name) });
@@ -181,7 +181,7 @@ describe("a request that cannot be handed on", () => {
   });
 });
 
-test("discovery of a group version is over after five seconds, and the service is looked at", async () => {
+test("discovery of a group version times out after five seconds and triggers an availability check", async () => {
   const world = new World({ seed: 1 });
   const told: string[] = [];
   const hanging: Answering = (request) =>

@@ -1,7 +1,7 @@
 /**
- * The filter that hands requests for aggregated groups to their servers: `decide.ts` decides, and one of the service's
- * endpoints answers. At most one of them does the work: after something was sent, only what changes nothing is tried at
- * another.
+ * The filter that proxies requests for aggregated groups: `decide.ts` decides, and one endpoint of the Service serves
+ * the request. After anything was sent, only read requests are sent to another endpoint, so that at most one server
+ * executes a write.
  */
 import { must } from "../../base/assert.ts";
 import { SERVED_BY_ANNOTATION } from "../../serving/http/audit-trail.ts";
@@ -32,11 +32,11 @@ interface AggregationProxyOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** No endpoint could be reached: it may not be available any more. */
+  /** Called if no endpoint could be reached: the APIService may have become unavailable. */
   readonly onUnreachable: (apiServiceName: string) => void;
 }
 
-/** As kubernetes: discovery of a group version is quick, or it is not there. */
+/** As kubernetes: discovery of a group version must respond quickly, or it counts as unavailable. */
 const DISCOVERY_MS = 5_000;
 const RETRY_AFTER_SECONDS = 1;
 const ATTEMPTS_MAX = 3;
@@ -56,7 +56,7 @@ export function aggregationProxy(options: AggregationProxyOptions): PassingFilte
   };
 }
 
-/** Of the server at this address, as the APIService says. */
+/** The target for this address, with the TLS settings of the APIService. */
 export function targetOf(apiService: RemoteApiService, address: UpstreamAddress): OutboundTarget {
   const { service, caBundle, insecureSkipTlsVerify } = apiService;
   const serverName = serviceServerName(service);
@@ -70,7 +70,10 @@ async function forward(
 ): Promise<ApiResponse> {
   const resolution = options.resolve(apiService.service);
   if (resolution.kind === "unresolved") {
-    options.log.debug("a service cannot be resolved", { apiService: apiService.name, why: resolution.message });
+    options.log.debug("failed to resolve the service of an APIService", {
+      apiService: apiService.name,
+      why: resolution.message,
+    });
     options.onUnreachable(apiService.name);
     throw serviceUnavailable("service unavailable", RETRY_AFTER_SECONDS);
   }
@@ -88,7 +91,10 @@ async function forward(
       if (!(thrown instanceof UpstreamError)) throw thrown;
       failed = thrown;
       const { failure, isSent, message } = thrown;
-      options.log.debug("a request could not be proxied", { apiService: apiService.name, why: message });
+      options.log.debug("failed to proxy a request to an aggregated server", {
+        apiService: apiService.name,
+        why: message,
+      });
       if (failure === "aborted" || body.isTouched || (isSent && !changesNothing(request))) break;
     }
   }
@@ -126,7 +132,7 @@ async function send(
   }
 }
 
-/** Ends with the headers of the answer. */
+/** The deadline ends with the headers of the response. */
 function discoveryDeadline(
   { info, signal }: WithUser,
   clock: Clock,
@@ -150,7 +156,7 @@ function judged(response: UpstreamResponse, request: WithUser): ApiResponse {
   return { status, headers, body: response.body };
 }
 
-// DIFFERS: kube-apiserver says it in plain text, and lets redirects without a location pass.
+// DIFFERS: kube-apiserver responds in plain text, and passes on redirects without a location.
 function redirectRefused(): ApiResponse {
   const status: Status = {
     kind: "Status",
@@ -163,19 +169,21 @@ function redirectRefused(): ApiResponse {
   return jsonResponse(502, status);
 }
 
-/** Clients repeat by themselves whatever has a time to come back: not what may have happened. */
+/**
+ * Without Retry-After if the request may have been executed: clients repeat by themselves every request that has it.
+ */
 function unreachable({ isSent, message }: UpstreamError, request: WithUser): StatusError {
   const said = `error trying to reach service: ${message}`;
   if (isSent && !changesNothing(request)) return new StatusError("ServiceUnavailable", said);
   return serviceUnavailable(said, RETRY_AFTER_SECONDS);
 }
 
-/** An upgrade is a GET as well, but what is said on the connection may do anything. */
+/** An upgrade is also a GET, but its connection can carry anything. */
 function changesNothing(request: WithUser): boolean {
   return (request.method === "GET" || request.method === "HEAD") && !isUpgrade(request);
 }
 
-/** Goes through as it arrives; it is not begun before there is a connection. */
+/** Streams the body as it arrives. It is not read before there is a connection. */
 class PassingBody {
   isTouched = false;
   readonly #body: RequestBody;

@@ -1,10 +1,16 @@
-/** Values that come from elsewhere: the last good one is given at once, and asked for again when it has become old. */
+/**
+ * Caches values of other servers: the last good value is returned at once, and fetched again in the background when it
+ * is old.
+ */
 import type { Clock } from "../../base/clock.ts";
 
 export interface Refreshed<T> {
-  /** With `fetch` undefined nobody is asked. Only who has nothing yet waits; what fails is not asked again at once. */
+  /**
+   * Fetches nothing if `fetch` is undefined. Waits only if there is no value yet; a failed fetch is not repeated at
+   * once.
+   */
   get(key: string, fetch: (() => Promise<T | undefined>) | undefined): Promise<T | undefined>;
-  /** Forgets all others. */
+  /** Removes all other keys. */
   retain(keys: ReadonlySet<string>): void;
 }
 

@@ -1,4 +1,7 @@
-/** Sees to it that local group versions have their APIServices. Runs on every server: each knows what it serves. */
+/**
+ * Registers an APIService for every local group version. Runs on every server, because each knows only what it serves
+ * itself.
+ */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
@@ -13,9 +16,9 @@ import { runWorkers } from "./workers.ts";
 export interface RegistrationOptions {
   readonly client: Client;
   readonly apiServices: Informer<ApiServiceObject>;
-  /** What this server serves by itself and what definitions say; without the group of APIServices. */
+  /** The group versions that this server serves itself, built in or by CRDs, without apiregistration.k8s.io. */
   readonly localGroupVersions: () => readonly LocalGroupVersion[];
-  /** Another server of this cluster serves it: then its APIService is not this server's to delete. */
+  /** Whether a peer serves the group version; this server then must not delete its APIService. */
   readonly isServedElsewhere: (group: string, version: string) => boolean;
   readonly clock: Clock;
   readonly random: Random;
@@ -23,18 +26,21 @@ export interface RegistrationOptions {
 }
 
 export interface Registration {
-  /** What is served locally may be something else now. */
+  /** Must be called when the local group versions change. */
   localChanged(): void;
-  /** APIServices of built-in group versions that have not been seen available yet. Ends as an empty list, for good. */
+  /** APIServices of built-in group versions that have not become available yet. Once empty, it stays empty. */
   missing(): readonly string[];
-  /** Until the signal aborts. Definitions must be known before, or what they brought would be taken for gone. */
+  /**
+   * Runs until the signal aborts. CRDs must have loaded before; otherwise the APIServices of their group versions would
+   * be deleted.
+   */
   run(signal: AbortSignal): Promise<void>;
 }
 
 const WORKERS = 5;
 /**
- * What this server does not know, another may have seen a moment before: two that differ would create and delete by
- * turns. DIFFERS: kube-apiserver deletes at once.
+ * Delay before a deletion. Another server may have seen a CRD a moment earlier; without the delay the two would create
+ * and delete its APIService in turns. DIFFERS: kube-apiserver deletes at once.
  */
 const DELETE_AFTER_MS = 2_000;
 
@@ -53,7 +59,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
   };
   const onSeen = (object: ApiServiceObject): void => {
     const { name = "" } = object.metadata ?? {};
-    // One that leads elsewhere is somebody else's, and must not keep this server from starting.
+    // An APIService that refers to another server belongs to a user, and must not block the start of this server.
     if (availableCondition(object)?.status === "True" || !isLocalApiService(object)) pending.delete(name);
     queue.add(name);
   };
@@ -66,7 +72,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
       const atStart = new Set(apiServices.list().map(({ metadata }) => metadata?.name ?? ""));
       apiServices.addHandler({ onAdd: onSeen, onUpdate: onSeen, onDelete: onSeen });
       lookAtLocal();
-      const task = "the registration of an APIService";
+      const task = "registration of an APIService";
       const one = (name: string): Promise<{ againAfterMs: number } | undefined> =>
         work(name, { desired: known.get(name), wasThereAtStart: atStart.has(name) });
       await runWorkers({ queue, workers: WORKERS, work: one, log, task }, signal);
@@ -98,7 +104,7 @@ function createWork(
   };
 }
 
-/** How long the deletion of a name must still wait, from when it was wanted first and ever since. */
+/** The remaining delay before a name is deleted, counted from when its deletion was first due without interruption. */
 function createPatience(clock: Clock): (name: string, isDeleting: boolean) => number {
   const sinceMs = new Map<string, number>();
   return (name, isDeleting) => {
@@ -115,7 +121,7 @@ function isElsewhere({ isServedElsewhere }: RegistrationOptions, { spec = {} }: 
   return isServedElsewhere(stringAt(spec, "group"), stringAt(spec, "version"));
 }
 
-/** Rejects when somebody was quicker, too: then it is looked at again. */
+/** Also rejects on a conflict with another writer; the APIService is then checked again. */
 async function take(client: Client, step: RegistrationStep): Promise<void> {
   const apiServices = client.resource<ApiServiceObject>(API_SERVICES);
   if (step.kind === "create") await apiServices.create(step.object);

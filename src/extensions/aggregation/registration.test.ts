@@ -18,7 +18,7 @@ const BUILT_IN: LocalGroupVersion = { group: "apps", version: "v1", ...PRIORITIE
 const CUSTOM: LocalGroupVersion = { group: "example.com", version: "v1", ...PRIORITIES, isCustom: true };
 const PATH = "/apis/apiregistration.k8s.io/v1/apiservices";
 
-describe("an APIService", () => {
+describe("registering an APIService", () => {
   const fresh = { wasThereAtStart: true, isSettled: false };
   const settled = { wasThereAtStart: true, isSettled: true };
   const late = { wasThereAtStart: false, isSettled: false };
@@ -42,12 +42,12 @@ describe("an APIService", () => {
     [BUILT_IN, "true", late, "update"],
     [BUILT_IN, "true", settled, "none"],
     [CUSTOM, "true", settled, "update"],
-  ])("wanted as %o, labelled %j, seen as %o: %s", (desired, label, seen, kind) => {
+  ])("desired %o, labeled %j, seen %o: %s", (desired, label, seen, kind) => {
     const current = label === undefined ? undefined : labelled(label);
     expect(decideRegistration({ desired, current, ...seen }).kind).toBe(kind);
   });
 
-  test("that is as wanted is left alone", () => {
+  test("changes nothing if it is as desired", () => {
     const first = decideRegistration({ desired: CUSTOM, current: undefined, ...fresh });
     const current = first.kind === "create" ? first.object : undefined;
     expect(current).toEqual({
@@ -61,7 +61,7 @@ describe("an APIService", () => {
 });
 
 describe("a server that starts", () => {
-  test("registers what it serves, and says what is not there yet", async () => {
+  test("registers what it serves, and reports which APIServices are not available yet", async () => {
     await using registering = new Registering([BUILT_IN, CUSTOM]);
     expect(registering.registration.missing()).toEqual(["v1.apps"]);
     await registering.advance(100);
@@ -71,7 +71,7 @@ describe("a server that starts", () => {
     expect(registering.registration.missing()).toEqual([]);
   });
 
-  test("does not wait for one that somebody has taken over", async () => {
+  test("does not wait for an APIService that a user has taken over", async () => {
     const api = new FakeApi();
     api.put(`${PATH}/v1.apps`, { spec: { group: "apps", version: "v1", service: {} } });
     await using registering = new Registering([BUILT_IN], { api });
@@ -80,7 +80,7 @@ describe("a server that starts", () => {
     expect(api.writes).toEqual([]);
   });
 
-  test("removes what its release has left behind, but not what another server serves", async () => {
+  test("deletes the APIServices of an earlier release, but not those that another server serves", async () => {
     const api = new FakeApi();
     for (const group of ["old", "new"]) {
       const spec = { group, version: "v1", ...PRIORITIES };
@@ -91,7 +91,7 @@ describe("a server that starts", () => {
     expect(registering.api.writes).toEqual(["POST v1.apps", "DELETE v1.old"]);
   });
 
-  test("tries again when the write fails", async () => {
+  test("retries a failed write", async () => {
     await using registering = new Registering([BUILT_IN]);
     let failures = 3;
     registering.api.before = () => {
@@ -103,7 +103,7 @@ describe("a server that starts", () => {
 });
 
 describe("a custom group version", () => {
-  test("that was deleted by hand is registered again; a built-in one is not", async () => {
+  test("is registered again if a user deletes it; a built-in one is not", async () => {
     await using registering = new Registering([BUILT_IN, CUSTOM]);
     await registering.advance(100);
     registering.api.remove(`${PATH}/v1.apps`);
@@ -113,7 +113,7 @@ describe("a custom group version", () => {
     expect(registering.api.get(`${PATH}/v1.apps`)).toBeUndefined();
   });
 
-  test("goes when its definition goes for good, and stays when it comes back at once", async () => {
+  test("is deleted if its CRD stays deleted, and stays if the CRD is created again at once", async () => {
     await using registering = new Registering([BUILT_IN, CUSTOM]);
     await registering.advance(100);
     registering.serve([BUILT_IN]);
@@ -127,7 +127,7 @@ describe("a custom group version", () => {
     expect(registering.api.get(`${PATH}/v1.apps`)).toBeDefined();
   });
 
-  test("is somebody else's once the label is gone", async () => {
+  test("belongs to the user once the label is removed", async () => {
     await using registering = new Registering([CUSTOM]);
     await registering.advance(100);
     const mine = { ...registering.api.get(`${PATH}/v1.example.com`), metadata: {}, spec: { service: {} } };
@@ -144,7 +144,7 @@ function labelled(label: string): ApiServiceObject {
   return { metadata: { name: "x", labels: { [AUTOMANAGED_LABEL]: label } }, spec: { group: "other" } };
 }
 
-/** Registration on an API in memory, with time and what is served in the hands of the test. */
+/** Registration on an in-memory API, with a manual clock and given local group versions. */
 class Registering {
   readonly world = new World({ seed: 2 });
   readonly api: FakeApi;

@@ -1,7 +1,7 @@
 /**
- * Which local group versions have an APIService: pure decisions, as kube-apiserver's autoregistration makes them. Those
- * of built-in group versions are looked after once, when a server starts; those of custom ones always. Whoever removes
- * the label takes the object over.
+ * Decides which local group versions have an APIService, as kube-apiserver's autoregistration does. Pure. APIServices
+ * of built-in group versions are reconciled once at start, those of custom ones always. A user who removes the label
+ * takes over the object.
  */
 import { jsonEquals, objectAt, type JsonObject } from "../../meta/json.ts";
 import type { ApiServiceObject } from "./api-service.ts";
@@ -11,7 +11,7 @@ export interface LocalGroupVersion {
   readonly version: string;
   readonly groupPriorityMinimum: number;
   readonly versionPriority: number;
-  /** Comes from a definition, and goes with it. */
+  /** Whether a CRD defines the group version; its APIService is then deleted with the CRD. */
   readonly isCustom: boolean;
 }
 
@@ -21,9 +21,9 @@ type Automanaged = "onstart" | "true";
 export interface RegistrationFacts {
   readonly desired: LocalGroupVersion | undefined;
   readonly current: ApiServiceObject | undefined;
-  /** There was one of this name when this server started. */
+  /** Whether an APIService of this name existed when this server started. */
   readonly wasThereAtStart: boolean;
-  /** This server has looked after it before. */
+  /** Whether this server has reconciled it before. */
   readonly isSettled: boolean;
 }
 
@@ -62,7 +62,7 @@ function objectOf(desired: LocalGroupVersion): ApiServiceObject {
 }
 
 function specOf({ group, version, groupPriorityMinimum, versionPriority }: LocalGroupVersion): JsonObject {
-  // As kubernetes encodes it: the core group's name is left out.
+  // As kubernetes encodes it: the name of the core group is omitted.
   return { ...(group === "" ? {} : { group }), version, groupPriorityMinimum, versionPriority };
 }
 

@@ -23,8 +23,8 @@ const PODS = {
   responseKind: { group: GROUP, version: "v1", kind: "PodMetrics" },
 };
 
-describe("what an aggregated server serves", () => {
-  test("is what its aggregated document says of each of its group versions", async () => {
+describe("the discovery of an aggregated server", () => {
+  test("comes from its aggregated discovery document, for each of its group versions", async () => {
     await using asking = new Asking(aggregated([PODS]));
     asking.apiServices = [remote(), remote({ version: "v2" })];
     asking.changed();
@@ -37,7 +37,7 @@ describe("what an aggregated server serves", () => {
     expect(asking.shown).toEqual(["v1 Current [pods]", "v2 Current []"]);
   });
 
-  test("is asked for every minute, by its tag", async () => {
+  test("is fetched every minute, with its ETag", async () => {
     await using asking = new Asking(aggregated([PODS]));
     asking.changed();
     await asking.advance(100);
@@ -54,7 +54,7 @@ describe("what an aggregated server serves", () => {
     expect(asking.changes).toBe(changes + 1);
   });
 
-  test("is what the list of each group version says, of servers that know nothing else", async () => {
+  test("comes from the resource list of each group version if the server has no aggregated discovery", async () => {
     await using asking = new Asking(({ target }) => {
       if (target === "/apis") return jsonAnswer({ kind: "APIGroupList", groups: [] });
       const resources = [{ name: "pods", namespaced: true, kind: "PodMetrics", verbs: ["get"], singularName: "" }];
@@ -72,12 +72,12 @@ describe("what an aggregated server serves", () => {
   });
 
   test.each<[rule: string, answer: Answering]>([
-    ["does not answer", failing("connect")],
-    ["answers 503", () => answerOf(503)],
-    ["answers with something else", () => jsonAnswer({ kind: "Other" }, ["Content-Type", AGGREGATED_TYPE])],
-    ["answers with no JSON", () => answerOf(200, ["Content-Type", AGGREGATED_TYPE], "{")],
-    ["answers with an odd list", () => jsonAnswer({ kind: "APIResourceList", resources: 7 })],
-  ])("is stale, and as it was, when it %s", async (_rule, answer) => {
+    ["does not respond", failing("connect")],
+    ["returns 503", () => answerOf(503)],
+    ["returns another kind", () => jsonAnswer({ kind: "Other" }, ["Content-Type", AGGREGATED_TYPE])],
+    ["returns malformed JSON", () => answerOf(200, ["Content-Type", AGGREGATED_TYPE], "{")],
+    ["returns a malformed list", () => jsonAnswer({ kind: "APIResourceList", resources: 7 })],
+  ])("is stale with its last content if the server %s", async (_rule, answer) => {
     await using asking = new Asking(aggregated([PODS]));
     asking.changed();
     await asking.advance(100);
@@ -89,7 +89,7 @@ describe("what an aggregated server serves", () => {
     expect(asking.shown).toEqual(["v1 Current [pods]"]);
   });
 
-  test("is stale without being asked for while it is not available, and asked for at once when it is", async () => {
+  test("is stale and not fetched while the server is unavailable, and is fetched at once when it is available again", async () => {
     await using asking = new Asking(aggregated([PODS]));
     asking.changed();
     await asking.advance(100);
@@ -106,7 +106,7 @@ describe("what an aggregated server serves", () => {
     expect(asking.shown).toEqual(["v1 Current [pods]"]);
   });
 
-  test("is forgotten with its APIService", async () => {
+  test("is removed with its APIService", async () => {
     await using asking = new Asking(aggregated([PODS]));
     asking.changed();
     await asking.advance(100);

@@ -1,6 +1,7 @@
 /**
- * What aggregated servers say they serve: asked when an APIService comes, changes or is reachable again, and every minute
- * besides. What a server said last is kept for as long as its APIService is there; when it cannot be asked, that is Stale.
+ * The discovery of aggregated servers. It is fetched when an APIService is added, changes or becomes available again,
+ * and every minute. The last result is kept as long as the APIService exists, and is Stale while the server cannot be
+ * reached.
  */
 import { must } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -17,10 +18,10 @@ import type { RemoteGroupVersion } from "./merge-discovery.ts";
 import { runWorkers } from "./workers.ts";
 
 interface RemoteDiscoveryOptions {
-  /** All there are now. */
+  /** All aggregated APIServices that exist now. */
   readonly apiServices: () => readonly KnownApiService[];
   readonly ask: AskService;
-  /** What `groupVersions` returns is something else now. */
+  /** Called when the result of `groupVersions` changes. */
   readonly onChange: () => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -28,11 +29,11 @@ interface RemoteDiscoveryOptions {
 }
 
 export interface RemoteDiscovery {
-  /** Of every aggregated APIService there is, whether it was described or not. */
+  /** The group versions of all aggregated APIServices, whether discovery has been fetched or not. */
   groupVersions(): readonly RemoteGroupVersion[];
-  /** This APIService came, went or changed, or its availability did. */
+  /** Must be called when this APIService is added, deleted or changed, or when its availability changes. */
   changed(apiService: RemoteApiService): void;
-  /** Until the signal aborts. */
+  /** Runs until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -45,7 +46,7 @@ const ACCEPT = ["v2", "v2beta1"]
   .map((version) => `application/json;g=apidiscovery.k8s.io;v=${version};${AGGREGATED_KIND}`)
   .join(",");
 
-/** The last good answer to /apis of a service. */
+/** The last good response of a Service to /apis. */
 interface Described {
   readonly etag: string | undefined;
   readonly groups: readonly DiscoveryGroup[];
@@ -70,10 +71,10 @@ export function createRemoteDiscovery(options: RemoteDiscoveryOptions): RemoteDi
 class RemoteDocuments {
   readonly #options: RemoteDiscoveryOptions;
   readonly #described = new Map<string, Described>();
-  /** As told last, by name of the APIService. */
+  /** The last known discovery by name of the APIService. */
   readonly #versions = new Map<string, DiscoveryVersion>();
   readonly #failing = new Set<string>();
-  /** What was known to everybody when somebody was told last. */
+  /** The group versions at the last call of `onChange`. */
   #shown = "[]";
 
   constructor(options: RemoteDiscoveryOptions) {
@@ -100,7 +101,7 @@ class RemoteDocuments {
     this.#tellChanges();
   }
 
-  /** Asks the server of this service. Rejects when it does not answer. */
+  /** Fetches the discovery of the server behind this Service. Rejects if it does not respond. */
   async refresh(key: string, signal: AbortSignal): Promise<{ againAfterMs: number } | undefined> {
     const asked = this.#options.apiServices().filter((known) => known.isAvailable && keyOf(known) === key);
     if (asked.length === 0) return undefined;
@@ -151,13 +152,13 @@ interface Found {
   readonly versions: ReadonlyMap<string, DiscoveryVersion>;
 }
 
-/** What one server says of all its group versions. Rejects when it does not say it, and then nothing of it counts. */
+/** Fetches all group versions of one server. Rejects, without a partial result, if one cannot be fetched. */
 async function describe(
   apiServices: readonly RemoteApiService[],
   known: Described | undefined,
   asking: Asking,
 ): Promise<Found> {
-  const first = must(apiServices[0], "a server is asked about the API services that it serves");
+  const first = must(apiServices[0], "a server has at least one APIService");
   const described = await askAggregated(first, known, asking);
   const versions = new Map<string, DiscoveryVersion>();
   for (const apiService of apiServices) {
@@ -167,7 +168,7 @@ async function describe(
   return { described, versions };
 }
 
-/** Undefined when it does not speak that. */
+/** Undefined if the server does not support aggregated discovery. */
 async function askAggregated(
   apiService: RemoteApiService,
   known: Described | undefined,
@@ -177,7 +178,7 @@ async function askAggregated(
   const bounds = { timeoutMs: ANSWER_MS, bytesMax: ANSWER_BYTES_MAX };
   const answer = await ask(apiService, { target: "/apis", headers, ...bounds, signal });
   if (answer.status === 304 && known !== undefined) return known;
-  if (answer.status === 503) throw new Error("the server says that it is not available");
+  if (answer.status === 503) throw new Error("the server responds with 503");
   const isAggregated = answer.header("content-type")?.includes(AGGREGATED_KIND) === true;
   if (answer.status !== 200 || !isAggregated) return undefined;
   return { etag: answer.header("etag"), groups: decodeGroups(answer.json()) };
@@ -187,11 +188,11 @@ async function askLegacy(apiService: RemoteApiService, { ask, signal }: Asking):
   const bounds = { timeoutMs: ANSWER_MS, bytesMax: ANSWER_BYTES_MAX };
   const target = `/apis/${formatGroupVersion(apiService)}`;
   const answer = await ask(apiService, { target, headers: ["Accept", "application/json"], ...bounds, signal });
-  if (answer.status !== 200) throw new Error(`the answer to ${target} is ${answer.status}`);
+  if (answer.status !== 200) throw new Error(`the response to ${target} has status ${answer.status}`);
   return decodeResourceList(answer.json(), apiService);
 }
 
-/** A group version that the server does not mention has nothing in it. */
+/** A group version that the server's document does not contain has no resources. */
 function versionIn({ groups }: Described, { group, version }: RemoteApiService): DiscoveryVersion {
   const found = groups.find(({ name }) => name === group)?.versions.find((candidate) => candidate.version === version);
   return found ?? empty(version);

@@ -1,4 +1,4 @@
-/** Works through a queue of names: again after a while when all is well, sooner and then more and more rarely when not. */
+/** Runs workers on a queue of names: a success is repeated after an interval, a failure with backoff. */
 import type { Log } from "../../base/log.ts";
 import { messageOf } from "../../base/within.ts";
 import type { WorkQueue } from "../../base/work-queue.ts";
@@ -6,14 +6,14 @@ import type { WorkQueue } from "../../base/work-queue.ts";
 interface QueueWorkOptions {
   readonly queue: WorkQueue;
   readonly workers: number;
-  /** When to look again, if nothing happens before; undefined: not by itself. What it throws is tried again. */
+  /** Returns the delay until the next run, or undefined for none. An exception is retried with backoff. */
   readonly work: (key: string, signal: AbortSignal) => Promise<{ readonly againAfterMs: number } | undefined>;
   readonly log: Log;
-  /** For the log: what failed. */
+  /** Name of the work in log messages. */
   readonly task: string;
 }
 
-/** Until the signal aborts. The queue is closed then. */
+/** Runs until the signal aborts, then closes the queue. */
 export async function runWorkers(options: QueueWorkOptions, signal: AbortSignal): Promise<void> {
   const { queue } = options;
   signal.addEventListener("abort", () => queue.close(), { once: true });
@@ -28,7 +28,7 @@ async function worker({ queue, work, log, task }: QueueWorkOptions, signal: Abor
       queue.forget(key);
       if (next !== undefined) queue.addAfter(key, next.againAfterMs);
     } catch (thrown) {
-      log.debug(`${task} failed and is tried again`, { key, why: messageOf(thrown) });
+      log.debug(`${task} failed, retrying`, { key, why: messageOf(thrown) });
       queue.addRateLimited(key);
     }
     queue.done(key);

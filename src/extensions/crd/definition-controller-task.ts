@@ -1,4 +1,4 @@
-/** The controller of definitions, with what it needs of the server. */
+/** Creates the CRD controller with its dependencies as a background task. */
 import { storagePlaces } from "../../objects/catalogue/storage-places.ts";
 import type { Client } from "../../client/client.ts";
 import { DefinitionController } from "./definition-controller.ts";

@@ -12,13 +12,13 @@ import { definitionObject } from "../../../test/testing/extensions/crd/definitio
 const CLEANUP = "customresourcecleanup.apiextensions.k8s.io";
 const LAG_MS = 50;
 
-/** Definitions in a store, and a controller that looks after them. */
+/** CRDs in a store, and a controller that reconciles them. */
 class Running implements AsyncDisposable {
   readonly world = new World({ seed: 5 });
   readonly table = new DefinitionTable();
   readonly objects = new Map<string, JsonObject>();
   readonly writes: string[] = [];
-  /** Of instances. */
+  /** Number of remaining instances; undefined: deleting them fails. */
   left: (() => number) | undefined = () => 0;
   isBuiltIn = false;
   /** Thrown by the next write. */
@@ -56,7 +56,7 @@ class Running implements AsyncDisposable {
     return conditions?.find((condition) => condition["type"] === type);
   }
 
-  /** What is written is there at once, and is heard of a moment later. */
+  /** A write is stored at once, and delivered to the table a moment later. */
   #store(object: JsonObject): JsonObject {
     const revision = ++this.#revision;
     const metadata: JsonObject = { ...objectAt(object, "metadata"), resourceVersion: String(revision) };
@@ -107,8 +107,8 @@ function deleted(object: JsonObject, finalizers: string[] = [CLEANUP]): JsonObje
   return { ...object, metadata };
 }
 
-describe("a new definition", () => {
-  test("is decided upon with one write, and then left alone", async () => {
+describe("a new CRD", () => {
+  test("is established with one write, and not written again", async () => {
     await using running = new Running();
     await running.put(definition("as"));
     expect(running.condition("as.test.example.com", "Established")).toMatchObject({ status: "True" });
@@ -116,7 +116,7 @@ describe("a new definition", () => {
     expect(running.writes).toHaveLength(1);
   });
 
-  test("that wants what another one is just getting, does not get it", async () => {
+  test("does not get names that another CRD is just being given", async () => {
     await using running = new Running();
     void running.put(definition("as", { kind: "Same" }));
     void running.put(definition("bs", { kind: "Same" }));
@@ -128,7 +128,7 @@ describe("a new definition", () => {
     expect(running.condition("bs.test.example.com", "NamesAccepted")).toMatchObject({ status: "True" });
   });
 
-  test("is looked at again when somebody else was faster, or the server was out of reach", async () => {
+  test("is reconciled again after a conflict or a failed request", async () => {
     await using running = new Running();
     running.failure = new Error("out of reach");
     await running.put(definition("as"));
@@ -141,14 +141,14 @@ describe("a new definition", () => {
   });
 });
 
-describe("a definition that is being deleted", () => {
+describe("a CRD that is being deleted", () => {
   const NAME = "as.test.example.com";
   const begun = async (running: Running): Promise<void> => {
     await running.put(definition("as"));
     await running.put(deleted(running.objects.get(NAME)!));
   };
 
-  test("goes when nothing of it is left", async () => {
+  test("is removed when no instance is left", async () => {
     await using running = new Running();
     let left = 2;
     running.left = () => left;
@@ -160,7 +160,7 @@ describe("a definition that is being deleted", () => {
     expect(running.objects.has(NAME)).toBe(false);
   });
 
-  test("says why it stays when its objects cannot be deleted, and goes when they can", async () => {
+  test("reports why its instances cannot be deleted, and is removed once they can", async () => {
     await using running = new Running();
     running.left = undefined;
     await begun(running);
@@ -177,8 +177,8 @@ describe("a definition that is being deleted", () => {
 
   test.each<[string, (running: Running) => void, string]>([
     ["was never served", () => undefined, "NeverEstablished"],
-    ["has the place of what is built in", (running) => void (running.isBuiltIn = true), "OverlappingBuiltInResource"],
-  ])("and %s takes nothing along", async (_what, prepare, reason) => {
+    ["overlaps with a built-in resource", (running) => void (running.isBuiltIn = true), "OverlappingBuiltInResource"],
+  ])("that %s deletes no instances", async (_what, prepare, reason) => {
     await using running = new Running();
     running.left = () => expect.unreachable();
     prepare(running);

@@ -1,6 +1,6 @@
 /**
- * Decides which definitions are served, and lets go of those that are to be deleted once nothing of them is left. Every
- * server does: whoever comes first writes, and the others find it done.
+ * The CRD controller: decides which CRDs are established, and removes the finalizer of a deleted CRD once no instance
+ * is left. It runs on every server; the first one writes, and the others find nothing to do.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -38,9 +38,11 @@ interface DefinitionControllerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Whether objects of the resource lie where those of a built-in one do: they are not the definition's to delete. */
+  /** Whether instances are stored under the prefix of a built-in resource; they must not be deleted with the CRD. */
   readonly isBuiltInStorage: (group: string, resource: string) => boolean;
-  /** Deletes what is stored, whether or not it is served; resolves to how many are still there, held by finalizers. */
+  /**
+   * Deletes the stored instances, whether or not they are served; resolves to the number that finalizers still hold.
+   */
   readonly deleteInstances: (definition: Definition, signal: AbortSignal) => Promise<number>;
 }
 
@@ -51,7 +53,7 @@ const FAILED = "InstanceDeletionFailed";
 const WORKERS = 4;
 const RETRY_MS_MAX = 30_000;
 const REQUEST_TIMEOUT_MS = 10_000;
-/** Objects with finalizers go when somebody lets go of them. */
+/** Interval at which instances with finalizers are checked again. */
 const LOOK_AGAIN_MS = 1_000;
 
 export class DefinitionController {
@@ -59,7 +61,7 @@ export class DefinitionController {
   readonly #definitions: ResourceClient<UnstructuredObject>;
   readonly #queue: WorkQueue;
   #lastDecision: Promise<unknown> = Promise.resolve();
-  /** By name: what was decided here and has not come back from the store yet. */
+  /** Decisions of this controller, by name, that the watch has not delivered yet. */
   readonly #decided = new Map<string, Definition>();
 
   constructor(options: DefinitionControllerOptions) {
@@ -82,7 +84,7 @@ export class DefinitionController {
     await Promise.all(Array.from({ length: WORKERS }, () => this.#work(signal)));
   }
 
-  /** Names that nobody has any more may be wanted by others of the group. */
+  /** Other CRDs of the group may want the names that have become free. */
   #reconsider(group: string): void {
     for (const definition of this.#options.table.definitions())
       if (definition.group === group && definition.areNamesAccepted !== true) this.#queue.add(definition.name);
@@ -103,14 +105,16 @@ export class DefinitionController {
     }
   }
 
-  /** What somebody else has written comes as a change, which is looked at unless it is being deleted already. */
+  /**
+   * Another writer's change arrives through the watch and is reconciled then, unless the CRD was already being deleted.
+   */
   #overtaken(name: string): void {
     if (this.#options.table.get(name)?.definition.isBeingDeleted === true) this.#queue.addRateLimited(name);
     else this.#queue.forget(name);
   }
 
   #failed(name: string, thrown: unknown): void {
-    this.#options.log.warn("a custom resource definition could not be looked after", {
+    this.#options.log.warn("failed to reconcile a custom resource definition", {
       name,
       error: messageOf(thrown),
     });
@@ -126,7 +130,7 @@ export class DefinitionController {
     if (definition.isBeingDeleted) await this.#finalize(object, definition, signal);
   }
 
-  /** One after the other: of two that want a name, the second one must see that the first has it. */
+  /** Runs decisions one after the other: of two CRDs that want one name, the second must see that the first has it. */
   #inTurn(decide: () => Promise<void>): Promise<void> {
     const decided = this.#lastDecision.then(decide);
     this.#lastDecision = decided.catch(() => undefined);
@@ -136,7 +140,7 @@ export class DefinitionController {
   async #decide(name: string, signal: AbortSignal): Promise<void> {
     const object = await this.#get(name, signal);
     const definition = parseDefinition(object);
-    // That it is being deleted comes as a change of its own.
+    // A deletion arrives as a separate change.
     if (definition.isBeingDeleted) return;
     const taken = takenNames(definition.group, this.#others(name));
     const status = decidedStatus(object, { definition, taken, now: this.#now() });
@@ -154,7 +158,7 @@ export class DefinitionController {
     return this.#definitions.get({ name }, { signal, timeoutMs: REQUEST_TIMEOUT_MS });
   }
 
-  /** Asked of every definition after every change of it: nearly always there is nothing to do. */
+  /** Runs for every CRD after each of its changes; nearly always there is nothing to do. */
   #isDue({ isBeingDeleted, names, acceptedNames, areNamesAccepted, isEstablished }: Definition): boolean {
     if (isBeingDeleted || areNamesAccepted !== true || !isEstablished) return true;
     return JSON.stringify(names) !== JSON.stringify(acceptedNames);
@@ -182,7 +186,7 @@ export class DefinitionController {
     await this.#write({ ...done, metadata: { ...done.metadata, finalizers: left } }, signal);
   }
 
-  /** What happened; "wait" while objects are there that somebody holds. */
+  /** The resulting condition; "wait" while finalizers hold instances. */
   async #deleteInstances(definition: Definition, signal: AbortSignal): Promise<DefinitionCondition | "wait"> {
     const { group, acceptedNames, isEstablished } = definition;
     const { isBuiltInStorage, deleteInstances } = this.#options;
@@ -197,7 +201,7 @@ export class DefinitionController {
     }
   }
 
-  /** What it says already is not said again: every word comes back as a change to be looked at. */
+  /** Writes the condition only if it differs, because every write causes another reconciliation. */
   async #tell(
     object: UnstructuredObject,
     condition: DefinitionCondition,
@@ -217,7 +221,7 @@ export class DefinitionController {
   }
 }
 
-/** Nobody needs to hear at every attempt that there is one. */
+/** After a failure the in-progress condition is not written again at each attempt. */
 function hasFailed(object: UnstructuredObject): boolean {
   const { conditions } = objectAt(object, "status");
   return Array.isArray(conditions) && conditions.some((one) => isJsonObject(one) && one["reason"] === FAILED);

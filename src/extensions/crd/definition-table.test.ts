@@ -14,8 +14,8 @@ function listening(): { readonly table: DefinitionTable; readonly told: string[]
   return { table, told };
 }
 
-describe("the table of definitions", () => {
-  test("is found in by name, and by group and resource", () => {
+describe("the table of CRDs", () => {
+  test("finds a CRD by name, and by group and resource", () => {
     const { table } = listening();
     table.put(known("as", 1));
     expect(table.get("as.test.example.com")?.revision).toBe(1);
@@ -23,7 +23,7 @@ describe("the table of definitions", () => {
     expect(table.find("test.example.com", "bs")).toBeUndefined();
   });
 
-  test("tells of what comes, changes and goes", () => {
+  test("notifies listeners of added, changed and removed CRDs", () => {
     const { table, told } = listening();
     table.put(known("as", 1));
     table.put(known("as", 2));
@@ -33,7 +33,7 @@ describe("the table of definitions", () => {
     expect(table.definitions()).toEqual([]);
   });
 
-  test("does not go back to what is older", () => {
+  test("ignores older revisions", () => {
     const { table, told } = listening();
     table.put(known("as", 5));
     const { generation } = table;
@@ -44,7 +44,7 @@ describe("the table of definitions", () => {
     expect(told).toHaveLength(2);
   });
 
-  test("has exactly what it is reset to, and is loaded from then on", () => {
+  test("contains exactly the CRDs of a reset, and is loaded from then on", () => {
     const { table, told } = listening();
     expect(table.isLoaded).toBe(false);
     table.reset([known("as", 1), known("bs", 2)]);
@@ -54,7 +54,7 @@ describe("the table of definitions", () => {
     expect(told).toEqual(["- as", "- bs", "settled", "as -", "- cs", "settled"]);
   });
 
-  test("lets go of who listens no more", () => {
+  test("does not notify removed listeners", () => {
     const { table, told } = listening();
     const own: number[] = [];
     const end = table.onChange(() => own.push(1));
@@ -65,7 +65,7 @@ describe("the table of definitions", () => {
     expect(told).toHaveLength(4);
   });
 
-  test("wakes whoever waits for the next change", async () => {
+  test("resolves every promise that waits for the next change", async () => {
     const { table } = listening();
     const next = table.nextChange();
     table.put(known("as", 1));

@@ -1,13 +1,13 @@
-/** Every definition there is, as the store shows it: the one place where the rest of the server looks for one. */
+/** All CRDs in the store. Every part of the server looks up CRDs in this table. */
 import type { Definition } from "./definition.ts";
 
 export interface KnownDefinition {
   readonly definition: Definition;
-  /** Of the store. */
+  /** Revision of the store. */
   readonly revision: number;
 }
 
-/** `before` or `after` is undefined when it appears or goes. */
+/** `before` is undefined for an added CRD, `after` for a removed one. */
 type DefinitionListener = (change: {
   readonly before: Definition | undefined;
   readonly after: Definition | undefined;
@@ -21,7 +21,7 @@ export class DefinitionTable {
   #generation = 0;
   #isLoaded = false;
 
-  /** Another number after every change. */
+  /** Increases with every change. */
   get generation(): number {
     return this.#generation;
   }
@@ -30,7 +30,7 @@ export class DefinitionTable {
     return this.#isLoaded;
   }
 
-  /** From now on there are exactly these. */
+  /** Replaces the whole content. */
   reset(all: readonly KnownDefinition[]): void {
     const names = new Set(all.map(({ definition }) => definition.name));
     const before = this.#generation;
@@ -40,7 +40,7 @@ export class DefinitionTable {
     this.#settled(before);
   }
 
-  /** What is older than what is known changes nothing. */
+  /** Ignores a revision that is not newer than the known one. */
   put(known: KnownDefinition): void {
     const before = this.#generation;
     this.#put(known);
@@ -66,19 +66,21 @@ export class DefinitionTable {
     return Array.from(this.#byName.values(), ({ definition }) => definition);
   }
 
-  /** Told at once, before anybody can ask. The returned function ends it. */
+  /** The listener is called synchronously with each change. The returned function removes it. */
   onChange(listener: DefinitionListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Told once of all that changes at a time, after whoever is told of each. The returned function ends it. */
+  /**
+   * The listener is called once per batch of changes, after all `onChange` listeners. The returned function removes it.
+   */
   onSettled(listener: () => void): () => void {
     this.#settledListeners.add(listener);
     return () => void this.#settledListeners.delete(listener);
   }
 
-  /** Resolves at the next change of any definition. */
+  /** Resolves at the next change of any CRD. */
   nextChange(): Promise<void> {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }

@@ -3,8 +3,8 @@ import type { JsonObject } from "../../meta/json.ts";
 import { parseDefinition } from "./definition.ts";
 import { definitionObject } from "../../../test/testing/extensions/crd/definition-object.ts";
 
-describe("a definition", () => {
-  test("is read with everything that it says", () => {
+describe("a parsed CRD", () => {
+  test("has all members of the object", () => {
     const column = { name: "Size", type: "integer", jsonPath: ".spec.size" };
     const object = definitionObject({
       scope: "Namespaced",
@@ -51,7 +51,7 @@ describe("a definition", () => {
   });
 
   test.each<[string, JsonObject[], object]>([
-    ["nobody has decided", [], { areNamesAccepted: undefined, isEstablished: false, isTerminating: false }],
+    ["no controller has decided", [], { areNamesAccepted: undefined, isEstablished: false, isTerminating: false }],
     [
       "it is served",
       [
@@ -61,19 +61,19 @@ describe("a definition", () => {
       { areNamesAccepted: true, isEstablished: true },
     ],
     ["its names are taken", [{ type: "NamesAccepted", status: "False" }], { areNamesAccepted: false }],
-    ["it is on its way out", [{ type: "Terminating", status: "True" }], { isTerminating: true }],
-  ])("says by its conditions that %s", (_what, conditions, expected) => {
+    ["it is terminating", [{ type: "Terminating", status: "True" }], { isTerminating: true }],
+  ])("has conditions that show that %s", (_what, conditions, expected) => {
     expect(parseDefinition({ ...definitionObject(), status: { conditions } })).toMatchObject(expected);
   });
 
-  test("is being deleted from when it says", () => {
+  test("is being deleted once it has a deletionTimestamp", () => {
     const object = definitionObject();
     expect(parseDefinition(object).isBeingDeleted).toBe(false);
     const metadata = { ...(object["metadata"] as JsonObject), deletionTimestamp: "2026-01-01T00:00:00Z" };
     expect(parseDefinition({ ...object, metadata }).isBeingDeleted).toBe(true);
   });
 
-  test("names the webhook that converts", () => {
+  test("has the conversion webhook", () => {
     const clientConfig = { url: "https://a" };
     const webhook = { clientConfig, conversionReviewVersions: ["v1"] };
     expect(parseDefinition(definitionObject({ conversion: { strategy: "Webhook", webhook } })).conversion).toEqual({
@@ -84,11 +84,11 @@ describe("a definition", () => {
   });
 
   test.each<[string, JsonObject]>([
-    ["nothing", {}],
+    ["no members", {}],
     ["members of other types", { metadata: 1, spec: [], status: "x" }],
-    ["lists of other things", { spec: { versions: [1, null, "v1"], names: [] }, status: { conditions: [7] } }],
-    ["versions that are none", { spec: { versions: [{ subresources: 1, schema: [], selectableFields: {} }] } }],
-  ])("with %s defines nothing, and breaks nothing", (_what, object) => {
+    ["list items of other types", { spec: { versions: [1, null, "v1"], names: [] }, status: { conditions: [7] } }],
+    ["malformed versions", { spec: { versions: [{ subresources: 1, schema: [], selectableFields: {} }] } }],
+  ])("with %s is valid, but serves nothing", (_what, object) => {
     expect(parseDefinition(object)).toMatchObject({ group: "", storageVersion: "", isEstablished: false });
   });
 });

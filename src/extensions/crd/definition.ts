@@ -1,4 +1,4 @@
-/** A CustomResourceDefinition as the rest of the server knows it: names, versions, state. */
+/** A CustomResourceDefinition as parsed for the rest of the server: names, versions, state. */
 import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 
 export interface Definition {
@@ -6,20 +6,20 @@ export interface Definition {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** Another one whenever the spec is. */
+  /** Changes with every change of the spec. */
   readonly generation: number;
   readonly group: string;
   readonly names: DefinitionNames;
   readonly acceptedNames: DefinitionNames;
   readonly namespaced: boolean;
-  /** As the definition lists them. */
+  /** In the order of the CRD. */
   readonly versions: readonly DefinitionVersion[];
   readonly storageVersion: string;
   readonly storedVersions: readonly string[];
-  /** Before v1: fields that no schema names stay. */
+  /** Set only by versions before v1: fields that the schema does not specify are kept. */
   readonly preserveUnknownFields: boolean;
   readonly conversion: DefinitionConversion;
-  /** Undefined: nobody has decided yet. */
+  /** Undefined if no controller has decided yet. */
   readonly areNamesAccepted: boolean | undefined;
   readonly isEstablished: boolean;
   readonly isTerminating: boolean;
@@ -40,21 +40,21 @@ export interface DefinitionVersion {
   readonly isServed: boolean;
   readonly isStorage: boolean;
   readonly isDeprecated: boolean;
-  /** In the place of the usual one. */
+  /** Replaces the default warning. */
   readonly deprecationWarning: string | undefined;
   readonly hasStatus: boolean;
   readonly scale: ScalePaths | undefined;
   readonly columns: readonly PrinterColumn[];
-  /** Such as ".spec.color". */
+  /** For example ".spec.color". */
   readonly selectableFields: readonly string[];
-  /** Reads openAPIV3Schema as it is written in the definition; undefined for none. Whoever asks owns it. */
+  /** Reads openAPIV3Schema as written in the CRD; undefined if it has none. The caller owns the result. */
   readonly schema: () => JsonObject | undefined;
 }
 
 export interface ScalePaths {
   readonly specReplicasPath: string;
   readonly statusReplicasPath: string;
-  /** "": none. */
+  /** Empty if there is none. */
   readonly labelSelectorPath: string;
 }
 
@@ -71,19 +71,19 @@ type DefinitionConversion =
   | { readonly strategy: "None" }
   | {
       readonly strategy: "Webhook";
-      /** spec.conversion.webhook.clientConfig as it is written. */
+      /** spec.conversion.webhook.clientConfig as written in the CRD. */
       readonly clientConfig: JsonObject;
       readonly reviewVersions: readonly string[];
     };
 
-/** Another one whenever the definition says something else of its objects. */
+/** Changes whenever the schema, names or versions of the CRD change. */
 export function definitionKey({ uid, generation }: Pick<Definition, "uid" | "generation">): string {
   return `${uid}/${generation}`;
 }
 
 /**
- * From an object in v1. Whoever is not an honest definition gets one that defines nothing. Schemas are most of a
- * definition, and of most definitions nobody needs them: `read` gives the object again when somebody does.
+ * Parses an object in v1. A malformed object results in a CRD that serves nothing. Schemas make up most of a CRD and
+ * are seldom needed, so they are not kept: `read` returns the object again when one is.
  */
 export function parseDefinition(object: JsonObject, read: () => JsonObject = () => object): Definition {
   const metadata = objectAt(object, "metadata");
@@ -134,7 +134,7 @@ function versionsOf(object: JsonObject): JsonObject[] {
   return objectsAt(objectAt(object, "spec"), "versions");
 }
 
-/** A function of its own: within the one that has the object at hand, the object would be kept with it. */
+/** A separate function, because a closure in `parseDefinition` would keep the whole object in memory. */
 function schemaReader(read: () => JsonObject, index: number): DefinitionVersion["schema"] {
   return () => {
     const { openAPIV3Schema } = objectAt(versionsOf(read())[index] ?? {}, "schema");

@@ -21,8 +21,8 @@ function conditionsOf(status: JsonObject | undefined): Record<string, JsonObject
   return Object.fromEntries(conditions.map((condition) => [String(condition["type"]), condition]));
 }
 
-describe("the status of a new definition", () => {
-  test("accepts names that nobody has, and establishes it at once", () => {
+describe("the status of a new CRD", () => {
+  test("accepts free names, and is established at once", () => {
     const status = decided(definitionObject({ names: { ...NAMES, shortNames: ["wd"] } }));
     expect(status?.["acceptedNames"]).toEqual({ ...NAMES, shortNames: ["wd"] });
     expect(status?.["conditions"]).toEqual([
@@ -49,21 +49,21 @@ describe("the status of a new definition", () => {
     ["a short name", { shortNames: ["others"] }, "ShortNamesConflict"],
     ["a kind", { kind: "Other" }, "KindConflict"],
     ["a list kind", { listKind: "OtherList" }, "ListKindConflict"],
-  ])("refuses %s that another definition has", (_what, names, reason) => {
+  ])("rejects %s that another CRD has", (_what, names, reason) => {
     const status = decided(definitionObject({ names: { ...NAMES, ...names } }));
     const { NamesAccepted, Established } = conditionsOf(status);
     expect(NamesAccepted).toMatchObject({ status: "False", reason });
     expect(Established).toMatchObject({ status: "False", reason: "NotAccepted" });
   });
 
-  test("tells the last conflict only", () => {
+  test("reports only the last conflict", () => {
     const { NamesAccepted } = conditionsOf(
       decided(definitionObject({ names: { ...NAMES, singular: "other", listKind: "Other" } })),
     );
     expect(NamesAccepted).toMatchObject({ reason: "ListKindConflict", message: '"Other" is already in use' });
   });
 
-  test("does not mind definitions of other groups", () => {
+  test("ignores CRDs of other groups", () => {
     const foreign = { ...OTHER, group: "other.example.com" };
     const { NamesAccepted } = conditionsOf(
       decided(definitionObject({ names: { ...NAMES, kind: "Other" } }), [foreign]),
@@ -72,14 +72,14 @@ describe("the status of a new definition", () => {
   });
 });
 
-describe("the status of an established definition", () => {
+describe("the status of an established CRD", () => {
   const before = decided(definitionObject({ names: { ...NAMES, shortNames: ["wd"] } }))!;
 
-  test("is nothing new when nothing is", () => {
+  test("is unchanged if nothing changes", () => {
     expect(decided(definitionObject({ names: { ...NAMES, shortNames: ["wd"] } }, before))).toBeUndefined();
   });
 
-  test("keeps what it had when new names are taken, and stays established", () => {
+  test("keeps the accepted names if the new ones are taken, and stays established", () => {
     const status = decided(definitionObject({ names: { ...NAMES, shortNames: ["ot"] } }, before));
     expect(status?.["acceptedNames"]).toMatchObject({ shortNames: ["wd"] });
     const { NamesAccepted, Established } = conditionsOf(status);
@@ -87,19 +87,19 @@ describe("the status of an established definition", () => {
     expect(Established).toMatchObject({ status: "True" });
   });
 
-  test("keeps names that others have come to want", () => {
+  test("keeps names that other CRDs want later", () => {
     const rival = establishedDefinition({}, { plural: "rivals", singular: "widget", kind: "Widget" });
     expect(decided(definitionObject({ names: { ...NAMES, shortNames: ["wd"] } }, before), [rival])).toBeUndefined();
   });
 });
 
-describe("a group of the community", () => {
+describe("the approval of a protected group", () => {
   test.each<[string, string, string]>([
     ["", "False", "MissingAnnotation"],
     ["unapproved, for a test", "False", "UnapprovedAnnotation"],
     ["https://github.com/kubernetes/kubernetes/pull/1", "True", "ApprovedAnnotation"],
-    ["by my neighbour", "False", "InvalidAnnotation"],
-  ])("approved by %j", (annotation, status, reason) => {
+    ["by my neighbor", "False", "InvalidAnnotation"],
+  ])("with the annotation %j", (annotation, status, reason) => {
     const object = definitionObject({ group: "a.k8s.io", names: NAMES });
     const metadata = object["metadata"] as JsonObject;
     if (annotation !== "") metadata["annotations"] = { "api-approved.kubernetes.io": annotation };
@@ -107,7 +107,7 @@ describe("a group of the community", () => {
     expect(told).toMatchObject({ status, reason });
   });
 
-  test.each(["example.com", "notk8s.io", "k8s.io.example.com"])("%s is none", (group) => {
+  test.each(["example.com", "notk8s.io", "k8s.io.example.com"])("is not required for %s", (group) => {
     expect(conditionsOf(decided(definitionObject({ group, names: NAMES })))).not.toHaveProperty(
       "KubernetesAPIApprovalPolicyConformant",
     );
@@ -117,7 +117,7 @@ describe("a group of the community", () => {
 describe("a condition", () => {
   const held = terminating("True", "InstanceDeletionInProgress", "x");
 
-  test("takes the place of the one of its type, and its time changes only with its status", () => {
+  test("replaces the one of its type, and its lastTransitionTime changes only with its status", () => {
     const before = withDefinitionConditions({ other: 1 }, [held], NOW);
     const later = "2026-01-02T00:00:00Z";
     const same = withDefinitionConditions(before, [terminating("True", "Other", "y")], later);
@@ -129,7 +129,7 @@ describe("a condition", () => {
     expect(conditionsOf(changed)["Terminating"]).toMatchObject({ status: "False", lastTransitionTime: later });
   });
 
-  test("stands with those of others, whatever these are", () => {
+  test("is added to the others, even if they are malformed", () => {
     expect(withDefinitionConditions({ conditions: "x" }, [held], NOW)["conditions"]).toHaveLength(1);
     const own = { type: "Mine", status: "True" };
     expect(conditionsOf(withDefinitionConditions({ conditions: [own, 7] }, [held], NOW))).toMatchObject({ Mine: own });

@@ -1,4 +1,4 @@
-/** What the status of a definition should say. Pure. */
+/** Computes the status of a CRD. Pure. */
 import { aggregateText } from "../../meta/aggregate-text.ts";
 import { jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { Definition, DefinitionNames } from "./definition.ts";
@@ -10,7 +10,7 @@ export interface DefinitionCondition {
   readonly message: string;
 }
 
-/** Names that definitions of one group have already. */
+/** Names that CRDs of one group already have. */
 interface TakenNames {
   readonly resources: ReadonlySet<string>;
   readonly kinds: ReadonlySet<string>;
@@ -26,7 +26,7 @@ export function takenNames(group: string, definitions: readonly Definition[]): T
   };
 }
 
-/** The status by which the definition is served or is not; undefined when it says so already. */
+/** The status that decides whether the CRD is established; undefined if it is already correct. */
 export function decidedStatus(
   object: JsonObject,
   { definition, taken, now }: { definition: Definition; taken: TakenNames; now: string },
@@ -56,7 +56,7 @@ function isAccepted({ status }: DefinitionCondition): boolean {
   return status === "True";
 }
 
-/** A name is accepted when it was before, or when no other definition of the group has it. */
+/** A name is accepted if it already was, or if no other CRD of the group has it. */
 function acceptNames(
   { names, acceptedNames }: Definition,
   taken: TakenNames,
@@ -104,7 +104,7 @@ function shownNames({ shortNames, categories, singular, listKind, ...names }: De
 const APPROVAL = "api-approved.kubernetes.io";
 const SEE = "see https://github.com/kubernetes/enhancements/pull/1111";
 
-/** Groups of the community need a word of the community. */
+/** Protected groups of the Kubernetes community need an approval annotation. */
 function approvalConditions(object: JsonObject, group: string): DefinitionCondition[] {
   if (!/(^|\.)(k8s|kubernetes)\.io$/.test(group)) return [];
   const annotation = stringAt(objectAt(objectAt(object, "metadata"), "annotations"), APPROVAL);
@@ -128,7 +128,7 @@ export function terminating(status: "True" | "False", reason: string, message: s
   return { type: "Terminating", status, reason, message };
 }
 
-/** Each in the place of the one of its type, or at the end. Times change only with the status. */
+/** Each condition replaces the one of its type, or is appended. lastTransitionTime changes only with the status. */
 export function withDefinitionConditions(
   status: JsonObject,
   conditions: readonly DefinitionCondition[],

@@ -1,11 +1,12 @@
 /**
- * StorageVersion objects lie in the store of the main API server, and what they speak of in another one: no write there
- * can be bound to a revision here. So a copy of each object lies beside the resources, and writes are bound to it.
+ * Copies StorageVersion objects into the store of this server's resources. The objects are in the store of the main API
+ * server, so no write in this store can be guarded by their revisions; writes are guarded by the revisions of the
+ * copies instead.
  *
- * A copy is made by reading it, then reading the object, then replacing the copy that was read. Since the object is read
- * after the copy, the copy only ever goes forward in the history of the object, whichever server makes it, and however
- * long it was paused in between. Whoever has published waits until the copy shows it: from then on nobody writes by
- * what was agreed before.
+ * A server makes a copy by reading the copy, then reading the object, then replacing the copy that it read. Because the
+ * object is read after the copy, a copy only moves forward in the history of the object, whichever server makes it, and
+ * however long that server was paused in between. A server that has published its entry waits until the copy contains
+ * it; from then on no server can write by the previous agreement.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -20,14 +21,14 @@ import type { Kv, KeyValue } from "../../storage/kv.ts";
 import { STORAGE_VERSION_TYPE, type StorageVersionObject } from "../../cluster/storageversion/objects.ts";
 
 interface AgreementCopyOptions {
-  /** Of the main API server. */
+  /** Client of the main API server. */
   readonly client: Client;
   readonly kv: Kv;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly keyPrefix: string;
-  /** Of the objects that are copied. */
+  /** Names of the objects to copy. */
   readonly names: ReadonlySet<string>;
 }
 
@@ -47,7 +48,7 @@ export class AgreementCopy {
     this.#options = options;
     this.#objects = client.resource<StorageVersionObject>(STORAGE_VERSION_TYPE);
     this.#informer = client.informer<StorageVersionObject>(STORAGE_VERSION_TYPE, {
-      onError: (thrown) => log.warn("storage versions could not be followed", { error: messageOf(thrown) }),
+      onError: (thrown) => log.warn("watch of StorageVersions failed", { error: messageOf(thrown) }),
     });
     this.#queue = new WorkQueue({ clock, random, retryMsMax: RETRY_MS_MAX });
     const look = ({ metadata }: StorageVersionObject): void => {
@@ -57,7 +58,7 @@ export class AgreementCopy {
     this.#informer.addHandler({ onAdd: look, onUpdate: look, onDelete: look });
   }
 
-  /** Calls back once the copy is no older than the object is now. */
+  /** Calls back once the copy is at least as new as the object is now. */
   after(name: string, done: () => void): void {
     this.#waiting.set(name, [...(this.#waiting.get(name) ?? []), done]);
     this.#queue.add(name);
@@ -66,7 +67,7 @@ export class AgreementCopy {
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", () => this.#queue.close(), { once: true });
     if (signal.aborted) this.#queue.close();
-    // An object that was deleted while nobody followed it is told by nobody.
+    // The informer does not report an object that was deleted while no server was watching.
     for (const name of this.#options.names) this.#queue.add(name);
     await Promise.all([this.#informer.run(signal), ...Array.from({ length: WORKERS }, () => this.#work(signal))]);
   }
@@ -89,11 +90,11 @@ export class AgreementCopy {
   }
 
   #failed(name: string, thrown: unknown): void {
-    this.#options.log.warn("a storage version could not be copied", { name, error: messageOf(thrown) });
+    this.#options.log.warn("failed to copy a StorageVersion", { name, error: messageOf(thrown) });
     this.#queue.addRateLimited(name);
   }
 
-  /** A lost race means that another server has copied it, perhaps an older state: it is looked at again. */
+  /** A lost race means that another server has written a copy, perhaps of an older state, so it is checked again. */
   async #copy(name: string, signal: AbortSignal): Promise<void> {
     const { kv, keyPrefix } = this.#options;
     const key = keyPrefix + name;
@@ -116,7 +117,7 @@ export class AgreementCopy {
   }
 }
 
-/** Undefined: the copy is right. */
+/** Undefined if the copy is up to date. */
 function changeOf(
   key: string,
   before: KeyValue | undefined,

@@ -1,7 +1,7 @@
 /**
- * The part an API server has in what the servers of a cluster agree on: an identity of its component, entries in the
- * StorageVersion objects of its resources before it writes any, and a fence for when others may take it for dead. All
- * of it lies with the main API server, which also collects what a server leaves behind.
+ * The part of an API server in the agreement on encodings: an identity lease of its component, entries in the
+ * StorageVersion objects of its resources before it writes any, and a fence for when other servers may treat it as
+ * departed. All objects are on the main API server, which also collects those of departed servers.
  */
 import type { MetricsRegistry } from "../../base/metrics.ts";
 import type { Client } from "../../client/client.ts";
@@ -26,9 +26,9 @@ import { AgreementCopy } from "./agreement-copy.ts";
 interface AgreementOptions {
   readonly env: BaseEnv;
   readonly config: MemberConfig;
-  /** Such as "wardle-apiserver". */
+  /** For example "wardle-apiserver". */
   readonly component: string;
-  /** Of the main API server. */
+  /** Client of the main API server. */
   readonly client: Client;
   readonly kv: Kv;
   readonly cache: WatchCache;
@@ -43,7 +43,7 @@ export interface OwnAgreement {
   readonly hooks: readonly StartupHook[];
   readonly tasks: readonly BackgroundTask[];
   readonly checks: readonly HealthCheck[];
-  /** The last thing others see of this server. */
+  /** Removes the identity of this server, as its last write. */
   leave(): Promise<void>;
 }
 
@@ -60,7 +60,7 @@ export function joinAgreement(options: AgreementOptions): OwnAgreement {
     config,
     client,
     component,
-    // The main API server tells by its watch, of which the collector knows by itself when it breaks.
+    // The leases arrive through a watch of the main API server, whose failures the collector detects itself.
     isStoreWatchAlive: () => true,
     hasEndpointRecord: () => false,
     recordOwner: () => "nobody",
@@ -98,7 +98,7 @@ export function joinAgreement(options: AgreementOptions): OwnAgreement {
   };
 }
 
-/** Nobody knows of a server of this component that has no entry yet what it stores: it writes nothing before it has one. */
+/** Treats other servers as published: a server of this component that has no entry yet writes nothing. */
 function createMembers(
   { env, config, component, client }: AgreementOptions,
   { leases }: Identity,
@@ -120,13 +120,13 @@ function createMembers(
 
 const CATCH_UP_MS = 1_000;
 
-/** False when the main API server does not answer: then nobody can tell who lives. */
+/** False if the main API server does not respond: it is then unknown which servers are live. */
 async function hasCaughtUp({ clock, log }: BaseEnv, client: Client, leases: Identity["leases"]): Promise<boolean> {
   const type = client.resource(IDENTITY_LEASE_TYPE);
   const found = await type
     .listAll({ namespace: IDENTITY_LEASE_NAMESPACE, labelSelector: IDENTITY_LABEL, timeoutMs: CATCH_UP_MS })
     .catch((thrown: unknown) => {
-      log.warn("identity leases could not be listed", { error: String(thrown) });
+      log.warn("failed to list identity leases", { error: String(thrown) });
     });
   if (found === undefined) return false;
   const isSeen = (): boolean =>

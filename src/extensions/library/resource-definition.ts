@@ -1,4 +1,7 @@
-/** A resource as whoever builds an API server describes it, and the definition that is made of it. */
+/**
+ * The description of a resource that a program passes to `createApiServer`, and the custom resource definition derived
+ * from it.
+ */
 import { createHash } from "node:crypto";
 import { CUSTOM_RESOURCE_DEFINITION } from "../crd/definition-validation/definition-kind.ts";
 import { parseDefinition, type Definition } from "../crd/definition.ts";
@@ -8,18 +11,18 @@ import type { FieldError } from "../../meta/status-error.ts";
 import { OptionError } from "../../base/option-error.ts";
 import type { ReleaseGates } from "../../objects/release-gates.ts";
 
-/** What an API server serves under one name, in one or several versions. */
+/** A resource in one or several versions. */
 export interface ResourceDefinition {
-  /** Such as "wardle.example.com". */
+  /** For example "wardle.example.com". */
   readonly group: string;
   readonly names: ResourceNames;
   readonly scope: "Namespaced" | "Cluster";
-  /** The first one is written to the store, unless `storageVersion` names another. */
+  /** The first one is the storage version, unless `storageVersion` names another. */
   readonly versions: readonly ResourceVersion[];
   readonly storageVersion?: string;
   /**
-   * The object, which is the function's to change, in the version "group/version". Only its labels and annotations may
-   * differ of its metadata. Absent: versions differ in nothing but their name.
+   * Returns the object in the version "group/version"; it may modify the object. Of the metadata only labels and
+   * annotations may change. Absent: versions differ only in name.
    */
   convert?(object: JsonObject, to: string): JsonObject | Promise<JsonObject>;
 }
@@ -29,29 +32,29 @@ export interface ResourceNames {
   readonly kind: string;
   /** Default: the kind in lower case. */
   readonly singular?: string;
-  /** Default: the kind, with "List" behind it. */
+  /** Default: the kind followed by "List". */
   readonly listKind?: string;
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
 }
 
 export interface ResourceVersion extends ResourceHooks {
-  /** Such as "v1beta1". */
+  /** For example "v1beta1". */
   readonly name: string;
   /** As `openAPIV3Schema` of a CustomResourceDefinition: structural, with defaults and rules. */
   readonly schema: JsonObject;
-  /** False: only read from the store. Default true. */
+  /** False: the version is only decoded from the store. Default true. */
   readonly served?: boolean;
-  /** Users are warned, in these words or, for true, in the usual ones. */
+  /** Sends clients a warning: this text, or the usual one if true. */
   readonly deprecated?: boolean | string;
-  /** The status is written through the subresource only. */
+  /** Whether the status is written only through the status subresource. */
   readonly status?: boolean;
   readonly scale?: {
     readonly specReplicasPath: string;
     readonly statusReplicasPath: string;
     readonly labelSelectorPath?: string;
   };
-  /** What `kubectl get` shows; default the age. */
+  /** Columns of `kubectl get`; default: the age. */
   readonly printerColumns?: readonly {
     readonly name: string;
     readonly type: "integer" | "number" | "string" | "boolean" | "date";
@@ -60,33 +63,36 @@ export interface ResourceVersion extends ResourceHooks {
     readonly format?: string;
     readonly priority?: number;
   }[];
-  /** Such as ".spec.color". */
+  /** For example ".spec.color". */
   readonly selectableFields?: readonly string[];
 }
 
 /**
- * What the schema cannot say. All objects are in this version and have passed its schema's decoding. Objects are the
- * hooks' to change where that is what a hook is for, and never otherwise.
+ * Behavior that the schema cannot express. All objects are in this version and were decoded by its schema. Only the
+ * hooks that change objects may modify them.
  */
 export interface ResourceHooks {
-  /** In place, after the schema's defaults, also of what is stored: doing it twice changes nothing. */
+  /**
+   * Changes the object in place after the schema's defaults, also when it is read from the store. It must be
+   * idempotent.
+   */
   setDefaults?(object: JsonObject): void;
-  /** In place, before the checks. What lies deeper than spec and status is copied to be changed. */
+  /** Changes the object in place before validation. Copy values below spec and status before changing them. */
   prepareCreate?(object: JsonObject): void;
   prepareUpdate?(object: JsonObject, existing: JsonObject): void;
-  /** What is wrong with a new or changed object, beyond its schema; `existing` is absent for a new one. */
+  /** Errors of a new or changed object beyond its schema; `existing` is absent for a new one. */
   validate?(object: JsonObject, existing?: JsonObject): Iterable<FieldError>;
-  /** The same of a change of the status alone. */
+  /** As `validate`, for a change of the status alone. */
   validateStatus?(object: JsonObject, existing: JsonObject): Iterable<FieldError>;
-  /** Told to the client beside a success. */
+  /** Warnings to the client of a successful request. */
   warnings?(object: JsonObject, existing?: JsonObject): Iterable<string>;
 }
 
-/** Checked as a release with these gates checks a CustomResourceDefinition. Throws an OptionError. */
+/** Validates the resource as a release with these gates validates a CustomResourceDefinition. Throws an OptionError. */
 export function toDefinition(resource: ResourceDefinition, gates: ReleaseGates): Definition {
   const object = definitionObject(resource);
   const kind = CUSTOM_RESOURCE_DEFINITION;
-  // Nothing of it depends on the time.
+  // Nothing in the CRD depends on the time.
   const context = { gates, time: "" };
   kind.setDefaults?.(object, context);
   kind.prepareCreate?.(object, context);
@@ -110,13 +116,13 @@ function definitionObject(resource: ResourceDefinition): JsonObject {
     names: withoutUndefined({ ...names }),
     versions: versions.map((version) => definitionVersion(version, version.name === storageVersion)),
   };
-  // What is made of a definition is known by these: the same on every server that is given the same.
+  // The UID identifies everything derived from the CRD; it is the same on every server with the same spec.
   const uid = createHash("sha256").update(JSON.stringify(spec)).digest("base64url");
   const metadata = { name: nameOf(resource), uid, generation: 1, annotations: APPROVED };
   return structuredClone({ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata, spec });
 }
 
-/** Whoever builds a server may serve any group. */
+/** A program may serve any group. */
 const APPROVED = { "api-approved.kubernetes.io": "unapproved, served by an API server of its own" } as const;
 
 function definitionVersion(version: ResourceVersion, isStorage: boolean): JsonObject {
@@ -139,7 +145,7 @@ function withoutUndefined(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
-/** Nobody has to be asked about the names. */
+/** Marks the names as accepted: they cannot conflict with another CRD. */
 function established(object: JsonObject): JsonObject {
   const { names } = object["spec"] as JsonObject;
   const conditions = ["NamesAccepted", "Established"].map((type) => ({ type, status: "True" }));

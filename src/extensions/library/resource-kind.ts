@@ -1,4 +1,4 @@
-/** What a resource's own hooks add to what its schema says. */
+/** Adds the hooks of a resource to the behavior that its schema defines. */
 import type { Kind } from "../../objects/kinds/kind.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
@@ -9,7 +9,7 @@ import type { ResourceDefinition, ResourceHooks } from "./resource-definition.ts
 type Convert = NonNullable<ResourceDefinition["convert"]>;
 
 export interface Meanings {
-  /** Of every version. */
+  /** The hooks of each version. */
   readonly hooksOf: (apiVersion: string) => ResourceHooks;
   readonly convert: Convert | undefined;
 }
@@ -27,7 +27,7 @@ export function withHooks(served: ServedResource, { hooksOf, convert }: Meanings
   };
 }
 
-/** The schema has its say first. */
+/** Runs the schema's rules first, then the hooks. */
 function joined(schema: Kind, hooks: ResourceHooks): Kind {
   return {
     ...schema,
@@ -62,7 +62,7 @@ function joined(schema: Kind, hooks: ResourceHooks): Kind {
   };
 }
 
-/** Objects are finished in the version they are stored in. */
+/** Finishes objects in the version in which they are stored. */
 function finishing(custom: CustomShape, hooksOf: Meanings["hooksOf"]): CustomShape["finish"] {
   return (object) => {
     const hasChanged = custom.finish(object);
@@ -84,7 +84,7 @@ async function convertAll(objects: readonly JsonObject[], to: string, convert: C
   return converted;
 }
 
-/** As kubernetes takes the answers of conversion webhooks: an object stays the one it is. */
+/** As kubernetes treats the responses of conversion webhooks: the metadata that identifies the object is kept. */
 function withIdentity(answer: JsonObject, object: JsonObject, to: string): JsonObject {
   const { labels: _labels, annotations: _annotations, ...own } = objectAt(object, "metadata");
   const { labels, annotations } = objectAt(answer, "metadata");
@@ -102,5 +102,5 @@ function withIdentity(answer: JsonObject, object: JsonObject, to: string): JsonO
 
 function failed(object: JsonObject, to: string): StatusError {
   const from = String(object["apiVersion"]);
-  return new StatusError("InternalError", `the conversion from ${from} to ${to} gave no object`);
+  return new StatusError("InternalError", `the conversion from ${from} to ${to} returned no object`);
 }

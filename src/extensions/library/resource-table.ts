@@ -1,4 +1,7 @@
-/** The resources of an API server, made servable: what no definition in a store decides, and nothing changes. */
+/**
+ * The resource table of a program's own resources. Unlike the table of custom resources it never changes, because no
+ * CRD in the store defines it.
+ */
 import type { Catalogue, CatalogueGroup } from "../../objects/catalogue/catalogue.ts";
 import { toCatalogueResource } from "../crd/serving/catalogue-resource.ts";
 import { withCustomResources } from "../crd/serving/custom-groups.ts";
@@ -16,15 +19,15 @@ import { toDefinition, type ResourceDefinition } from "./resource-definition.ts"
 import { withHooks, type Meanings } from "./resource-kind.ts";
 import type { ReleaseGates } from "../../objects/release-gates.ts";
 
-/** A resource and the definition that was made of it. */
+/** A resource and the custom resource definition derived from it. */
 export interface OwnResource {
   readonly resource: ResourceDefinition;
   readonly definition: Definition;
 }
 
-/** Throws an OptionError. */
+/** Throws an OptionError if there is no resource, or one is invalid or given twice. */
 export function ownResources(resources: readonly ResourceDefinition[], gates: ReleaseGates): OwnResource[] {
-  if (resources.length === 0) throw new OptionError("an API server needs a resource to serve");
+  if (resources.length === 0) throw new OptionError("an API server needs at least one resource");
   const taken = new Set<string>();
   return resources.map((resource) => {
     const definition = toDefinition(resource, gates);
@@ -38,7 +41,7 @@ interface OwnTableOptions {
   readonly resources: readonly OwnResource[];
   readonly catalogue: Pick<Catalogue, "schemas" | "release">;
   readonly storageRoot: string;
-  /** In which version it is written; absent: in its storage version. */
+  /** The encoding in which a resource is written; absent: its storage version. */
   readonly encodingOf?: ((name: string) => Encoding) | undefined;
 }
 
@@ -78,14 +81,14 @@ function endpointsOf({ resource, definition }: OwnResource, options: OwnTableOpt
         schemas,
         encoding: encodingOf?.(storageVersionName(group, names.plural)) ?? { current: () => fixed },
         convert: undefined,
-        // It is never on its way out.
+        // The resource is never being deleted.
         refuseCreation: () => Promise.resolve(undefined),
       });
       return { ...endpoint, served: endpoint.served && withHooks(endpoint.served, meanings) };
     });
 }
 
-/** As discovery shows them. */
+/** The groups as discovery shows them. */
 export function ownGroups(resources: readonly OwnResource[]): CatalogueGroup[] {
   return withCustomResources(
     [],
@@ -93,7 +96,7 @@ export function ownGroups(resources: readonly OwnResource[]): CatalogueGroup[] {
   );
 }
 
-/** What the server has to say of how it stores its resources. */
+/** The stored versions that the server publishes for its resources. */
 export function ownStoredVersions(resources: readonly OwnResource[]): StoredResourceVersions[] {
   return resources.map(({ definition: { group, names, versions, storageVersion } }) => {
     const groupVersions = (those: typeof versions): string[] =>

@@ -1,4 +1,4 @@
-/** The filters that make a server one of several: aggregated API servers, write gate, request resolution, fence. */
+/** The filters that depend on other servers: aggregated API servers, write gate, request resolution, fence. */
 import { createUnmetNeed } from "../../cluster/peers/capabilities.ts";
 import type { Peers } from "../../cluster/peers/peers.ts";
 import { fence } from "../../cluster/peers/fence.ts";

@@ -1,4 +1,4 @@
-/** Stage 3: how a server is one of several: peers, agreement on encodings, aggregated API servers, controllers. */
+/** Stage 3: the server as one of several: peers, agreement on encodings, aggregated API servers, controllers. */
 import type { Allocators } from "../../cluster/allocation/allocators.ts";
 import { createLeadership, type Leadership } from "../../cluster/controllers/leadership.ts";
 import type { ControllerManager } from "../../cluster/controller-runtime/manager.ts";
@@ -29,11 +29,11 @@ export interface KubernetesCluster extends Cluster {
   readonly peers: Peers;
   readonly storageVersions: StorageVersions | undefined;
   readonly aggregated: AggregatedServers;
-  /** The discovery document with custom and aggregated resources. */
+  /** The discovery document including custom and aggregated resources. */
   readonly shown: LocalDocument;
   readonly controllers: readonly ControllerManager[];
   readonly leadership: Leadership;
-  /** The store as this server may write it: commits fail while it is fenced. */
+  /** The store as this server may write to it: commits fail while it is fenced. */
   readonly kv: Kv;
   readonly context: RegistryContext;
   readonly allocators: Allocators;
@@ -99,7 +99,7 @@ interface Joined {
   readonly peers: Peers;
 }
 
-/** Undefined where this server takes no part in the agreement; it then marks every StorageVersion before it writes. */
+/** Undefined if this server takes no part in the agreement; it then marks every StorageVersion before it writes. */
 function agreeOnEncodings(
   on: Foundation,
   store: ServerStore,

@@ -1,4 +1,4 @@
-/** The controllers of a cluster: each runs on one of its servers at a time, as a client like any other. */
+/** The controllers of a cluster. Each runs on one server at a time and acts as an ordinary client. */
 import { createQuotaCalculator } from "../../access/admission/plugins/quota/recalculate.ts";
 import type { Client } from "../../client/client.ts";
 import type { ControllerName } from "../../cluster/controllers/controller-names.ts";
@@ -30,17 +30,18 @@ import type { KubernetesResources } from "./resources.ts";
 interface ControllerParts {
   readonly resources: KubernetesResources;
   readonly peers: Peers;
-  /** What this server serves. */
+  /** The discovery document of this server. */
   readonly shown: LocalDocument;
-  /** Undefined: servers do not agree on encodings, so there is nothing to collect or migrate. */
+  /** Undefined if servers do not agree on encodings; there is then nothing to collect or migrate. */
   readonly storageVersions: StorageVersions | undefined;
 }
 
 type NamedSpec = ControllerSpec & { readonly name: ControllerName };
 
 /**
- * Controllers that every server can run have one leader. Migrations that users request have another, which must serve
- * their API: in a mixed cluster not every server does. Both leases are in kube-system.
+ * Creates one manager per leader election. One leader runs the controllers that every server can run. The other runs
+ * the migrations that users request; it must serve their API, which not every server of a mixed cluster does. Both
+ * leases are in kube-system.
  */
 export function createControllers(on: Foundation, store: ServerStore, parts: ControllerParts): ControllerManager[] {
   const { env, config, metrics, loopback } = on;
@@ -104,7 +105,7 @@ function objectControllers(on: Foundation, { resources, peers, shown }: Controll
   return all.filter((spec) => spec !== undefined);
 }
 
-/** Releases that serve the class in v1 give it a finalizer. */
+/** True for releases that serve VolumeAttributesClass in v1, which give it a finalizer. */
 function protectsAttributesClasses(catalogue: Catalogue): boolean {
   const versions = catalogue.resource("storage.k8s.io", "volumeattributesclasses")?.versions ?? [];
   return versions.some(({ version }) => version === "v1");

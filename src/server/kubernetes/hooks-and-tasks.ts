@@ -26,7 +26,7 @@ export function createHooksAndTasks(on: Foundation, store: ServerStore, stages: 
   return {
     hooks: [
       ...loadingHooks(on, store, resources),
-      // A server without an identity publishes nothing, and writes nothing else before it has published.
+      // A server publishes nothing before it has an identity, and writes nothing else before it has published.
       ...runBefore(
         ensureIdentityNamespace({ call: loopback.callAsServer, clock, log, catalogue }),
         cluster.peers.identity.hooks,
@@ -64,7 +64,7 @@ function loadingHooks({ env }: Foundation, { cache }: ServerStore, { custom }: K
       also: [`${HOOK_PREFIX}generic-apiserver-start-informers`, `${HOOK_PREFIX}start-apiserver-admission-initializer`],
       run: (signal) => waitUntil(clock, () => cache.state === "following", signal),
     },
-    // Custom resources are published together with built-in ones.
+    // The StorageVersions of custom resources are published together with those of built-in ones.
     {
       name: "crd-informer-synced",
       also: [`${HOOK_PREFIX}start-apiextensions-informers`, `${HOOK_PREFIX}start-apiextensions-controllers`],

@@ -1,4 +1,7 @@
-/** What the registry's verbs work with on a server of a Kubernetes release. */
+/**
+ * The registry context of a server of a Kubernetes release: the object store, the leases and the allocators that the
+ * verbs use.
+ */
 import { createAllocators, type Allocators } from "../../cluster/allocation/allocators.ts";
 import { allocateForServices } from "../../cluster/allocation/service-allocation.ts";
 import { createNamespaceContent } from "../../cluster/inspect/namespace-content.ts";

@@ -1,4 +1,4 @@
-/** Stage 2: what a server of a Kubernetes release serves: the built-in resources, and those of custom resource definitions. */
+/** Stage 2: the resources that a server of a Kubernetes release serves: built-in resources and custom resources. */
 import { createServices, type Services } from "../../access/webhook-client/create-services.ts";
 import { SharedResources } from "../../cluster/peers/shared-resources.ts";
 import { agreedEncodings, type AgreedEncodings } from "../../cluster/storageversion/create-storage-versions.ts";
@@ -15,13 +15,13 @@ import type { ServerStore } from "../store.ts";
 
 export interface KubernetesResources extends Resources {
   readonly builtIn: ResourceTable;
-  /** The discovery document of the built-in resources, which is all that peers are sent. */
+  /** The discovery document of the built-in resources. Peers receive only these. */
   readonly document: LocalDocument;
   readonly custom: CustomResources;
   readonly services: Services;
-  /** Custom resources, and later those of aggregated API servers. */
+  /** Custom resources; the resources of aggregated API servers are added later. */
   readonly shared: SharedResources;
-  /** Undefined: servers do not agree on encodings, and each writes what its release writes. */
+  /** Undefined if servers do not agree on encodings: each writes the encoding of its release. */
   readonly agreed: AgreedEncodings | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Stage 5: the handlers of everything a server of a Kubernetes release serves itself. */
+/** Stage 5: the handlers of all paths that a server of a Kubernetes release serves itself. */
 import { openIdHandler } from "../../access/auth/service-accounts/openid-handler.ts";
 import { accessPorts, openIdOf } from "../../access/review-endpoints.ts";
 import { evenkeelEndpoints } from "../../cluster/inspect/evenkeel-endpoints.ts";
@@ -46,7 +46,7 @@ export function createRoutes(on: Foundation, store: ServerStore, stages: Kuberne
       local: shown,
       shared,
     }),
-    health: healthHandler(health.checks.all, (failed) => env.log.warn("a health check failed", { failed })),
+    health: healthHandler(health.checks.all, (failed) => env.log.warn("health check failed", { failed })),
     openId: openIdHandler(openIdOf({ env, config }, () => address.current)),
     version: versionDocument({
       ...releaseInfo(config.version.binary),
@@ -98,7 +98,7 @@ function discoveryRoute(
     serverAddress: () => address.current,
     metrics,
   });
-  // Where no peer can be merged, the newest custom resource definitions are all that a 404 depends on.
+  // Without peers to merge, a 404 depends only on the newest custom resource definitions.
   const hasSeenDefinitions = async (): Promise<boolean> => {
     await cache.catchUp();
     return true;

@@ -15,15 +15,15 @@ const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDisco
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io";
 const V1_WIDGETS = WIDGETS.replace("/v2/", "/v1/");
 
-describe("an API server of one's own resources", () => {
-  test("needs no namespace of its own to create in one", async () => {
+describe("an API server of a program's own resources", () => {
+  test("creates an object in a namespace without storing namespaces itself", async () => {
     await using server = await startApiServer(new World({ seed: 1 }));
     const { status, body } = await server.call("POST", WIDGETS, widget("a"));
     expect(status).toBe(201);
     expect(body.metadata.namespace).toBe("shop");
   });
 
-  test("joins hooks to the schema: defaults, what is prepared, errors and warnings", async () => {
+  test("runs the hooks of a resource in addition to its schema: defaults, prepare, errors and warnings", async () => {
     await using server = await startApiServer(new World({ seed: 1 }));
     const made = await server.call("POST", WIDGETS, widget("a", { size: 7 }));
     expect(made.body.spec).toEqual({ size: 3, color: "grey" });
@@ -39,7 +39,7 @@ describe("an API server of one's own resources", () => {
     expect(turned.body.message).not.toContain("spec.color");
   });
 
-  test("converts between versions by the function given, of stored and of applied objects", async () => {
+  test("converts stored and applied objects between versions with the function of the resource", async () => {
     await using server = await startApiServer(new World({ seed: 1 }));
     const old = await server.call("POST", V1_WIDGETS, widget("a", { hue: "blue" }, "v1"));
     expect(old.body.spec).toEqual({ hue: "blue", size: 1 });
@@ -59,7 +59,7 @@ describe("an API server of one's own resources", () => {
     expect(listed.body.items[0].metadata.uid).toBe(old.body.metadata.uid);
   });
 
-  test("has the subresources, columns and selectors that it was given", async () => {
+  test("serves the subresources, columns and field selectors of the resource", async () => {
     await using server = await startApiServer(new World({ seed: 1 }));
     await server.call("POST", WIDGETS, { ...widget("a", { color: "blue" }), status: { ready: true } });
     await server.call("POST", WIDGETS, widget("b"));
@@ -75,7 +75,7 @@ describe("an API server of one's own resources", () => {
     expect(scaled.body.spec.replicas).toBe(3);
   });
 
-  test("shows its groups in every form of discovery, and nothing else", async () => {
+  test("shows only its own groups in every form of discovery", async () => {
     await using server = await startApiServer(new World({ seed: 1 }));
     const { body } = await server.get("/apis", { accept: AGGREGATED });
     expect(body.items).toHaveLength(1);
@@ -87,14 +87,14 @@ describe("an API server of one's own resources", () => {
   });
 
   test.each(["/api", "/api/v1/pods", "/apis/apps/v1/deployments", "/apis/apps", "/evenkeel/cluster"])(
-    "knows nothing at %s",
+    "returns 404 for %s",
     async (path) => {
       await using server = await startApiServer(new World({ seed: 1 }));
       expect(await server.get(path)).toMatchObject({ status: 404, body: "404 page not found\n" });
     },
   );
 
-  test("describes its resources in OpenAPI, with what the main API server has of metadata", async () => {
+  test("describes its resources in OpenAPI, with the metadata schemas of the main API server", async () => {
     await using server = await startApiServer(new World({ seed: 1 }));
     const index = JSON.parse((await server.get("/openapi/v3")).body) as {
       paths: Record<string, { serverRelativeURL: string }>;
@@ -107,7 +107,7 @@ describe("an API server of one's own resources", () => {
     expect(Object.keys(v2.paths)).toContain(`/apis/${GROUP}/v1/gadgets/{name}`);
   });
 
-  test("is asked by nobody it does not know, except for health", async () => {
+  test("rejects anonymous and unauthenticated requests, except for health", async () => {
     await using server = await startApiServer(new World({ seed: 1 }));
     expect((await server.get("/apis", { authorization: "" })).status).toBe(403);
     expect((await server.get("/apis", { authorization: "Bearer guess" })).status).toBe(401);
@@ -115,7 +115,7 @@ describe("an API server of one's own resources", () => {
     expect((await server.get("/metrics")).body).toContain("apiserver_request_total");
   });
 
-  test("refuses new requests when it shuts down, and is not ready before", async () => {
+  test("fails /readyz and rejects new requests when it shuts down", async () => {
     const world = new World({ seed: 1 });
     await using server = await startApiServer(world);
     await world.run(server.server.beginShutdown());
@@ -125,16 +125,20 @@ describe("an API server of one's own resources", () => {
   });
 });
 
-describe("resources that cannot be served are refused in one sentence", () => {
+describe("an invalid list of resources is rejected with one sentence", () => {
   test.each([
-    ["without any", [], "an API server needs a resource to serve"],
-    ["twice the same", [GADGET, GADGET], `the resource gadgets.${GROUP} is given twice`],
+    ["without a resource", [], "an API server needs at least one resource"],
+    ["with the same resource twice", [GADGET, GADGET], `the resource gadgets.${GROUP} is given twice`],
     [
       "with a schema that is not structural",
       [{ ...GADGET, versions: [{ name: "v1", schema: {} }] }],
       `the resource gadgets.${GROUP} cannot be served: spec.validation.openAPIV3Schema.type: Required value`,
     ],
-    ["in no version", [{ ...WIDGET, storageVersion: "v9" }], `the resource widgets.${GROUP} cannot be served: `],
+    [
+      "with a storage version that does not exist",
+      [{ ...WIDGET, storageVersion: "v9" }],
+      `the resource widgets.${GROUP} cannot be served: `,
+    ],
   ])("%s", (_, resources, message) => {
     expect(() => ownResources(resources, gatesOf("1.36"))).toThrow(message);
   });

@@ -1,6 +1,6 @@
 /**
- * The stages of a server that serves a program's own resources (`createApiServer`): no release, no peers, no controllers.
- * With a main API server it takes part in the agreement on encodings.
+ * The stages of a server that serves a program's own resources (`createApiServer`): no release, no peers, no
+ * controllers. If it has a main API server, it takes part in the agreement on encodings.
  */
 import { allowAuthenticated, type Authorizer } from "../../access/auth/authorize.ts";
 import { createTokens } from "../../access/auth/create-authenticators.ts";
@@ -24,17 +24,20 @@ import type { ServerStore } from "../store.ts";
 import { createLibraryRoutes } from "./routes.ts";
 
 interface LibraryParts {
-  /** Whose servers these are, such as "wardle-apiserver". */
+  /** The name that all servers of this program share, such as "wardle-apiserver". */
   readonly component: string;
   readonly resources: readonly OwnResource[];
-  /** Of the main API server, to agree with others on storage versions; absent: this server is the only one of its kind. */
+  /**
+   * Client of the main API server, where servers agree on storage versions; undefined if this is the only server of its
+   * component.
+   */
   readonly main: Client | undefined;
   readonly authorizer: Authorizer | undefined;
 }
 
 export interface LibraryResources extends Resources {
   readonly own: readonly OwnResource[];
-  /** Undefined: this server is the only one of its kind. */
+  /** Undefined if this is the only server of its component. */
   readonly agreement: OwnAgreement | undefined;
 }
 
@@ -84,7 +87,7 @@ function createResources(on: Foundation, store: ServerStore, parts: LibraryParts
   return { catalogue, table, own: resources, agreement };
 }
 
-/** Of the release only its schemas: of metadata, of options, of Scale. */
+/** A catalog without resources. It keeps only the release's schemas of metadata, options and Scale. */
 function nothingBuiltIn(release: Catalogue): Catalogue {
   return {
     release: release.release,
@@ -105,7 +108,7 @@ function joinAsLibrary(on: Foundation, store: ServerStore, { table, agreement }:
   const kv = agreement === undefined ? store.kv : fencedKv(store.kv, agreement.fence, "");
   const view = loneView({ id: serverId, release: config.release });
   return {
-    // Namespaces are the main API server's, and no resource here takes numbers from a range.
+    // The main API server stores the namespaces, and no resource here is allocated from a range.
     context: {
       store: createObjectStore(kv, store.cache),
       leases: createLeasePool(kv, clock),

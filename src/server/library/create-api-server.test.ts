@@ -12,7 +12,7 @@ const OPTIONS: ApiServerOptions = {
   listen: { port: 0 },
 };
 
-test("the certificate that is made is vouched for by the CA that is told, and the end is waited for by all", async () => {
+test("createApiServer generates a certificate that its CA verifies, and every call of stop waits until the server has stopped", async () => {
   const server = await createApiServer(OPTIONS);
   await server.ready;
   const asked = request(`${server.url}/readyz`, { ca: server.ca!, agent: false }).end();
@@ -26,10 +26,10 @@ test("the certificate that is made is vouched for by the CA that is told, and th
 
 test.each<[string, Partial<ApiServerOptions>, string]>([
   ["no component", { component: "" }, 'the component must be a name such as wardle-apiserver, not ""'],
-  ["a component that is no name", { component: "a b" }, "the component must be a name such as wardle-apiserver"],
-  ["no resource", { resources: [] }, "an API server needs a resource to serve"],
-  ["a token file that is none", { authentication: { tokens: "alone" } }, "line 1 of the token file must have at least"],
-  ["an etcd that is nowhere", { storage: { kind: "etcd", endpoints: [] } }, "etcd"],
-])("cannot be made with %s", async (_, options, message) => {
+  ["a component that is not a name", { component: "a b" }, "the component must be a name such as wardle-apiserver"],
+  ["no resource", { resources: [] }, "an API server needs at least one resource"],
+  ["an invalid token file", { authentication: { tokens: "alone" } }, "line 1 of the token file must have at least"],
+  ["etcd storage without endpoints", { storage: { kind: "etcd", endpoints: [] } }, "etcd"],
+])("createApiServer rejects %s", async (_, options, message) => {
   await expect(createApiServer({ ...OPTIONS, ...options })).rejects.toThrow(message);
 });

@@ -1,6 +1,6 @@
 /**
- * An API server for resources of one's own: everything that Kubernetes' clients expect of one, around what the resources
- * mean. It stands alone, or behind an APIService of the main API server.
+ * Creates an API server for a program's own resources, with everything that Kubernetes clients expect of one. It runs
+ * alone, or behind an APIService of the main API server.
  */
 import { hostname } from "node:os";
 import type { Authorizer } from "../../access/auth/authorize.ts";
@@ -33,58 +33,66 @@ export interface ApiServerOptions extends Pick<
   | "compactionIntervalMs"
   | "shutdown"
 > {
-  /** Whose servers these are, such as "wardle-apiserver": several with one store have one name. */
+  /**
+   * The name that all servers of this program share, such as "wardle-apiserver". Servers with one store have the same
+   * name.
+   */
   readonly component: string;
   readonly resources: readonly ResourceDefinition[];
   readonly listen: ApiServerListen;
-  /** Who may ask. Without any of it everybody is a stranger, who may ask for health and version. */
+  /** How clients authenticate. Default: every client is anonymous and may read only health and version. */
   readonly authentication?: ApiServerAuthentication;
-  /** Default: whoever is known may do everything. */
+  /** Default: every authenticated user may do everything. */
   readonly authorize?: Authorizer;
-  /** Where storage versions are published, and with whose credentials. Absent: nothing is published. */
+  /**
+   * Address and credentials of the main API server, to which storage versions are published. Absent: nothing is
+   * published.
+   */
   readonly mainServer?: NodeTransportOptions;
-  /** Default: made of the host's name and the component, so that servers of one component on one host need it. */
+  /** Default: derived from the host name and the component. Servers of one component on one host must set it. */
   readonly serverId?: string;
-  /** Of the identity lease: how long it lasts, how often it is renewed, and so on. */
+  /** Timing of the identity lease, such as its duration and its renew interval. */
   readonly timing?: Partial<PeerTiming>;
-  /** What is written to standard error. Default "warn". */
+  /** Lowest level that is written to standard error. Default "warn". */
   readonly logLevel?: LogLevel;
 }
 
 export interface ApiServerListen {
   /** Default "127.0.0.1". */
   readonly host?: string;
-  /** 0 takes any free one. */
+  /** 0 selects any free port. */
   readonly port: number;
-  /** PEM. Absent: one is made, which `ca` of the running server vouches for. */
+  /** PEM. Absent: a certificate is generated, signed by `ca` of the running server. */
   readonly tls?: Pick<ListenConfig, "cert" | "key">;
-  /** Names and addresses of a certificate that is made, beside the host. */
+  /** Further DNS names and IP addresses of a generated certificate. */
   readonly names?: readonly string[];
 }
 
 export interface ApiServerAuthentication {
-  /** The main API server, known by a certificate of this CA, says for whom it asks. */
+  /** The CA and the headers by which the main API server authenticates users. */
   readonly requestHeader?: Omit<RequestHeaderFlags, "userCa">;
-  /** PEM of the CA whose client certificates name users. */
+  /** PEM of the CA that signs the client certificates of users. */
   readonly clientCa?: string;
-  /** The text of a token file: token,user,uid[,"group1,group2"]. */
+  /** The content of a token file: token,user,uid[,"group1,group2"]. */
   readonly tokens?: string;
 }
 
 export interface ApiServer extends AsyncDisposable {
   readonly host: string;
   readonly port: number;
-  /** Such as "https://127.0.0.1:8443". */
+  /** For example "https://127.0.0.1:8443". */
   readonly url: string;
-  /** PEM of what vouches for its certificate (the caBundle of an APIService), if it was made here. */
+  /**
+   * PEM of the CA of a generated certificate (the caBundle of an APIService); undefined if the certificate was given.
+   */
   readonly ca: string | undefined;
   /** Resolves when /readyz has passed for the first time. */
   readonly ready: Promise<void>;
-  /** Drains and stops. Calling it again is waiting for the same end. */
+  /** Drains and stops the server. Further calls wait for the same shutdown. */
   stop(): Promise<void>;
 }
 
-/** Throws an OptionError with one sentence for options that cannot be used. */
+/** Throws an OptionError with one sentence if an option is invalid. */
 export async function createApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const env = createNodeEnv({ logLevel: options.logLevel ?? "warn" });
   const config = toConfig(options);
@@ -113,7 +121,7 @@ function toConfig(options: ApiServerOptions): ServerConfig {
     ...options,
     strictRelease: true,
     controllers: [],
-    // Beside the main API server's, which follows everything under /registry.
+    // Not /registry: the main API server watches everything under it.
     etcdPrefix: options.etcdPrefix ?? `/${component}`,
     peers: {
       hostname: host,
@@ -136,7 +144,7 @@ function listenAt(
   return { host, port, cert: made.certPem, key: made.keyPem, ca: made.caPem };
 }
 
-/** Attempts are short, and a failed one is followed by another soon: this client does not retry by itself. */
+/** Creates a client without retries: its callers make short attempts and repeat them soon. */
 function toClient({ clock, random }: Env, transport: NodeTransport, component: string): Client {
   return createClient({ transport, clock, random, userAgent: component, defaults: { retriesMax: 0 } });
 }

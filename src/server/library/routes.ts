@@ -56,7 +56,7 @@ export function createLibraryRoutes(on: Foundation, _store: ServerStore, stages:
       custom: createCustomOpenApi({ generation: 0, definitions: () => definitions }),
     }),
     evenkeel: pageNotFound,
-    health: healthHandler(health.checks.all, (failed) => log.warn("a health check failed", { failed })),
+    health: healthHandler(health.checks.all, (failed) => log.warn("health check failed", { failed })),
     openId: () => undefined,
     version: versionDocument({ gitVersion, ...version, gates: gatesOf(version.binary) }),
     metrics,
@@ -65,7 +65,7 @@ export function createLibraryRoutes(on: Foundation, _store: ServerStore, stages:
   const paths = { paths: shownPaths(groups) };
   return (request) => {
     const { info } = request;
-    // There is nothing at /api.
+    // Such a server has no core group.
     if (info.apiPrefix === "api") return Promise.resolve(pageNotFound());
     if (info.segments.length === 0) return Promise.resolve(jsonResponse(200, paths));
     // The front proxy of this server is the main API server, which is not a peer.

@@ -16,7 +16,7 @@ import { RecordingSink } from "../../../test/testing/storage/kv-etcd/recording-s
 
 const CHANGE: Change = { kind: "put", key: "/a", value: Buffer.from("x"), expectedRevision: 0 };
 
-/** Nobody listens on the discard port of this machine. */
+/** No process listens on the discard port of this machine. */
 const DEAD = "http://127.0.0.1:9";
 
 async function open(endpoints: readonly string[], requestTimeoutMs = 3_000): Promise<Kv & AsyncDisposable> {
@@ -24,7 +24,7 @@ async function open(endpoints: readonly string[], requestTimeoutMs = 3_000): Pro
   return { ...kv, [Symbol.asyncDispose]: () => kv.close() };
 }
 
-/** Fails the first calls in the given way, then answers. */
+/** Fails the first calls in the given way, then responds. */
 function failing(times: number, fail: FakeReply): FakeReply {
   let failed = 0;
   return (stream, path) => {
@@ -33,9 +33,9 @@ function failing(times: number, fail: FakeReply): FakeReply {
   };
 }
 
-describe("endpoints", () => {
+describe("etcd endpoints", () => {
   test.each([[], ["127.0.0.1:2379"], ["ftp://a:1"], ["http://"], ["http://a:2379/v3"], ["http://user:secret@a:2379"]])(
-    "that are not well-formed are refused with a sentence (%s)",
+    "are rejected with a message if they are malformed (%s)",
     async (...endpoints: string[]) => {
       const opening = openEtcdKv({ endpoints: endpoints.filter(Boolean), clock: realClock() });
       await expect(opening).rejects.toThrow(/endpoint/);
@@ -43,13 +43,13 @@ describe("endpoints", () => {
     },
   );
 
-  test("a dead one is passed over for one that lives", async () => {
+  test("are skipped if they are unreachable and another one is reachable", async () => {
     await using server = await startFakeServer((stream) => respond(stream, rangeFrame(42)));
     await using kv = await open([DEAD, server.endpoint]);
     expect(await kv.currentRevision()).toBe(42);
   });
 
-  test("a member without a leader is left for another one", async () => {
+  test("are left for another endpoint if the member has no leader", async () => {
     const trailers = { "grpc-status": "14", "grpc-message": "etcdserver: no leader" };
     await using lost = await startFakeServer((stream) => respondWithStatus(stream, { trailers }));
     await using server = await startFakeServer((stream) => respond(stream, rangeFrame(42)));
@@ -59,7 +59,7 @@ describe("endpoints", () => {
     expect(await kv.currentRevision()).toBe(42);
   });
 
-  test("that have no leader, all of them, are tried with growing pauses", async () => {
+  test("are tried with growing delays if no member has a leader", async () => {
     const trailers = { "grpc-status": "14", "grpc-message": "etcdserver: no leader" };
     const { promise: enough, resolve: onEnough } = Promise.withResolvers<void>();
     const answer: FakeReply = (stream) => {
@@ -83,17 +83,17 @@ describe("endpoints", () => {
     expect(sink.signals).toEqual(["interrupted", "closed unavailable"]);
   });
 
-  test("all dead means unavailable, not waiting for ever", async () => {
+  test("that are all unreachable make requests fail as unavailable instead of waiting forever", async () => {
     await using kv = await open([DEAD], 200);
     await expect(kv.currentRevision()).rejects.toMatchObject({ code: "unavailable" });
     await expect(kv.commit(CHANGE)).rejects.toMatchObject({ code: "unavailable" });
   });
 });
 
-describe("a connection lost under a request", () => {
+describe("a connection lost during a request", () => {
   const cut: FakeReply = (stream) => stream.session?.destroy();
 
-  test("is no reason to send a commit again", async () => {
+  test("does not send a commit again", async () => {
     await using server = await startFakeServer(failing(1, cut));
     await using kv = await open([server.endpoint]);
     await expect(kv.commit(CHANGE)).rejects.toMatchObject({ code: "undecided" });
@@ -101,7 +101,7 @@ describe("a connection lost under a request", () => {
     expect(server.calls).toEqual([METHOD.txn, METHOD.range]);
   });
 
-  test("does not send a commit to another endpoint either", async () => {
+  test("does not send a commit to another endpoint", async () => {
     await using first = await startFakeServer(cut);
     await using second = await startFakeServer((stream) => respond(stream, rangeFrame(42)));
     await using kv = await open([first.endpoint, second.endpoint]);
@@ -110,14 +110,14 @@ describe("a connection lost under a request", () => {
     expect(second.calls).toEqual([METHOD.range]);
   });
 
-  test("is not noticed by a reader", async () => {
+  test("is invisible to a read, which is sent again", async () => {
     await using server = await startFakeServer(failing(2, cut));
     await using kv = await open([server.endpoint]);
     expect(await kv.currentRevision()).toBe(42);
     expect(server.calls).toHaveLength(3);
   });
 
-  test("ends a reader that meets it again and again", async () => {
+  test("fails a read after three attempts", async () => {
     await using server = await startFakeServer(cut);
     await using kv = await open([server.endpoint]);
     await expect(kv.currentRevision()).rejects.toMatchObject({ code: "unavailable" });
@@ -125,8 +125,8 @@ describe("a connection lost under a request", () => {
   });
 });
 
-describe("a server", () => {
-  test("that says goodbye is left, and what it still owes is taken", async () => {
+describe("an etcd server", () => {
+  test("that sends GOAWAY receives no new requests, but completes those in flight", async () => {
     const { promise: asked, resolve: onAsked } = Promise.withResolvers<() => void>();
     await using server = await startFakeServer((stream) => {
       if (server.calls.length > 1) respond(stream, rangeFrame(43));
@@ -143,7 +143,7 @@ describe("a server", () => {
     expect(await owed).toMatchObject({ revision: 42 });
   });
 
-  test("that never answers costs no more than the request timeout", async () => {
+  test("that never responds fails a request after the request timeout", async () => {
     await using server = await startFakeServer(() => {});
     await using kv = await open([server.endpoint], 200);
     await expect(kv.commit(CHANGE)).rejects.toMatchObject({ code: "undecided" });
@@ -151,25 +151,21 @@ describe("a server", () => {
   });
 
   test.each<[string, string, FakeReply]>([
-    ["a page of another service", "unavailable", (stream) => stream.respond({ ":status": 503 }, { endStream: true })],
+    ["an HTTP error page", "unavailable", (stream) => stream.respond({ ":status": 503 }, { endStream: true })],
     ["no status", "unavailable", (stream) => respondWithStatus(stream, { trailers: { "x-other": "1" } })],
     ["no message", "unavailable", (stream) => respondWithStatus(stream, { trailers: { "grpc-status": "0" } })],
     ["half a message", "unavailable", (stream) => respond(stream, rangeFrame(42).subarray(0, -1))],
-    ["bytes that are no protobuf", "corrupt", (stream) => respond(stream, Buffer.from([0, 0, 0, 0, 2, 0x0a, 0x7f]))],
-    [
-      "a status nobody knows",
-      "unavailable",
-      (stream) => respondWithStatus(stream, { trailers: { "grpc-status": "99" } }),
-    ],
-    ["lost data", "corrupt", (stream) => respondWithStatus(stream, { trailers: { "grpc-status": "15" } })],
-    ["an endless message", "too-large", (stream) => respond(stream, oversizeHeader())],
-  ])("that answers with %s yields %s", async (_, code, answer) => {
+    ["bytes that are not protobuf", "corrupt", (stream) => respond(stream, Buffer.from([0, 0, 0, 0, 2, 0x0a, 0x7f]))],
+    ["an unknown status", "unavailable", (stream) => respondWithStatus(stream, { trailers: { "grpc-status": "99" } })],
+    ["status DATA_LOSS", "corrupt", (stream) => respondWithStatus(stream, { trailers: { "grpc-status": "15" } })],
+    ["a message beyond the size limit", "too-large", (stream) => respond(stream, oversizeHeader())],
+  ])("that responds with %s causes the error %s", async (_, code, answer) => {
     await using server = await startFakeServer(answer);
     await using kv = await open([server.endpoint]);
     await expect(kv.range({ start: "/a" })).rejects.toMatchObject({ name: "StorageError", code });
   });
 
-  test("is asked for fewer keys when a page is longer than we accept", async () => {
+  test("receives requests for fewer keys if a page exceeds the message size limit", async () => {
     await using server = await startFakeServer(failing(2, (stream) => respond(stream, oversizeHeader())));
     await using kv = await open([server.endpoint]);
     expect(await kv.range({ start: "/", end: "0" })).toMatchObject({ revision: 42 });
@@ -177,8 +173,8 @@ describe("a server", () => {
   });
 });
 
-describe("a store", () => {
-  test("refuses a request that is too big before sending it", async () => {
+describe("an etcd store", () => {
+  test("rejects a request that is too large before sending it", async () => {
     await using server = await startFakeServer((stream) => respond(stream, rangeFrame(42)));
     await using kv = await open([server.endpoint]);
     const value = Buffer.alloc(MESSAGE_SEND_BYTES_MAX + 1);
@@ -186,7 +182,7 @@ describe("a store", () => {
     expect(server.calls).toEqual([]);
   });
 
-  test("that has never reached an endpoint turns away what waits for one when it closes", async () => {
+  test("that has never reached an endpoint rejects waiting requests when it closes", async () => {
     const { promise: failed, resolve: onFailed } = Promise.withResolvers<void>();
     const kv = await openEtcdKv({
       endpoints: [DEAD],
@@ -201,7 +197,7 @@ describe("a store", () => {
       expect(outcome).toMatchObject({ status: "rejected", reason: { code: "unavailable" } });
   });
 
-  test("that closes before its first attempt has failed fails with it", async () => {
+  test("that closes during its first connection attempt rejects the requests that wait for it", async () => {
     const kv = await openEtcdKv({ endpoints: [DEAD], clock: realClock(), requestTimeoutMs: 600_000 });
     const waiting = kv.currentRevision();
     const closed = kv.close();
@@ -209,7 +205,7 @@ describe("a store", () => {
     await closed;
   });
 
-  test("finishes what it accepted before it closes, and accepts nothing afterwards", async () => {
+  test("completes accepted requests when it closes, and rejects later ones", async () => {
     const { promise: asked, resolve: onAsked } = Promise.withResolvers<() => void>();
     await using server = await startFakeServer((stream) => onAsked(() => respond(stream, rangeFrame(42))));
     const kv = await open([server.endpoint]);

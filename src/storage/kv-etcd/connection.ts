@@ -1,15 +1,15 @@
 /**
- * One live channel to one of the endpoints, kept up for as long as the store is open.
+ * One live channel to one of the endpoints, kept open as long as the store is open.
  *
  * States and transitions:
- * - `connecting` to an endpoint: ready → `ready`; failed or timed out → `connecting` to the next
- *   endpoint, or, when each has been tried once in this round, → `waiting`.
- * - `ready`: lost, silent or useless → as after a failed attempt, but if it had lasted, a new round begins.
+ * - `connecting` to an endpoint: ready → `ready`; failed or timed out → `connecting` to the next endpoint, or, if each
+ *   has been tried once in this round, → `waiting`.
+ * - `ready`: lost, silent or unusable → as after a failed attempt; but if the channel had lasted, a new round begins.
  * - `waiting` for the backoff to pass → `connecting`.
  * - `closed`, from any state, for good.
  *
- * A request waits for `ready` and is then sent once. It is sent again only when nothing of it left
- * this process, or when it is idempotent and its connection was lost under it.
+ * A request waits for `ready` and is then sent once. It is sent again only if nothing of it left this process, or if it
+ * is idempotent and its connection was lost in between.
  */
 import { must } from "../../base/assert.ts";
 import type { Cancel, Clock } from "../../base/clock.ts";
@@ -43,12 +43,12 @@ interface ConnectionOptions {
 interface ConnectionObserver {
   /** A channel is ready. Always followed by `down` before the next `up`. */
   up(channel: Channel): void;
-  /** The channel is lost, or an attempt to get one failed. Comes again with each failed attempt. */
+  /** The channel is lost, or an attempt to open one failed. Called again for each failed attempt. */
   down(): void;
 }
 
 interface EtcdRequest extends UnaryCall {
-  /** Sending it twice does no more than sending it once. */
+  /** Whether sending the request twice has the same effect as sending it once. */
   readonly isIdempotent: boolean;
 }
 
@@ -75,7 +75,7 @@ export class EtcdConnection {
   #readySinceMs = 0;
   #downSinceMs: number;
   #lastProblem = "not connected yet";
-  /** Every endpoint has failed since the last time one was ready. */
+  /** True if every endpoint has failed since one was last ready. */
   #isOutOfReach = false;
   #isDraining = false;
   #pending = 0;
@@ -118,14 +118,14 @@ export class EtcdConnection {
     }
   }
 
-  /** Tells of a failed call, so that a channel which is not worth keeping is left. */
+  /** Reports a failed call, so that an unusable channel is closed. */
   report(channel: Channel, failure: unknown): void {
     if (this.#state.kind !== "ready" || this.#state.channel !== channel) return;
     if (!channel.isUsable()) this.#leave(`connection lost: ${messageOf(failure)}`);
     else if (this.#options.endpoints.length > 1 && isMemberUseless(failure)) this.#leave(messageOf(failure));
   }
 
-  /** From now on nobody waits for an etcd that is out of reach: what was never sent fails at once. */
+  /** From now on requests do not wait for an unreachable etcd: those that were not sent fail at once. */
   drain(): void {
     this.#isDraining = true;
     if (this.#isOutOfReach) this.#turnAway();
@@ -146,7 +146,7 @@ export class EtcdConnection {
       throw new StorageError("too-large", `a request of ${frame.length} bytes exceeds ${MESSAGE_SEND_BYTES_MAX}`);
     }
     if (this.#pending >= REQUESTS_PENDING_MAX || this.#pendingBytes + frame.length > REQUESTS_PENDING_BYTES_MAX) {
-      throw new StorageError("overloaded", `${this.#pending} requests to etcd are pending already`);
+      throw new StorageError("overloaded", `${this.#pending} requests to etcd are already pending`);
     }
     this.#pending++;
     this.#pendingBytes += frame.length;
@@ -167,7 +167,7 @@ export class EtcdConnection {
     return new Promise((resolve, reject) => {
       const cancelTimer = clock.after(Math.max(0, waitMs), () => {
         this.#waiters.delete(waiter);
-        reject(unavailable(`etcd is out of reach: ${this.#lastProblem}`));
+        reject(unavailable(`etcd is unreachable: ${this.#lastProblem}`));
       });
       const waiter: Waiter = { resolve, reject, cancelTimer };
       this.#waiters.add(waiter);
@@ -175,7 +175,7 @@ export class EtcdConnection {
   }
 
   #turnAway(): void {
-    const error = unavailable(`the store is closing while etcd is out of reach: ${this.#lastProblem}`);
+    const error = unavailable(`the store is closing while etcd is unreachable: ${this.#lastProblem}`);
     for (const waiter of this.#takeWaiters()) waiter.reject(error);
   }
 
@@ -188,7 +188,7 @@ export class EtcdConnection {
 
   #connect(): void {
     const { clock, endpoints, tls } = this.#options;
-    const endpoint = must(endpoints[this.#endpointIndex], "the index stays among the endpoints");
+    const endpoint = must(endpoints[this.#endpointIndex], "the index is within the endpoints");
     const isCurrent = (): boolean => this.#state.kind === "connecting" && this.#state.channel === channel;
     const fail = (problem: string): void => {
       if (isCurrent()) this.#connectFailed(channel, problem);
@@ -205,7 +205,7 @@ export class EtcdConnection {
         else fail(reason.message);
       },
     });
-    const stop = clock.after(CONNECT_TIMEOUT_MS, () => fail(`no answer within ${CONNECT_TIMEOUT_MS} ms`));
+    const stop = clock.after(CONNECT_TIMEOUT_MS, () => fail(`no response within ${CONNECT_TIMEOUT_MS} ms`));
     this.#state = { kind: "connecting", channel, stop };
   }
 
@@ -225,14 +225,14 @@ export class EtcdConnection {
     channel.destroy(problem);
     this.#lastProblem = `${channel.endpoint.host}: ${problem}`;
     if (this.#triedInRound === 0) {
-      this.#options.log("etcd endpoint is out of reach", { endpoint: channel.endpoint.host, problem });
+      this.#options.log("etcd endpoint unreachable", { endpoint: channel.endpoint.host, problem });
     }
     this.#triedInRound++;
     this.#next();
     for (const observer of this.#observers) observer.down();
   }
 
-  /** Leaves a ready channel at once: what is in flight on it ends as lost. */
+  /** Closes a ready channel at once: calls in flight on it end as lost. */
   #leave(problem: string): void {
     if (this.#state.kind !== "ready") return;
     const { channel } = this.#state;
@@ -240,21 +240,21 @@ export class EtcdConnection {
     channel.destroy(problem);
   }
 
-  /** Leaves a ready channel, but lets what is in flight on it end. */
+  /** Stops using a ready channel, but lets the calls in flight on it complete. */
   #goneAway(problem: string): void {
     if (this.#state.kind !== "ready") return;
     const { endpoint } = this.#state.channel;
     this.#stopTimers();
     this.#downSinceMs = this.#options.clock.monotonic();
-    // A channel that did not last counts as one more failed attempt: members that answer but
-    // have no leader are not to be tried in a circle without a pause.
+    // A channel that did not last counts as one more failed attempt, so that members that respond but have no leader
+    // are not tried in a loop without a delay.
     if (this.#downSinceMs - this.#readySinceMs < ETCD_BACKOFF_MS_MAX) this.#triedInRound++;
     else {
       this.#triedInRound = 0;
       this.#backoffMs = ETCD_BACKOFF_MS_MIN;
     }
     this.#lastProblem = `${endpoint.host}: ${problem}`;
-    this.#options.log("connection to etcd lost", { endpoint: endpoint.host, problem });
+    this.#options.log("etcd connection lost", { endpoint: endpoint.host, problem });
     this.#next();
     for (const observer of this.#observers) observer.down();
   }

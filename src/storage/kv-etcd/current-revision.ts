@@ -1,8 +1,8 @@
 /**
- * The linearizable question "which revision is the newest", asked by many and answered together.
+ * Linearizable reads of the newest revision, shared between callers.
  *
- * A question that is already under way may have been answered inside etcd before the caller's last
- * commit, so whoever comes meanwhile shares the next one. At most one is in flight and one waits.
+ * etcd may have processed a read in flight before the caller's last commit, so callers that arrive meanwhile share the
+ * next read. At most one read is in flight and one waits.
  */
 export class CurrentRevision {
   readonly #ask: () => Promise<number>;

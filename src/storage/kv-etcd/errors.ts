@@ -1,14 +1,14 @@
-/** How a call to etcd fails, and what that is in the language of the storage port. */
+/** The failures of calls to etcd, and their translation to the errors of the storage port. */
 import { StorageError } from "../kv.ts";
 import { DecodeError } from "./wire.ts";
 
 /**
- * - `unsent`: nothing left this process; the call may be made again, whatever it does.
- * - `lost`: the connection or the stream ended before the answer; whether etcd acted is not known.
- * - `deadline`: no answer in time; whether etcd acted is not known.
- * - `status`: etcd answered with an error.
- * - `garbled`: the answer is not gRPC.
- * - `oversize`: the answer is longer than we accept.
+ * - `unsent`: nothing left this process; any call may be repeated.
+ * - `lost`: the connection or the stream ended before the response; it is unknown whether etcd acted.
+ * - `deadline`: no response in time; it is unknown whether etcd acted.
+ * - `status`: etcd responded with an error.
+ * - `garbled`: the response is not gRPC.
+ * - `oversize`: the response exceeds the message size limit.
  */
 type RpcFailureKind = "unsent" | "lost" | "deadline" | "status" | "garbled" | "oversize";
 
@@ -38,10 +38,10 @@ export function unavailable(message: string, cause?: unknown): StorageError {
   return new StorageError("unavailable", message, { cause });
 }
 
-/** Anything that went wrong in a call becomes a `StorageError`; a bug stays what it is. */
+/** Turns every failure of a call into a `StorageError`; other exceptions are bugs and stay as they are. */
 export function toStorageError(thrown: unknown): unknown {
   if (thrown instanceof DecodeError) {
-    return new StorageError("corrupt", `etcd's answer cannot be decoded: ${thrown.message}`, { cause: thrown });
+    return new StorageError("corrupt", `etcd's response cannot be decoded: ${thrown.message}`, { cause: thrown });
   }
   if (!(thrown instanceof RpcFailure)) return thrown;
   const message = `etcd: ${thrown.message}`;
@@ -65,14 +65,19 @@ export function toStorageError(thrown: unknown): unknown {
   return unavailable(message, thrown);
 }
 
-/** The same of a call that must not be made twice: it may have been heard although nothing was heard of it. */
+/**
+ * As `toStorageError`, for a call that must not be repeated: `undecided` if etcd may have acted on it without a
+ * response.
+ */
 export function toCommitError(thrown: unknown): unknown {
   const error = toStorageError(thrown);
   const isUndecided = error instanceof StorageError && error.code === "unavailable" && mayHaveActed(thrown);
   return isUndecided ? new StorageError("undecided", error.message, { cause: thrown }) : error;
 }
 
-/** An answer in words is a refusal, unless the words are that a proposal was not heard of again. */
+/**
+ * A status means that etcd rejected the call, unless its message reports that the outcome of the proposal is unknown.
+ */
 function mayHaveActed(thrown: unknown): boolean {
   if (!(thrown instanceof RpcFailure) || thrown.kind === "unsent") return false;
   return thrown.kind !== "status" || /timed out|leader changed|server stopped/.test(thrown.message);
@@ -90,7 +95,7 @@ function isFuture(thrown: RpcFailure): boolean {
   return isStatus(thrown, STATUS.outOfRange, "mvcc: required revision is a future revision");
 }
 
-/** etcd's own limit answers with the first text, the limit of its gRPC server with the second. */
+/** etcd's own limit produces the first message, the limit of its gRPC server the second. */
 function isTooLarge(thrown: RpcFailure): boolean {
   return (
     isStatus(thrown, STATUS.invalidArgument, "request is too large") ||
@@ -98,7 +103,7 @@ function isTooLarge(thrown: RpcFailure): boolean {
   );
 }
 
-/** A member that cannot serve although it answers: another endpoint may do better. */
+/** True for a member that responds but cannot serve; another endpoint may be able to. */
 export function isMemberUseless(thrown: unknown): boolean {
   if (!(thrown instanceof RpcFailure) || thrown.kind !== "status") return false;
   return /no leader|server stopped|rpc not supported for learner/.test(thrown.message);

@@ -19,7 +19,7 @@ interface Store extends AsyncDisposable {
 const isMissing = !hasEtcd();
 if (isMissing) console.warn(ETCD_MISSING);
 
-/** A store of its own for each test, watched from its first revision. */
+/** Opens a separate store for each test, watched from its first revision. */
 async function openStore(requestTimeoutMs = 1_500): Promise<Store> {
   const etcd = (await startEtcd())!;
   const kv = await openEtcdKv({ endpoints: [etcd.endpoint], clock: realClock(), requestTimeoutMs });
@@ -36,7 +36,7 @@ function create(kv: Kv, name: string | number): Promise<unknown> {
   return kv.commit({ kind: "put", key: `/k/${name}`, value: Buffer.from("x"), expectedRevision: 0 });
 }
 
-/** The watch's events are exactly the history of the store, in order. */
+/** Expects the watch's events to be exactly the history of the store, in order. */
 async function expectWholeHistory({ etcd, sink }: Store): Promise<void> {
   const other = await openEtcdKv({ endpoints: [etcd.endpoint], clock: realClock() });
   try {
@@ -52,13 +52,13 @@ async function expectWholeHistory({ etcd, sink }: Store): Promise<void> {
 const UNAVAILABLE = { name: "StorageError", code: "unavailable" };
 
 describe.skipIf(isMissing)("an etcd that is stopped and continued", { timeout: 60_000 }, () => {
-  test("fails requests in time, interrupts the watch, and loses nothing", async () => {
+  test("fails requests in time, interrupts the watch, and loses no event", async () => {
     await using store = await openStore();
     const { etcd, kv, sink } = store;
     await create(kv, "before");
     await sink.until(({ seen }) => seen.length === 1);
     etcd.pause();
-    // Sent into the stopped process: they may happen once it goes on.
+    // Sent to the stopped process: they may take effect when it continues.
     const unknown = await Promise.allSettled(Array.from({ length: 20 }, (_, index) => create(kv, `paused-${index}`)));
     expect(unknown.every((result) => result.status === "rejected" && result.reason.code === "undecided")).toBe(true);
     await expect(kv.currentRevision()).rejects.toMatchObject(UNAVAILABLE);
@@ -74,7 +74,7 @@ describe.skipIf(isMissing)("an etcd that is stopped and continued", { timeout: 6
 });
 
 describe.skipIf(isMissing)("an etcd that is killed and restarted", { timeout: 60_000 }, () => {
-  test("is found again, and a watch goes on without gap or duplicate", async () => {
+  test("is reconnected to, and the watch resumes without gap or duplicate", async () => {
     await using store = await openStore();
     const { etcd, kv, sink } = store;
     for (let round = 0; round < 2; round++) {
@@ -113,7 +113,7 @@ describe.skipIf(isMissing)("an etcd that is killed and restarted", { timeout: 60
     const versions = Map.groupBy(sink.seen, (event) => event.key);
     for (const [key, outcome] of outcomes) {
       const times = versions.get(key)?.length ?? 0;
-      // A commit that was sent twice would have lost against itself.
+      // A commit that was sent twice would have conflicted with itself.
       expect(outcome, key).toBeOneOf(["committed", "unavailable", "undecided"]);
       if (outcome === "unavailable") expect(times, key).toBe(0);
       if (outcome === "committed") expect(times, key).toBe(1);
@@ -122,7 +122,7 @@ describe.skipIf(isMissing)("an etcd that is killed and restarted", { timeout: 60
     expect([...outcomes.values()]).toContain("undecided");
   });
 
-  test("may be away when the store is opened", async () => {
+  test("may be down when the store is opened", async () => {
     await using store = await openStore();
     const { etcd } = store;
     await create(store.kv, "a");
@@ -143,8 +143,8 @@ describe.skipIf(isMissing)("an etcd that is killed and restarted", { timeout: 60
 });
 
 describe.skipIf(isMissing)("of two endpoints", { timeout: 60_000 }, () => {
-  test("one that stops is left for the other, and the watch moves over", async () => {
-    // Two single-member clusters stand in for two members: what matters is who is asked.
+  test("the store leaves one that stops, and the watch resumes on the other", async () => {
+    // Two single-member clusters stand in for two members: the test only checks which endpoint receives requests.
     await using store = await openStore();
     const other = (await startEtcd())!;
     const kv = await openEtcdKv({

@@ -38,7 +38,7 @@ async function fixture(): Promise<{ kv: Kv; reopen: () => Promise<Kv> } & AsyncD
 describe.skipIf(etcd === undefined)("on a real etcd", () => {
   kvSuite("etcd", fixture, { isExclusive: true });
 
-  test("a range of 20,000 keys comes in pages of one revision", { timeout: 60_000 }, async () => {
+  test("a range of 20,000 keys is read in pages at one revision", { timeout: 60_000 }, async () => {
     await using store = await opened();
     const { kv } = store;
     const keys = Array.from({ length: 20_000 }, (_, index) => `/many/${String(index).padStart(6, "0")}`);
@@ -48,7 +48,7 @@ describe.skipIf(etcd === undefined)("on a real etcd", () => {
         .map((key) => kv.commit({ kind: "put", key, value: Buffer.from(key), expectedRevision: 0 }));
       await Promise.all(puts);
     }
-    // Written all the while, into the part that is read last.
+    // Writes continuously to the part of the range that is read last.
     let isReading = true;
     const writing = (async () => {
       for (let n = 0; isReading; n++)
@@ -65,7 +65,7 @@ describe.skipIf(etcd === undefined)("on a real etcd", () => {
     expect(limited.count).toBeGreaterThan(count);
   });
 
-  test("big values are read in pages that fit", { timeout: 60_000 }, async () => {
+  test("large values are read in pages that fit the message size limit", { timeout: 60_000 }, async () => {
     await using store = await opened();
     const { kv } = store;
     const value = Buffer.alloc(1_400_000, "x");
@@ -81,7 +81,7 @@ describe.skipIf(etcd === undefined)("on a real etcd", () => {
     expect(sink.seen.map((event) => event.modRevision)).toEqual(items.map((item) => item.modRevision));
   });
 
-  test("an empty prefix watches, and an empty start reads, everything", async () => {
+  test("an empty prefix watches every key, and an empty start reads every key", async () => {
     await using store = await opened();
     const { kv } = store;
     const sink = new RecordingSink();
@@ -92,7 +92,7 @@ describe.skipIf(etcd === undefined)("on a real etcd", () => {
     expect((await kv.range({ start: "", end: "~", limit: 1 })).items[0]?.key).toBe("!first");
   });
 
-  test("text that is no lease id is a lease that does not exist", async () => {
+  test("a malformed lease ID is treated as a lease that does not exist", async () => {
     await using store = await opened();
     for (const lease of ["", "0", "-1", "abc", "9223372036854775808", "99999999999999999999999"]) {
       const put = store.kv.commit({ kind: "put", key: "/leased", value: Buffer.from("x"), expectedRevision: 0, lease });
@@ -102,7 +102,7 @@ describe.skipIf(etcd === undefined)("on a real etcd", () => {
     }
   });
 
-  test("a revision of the future is refused with the newest there is", async () => {
+  test("a future revision fails with the newest revision", async () => {
     await using store = await opened();
     const newest = await store.kv.currentRevision();
     const future = { code: "revision-future", revision: newest };
@@ -135,7 +135,7 @@ describe.skipIf(etcd === undefined)("etcd's own progress notifications", () => {
 
 describe.skipIf(etcd === undefined)("TLS", () => {
   test(
-    "with a client certificate carries requests and watches, and without trust nothing",
+    "with a client certificate works for requests and watches, and fails without a trusted CA",
     { timeout: 30_000 },
     async ({ skip }) => {
       const directory = mkdtempSync(join(tmpdir(), "evenkeel-etcd-tls-"));

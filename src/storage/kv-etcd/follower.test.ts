@@ -34,15 +34,15 @@ function following(fromRevision: number): { follower: EtcdFollower; seen: unknow
   return { follower, seen };
 }
 
-describe("a follower", () => {
-  test("resumes behind the last revision it delivered", () => {
+describe("a watch on an etcd stream", () => {
+  test("resumes after the last revision that it delivered", () => {
     const { follower } = following(5);
     expect(follower.createMessage(2).startRevision).toBe(5);
     follower.accept({ ...NOTHING, events: events(7, 9) });
     expect(follower.createMessage(3)).toEqual({ watchId: 3, key: "/k/", rangeEnd: "/k0", startRevision: 10 });
   });
 
-  test("drops events that it has delivered already", () => {
+  test("drops events that it has already delivered", () => {
     const { follower, seen } = following(5);
     follower.accept({ ...NOTHING, events: events(5, 6) });
     follower.accept({ ...NOTHING, events: events(6, 7) });
@@ -50,7 +50,7 @@ describe("a follower", () => {
     expect(seen).toEqual([[5, 6], [7]]);
   });
 
-  test("keeps a revision together that fragments have split", () => {
+  test("delivers a revision that was split into fragments in one batch", () => {
     const { follower, seen } = following(5);
     follower.accept({ ...NOTHING, isFragment: true, events: events(5, 6, 6) });
     expect(seen).toEqual([[5]]);
@@ -59,7 +59,7 @@ describe("a follower", () => {
     expect(seen).toEqual([[5], [6, 6, 6, 6, 7]]);
   });
 
-  test("forgets the start of a split revision when the stream is lost", () => {
+  test("discards the start of a split revision when the stream is lost", () => {
     const { follower, seen } = following(5);
     follower.accept({ ...NOTHING, isFragment: true, events: events(5, 6) });
     follower.interrupt();
@@ -69,7 +69,7 @@ describe("a follower", () => {
     expect(seen).toEqual([[5], "interrupted", "following", [6, 6]]);
   });
 
-  test("passes progress on only when it says something about its own revisions", () => {
+  test("reports progress only for its own revisions", () => {
     const { follower, seen } = following(50);
     follower.accept({ ...NOTHING, revision: 20 });
     follower.accept({ ...NOTHING, isCreated: true, revision: 60 });
@@ -81,7 +81,7 @@ describe("a follower", () => {
     expect(follower.createMessage(2).startRevision).toBe(72);
   });
 
-  test("tells of an interruption once, however often it is tried in vain", () => {
+  test("reports an interruption once, however many attempts fail", () => {
     const { follower, seen } = following(5);
     follower.interrupt();
     follower.interrupt();
@@ -92,7 +92,7 @@ describe("a follower", () => {
     expect(seen).toEqual(["interrupted", "following"]);
   });
 
-  test("says nothing once it is closed", () => {
+  test("delivers nothing once it is closed", () => {
     const { follower, seen } = following(5);
     follower.isClosed = true;
     follower.interrupt();

@@ -1,17 +1,17 @@
 /**
- * One watch, independent of the stream it currently runs on: what it has delivered, where it resumes,
- * and whether its sink believes it to be interrupted.
+ * One watch, independent of the stream on which it currently runs: the revisions it has delivered, the revision at
+ * which it resumes, and whether its sink was notified of an interruption.
  *
- * `nextRevision` is the promise of "no gap, no duplicate": everything below it has been delivered,
- * nothing at or above it has. Some etcd versions repeat events or step back in time after a member
- * caught up by snapshot; what is below `nextRevision` is dropped.
+ * `nextRevision` guarantees "no gap, no duplicate": everything below it has been delivered, nothing at or above it has.
+ * Some etcd versions repeat events or go back in time after a member caught up by snapshot; events below `nextRevision`
+ * are dropped.
  */
 import type { KvEvent, StorageError, WatchRequest, WatchSink } from "../kv.ts";
 import { prefixKeys } from "./range.ts";
 import type { WatchAnswer, WatchCreateMessage } from "./watch-messages.ts";
 
 export class EtcdFollower {
-  /** The id on the current stream; 0 while there is none. */
+  /** The watch ID on the current stream; 0 if there is no stream. */
   watchId = 0;
   isFollowing = false;
   isClosed = false;
@@ -19,17 +19,17 @@ export class EtcdFollower {
   readonly #sink: WatchSink;
   #nextRevision: number;
   #isInterrupted = false;
-  /** Events of the last revision seen, while fragments that may hold more of that revision are to come. */
+  /** Events of the newest revision received, held until no fragment can add more of that revision. */
   #held: KvEvent[] = [];
 
   constructor(request: WatchRequest, sink: WatchSink) {
     this.#prefix = request.prefix;
     this.#sink = sink;
-    // To etcd, 0 means "from now on".
+    // To etcd, 0 means "from the current revision".
     this.#nextRevision = Math.max(1, request.fromRevision);
   }
 
-  /** Begins anew on a stream, under a new id. */
+  /** Starts or resumes the watch on a stream, with a new watch ID. */
   createMessage(watchId: number): WatchCreateMessage {
     this.watchId = watchId;
     this.isFollowing = false;
@@ -44,7 +44,7 @@ export class EtcdFollower {
     this.#sink.interrupted(false);
   }
 
-  /** The stream is gone or was never there. */
+  /** The stream was lost or could not be opened. */
   interrupt(): void {
     this.watchId = 0;
     this.isFollowing = false;
@@ -84,7 +84,7 @@ export class EtcdFollower {
     this.#sink.events(events);
   }
 
-  /** A watch that starts in the future, or a member that lags, may be told of revisions that are none of its own. */
+  /** Ignores revisions that do not concern this watch: it may start in the future, or the member may lag. */
   #acceptProgress(revision: number): void {
     if (this.#held.length > 0 || revision < this.#nextRevision - 1) return;
     this.#nextRevision = revision + 1;

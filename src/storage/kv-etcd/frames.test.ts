@@ -7,8 +7,8 @@ function frameOf(text: string): Buffer {
   return encodeFrame(0, (writer) => writer.string(1, text));
 }
 
-describe("frames", () => {
-  test("come out whole however the bytes were cut", () => {
+describe("gRPC frames", () => {
+  test("are read whole, however the bytes are split", () => {
     const frames = [frameOf("a"), encodeFrame(0, () => {}), frameOf("b".repeat(300))];
     const bytes = Buffer.concat(frames);
     for (let size = 1; size <= bytes.length; size++) {
@@ -23,7 +23,7 @@ describe("frames", () => {
     }
   });
 
-  test("longer than the limit are refused by their header alone", () => {
+  test("longer than the limit are rejected by their header alone", () => {
     const reader = new FrameReader();
     const header = Buffer.alloc(FRAME_HEADER_BYTES);
     header.writeUInt32BE(MESSAGE_RECEIVE_BYTES_MAX + 1, 1);
@@ -32,7 +32,7 @@ describe("frames", () => {
     expect(reader.isOversize).toBe(true);
   });
 
-  test("that are compressed are refused", () => {
+  test("that are compressed are rejected", () => {
     const reader = new FrameReader();
     reader.push(Buffer.from([1, 0, 0, 0, 0]));
     expect(() => reader.next()).toThrow(DecodeError);

@@ -1,13 +1,10 @@
-/**
- * gRPC's framing: each message is preceded by a byte that says whether it is compressed and by its
- * length in four bytes.
- */
+/** gRPC's framing: before each message, one byte that marks compression and four bytes with its length. */
 import { MESSAGE_RECEIVE_BYTES_MAX } from "./etcd-limits.ts";
 import { DecodeError, EtcdWriter } from "./wire.ts";
 
 export const FRAME_HEADER_BYTES = 5;
 
-/** Encodes a message straight into its frame. */
+/** Encodes a message directly into its frame. */
 export function encodeFrame(sizeHint: number, write: (writer: EtcdWriter) => void): Buffer {
   const writer = new EtcdWriter(sizeHint, FRAME_HEADER_BYTES);
   write(writer);
@@ -17,9 +14,9 @@ export function encodeFrame(sizeHint: number, write: (writer: EtcdWriter) => voi
   return frame;
 }
 
-/** Cuts a byte stream into messages. Nothing is allocated for a length before its bytes have come. */
+/** Splits a byte stream into messages. It allocates nothing for a length before the bytes have arrived. */
 export class FrameReader {
-  /** The frame that was refused was well-formed but too long. */
+  /** True if the rejected frame was well-formed but too long. */
   isOversize = false;
   #chunks: Buffer[] = [];
   #bytes = 0;
@@ -30,11 +27,14 @@ export class FrameReader {
     this.#bytes += chunk.length;
   }
 
-  /** The next complete message, if its end has come. Throws a `DecodeError` for a frame that is not acceptable. */
+  /**
+   * The next complete message; undefined if it has not arrived completely. Throws a `DecodeError` for an unacceptable
+   * frame.
+   */
   next(): Buffer | undefined {
     if (this.#bytes < this.#needed) return undefined;
     const all = this.#joined();
-    if (all[0] !== 0) throw new DecodeError("a message is compressed although that was not offered");
+    if (all[0] !== 0) throw new DecodeError("a message is compressed, which this client does not accept");
     const length = all.readUInt32BE(1);
     if (length > MESSAGE_RECEIVE_BYTES_MAX) {
       this.isOversize = true;

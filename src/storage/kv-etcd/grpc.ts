@@ -1,9 +1,9 @@
 /**
  * gRPC over one HTTP/2 session to one endpoint: unary calls and bidirectional streams.
  *
- * A channel is used once: `opening` until the server's SETTINGS have come, then `ready` until it is
- * lost. `ready` and `lost` are reported at most once each, and nothing after `destroy`. A channel
- * that was told to go away is lost for new calls while those in flight may still end well.
+ * A channel is used once: `opening` until the server's SETTINGS have arrived, then `ready` until it is lost. `ready`
+ * and `lost` are reported at most once each, and not after `destroy`. A channel that received GOAWAY is lost for new
+ * calls, while calls in flight may still succeed.
  */
 import {
   type ClientHttp2Session,
@@ -46,7 +46,7 @@ export interface RpcStream {
 
 export class Channel {
   readonly endpoint: URL;
-  /** Grows with everything that arrives; whoever compares two readings knows whether the server lives. */
+  /** Grows with every byte received; a change between two readings shows that the server responds. */
   received = 0;
   readonly #session: ClientHttp2Session;
   readonly #clock: Clock;
@@ -67,7 +67,7 @@ export class Channel {
       if (!this.#isDestroyed) options.onLost(reason);
     };
     this.#session.on("connect", () => {
-      // Told late: by then the session may have been given up.
+      // This event may arrive after the session was destroyed.
       if (!this.#session.destroyed) this.#session.setLocalWindowSize(SESSION_WINDOW_BYTES);
     });
     this.#session.once("remoteSettings", () => {
@@ -82,28 +82,28 @@ export class Channel {
     return this.#lostReason === undefined && !this.#session.closed && !this.#session.destroyed;
   }
 
-  /** Ends everything in flight as `lost`; neither `onReady` nor `onLost` is called any more. */
+  /** Ends all calls in flight as `lost`; neither `onReady` nor `onLost` is called afterwards. */
   destroy(reason: string): void {
     this.#isDestroyed = true;
     this.#lostReason ??= new Error(reason);
     this.#session.destroy();
   }
 
-  /** Also serves streaming methods that answer one message with one message. */
+  /** Also works for streaming methods that return one message for one message. */
   unary(call: UnaryCall, timeoutMs: number): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       const stream = this.#open(call.method, { "grpc-timeout": `${Math.max(1, Math.ceil(timeoutMs))}m` }, reject);
       if (stream === undefined) return;
       let answer: Buffer | undefined;
       const cancelTimer = this.#clock.after(timeoutMs, () => {
-        finish(new RpcFailure("deadline", `no answer from ${this.endpoint.host} within ${Math.ceil(timeoutMs)} ms`));
+        finish(new RpcFailure("deadline", `no response from ${this.endpoint.host} within ${Math.ceil(timeoutMs)} ms`));
       });
       const finish = (failure: RpcFailure | undefined): void => {
         cancelTimer();
         if (failure !== undefined) {
           reject(failure);
           stream.close(constants.NGHTTP2_CANCEL);
-        } else if (answer === undefined) reject(new RpcFailure("garbled", "etcd answered without a message"));
+        } else if (answer === undefined) reject(new RpcFailure("garbled", "etcd's response has no message"));
         else resolve(answer);
       };
       this.#receive(stream, {
@@ -116,7 +116,7 @@ export class Channel {
     });
   }
 
-  /** Opens a stream that lasts until it is cancelled or fails. */
+  /** Opens a stream that lasts until it is canceled or fails. */
   stream(method: string, headers: Record<string, string>, handlers: StreamHandlers): RpcStream {
     let isOver = false;
     const end = (failure: RpcFailure): void => {
@@ -151,7 +151,7 @@ export class Channel {
     refuse: (failure: RpcFailure) => void,
   ): ClientHttp2Stream | undefined {
     if (!this.isUsable()) {
-      refuse(new RpcFailure("unsent", `the connection to ${this.endpoint.host} is gone`));
+      refuse(new RpcFailure("unsent", `the connection to ${this.endpoint.host} is closed`));
       return undefined;
     }
     try {
@@ -163,8 +163,8 @@ export class Channel {
         ...headers,
       });
     } catch (cause) {
-      // Node throws instead of sending when the session cannot take another stream.
-      refuse(new RpcFailure("unsent", `the connection to ${this.endpoint.host} takes no request`, { cause }));
+      // Node throws if the session cannot accept another stream.
+      refuse(new RpcFailure("unsent", `the connection to ${this.endpoint.host} accepts no more requests`, { cause }));
       return undefined;
     }
   }
@@ -185,14 +185,14 @@ export class Channel {
     const endWithOutcome = (): void => {
       if (outcome === undefined) return;
       if (outcome !== "ok") end(outcome);
-      else end(frames.isEmpty() ? undefined : new RpcFailure("garbled", "etcd's answer ends inside a message"));
+      else end(frames.isEmpty() ? undefined : new RpcFailure("garbled", "etcd's response ends inside a message"));
     };
     stream.on("response", (headers) => {
       this.received++;
       outcome = statusOf(headers) ?? httpProblem(headers[":status"]);
     });
     stream.on("trailers", (headers: IncomingHttpHeaders) => {
-      outcome ??= statusOf(headers) ?? new RpcFailure("garbled", "etcd's answer has no gRPC status");
+      outcome ??= statusOf(headers) ?? new RpcFailure("garbled", "etcd's response has no gRPC status");
     });
     stream.on("data", (chunk: Buffer) => {
       this.received++;
@@ -211,16 +211,16 @@ export class Channel {
     stream.on("end", endWithOutcome);
     stream.on("close", () => {
       endWithOutcome();
-      // Making an error costs a stack trace, and nearly every call has ended well.
+      // Return before an error is created: a stack trace is expensive, and nearly every call has succeeded by now.
       if (isOver) return;
       const reason = problem ?? this.#lostReason;
       const detail = reason instanceof Error ? reason.message : `stream ended with code ${stream.rstCode}`;
-      end(new RpcFailure("lost", `no answer from ${this.endpoint.host}: ${detail}`, { cause: reason }));
+      end(new RpcFailure("lost", `no response from ${this.endpoint.host}: ${detail}`, { cause: reason }));
     });
   }
 }
 
-/** What the headers say about the outcome, if they do. */
+/** The outcome in the headers, if they contain one. */
 function statusOf(headers: IncomingHttpHeaders): RpcFailure | "ok" | undefined {
   const text = headers["grpc-status"];
   if (text === undefined) return undefined;
@@ -231,14 +231,14 @@ function statusOf(headers: IncomingHttpHeaders): RpcFailure | "ok" | undefined {
 }
 
 function httpProblem(status: number | undefined): RpcFailure | undefined {
-  return status === 200 ? undefined : new RpcFailure("garbled", `HTTP status ${status} instead of a gRPC answer`);
+  return status === 200 ? undefined : new RpcFailure("garbled", `HTTP status ${status} instead of a gRPC response`);
 }
 
 function decodeMessage(message: string): string {
   try {
     return decodeURIComponent(message);
   } catch {
-    // Not percent-encoded as gRPC wants it: as it came is then the best reading.
+    // Not percent-encoded as gRPC requires, so the message is used as it is.
     return message;
   }
 }

@@ -1,10 +1,10 @@
 /**
- * Notices a server that holds the connection but no longer answers: stopped, hung, or behind a
- * network that drops everything.
+ * Detects a server that keeps the connection open but does not respond: stopped, hung, or behind a network that drops
+ * all packets.
  *
- * It asks with a gRPC health check, not with an HTTP/2 PING: etcd counts pings that come more often
- * than every five seconds, or without an open stream, and then ends the connection. Any answer counts,
- * also an error: it is life that is asked for, not health.
+ * It probes with a gRPC health check instead of an HTTP/2 PING: etcd closes connections that send pings more often than
+ * every five seconds, or without an open stream. Any response counts, including an error: the probe checks that the
+ * server responds, not that it is healthy.
  */
 import type { Cancel, Clock } from "../../base/clock.ts";
 import type { Channel } from "./grpc.ts";
@@ -27,7 +27,7 @@ export function watchHeartbeat(channel: Channel, clock: Clock, onSilence: (probl
   const ask = (): void => {
     const call = { method: METHOD.health, frame: encodeEmpty() };
     const settled = (): void => {
-      // After this process itself was stopped, timers run before the answers that wait in the socket are read.
+      // After this process itself was stopped, timers run before the responses that wait in the socket are read.
       if (!isStopped) setImmediate(judge);
     };
     channel.unary(call, HEARTBEAT_TIMEOUT_MS).then(settled, settled);
@@ -35,7 +35,7 @@ export function watchHeartbeat(channel: Channel, clock: Clock, onSilence: (probl
 
   const judge = (): void => {
     if (isStopped) return;
-    if (channel.received === receivedBefore) onSilence(`no sign of life within ${HEARTBEAT_TIMEOUT_MS} ms`);
+    if (channel.received === receivedBefore) onSilence(`no response to a heartbeat within ${HEARTBEAT_TIMEOUT_MS} ms`);
     else listen();
   };
 

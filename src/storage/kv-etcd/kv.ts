@@ -1,9 +1,8 @@
 /**
- * The storage port on a real etcd (3.4 or newer), by a thin gRPC client of our own.
+ * The storage port on a real etcd (3.4 or newer), with a small gRPC client of its own.
  *
- * Nothing is kept here but connections and watches: revisions, history, leases and durability are
- * etcd's. A commit is sent at most once; when its answer does not come, it fails as `undecided` and
- * may or may not have happened.
+ * It keeps only connections and watches: revisions, history, leases and durability belong to etcd. A commit is sent at
+ * most once; if its response does not arrive, it fails as `undecided` and may or may not have happened.
  */
 import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -22,15 +21,15 @@ import { WatchHub } from "./watch.ts";
 interface EtcdOptions {
   /** For example `http://127.0.0.1:2379` or `https://etcd-1:2379`; schemes may be mixed. */
   readonly endpoints: readonly string[];
-  /** For https endpoints. Without `ca`, the certificate authorities that Node trusts. */
+  /** For https endpoints. Default for `ca`: the certificate authorities that Node trusts. */
   readonly tls?: EtcdTls;
   readonly clock: Clock;
-  /** How long one request may take, waiting for a connection included. A range takes one request per page. */
+  /** Time limit of one request, including the wait for a connection. A range takes one request per page. */
   readonly requestTimeoutMs?: number;
   readonly log?: (message: string, detail: object) => void;
 }
 
-/** Resolves at once, whether etcd can be reached or not; rejects only when an endpoint is not well-formed. */
+/** Resolves at once, whether etcd is reachable or not; rejects only if an endpoint is malformed. */
 export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
   const { clock, log = () => {}, requestTimeoutMs = ETCD_REQUEST_TIMEOUT_MS } = options;
   const endpoints = parseEndpoints(options.endpoints);
@@ -61,7 +60,7 @@ export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
 async function commit(connection: EtcdConnection, change: Change): Promise<CommitResult> {
   assert(change.key !== "", "a key is not empty");
   const { guards = [] } = change.kind === "put" ? change : {};
-  assert(guards.length <= GUARDS_MAX, "a put has few guards");
+  assert(guards.length <= GUARDS_MAX, "a put has at most GUARDS_MAX guards");
   assert(
     guards.every((guard) => guard.key !== ""),
     "a guard's key is not empty",
@@ -70,7 +69,7 @@ async function commit(connection: EtcdConnection, change: Change): Promise<Commi
   const answer = await connection.request({ method: METHOD.txn, frame: encodeCommit(change), isIdempotent: false });
   try {
     const { revision, succeeded, current, guardRevisions, deleted } = decodeTxn(answer);
-    // To etcd, deleting a key that is expected to be absent succeeds, without a revision of its own.
+    // In etcd, deleting a key that is expected to be absent succeeds, but creates no revision.
     const hasChanged = succeeded && (change.kind === "put" || deleted > 0);
     if (hasChanged) return { committed: true, revision };
     const lost = guards.find((guard, index) => guardRevisions[index] !== guard.revision);

@@ -1,4 +1,4 @@
-/** Leases. Their ids are 64-bit numbers and stay decimal text outside the wire format. */
+/** Lease calls. Lease IDs are 64-bit numbers, and decimal strings outside the wire format. */
 import { type LeaseId, StorageError } from "../kv.ts";
 import type { EtcdConnection } from "./connection.ts";
 import { isLeaseNotFound, toStorageError } from "./errors.ts";
@@ -8,7 +8,7 @@ const LEASE_ID_MAX = 2n ** 63n - 1n;
 
 export async function grantLease(connection: EtcdConnection, ttlSeconds: number): Promise<LeaseId> {
   const frame = encodeLeaseGrant(Math.max(1, Math.ceil(ttlSeconds)));
-  // Sent again after a loss it may leave a lease behind that nobody knows; that one expires.
+  // If the grant is sent again after a lost connection, it may leave an unused lease behind, which expires.
   const { lease } = await requestLease(connection, METHOD.leaseGrant, frame);
   if (!isLeaseId(lease)) throw new StorageError("corrupt", "etcd granted a lease without an id");
   return lease;
@@ -30,7 +30,7 @@ export async function revokeLease(connection: EtcdConnection, lease: LeaseId): P
   }
 }
 
-/** Text that is no lease id cannot name a lease that exists; 0 would mean "no lease" to etcd. */
+/** Throws for a malformed ID, which cannot name an existing lease; to etcd, 0 would mean "no lease". */
 export function requireLeaseId(lease: LeaseId): void {
   if (!isLeaseId(lease)) throw leaseNotFound(lease);
 }

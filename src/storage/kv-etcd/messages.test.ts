@@ -33,13 +33,13 @@ function writeKeyValue(writer: EtcdWriter, { key, modRevision }: { key: string; 
   writer.bytes(5, Buffer.from("value"));
 }
 
-describe("requests", () => {
-  test("a range has etcd's bytes", () => {
+describe("requests to etcd", () => {
+  test("encode a range as etcd does", () => {
     const frame = encodeRange({ key: "a", rangeEnd: "b", limit: 2, revision: 300, countOnly: true });
     expect(frame.toString("hex")).toBe("000000000d" + "0a0161" + "120162" + "1802" + "20ac02" + "4801");
   });
 
-  test("a put with a lease beyond 2^53 has etcd's bytes", () => {
+  test("encode a put with a lease beyond 2^53 as etcd does", () => {
     const lease = "9223372036854775807";
     const frame = encodeCommit({ kind: "put", key: "k", value: Buffer.from("v"), expectedRevision: 7, lease });
     const compare = "0a07" + "1002" + "1a016b" + "3007";
@@ -48,7 +48,7 @@ describe("requests", () => {
     expect(frame.subarray(FRAME_HEADER_BYTES).toString("hex")).toBe(`${compare}12121210${put}${failure}`);
   });
 
-  test("each guard is one more compare, and its key is looked at without the value when the compares fail", () => {
+  test("encode each guard as a compare, and as a range without the value if the compares fail", () => {
     const guards = [
       { key: "g", revision: 300 },
       { key: "h", revision: 0 },
@@ -62,21 +62,21 @@ describe("requests", () => {
     expect(frame.subarray(FRAME_HEADER_BYTES).toString("hex")).toBe(`${compares}${put}${failure}`);
   });
 
-  test("a key expected to be absent is compared with revision 0, which the wire leaves out", () => {
+  test("compare a key that is expected to be absent with revision 0, which the wire format omits", () => {
     const frame = encodeCommit({ kind: "delete", key: "k", expectedRevision: 0 });
     expect(frame.subarray(FRAME_HEADER_BYTES).toString("hex")).toBe(
       "0a0510021a016b" + "12051a030a016b" + "1a050a030a016b",
     );
   });
 
-  test("a lease keeps all its digits", () => {
+  test("keep all digits of a lease ID", () => {
     const frame = encodeLeaseReference("7587848390923456789");
     const answer = message((writer) => writer.bigInt64(2, 7587848390923456789n));
     expect(frame.length).toBe(FRAME_HEADER_BYTES + 10);
     expect(decodeLease(answer)).toEqual({ lease: "7587848390923456789", ttlSeconds: 0 });
   });
 
-  test("a watch asks for progress and fragments", () => {
+  test("request progress and fragments for a watch", () => {
     const frame = encodeWatchCreate({ watchId: 4, key: "a", rangeEnd: "b", startRevision: 9 });
     expect(frame.subarray(FRAME_HEADER_BYTES).toString("hex")).toBe(
       "0a0e" + "0a0161" + "120162" + "1809" + "2001" + "3804" + "4001",
@@ -84,8 +84,8 @@ describe("requests", () => {
   });
 });
 
-describe("answers", () => {
-  test("of a range", () => {
+describe("responses from etcd", () => {
+  test("are decoded for a range", () => {
     const answer = decodeRange(
       message((writer) => {
         writeHeader(writer, 12);
@@ -98,7 +98,7 @@ describe("answers", () => {
     expect(answer).toEqual({ revision: 12, items: [item], hasMore: true, count: 77 });
   });
 
-  test("of a lost race carry what is there", () => {
+  test("contain the current value after a lost race", () => {
     const answer = decodeTxn(
       message((writer) => {
         writeHeader(writer, 12);
@@ -112,7 +112,7 @@ describe("answers", () => {
     expect(answer).toMatchObject({ revision: 12, succeeded: false, current: { key: "/a", modRevision: 6 } });
   });
 
-  test("of a guarded put that was not made tell the key from those of the guards", () => {
+  test("distinguish the written key from those of the guards if a guarded put failed", () => {
     const answerOf = (...found: (number | undefined)[]): Buffer =>
       message((writer) => {
         writeHeader(writer, 12);
@@ -131,12 +131,12 @@ describe("answers", () => {
     expect(decodeTxn(answerOf(6, undefined, 9))).toMatchObject({ current, guardRevisions: [0, 9] });
   });
 
-  test("without a revision are refused", () => {
+  test("are rejected without a revision", () => {
     expect(() => decodeRange(Buffer.alloc(0))).toThrow(DecodeError);
     expect(() => decodeTxn(Buffer.alloc(0))).toThrow(DecodeError);
   });
 
-  test("of a watch with an event of unknown type or without a revision are refused", () => {
+  test("are rejected for a watch event of unknown type or without a revision", () => {
     const unknownType = message((writer) =>
       writer.message(11, (event) => {
         event.int64(1, 2);
@@ -148,7 +148,7 @@ describe("answers", () => {
     expect(() => decodeWatchResponse(withoutRevision)).toThrow(DecodeError);
   });
 
-  test("of a watch may carry a negative id", () => {
+  test("may contain a negative watch ID", () => {
     expect(decodeWatchResponse(message((writer) => writer.bigInt64(2, -1n)))).toMatchObject({
       watchId: -1,
       events: [],
@@ -156,15 +156,15 @@ describe("answers", () => {
   });
 });
 
-describe("memory of values", () => {
-  test("a small value does not keep a big message alive", () => {
+describe("memory of decoded values", () => {
+  test("is not shared with a large message if the value is small", () => {
     const big = Buffer.alloc(100_000, 1);
     const own = ownBytes(big.subarray(10, 20));
     expect(own).toEqual(big.subarray(10, 20));
     expect(own.buffer).not.toBe(big.buffer);
   });
 
-  test("a value that is most of its message is not copied", () => {
+  test("is shared with the message if the value is most of it", () => {
     const big = Buffer.alloc(100_000, 1);
     expect(ownBytes(big.subarray(100)).buffer).toBe(big.buffer);
   });

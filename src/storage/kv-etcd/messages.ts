@@ -1,6 +1,6 @@
 /**
- * The messages of etcd's v3 API that this client speaks: field numbers as in etcd's rpc.proto and
- * kv.proto. Encoders return a whole gRPC frame; decoders take a message without its frame.
+ * The messages of etcd's v3 API that this client uses: field numbers as in etcd's rpc.proto and kv.proto. Encoders
+ * return a whole gRPC frame; decoders take a message without its frame.
  */
 import type { Change, Guard, KeyValue, LeaseId } from "../kv.ts";
 import { encodeFrame } from "./frames.ts";
@@ -17,7 +17,7 @@ export const METHOD = {
   health: "/grpc.health.v1.Health/Check",
 } as const;
 
-/** Room for tags, lengths and numbers of any request here, keys and values not counted. */
+/** Space for the tags, lengths and numbers of any request, without keys and values. */
 const OVERHEAD_BYTES = 160;
 /** The same for each guard of a write. */
 const GUARD_OVERHEAD_BYTES = 40;
@@ -29,7 +29,7 @@ export interface RangeMessage {
   readonly limit?: number;
   readonly revision?: number;
   readonly countOnly?: boolean;
-  /** The keys and their revisions without the values. */
+  /** Return keys and revisions without values. */
   readonly keysOnly?: boolean;
 }
 
@@ -43,11 +43,11 @@ export interface RangeAnswer {
 interface TxnAnswer {
   readonly revision: number;
   readonly succeeded: boolean;
-  /** What the first range of the failure branch found. */
+  /** Result of the first range of the failure branch. */
   readonly current: KeyValue | undefined;
-  /** The modRevisions of what the ranges after it found, one for each guard, 0 for nothing. */
+  /** The modRevisions that the following ranges returned, one for each guard; 0 if the key is absent. */
   readonly guardRevisions: readonly number[];
-  /** How many keys the delete of the success branch removed. */
+  /** Number of keys that the delete of the success branch removed. */
   readonly deleted: number;
 }
 
@@ -71,7 +71,10 @@ function writeRange(writer: EtcdWriter, request: RangeMessage): void {
 
 const COMPARE_TARGET_MOD = 2;
 
-/** The change if the key's mod_revision is the expected one and all guards hold, else a look at the key and at theirs. */
+/**
+ * Encodes a transaction: the change if the key's mod_revision is the expected one and all guards hold, otherwise a
+ * range of the key and of each guard's key.
+ */
 export function encodeCommit(change: Change): Buffer {
   const { key, expectedRevision } = change;
   const valueBytes = change.kind === "put" ? change.value.length : 0;
@@ -89,7 +92,7 @@ export function encodeCommit(change: Change): Buffer {
   });
 }
 
-/** To etcd a key that is absent has the mod_revision 0. */
+/** To etcd, a key that is absent has mod_revision 0. */
 function writeCompare(compare: EtcdWriter, { key, revision }: Guard): void {
   compare.int64(2, COMPARE_TARGET_MOD);
   compare.string(3, key);
@@ -116,7 +119,7 @@ export function encodeLeaseGrant(ttlSeconds: number): Buffer {
   return encodeFrame(0, (writer) => writer.int64(1, ttlSeconds));
 }
 
-/** Revoke and keep-alive alike: both name just the lease. */
+/** Encodes a revoke or a keep-alive: both contain only the lease. */
 export function encodeLeaseReference(lease: LeaseId): Buffer {
   return encodeFrame(0, (writer) => writer.bigInt64(1, BigInt(lease)));
 }
@@ -158,7 +161,7 @@ export function decodeTxn(message: Buffer): TxnAnswer {
 }
 
 interface TxnOutcome {
-  /** What each range found: first the key that is written, then the guards. */
+  /** The results of the ranges: first the written key, then the guards. */
   readonly found: (KeyValue | undefined)[];
   deleted: number;
 }
@@ -180,7 +183,7 @@ function readDeleted(reader: EtcdReader): number {
   return deleted;
 }
 
-/** Answers of LeaseGrant and LeaseKeepAlive have the same first three fields. */
+/** Responses to LeaseGrant and LeaseKeepAlive have the same first three fields. */
 export function decodeLease(message: Buffer): { lease: LeaseId; ttlSeconds: number } {
   const reader = new EtcdReader(message);
   let lease = 0n;
@@ -193,7 +196,7 @@ export function decodeLease(message: Buffer): { lease: LeaseId; ttlSeconds: numb
   return { lease: lease.toString(), ttlSeconds };
 }
 
-/** The store's revision out of a ResponseHeader. */
+/** The store's revision from a ResponseHeader. */
 export function readHeader(reader: EtcdReader): number {
   let revision = 0;
   while (reader.next()) {
@@ -203,9 +206,9 @@ export function readHeader(reader: EtcdReader): number {
   return revision;
 }
 
-/** etcd's first revision is 1; an answer without one would make the caller believe in an empty store. */
+/** etcd's first revision is 1; a response without one would look like an empty store. */
 function requireRevision(revision: number): number {
-  if (revision < 1) throw new DecodeError("an answer carries no revision");
+  if (revision < 1) throw new DecodeError("a response has no revision");
   return revision;
 }
 
@@ -227,8 +230,8 @@ export function readKeyValue(reader: EtcdReader): KeyValue {
 const NO_BYTES: Buffer = Buffer.alloc(0);
 
 /**
- * A view is fine as long as most of the memory behind it is the value; otherwise a small value that
- * stays in a cache would keep a whole page or network buffer alive.
+ * Returns the view if the value is most of the memory behind it, otherwise a copy: a small value that stays in a cache
+ * would keep a whole page or network buffer in memory.
  */
 export function ownBytes(view: Buffer): Buffer {
   return view.buffer.byteLength > 2 * view.length + 1024 ? Buffer.from(view) : view;

@@ -6,18 +6,18 @@ import { toStorageError } from "./errors.ts";
 import { RANGE_PAGE_BYTES, RANGE_PAGE_KEYS } from "./etcd-limits.ts";
 import { type RangeAnswer, type RangeMessage, decodeRange, encodeRange, METHOD } from "./messages.ts";
 
-/** In etcd's range_end: all keys from the start on. As a key: the first there can be. */
+/** As etcd's range_end: all keys from the start on. As a key: the first possible key. */
 const ALL_KEYS_END = "\0";
 const FIRST_KEY = "\0";
 
-/** A range that holds nothing, for the requests that etcd would understand differently or refuse. */
+/** An empty range, for requests that etcd would interpret differently or reject. */
 const EMPTY_RANGE = { key: "!", rangeEnd: "!" } as const;
 
 export async function rangeOf(connection: EtcdConnection, request: RangeRequest): Promise<RangeResult> {
   let pageKeys = RANGE_PAGE_KEYS;
   const readNext = async ({ start, revision, limit }: PageRequest): Promise<RangePage> => {
     const keys = { ...toKeys({ ...request, start }), ...pinnedTo(revision) };
-    // A limit of 0 means no limit to etcd.
+    // To etcd, a limit of 0 means no limit.
     if (limit <= 0) {
       const counted = await readPage(connection, { ...keys, countOnly: true });
       return { items: [], revision: counted.revision, count: counted.count, nextStart: undefined };
@@ -40,14 +40,14 @@ export async function readCurrentRevision(connection: EtcdConnection): Promise<n
   return revision;
 }
 
-/** etcd does not say which revision is the newest when it refuses one of the future. */
+/** Adds the newest revision, which etcd does not report when it rejects a future revision. */
 export async function withNewest(connection: EtcdConnection, thrown: unknown): Promise<unknown> {
   if (!(thrown instanceof StorageError) || thrown.code !== "revision-future") return thrown;
   const revision = await readCurrentRevision(connection);
   return new StorageError("revision-future", thrown.message, { revision, cause: thrown.cause });
 }
 
-/** Asks for fewer keys when the values are so big that the answer is longer than we accept. */
+/** Requests fewer keys if the values are so large that the response exceeds the message size limit. */
 async function readPageOfAtMost(
   connection: EtcdConnection,
   message: RangeMessage,
@@ -78,7 +78,7 @@ function keysPerPage(items: readonly KeyValue[]): number {
 }
 
 function pinnedTo(revision: number | undefined): { revision?: number } {
-  // Revision 0 means the newest to etcd; the port knows no such revision, and 1 is compacted or empty.
+  // To etcd, revision 0 means the newest. The port has no such revision, and revision 1 is compacted or empty.
   return revision === undefined ? {} : { revision: Math.max(1, revision) };
 }
 
@@ -88,7 +88,7 @@ function toKeys({ start, end }: RangeRequest): { key: string; rangeEnd?: string 
   return Buffer.compare(Buffer.from(end), Buffer.from(key)) <= 0 ? EMPTY_RANGE : { key, rangeEnd: end };
 }
 
-/** The keys with a prefix, in etcd's terms. */
+/** The keys with a prefix as etcd's key and range_end. */
 export function prefixKeys(prefix: string): { key: string; rangeEnd: string } {
   if (prefix === "") return { key: FIRST_KEY, rangeEnd: ALL_KEYS_END };
   return { key: prefix, rangeEnd: prefixEnd(prefix) };

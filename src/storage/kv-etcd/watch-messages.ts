@@ -8,7 +8,7 @@ const EVENT_PUT = 0;
 const EVENT_DELETE = 1;
 
 export interface WatchCreateMessage {
-  /** Chosen by us, greater than 0 (0 lets etcd choose). */
+  /** Chosen by this client, greater than 0 (with 0 etcd chooses). */
   readonly watchId: number;
   readonly key: string;
   readonly rangeEnd: string;
@@ -20,15 +20,15 @@ export interface WatchAnswer {
   readonly watchId: number;
   readonly isCreated: boolean;
   readonly isCanceled: boolean;
-  /** Greater than 0 when the watch ended because its start was compacted. */
+  /** Greater than 0 if the watch ended because its start revision was compacted. */
   readonly compactRevision: number;
   readonly cancelReason: string;
-  /** More events that belong to this answer follow in the next one. */
+  /** More events of this response follow in the next one. */
   readonly isFragment: boolean;
   readonly events: readonly KvEvent[];
 }
 
-/** Fragments are asked for because an answer may otherwise hold a thousand revisions of any size. */
+/** Requests fragments, because a single response could otherwise hold a thousand revisions of any size. */
 export function encodeWatchCreate(request: WatchCreateMessage): Buffer {
   return encodeFrame(2 * (request.key.length + request.rangeEnd.length) + 64, (writer) => {
     writer.message(1, (create) => {

@@ -1,8 +1,8 @@
 /**
- * All watches of a store, on one shared stream that is opened anew whenever it or its channel is lost.
+ * All watches of a store, on one shared stream that is reopened whenever it or its channel is lost.
  *
- * Progress comes only from etcd's periodic notifications: asking for it is answered with revisions
- * whose events may still be under way before etcd 3.4.31 and 3.5.13.
+ * Progress comes only from etcd's periodic notifications. Before etcd 3.4.31 and 3.5.13, the response to a progress
+ * request may contain a revision whose events have not been delivered yet.
  */
 import type { Cancel, Clock } from "../../base/clock.ts";
 import { type Watching, type WatchRequest, type WatchSink, StorageError } from "../kv.ts";
@@ -14,7 +14,7 @@ import { ETCD_BACKOFF_MS_MAX, ETCD_BACKOFF_MS_MIN, WATCH_CREATE_TIMEOUT_MS } fro
 import { METHOD } from "./messages.ts";
 import { type WatchAnswer, decodeWatchResponse, encodeWatchCancel, encodeWatchCreate } from "./watch-messages.ts";
 
-/** A member without a leader ends the stream instead of letting it go stale. */
+/** Makes a member without a leader end the stream, which would otherwise go stale. */
 const STREAM_HEADERS = { hasleader: "true" } as const;
 
 interface WatchHubOptions {
@@ -53,7 +53,7 @@ export class WatchHub {
   watch(request: WatchRequest, sink: WatchSink): Watching {
     const follower = new EtcdFollower(request, sink);
     if (this.#isClosed) {
-      // Not before the caller has its handle.
+      // Not before the caller has received its handle.
       queueMicrotask(() => follower.end(closedError()));
       return { close: () => void (follower.isClosed = true) };
     }
@@ -133,9 +133,9 @@ export class WatchHub {
       follower.end(new StorageError("revision-compacted", message, { revision: answer.compactRevision }));
       return;
     }
-    this.#options.log("etcd cancelled a watch", { reason: answer.cancelReason });
+    this.#options.log("etcd canceled a watch", { reason: answer.cancelReason });
     follower.interrupt();
-    // Only this watch is asked for again, so that the others do not suffer for it.
+    // Only this watch is created again; the others are not interrupted.
     const stream = this.#stream;
     this.#options.clock.after(ETCD_BACKOFF_MS_MAX, () => {
       if (this.#stream === stream && this.#followers.has(follower) && follower.watchId === 0) this.#create(follower);
@@ -161,7 +161,7 @@ export class WatchHub {
     stream?.cancel();
   }
 
-  /** A sink may close watches or open new ones when it is told. */
+  /** A sink may close watches or open new ones when it is notified. */
   #interruptAll(): void {
     for (const follower of [...this.#followers]) follower.interrupt();
   }

@@ -14,14 +14,14 @@ function firstField(bytes: Buffer | readonly number[]): EtcdReader {
   return reader;
 }
 
-/** Reads everything as if nothing in it were known. */
+/** Reads all fields as if they were unknown. */
 function skipAll(bytes: Buffer): void {
   const reader = new EtcdReader(bytes);
   while (reader.next()) reader.skip();
 }
 
-describe("what is written can be read", () => {
-  test("integers up to 2^53 - 1", () => {
+describe("the wire format", () => {
+  test("round-trips integers up to 2^53 - 1", () => {
     fc.assert(
       fc.property(fc.maxSafeNat(), (value) => {
         const bytes = written((writer) => writer.int64(1, value));
@@ -31,7 +31,7 @@ describe("what is written can be read", () => {
     );
   });
 
-  test("64-bit integers of either sign", () => {
+  test("round-trips 64-bit integers of either sign", () => {
     fc.assert(
       fc.property(fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n), (value) => {
         if (value !== 0n) expect(firstField(written((writer) => writer.bigInt64(1, value))).bigInt64()).toBe(value);
@@ -40,7 +40,7 @@ describe("what is written can be read", () => {
     expect(firstField(written((writer) => writer.bigInt64(3, -1n))).int64()).toBe(-1);
   });
 
-  test("nested messages whose length needs one, two, three or four bytes", () => {
+  test("round-trips nested messages whose length needs one, two, three or four bytes", () => {
     for (const size of [0, 1, 120, 127, 128, 16_383, 16_384, 2_100_000]) {
       const value = Buffer.alloc(size, 7);
       const bytes = written((writer) => {
@@ -63,7 +63,7 @@ describe("what is written can be read", () => {
     }
   });
 
-  test("unknown fields of all supported wire types are passed over", () => {
+  test("skips unknown fields of all supported wire types", () => {
     const known = written((writer) => writer.int64(9, 42));
     const unknown = [0x08, 0xff, 0x01, 0x11, 1, 2, 3, 4, 5, 6, 7, 8, 0x1a, 2, 0, 0, 0x25, 1, 2, 3, 4];
     const reader = new EtcdReader(Buffer.concat([Buffer.from(unknown), known]));
@@ -72,7 +72,7 @@ describe("what is written can be read", () => {
   });
 });
 
-describe("hostile bytes are refused with a DecodeError", () => {
+describe("malformed bytes are rejected with a DecodeError", () => {
   test.each([
     ["a number that ends early", [0x08, 0x80]],
     ["a number of more than ten bytes", [0x08, ...Array.from({ length: 11 }, () => 0x80), 0]],
@@ -88,23 +88,23 @@ describe("hostile bytes are refused with a DecodeError", () => {
     expect(() => skipAll(Buffer.from(bytes))).toThrow(DecodeError);
   });
 
-  test("an integer beyond 2^53 where a number is wanted", () => {
+  test("an integer beyond 2^53 in a number field", () => {
     const bytes = written((writer) => writer.bigInt64(1, 2n ** 53n));
     expect(() => firstField(bytes).int64()).toThrow(DecodeError);
   });
 
-  test("a field of another wire type than the one wanted", () => {
+  test("a field of a wire type other than the expected one", () => {
     expect(() => firstField([0x08, 0x01]).bytes()).toThrow(DecodeError);
     expect(() => firstField([0x0a, 0x00]).int64()).toThrow(DecodeError);
   });
 
-  test("a nested message cannot read beyond its own end", () => {
+  test("a nested message that reads beyond its own end", () => {
     const nested = firstField([0x0a, 0x02, 0x12, 0x05, 1, 2, 3, 4, 5]).message();
     nested.next();
     expect(() => nested.bytes()).toThrow(DecodeError);
   });
 
-  test("random bytes either decode or throw a DecodeError", () => {
+  test("random bytes, unless they decode", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
         try {

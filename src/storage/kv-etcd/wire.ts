@@ -1,11 +1,11 @@
-/** Protobuf's wire format: the primitives that messages.ts is written in. */
+/** Protobuf's wire format: the primitives that messages.ts uses. */
 import { LENGTH_DELIMITED, VARINT, WireReader } from "../../base/wire-reader.ts";
 
 export class DecodeError extends Error {
   override readonly name = "DecodeError";
 }
 
-/** Whatever does not fit is a `DecodeError`. */
+/** Throws a `DecodeError` for any malformed input. */
 export class EtcdReader extends WireReader {
   readonly #buffer: Buffer;
 
@@ -14,7 +14,7 @@ export class EtcdReader extends WireReader {
     this.#buffer = buffer;
   }
 
-  /** Revisions and counts must be what etcd meant, exactly. */
+  /** Rejects values beyond 2^53: revisions and counts must be exact. */
   override int64(): number {
     const value = super.int64();
     if (!Number.isSafeInteger(value)) throw this.error(`has an integer beyond 2^53 in field ${this.field}`);
@@ -31,12 +31,12 @@ export class EtcdReader extends WireReader {
   }
 }
 
-/** Fields with their type's zero value are left out, as protobuf's third syntax has it. */
+/** Omits fields with the zero value of their type, as proto3 does. */
 export class EtcdWriter {
   #buffer: Buffer;
   #position: number;
 
-  /** `reserved` bytes at the start are left for the caller to fill in. */
+  /** `reserved` bytes at the start are filled in by the caller. */
   constructor(sizeHint: number, reserved = 0) {
     this.#buffer = Buffer.allocUnsafe(Math.max(sizeHint, 64) + reserved);
     this.#position = reserved;
@@ -85,7 +85,7 @@ export class EtcdWriter {
     this.#position += this.#buffer.write(value, this.#position, length, "utf8");
   }
 
-  /** Written also when empty: presence of a message means something. */
+  /** Written even if empty: the presence of a message is meaningful. */
   message(field: number, write: (writer: EtcdWriter) => void): void {
     this.#tag(field, LENGTH_DELIMITED);
     this.#reserve(1);
@@ -106,7 +106,7 @@ export class EtcdWriter {
     this.#varint(field * 8 + wireType);
   }
 
-  /** A safe integer that is not negative. */
+  /** Writes a non-negative safe integer. */
   #varint(value: number): void {
     this.#reserve(10);
     let rest = value;

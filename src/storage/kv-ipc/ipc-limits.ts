@@ -1,19 +1,19 @@
-/** Calls of one client that have not been answered; more are refused with `overloaded`. */
+/** Maximum number of pending calls of one client; further calls are rejected with `overloaded`. */
 export const PENDING_CALLS_MAX = 16_384;
 
-/** Watches of one client; a server needs a handful. */
+/** Maximum number of watches of one client; a server needs a handful. */
 export const WATCHES_MAX = 1_000;
 
 /**
- * What is on its way to one watch and not delivered. A client that has fallen further behind, because its process
- * stands still, is told that its revision is gone, and begins anew.
+ * Events that were sent to one watch and not acknowledged. If a client falls further behind because its process is
+ * paused, its watch ends with `revision-compacted`, and it lists again.
  */
 export const UNTAKEN_BATCHES_MAX = 10_000;
 export const UNTAKEN_BYTES_MAX = 64 * 1024 * 1024;
 
-/** The client says what it has taken after so much of it. */
+/** The client acknowledges events after this many batches or bytes. */
 export const TAKEN_BATCHES = 32;
 export const TAKEN_BYTES = 1024 * 1024;
 
-/** A range is asked for in pages, so that no single message grows with the store. */
+/** Ranges are read in pages, so that the size of a message does not grow with the store. */
 export const PAGE_KEYS = 1_000;

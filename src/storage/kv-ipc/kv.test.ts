@@ -60,7 +60,7 @@ kvSuite(
 );
 
 describe("a store behind a channel", () => {
-  test("shows a change to watches before it acknowledges the commit", async () => {
+  test("delivers a change to watches before it acknowledges the commit", async () => {
     await using store = new FarStore();
     const { kv } = store.connect();
     const recorder = Recorder.start(kv, { prefix: "/a/", fromRevision: 2 });
@@ -68,7 +68,7 @@ describe("a store behind a channel", () => {
     expect(recorder.all.map((event) => describeEvent(event, "/a/"))).toEqual([`put x@${revision}`]);
   });
 
-  test("hands out Buffers, whatever the channel makes of them", async () => {
+  test("returns values as Buffers, although the channel turns them into Uint8Arrays", async () => {
     await using store = new FarStore();
     const { kv } = store.connect();
     const recorder = Recorder.start(kv, { prefix: "/a/", fromRevision: 2 });
@@ -80,7 +80,7 @@ describe("a store behind a channel", () => {
     expect(values.map((value) => Buffer.isBuffer(value))).toEqual([true, true, true]);
   });
 
-  test("refuses a guard that cannot be judged, and writes nothing", async () => {
+  test("rejects a malformed guard and writes nothing", async () => {
     await using store = new FarStore();
     const { kv } = store.connect();
     const change = { kind: "put", key: "/a/x", value: bytes("x"), expectedRevision: 0 } as const;
@@ -92,7 +92,7 @@ describe("a store behind a channel", () => {
     expect((await kv.range({ start: "/a/x" })).count).toBe(0);
   });
 
-  test("answers a range of many pages as one, at one revision", async () => {
+  test("returns a range of many pages as one result at one revision", async () => {
     await using store = new FarStore();
     const { kv } = store.connect();
     const count = PAGE_KEYS * 2 + 1;
@@ -112,7 +112,7 @@ describe("a store behind a channel", () => {
     expect([some.items.length, some.count]).toEqual([PAGE_KEYS + 1, count + 1]);
   });
 
-  test("keeps the leases of a client that is gone until they run out, and forgets its watches", async () => {
+  test("keeps the leases of a disconnected client until they expire, and ends its watches", async () => {
     await using store = new FarStore();
     const gone = store.connect();
     const watched = Recorder.start(gone.kv, { prefix: "/a/", fromRevision: 2 });
@@ -132,7 +132,7 @@ describe("a store behind a channel", () => {
     ]);
   });
 
-  test("tells a watch that takes nothing any more to begin anew", async () => {
+  test("ends a watch with revision-compacted if its client acknowledges no more events", async () => {
     const store = createMemoryKv({ clock: createManualClock() });
     const sent: { kind: string }[] = [];
     let take: (message: unknown) => void = () => undefined;

@@ -1,7 +1,7 @@
 /**
- * The storage port over a channel to the process that has the store. The channel keeps order, so a watch hears of a
- * change before its commit is acknowledged, as it does over there. When the channel closes everything fails as
- * unavailable; it does not come back.
+ * The storage port over a channel to the process that owns the store. The channel keeps order, so a watch receives a
+ * change before its commit is acknowledged, as in the store itself. When the channel closes, all calls fail as
+ * unavailable; the client does not reconnect.
  */
 import { AcceptedCalls } from "../accepted-calls.ts";
 import { closedError } from "../kv-errors.ts";
@@ -143,7 +143,7 @@ class ChannelKv implements Kv {
     const result = (await this.#call({ kind: "range", request: page })) as RangeResult;
     const items = result.items.map(withBuffer);
     const last = items.at(-1);
-    // The count is of the keys from this page's start on.
+    // The count covers the keys from the start of this page.
     const hasMore = last !== undefined && result.count > items.length;
     return { ...result, items, nextStart: hasMore ? keyAfter(last.key) : undefined };
   }
@@ -169,7 +169,7 @@ class ChannelKv implements Kv {
         this.#end(message.id, fromWire(message.error));
         return;
       default:
-      // Whatever else the channel carries is not about the store.
+      // The channel may carry other messages, which are not for the store.
     }
   }
 
@@ -210,7 +210,7 @@ class ChannelKv implements Kv {
   }
 
   #lose(): void {
-    this.#lost = new StorageError("unavailable", "The process that has the store is gone.");
+    this.#lost = new StorageError("unavailable", "The process that owns the store has exited.");
     const undecided = new StorageError("undecided", this.#lost.message);
     for (const { reject, isCommit } of this.#pending.values()) reject(isCommit ? undecided : this.#lost);
     this.#pending.clear();

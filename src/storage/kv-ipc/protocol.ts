@@ -1,10 +1,12 @@
-/** What the two ends of a store that is reached through a channel of messages say to each other. */
+/** The messages between a store and its client at the two ends of a channel. */
 import type { Change, KvEvent, LeaseId, RangeRequest, StorageErrorCode, WatchRequest } from "../kv.ts";
 
-/** An ordered channel that copies values, bytes included: Node's IPC with "advanced" serialization, a MessagePort. */
+/**
+ * An ordered channel that copies values including bytes: Node's IPC with "advanced" serialization, or a MessagePort.
+ */
 export interface KvChannel {
   send(message: unknown): void;
-  /** Called once, before anything can arrive. `closed` comes at most once, and last. */
+  /** Called once, before a message can arrive. `closed` is called at most once, and last. */
   receive(handlers: { readonly message: (message: unknown) => void; readonly closed: () => void }): void;
 }
 
@@ -21,7 +23,7 @@ export type ClientMessage =
   | { readonly kind: "call"; readonly id: number; readonly call: StoreCall }
   | { readonly kind: "watch"; readonly id: number; readonly request: WatchRequest }
   | { readonly kind: "unwatch"; readonly id: number }
-  /** So much of what was sent for a watch has been delivered. */
+  /** Acknowledges delivered batches and bytes of a watch. */
   | { readonly kind: "taken"; readonly id: number; readonly batches: number; readonly bytes: number };
 
 export type ServerMessage =
@@ -38,7 +40,7 @@ export interface ChannelError {
   readonly revision: number | undefined;
 }
 
-/** What a batch counts for in the account of what was sent and not yet delivered. */
+/** The size by which a batch counts against the limit of unacknowledged bytes. */
 export function batchBytes(batch: readonly KvEvent[]): number {
   let bytes = 0;
   for (const event of batch) bytes += event.key.length + (event.kind === "put" ? event.value.length : 0);

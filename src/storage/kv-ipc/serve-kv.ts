@@ -1,6 +1,6 @@
 /**
- * The end of the channel that has the store. The other end may be killed or stand still at any moment: its watches
- * go with it, its leases run out by themselves, and what it does not take is bounded.
+ * The end of the channel that owns the store. The client process may be killed or paused at any moment: its watches end
+ * with it, its leases expire by themselves, and its unacknowledged events are bounded.
  */
 import {
   GUARDS_MAX,
@@ -21,7 +21,7 @@ import {
   type ChannelError,
 } from "./protocol.ts";
 
-/** The store stays open when the channel closes. */
+/** Serves the store to one client. The store stays open when the channel closes. */
 export function serveKv(kv: Kv, channel: KvChannel): void {
   const client = new Client(kv, channel);
   channel.receive({ message: (message) => client.take(message), closed: () => client.end() });
@@ -63,7 +63,7 @@ class Client {
         this.#taken(message);
         return;
       default:
-      // Whatever else the channel carries is not about the store.
+      // The channel may carry other messages, which are not for the store.
     }
   }
 
@@ -78,7 +78,7 @@ class Client {
 
   async #answer(id: number, call: StoreCall): Promise<void> {
     if (this.#pending >= PENDING_CALLS_MAX) {
-      const error = new StorageError("overloaded", `${this.#pending} calls are waiting for the store.`);
+      const error = new StorageError("overloaded", `The store has ${this.#pending} pending calls, which is the limit.`);
       this.#send({ kind: "error", id, error: toWire(error) });
       return;
     }
@@ -110,22 +110,25 @@ class Client {
       case "lease-revoke":
         return kv.leaseRevoke(call.lease);
       default:
-        return Promise.reject(new StorageError("unavailable", "The store was asked for something it does not know."));
+        return Promise.reject(new StorageError("unavailable", "The store does not support this call."));
     }
   }
 
   #commit(change: Change): Promise<CommitResult> {
     if (change.kind !== "put") return this.#kv.commit(change);
-    // A guard that the store cannot judge must not be taken for one that holds.
+    // A malformed guard must not be treated as one that holds.
     if (change.guards !== undefined && !areGuards(change.guards))
-      return Promise.reject(new StorageError("unavailable", "The guards of a write are none."));
+      return Promise.reject(new StorageError("unavailable", "The guards of a write are malformed."));
     return this.#kv.commit({ ...change, value: asBuffer(change.value) });
   }
 
   #watch(id: number, request: { prefix: string; fromRevision: number }): void {
     const watch: ServedWatch = { id, watching: undefined, untakenBatches: 0, untakenBytes: 0, isOpen: true };
     if (this.#watches.size >= WATCHES_MAX) {
-      const error = new StorageError("overloaded", `${this.#watches.size} watches are open.`);
+      const error = new StorageError(
+        "overloaded",
+        `The client has ${this.#watches.size} open watches, which is the limit.`,
+      );
       this.#send({ kind: "closed", id, error: toWire(error) });
       return;
     }

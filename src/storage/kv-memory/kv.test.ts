@@ -27,7 +27,7 @@ kvSuite(
 );
 
 describe("the memory store", () => {
-  test("watchers have seen a change before its commit is acknowledged", async () => {
+  test("delivers a change to watches before it acknowledges the commit", async () => {
     const kv = createMemoryKv({ clock: createManualClock() });
     const recorder = Recorder.start(kv, { prefix: "/a/", fromRevision: 2 });
     const revision = await create(kv, "/a/x");
@@ -35,11 +35,11 @@ describe("the memory store", () => {
     expect(recorder.progressRevisions.at(-1)).toBe(revision);
   });
 
-  test("an empty store has revision 1", async () => {
+  test("has revision 1 when it is empty", async () => {
     expect(await createMemoryKv({ clock: createManualClock() }).currentRevision()).toBe(1);
   });
 
-  test("handles of one store share data, revisions and leases", async () => {
+  test("shares data, revisions and leases between its handles", async () => {
     const clock = createManualClock();
     const store = createMemoryStore({ clock });
     const [left, right] = [store.open(), store.open()];
@@ -55,7 +55,7 @@ describe("the memory store", () => {
     ]);
   });
 
-  test("a single store's leases end with it", async () => {
+  test("cancels its lease timers when its only handle is closed", async () => {
     const clock = createManualClock();
     const kv = createMemoryKv({ clock });
     await kv.leaseGrant(5);
@@ -63,7 +63,7 @@ describe("the memory store", () => {
     clock.advance(10_000);
   });
 
-  test("a sink that throws is ended and disturbs nobody else", async () => {
+  test("ends a watch whose sink throws, and no other watch", async () => {
     const kv = createMemoryKv({ clock: createManualClock() });
     const closings: string[] = [];
     const noop = (): void => {};

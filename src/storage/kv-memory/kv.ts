@@ -1,7 +1,6 @@
 /**
- * The storage port in memory: for tests, for the simulator, and as the model the other stores are
- * compared with. Nothing waits: every promise is settled when it is returned, and watchers have seen
- * a change before its commit is acknowledged.
+ * The storage port in memory: for tests, for the simulator, and as the model for tests of the other stores. Every
+ * promise is settled when it is returned, and watches receive a change before its commit is acknowledged.
  */
 import type { Clock } from "../../base/clock.ts";
 import type {
@@ -19,9 +18,9 @@ import { closedError } from "../kv-errors.ts";
 import { StoreState } from "./store.ts";
 import { Watcher } from "./watcher.ts";
 
-/** One store that several servers of one process open, as they would open one etcd. */
+/** One store that several servers of one process open, as they would connect to one etcd. */
 export interface MemoryStore {
-  /** A handle of its own: closing it ends its watches and leaves the data and the leases. */
+  /** Opens a new handle. Closing it ends its watches and keeps the data and the leases. */
   open(): Kv;
 }
 
@@ -30,7 +29,7 @@ export function createMemoryStore(options: { clock: Clock }): MemoryStore {
   return { open: () => new MemoryKv(state, () => {}) };
 }
 
-/** A store with a single handle; closing it ends everything. */
+/** A store with a single handle; closing it ends all watches and lease timers. */
 export function createMemoryKv(options: { clock: Clock }): Kv {
   const state = new StoreState(options.clock);
   return new MemoryKv(state, () => state.stopTimers());

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createManualClock } from "../../../test/testing/storage/conformance/manual-clock.ts";
 import { LeaseTimers } from "./lease-timers.ts";
 
-test("a lease longer than a timer can wait ends at its time and not before", () => {
+test("a lease that is longer than the longest timer expires on time", () => {
   const clock = createManualClock();
   const expired: string[] = [];
   const timers = new LeaseTimers({ clock, expire: (lease) => expired.push(lease) });

@@ -1,11 +1,11 @@
 /**
- * When leases end. Knows nothing of keys: whoever owns the lease's keys deletes them in `expire`.
- * A lease is forgotten here before `expire` is called, so a late keep-alive finds nothing.
+ * The timers of leases. It does not know keys: the owner of the lease deletes its keys in `expire`. A lease is removed
+ * here before `expire` is called, so that a late keep-alive fails.
  */
 import type { Cancel, Clock } from "../../base/clock.ts";
 import type { LeaseId } from "../kv.ts";
 
-/** Node's timers fire at once for delays of 2^31 ms and more; longer leases are waited for in parts. */
+/** Node's timers fire at once for delays of 2^31 ms and more; longer leases use several timers in a row. */
 const DELAY_MS_MAX = 2 ** 30;
 
 interface Timer {
@@ -35,7 +35,7 @@ export class LeaseTimers {
     this.#arm(lease, timer);
   }
 
-  /** Starts the lease's time anew; false when there is no such lease. */
+  /** Restarts the lease's TTL; false if the lease does not exist. */
   keepAlive(lease: LeaseId): boolean {
     const timer = this.#timers.get(lease);
     if (timer === undefined) return false;
@@ -45,7 +45,7 @@ export class LeaseTimers {
     return true;
   }
 
-  /** Forgets the lease without expiring it; false when there is no such lease. */
+  /** Removes the lease without expiring it; false if the lease does not exist. */
   stop(lease: LeaseId): boolean {
     this.#timers.get(lease)?.cancel();
     return this.#timers.delete(lease);

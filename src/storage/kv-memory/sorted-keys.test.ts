@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { SortedKeys } from "./sorted-keys.ts";
 
 describe("sorted keys", () => {
-  test("any range after any additions and deletions is that of a sorted set", () => {
+  test("return every range as a sorted set would, after any additions and deletions", () => {
     const key = fc.integer({ min: 0, max: 3000 }).map(String);
     fc.assert(
       fc.property(

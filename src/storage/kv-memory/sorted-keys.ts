@@ -33,7 +33,7 @@ export class SortedKeys {
     if (chunk.length === 0) this.#chunks.splice(chunkIndex, 1);
   }
 
-  /** The keys of [start, end) in order. The set must not change while this is read. */
+  /** The keys of [start, end) in order. The set must not change during the iteration. */
   *range(start: string, end: string): Generator<string, void, undefined> {
     if (this.#chunks.length === 0) return;
     let chunkIndex = this.#chunkOf(start);

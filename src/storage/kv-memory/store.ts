@@ -1,9 +1,9 @@
 /**
- * The state of a memory store: every version of every key, and the log of changes, both back to the
- * last compaction. Everything happens synchronously inside the call, so one seed gives one history.
+ * The state of a memory store: every version of every key, and the log of changes, both back to the last compaction.
+ * Everything happens synchronously inside the call, so a seed always produces the same history.
  *
- * As in etcd an empty store has revision 1, so that no reader ever sees revision 0 (which Kubernetes
- * gives a meaning of its own).
+ * As in etcd, an empty store has revision 1, so that no reader ever sees revision 0, which has a special meaning in
+ * Kubernetes.
  */
 import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -23,7 +23,7 @@ import { LeaseTimers } from "./lease-timers.ts";
 import { SortedKeys } from "./sorted-keys.ts";
 import type { ChangeLog, Watcher } from "./watcher.ts";
 
-/** `value` is undefined where the key was deleted. */
+/** `value` is undefined if the key was deleted. */
 interface Version {
   readonly revision: number;
   readonly createRevision: number;
@@ -111,14 +111,14 @@ export class StoreState implements ChangeLog {
     if (revision <= this.#compactRevision) return;
     const through = Math.max(0, revision - this.#logStart + 1);
     for (const { key } of this.#log.slice(0, through)) this.#forgetBefore(key, revision);
-    // The change at the revision itself stays: a watch may still begin there.
+    // Keep the change at the revision itself: a watch may still start there.
     this.#log = this.#log.slice(Math.max(0, through - 1));
     this.#logStart = Math.max(this.#logStart, revision);
     this.#compactRevision = revision;
   }
 
   leaseGrant(ttlSeconds: number): LeaseId {
-    assert(ttlSeconds > 0, "a lease lasts longer than no time");
+    assert(ttlSeconds > 0, "a lease has a positive TTL");
     const lease = String(++this.#leasesGranted);
     this.#leaseTimers.start(lease, ttlSeconds);
     return lease;
@@ -146,7 +146,7 @@ export class StoreState implements ChangeLog {
 
   #lostAmong(guards: readonly Guard[] | undefined): string | undefined {
     if (guards === undefined) return undefined;
-    assert(guards.length <= GUARDS_MAX, "a put has few guards");
+    assert(guards.length <= GUARDS_MAX, "a put has at most GUARDS_MAX guards");
     return guards.find((guard) => !this.#holds(guard))?.key;
   }
 
@@ -201,7 +201,7 @@ export class StoreState implements ChangeLog {
     for (const watcher of this.#watchers) watcher.deliver();
   }
 
-  /** Keeps what is at or above the revision, and the value the key had at the revision. */
+  /** Keeps the versions at or above the revision, and the one that was current at the revision. */
   #forgetBefore(key: string, revision: number): void {
     const versions = this.#versions.get(key);
     if (versions === undefined) return;
@@ -216,7 +216,10 @@ export class StoreState implements ChangeLog {
   }
 }
 
-/** Index of the newest version at or before the revision, or -1. Looks from the end: reads are of recent revisions. */
+/**
+ * Index of the newest version at or before the revision, or -1. Searches from the end, because most reads are of recent
+ * revisions.
+ */
 function newestAt(versions: readonly Version[], revision: number): number {
   let index = versions.length - 1;
   while (index >= 0 && versions[index]!.revision > revision) index--;

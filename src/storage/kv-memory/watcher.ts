@@ -1,6 +1,6 @@
 /**
- * One watch on a memory store: a position in the store's log. Every delivery reads on from that
- * position, whether it begins with history or with the newest commit, so nothing is missed or repeated.
+ * One watch on a memory store: a position in the store's log. Every delivery continues from that position, in history
+ * as well as at the newest commit, so that no event is missed or repeated.
  */
 import { StorageError, type KvEvent, type WatchRequest, type WatchSink } from "../kv.ts";
 import { compactedError } from "../kv-errors.ts";
@@ -8,7 +8,7 @@ import { compactedError } from "../kv-errors.ts";
 export interface ChangeLog {
   readonly revision: number;
   readonly compactRevision: number;
-  /** All changes from a revision on; the revision is not below `compactRevision`. */
+  /** All changes from a revision on, which must not be below `compactRevision`. */
   since(revision: number): readonly KvEvent[];
 }
 
@@ -42,7 +42,10 @@ export class Watcher {
     this.#sink.closed(error);
   }
 
-  /** Delivers what the sink has not seen. A commit made by the sink itself is picked up by the outer call. */
+  /**
+   * Delivers the changes that the sink has not received. If the sink itself commits, the outer call delivers that
+   * change.
+   */
   deliver(): void {
     if (this.#isDelivering) return;
     this.#isDelivering = true;
@@ -58,7 +61,10 @@ export class Watcher {
     }
   }
 
-  /** A watch that begins after the newest revision learns so: it may otherwise hear nothing for long. */
+  /**
+   * Reports progress at once to a watch that starts after the newest revision, which may otherwise receive nothing for
+   * a long time.
+   */
   #sayWhereItStands(): void {
     if (!this.#hasDelivered && this.#isOpen && this.#nextRevision === this.#log.revision + 1)
       this.#sink.progress(this.#log.revision);

@@ -1,9 +1,9 @@
 /**
- * Forgets history. Marking a revision as compacted is one small transaction; the rows go afterwards, in
- * steps with room for commits between them, and a restart goes on where the last step ended.
+ * Compacts history. Marking a revision as compacted is one small transaction. The rows are deleted afterwards in steps,
+ * between which commits can run; after a restart, compaction continues where the last step ended.
  *
- * Forgotten below revision C: every change that a later change at or before C has replaced, and every
- * deletion. All changes at or above C stay, so a watch may begin at C and the revision counter survives.
+ * Below revision C it deletes every change that a later change at or before C has replaced, and every deletion. All
+ * changes at or above C stay, so that a watch can start at C and the revision counter survives.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { COMPACTION_STEP_REVISIONS } from "./sqlite-limits.ts";
@@ -31,7 +31,7 @@ export class Compactor {
     this.#doneRevision = readMeta(db, "compact_done");
   }
 
-  /** The oldest revision that can be read. */
+  /** The oldest readable revision. */
   get revision(): number {
     return this.#revision;
   }

@@ -47,7 +47,7 @@ class Writer {
     while (this.#lines().length < count) await new Promise<void>((resolve) => this.#waiting.add(resolve));
   }
 
-  /** Kills the process as it is and returns what it had acknowledged. */
+  /** Kills the process and returns the commits that it had acknowledged. */
   async kill(): Promise<Acknowledged[]> {
     this.#child.kill("SIGKILL");
     await this.#ended;
@@ -62,7 +62,7 @@ class Writer {
     return this.#output;
   }
 
-  /** The last line may be cut off: then its commit counts as not acknowledged. */
+  /** The last line may be truncated; its commit then counts as not acknowledged. */
   #lines(): string[] {
     return this.#output.split("\n").slice(0, -1);
   }
@@ -88,7 +88,7 @@ async function expectAllPresent(kv: Kv, acknowledged: readonly Acknowledged[]): 
 test("every acknowledged commit survives kill -9, and revisions never go back", { timeout: 30_000 }, async () => {
   using directory = new TempDirectory();
   let newest = 1;
-  // The counts differ so that the kill meets the writer in other places of its work.
+  // Different counts, so that the kill interrupts the writer at different points.
   for (const lines of [20, 57, 141]) {
     const writer = new Writer(directory.path);
     await writer.linesAtLeast(lines);
@@ -101,7 +101,7 @@ test("every acknowledged commit survives kill -9, and revisions never go back", 
   }
 });
 
-test("a second process is refused with one clear sentence until the first is gone", { timeout: 30_000 }, async () => {
+test("a second process is rejected with one sentence until the first has exited", { timeout: 30_000 }, async () => {
   using directory = new TempDirectory();
   const first = new Writer(directory.path);
   await first.linesAtLeast(1);

@@ -1,9 +1,9 @@
 /**
- * The database file: opening it alone, its schema and its settings. Runs in the worker.
+ * Opens the database file, with its schema and settings. Runs in the worker.
  *
- * `log` has every change since the last compaction, `cur` the newest change of every key (also of
- * deleted ones, until they are compacted). A change names the key's change before it (`prev_rev`), so
- * an old revision is read by going back from `cur` and needs no second index over the log.
+ * `log` holds every change since the last compaction, `cur` the newest change of every key (including deleted keys,
+ * until they are compacted). A change refers to the key's previous change (`prev_rev`), so an old revision is read by
+ * going back from `cur` and needs no second index over the log.
  */
 import { closeSync, fsyncSync, openSync } from "node:fs";
 import { join } from "node:path";
@@ -32,8 +32,8 @@ const SCHEMA = `
 `;
 
 /**
- * Commits wait while a checkpoint runs: fewer pages between checkpoints mean shorter waits and more of them.
- * 4,000 pages keep a wait near 25 ms under full load. The write-ahead log is cut back after a burst.
+ * Commits wait while a checkpoint runs: fewer pages between checkpoints mean shorter but more frequent waits. 4,000
+ * pages keep a wait near 25 ms under full load. The write-ahead log is truncated after a burst.
  */
 const SETTINGS = `
   PRAGMA synchronous = FULL;
@@ -43,7 +43,7 @@ const SETTINGS = `
   PRAGMA temp_store = MEMORY;
 `;
 
-/** How long a reader from outside (the sqlite3 shell) may hold up a write before it fails. */
+/** How long an outside reader (the sqlite3 shell) may block a write before it fails. */
 const BUSY_TIMEOUT_MS = 2000;
 const PAGE_BYTES = 4096;
 
@@ -90,20 +90,20 @@ function ensureSchema(db: DatabaseSync, directory: string): void {
     return;
   }
   if (!tables.includes("meta") || !tables.includes("log")) {
-    throw new StorageError("corrupt", `The file evenkeel.db in ${directory} is not a database of Evenkeel.`);
+    throw new StorageError("corrupt", `The file evenkeel.db in ${directory} is not an Evenkeel database.`);
   }
   const format = db.prepare("SELECT value FROM meta WHERE name = 'format'").get()?.["value"];
   if (format === FORMAT) return;
   if (typeof format !== "number" || format < FORMAT) {
-    throw new StorageError("corrupt", `The database in ${directory} does not say which format it has.`);
+    throw new StorageError("corrupt", `The database in ${directory} has no format version.`);
   }
   throw new StorageError(
     "unavailable",
-    `The database in ${directory} has format ${format}, written by a newer Evenkeel; this one knows formats up to ${FORMAT}.`,
+    `The database in ${directory} has format ${format}, written by a newer Evenkeel; this release supports formats up to ${FORMAT}.`,
   );
 }
 
-/** Makes the new file's name durable; SQLite itself only sees to the file. */
+/** Makes the directory entry of a new file durable; SQLite syncs only the file itself. */
 function syncDirectory(directory: string): void {
   const handle = openSync(directory, "r");
   try {

@@ -29,7 +29,7 @@ const refused = (holder: string): string =>
   `The directory ${directory} is in use by ${holder}: stop that server or choose another directory.`;
 
 describe("a locked directory", () => {
-  test("is refused in a sentence that names the holder, until the holder releases it", () => {
+  test("is rejected with a message that names the holder, until the holder releases it", () => {
     const lock = lockDirectory(directory, "evenkeel up");
     const refusal = refusalOf(() => lockDirectory(directory, "evenkeel serve"));
     expect(refusal).toBe(refused(`evenkeel up, process ${process.pid}`));
@@ -37,7 +37,7 @@ describe("a locked directory", () => {
     lockDirectory(directory, "evenkeel serve").release();
   });
 
-  test("is left as it is by a process that is refused", () => {
+  test("is not modified by a process that is rejected", () => {
     const lock = lockDirectory(directory, "evenkeel up");
     const files = (): unknown[] =>
       readdirSync(directory).map((name) => {
@@ -50,7 +50,7 @@ describe("a locked directory", () => {
     lock.release();
   });
 
-  test("is refused without a name when the holder wrote none, or one of a process that has ended", () => {
+  test("is rejected without the holder's name if the holder file is missing, malformed, or of an ended process", () => {
     const lock = lockDirectory(directory);
     const { pid: ended } = spawnSync("true");
     for (const text of ["", "[]", "null", "{}", '{"name":"x","pid":"y"}', JSON.stringify({ name: "x", pid: ended })]) {
@@ -63,7 +63,7 @@ describe("a locked directory", () => {
   });
 });
 
-test("the file that names the holder is for this user only, and goes with the lock", () => {
+test("the holder file is readable by this user only, and is removed with the lock", () => {
   const lock = lockDirectory(directory, "evenkeel serve");
   expect(statSync(holderFile()).mode & 0o777).toBe(0o600);
   expect(JSON.parse(readFileSync(holderFile(), "utf8"))).toEqual({ name: "evenkeel serve", pid: process.pid });
@@ -71,7 +71,7 @@ test("the file that names the holder is for this user only, and goes with the lo
   expect(existsSync(holderFile())).toBe(false);
 });
 
-test("a directory that cannot be made is a sentence", () => {
+test("a directory that cannot be created is rejected with one sentence", () => {
   const file = join(directory, "file");
   writeFileSync(file, "");
   expect(refusalOf(() => lockDirectory(join(file, "below")))).toMatch(/^The directory \S+ cannot be used: ENOTDIR: /);

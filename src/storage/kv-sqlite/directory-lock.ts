@@ -1,6 +1,6 @@
 /**
- * The lock on a data directory: one process uses it at a time. Without it two servers would write one database, and
- * each would replace files that the other serves from.
+ * The lock on a data directory, which lets only one process use it at a time. Without it two servers would write to one
+ * database, and each would replace files that the other serves from.
  */
 import { accessSync, constants, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,13 +13,13 @@ export interface DirectoryLock {
   release(): void;
 }
 
-/** Names the holder to a process that finds the directory locked; the lock itself does not depend on it. */
+/** Names the holder for a process that finds the directory locked; the lock itself does not depend on it. */
 const HOLDER_FILE = "evenkeel.holder";
 const UNKNOWN_HOLDER = "another server";
 
 /**
- * Takes the lock, or throws a StorageError that names the holder and leaves the directory as it is. The system releases
- * the lock whatever ends the process.
+ * Takes the lock, or throws a StorageError that names the holder and leaves the directory unchanged. The operating
+ * system releases the lock however the process ends.
  */
 export function lockDirectory(directory: string, holder: string = UNKNOWN_HOLDER): DirectoryLock {
   const lock = takeLock(directory);
@@ -38,10 +38,10 @@ export function lockDirectory(directory: string, holder: string = UNKNOWN_HOLDER
 function takeLock(directory: string): DatabaseSync {
   let lock: DatabaseSync | undefined;
   try {
-    // Objects include Secrets: the directory is for this user only.
+    // Objects include Secrets, so only this user may read the directory.
     makeDirectory(directory);
     accessSync(directory, constants.W_OK | constants.X_OK);
-    // On a file of its own: the sqlite3 shell can still read the database.
+    // On a separate file, so that the sqlite3 shell can still read the database.
     lock = new DatabaseSync(join(directory, "evenkeel.lock"), { timeout: 0 });
     lock.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
     return lock;
@@ -61,18 +61,18 @@ function writeHolder(directory: string, name: string): void {
   try {
     writeFileSync(join(directory, HOLDER_FILE), `${JSON.stringify({ name, pid: process.pid })}\n`, { mode: 0o600 });
   } catch {
-    // A full disk must not keep a server from serving reads; a refusal then does not name it.
+    // A full disk must not keep a server from serving reads; another process then sees no holder name.
   }
 }
 
-/** A file without a running process was left behind by a process that was killed. */
+/** Ignores a holder file without a running process: its process was killed. */
 function readHolder(directory: string): string {
   try {
     const { name, pid } = JSON.parse(readFileSync(join(directory, HOLDER_FILE), "utf8")) as Record<string, unknown>;
     if (typeof name !== "string" || typeof pid !== "number" || !isRunning(pid)) return UNKNOWN_HOLDER;
     return `${name}, process ${pid}`;
   } catch {
-    // Versions before this file was introduced hold the lock without it.
+    // Earlier versions hold the lock without this file.
     return UNKNOWN_HOLDER;
   }
 }
@@ -82,7 +82,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (thrown) {
-    // EPERM: it runs as another user.
+    // EPERM: the process runs as another user.
     return thrown instanceof Error && "code" in thrown && thrown.code === "EPERM";
   }
 }

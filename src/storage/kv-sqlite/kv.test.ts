@@ -21,7 +21,7 @@ import { openSqliteKv, type SqliteKvOptions } from "./kv.ts";
 import { COMPACTION_STEP_REVISIONS, QUEUED_BYTES_MAX, QUEUED_WRITES_MAX } from "./sqlite-limits.ts";
 import { realClock } from "../../../test/testing/real-clock.ts";
 
-/** Opens, and dies at the first request. */
+/** A worker that opens, and exits at the first request. */
 const DYING_WORKER = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { parentPort } from "node:worker_threads";
@@ -45,7 +45,7 @@ class TempStore implements AsyncDisposable {
     rmSync(this.directory, { recursive: true, force: true });
   }
 
-  /** Looks at the file as the sqlite3 shell would. */
+  /** Queries the file as the sqlite3 shell would. */
   query(sql: string): unknown[] {
     const db = new DatabaseSync(join(this.directory, "evenkeel.db"));
     try {
@@ -75,8 +75,8 @@ kvSuite(
   { isExclusive: true },
 );
 
-describe("the SQLite store's commits", () => {
-  test("watchers have seen a change before its commit is acknowledged", async () => {
+describe("commits of the SQLite store", () => {
+  test("are delivered to watches before they are acknowledged", async () => {
     await using store = new TempStore();
     const kv = await store.open();
     const recorder = Recorder.start(kv, { prefix: "/a/", fromRevision: 2 });
@@ -85,7 +85,7 @@ describe("the SQLite store's commits", () => {
     expect(recorder.progressRevisions.at(-1)).toBe(revision);
   });
 
-  test("a guard is judged at the put's place in its batch", async () => {
+  test("check a guard at the position of the put in its batch", async () => {
     await using store = new TempStore();
     const kv = await store.open();
     const first = (await kv.currentRevision()) + 1;
@@ -112,7 +112,7 @@ describe("the SQLite store's commits", () => {
     ]);
   });
 
-  test("more than the queue holds is refused as overloaded, and the queue drains", async () => {
+  test("are rejected as overloaded when the queue is full, and the queue drains", async () => {
     await using store = new TempStore();
     const kv = await store.open();
     const change = { kind: "delete", key: "/a/x", expectedRevision: 0 } as const;
@@ -123,7 +123,7 @@ describe("the SQLite store's commits", () => {
     await create(kv, "/a/x");
   });
 
-  test("more bytes than the queue holds are refused as overloaded", async () => {
+  test("are rejected as overloaded when the queue holds too many bytes", async () => {
     await using store = new TempStore();
     const kv = await store.open({ workerUrl: DYING_WORKER });
     const change = { kind: "put", key: "/a/x", value: Buffer.alloc(VALUE_BYTES_MAX), expectedRevision: 0 } as const;
@@ -131,11 +131,11 @@ describe("the SQLite store's commits", () => {
     await expectStorageError(kv.commit(change), "overloaded");
     const outcomes = await Promise.allSettled(accepted);
     const codes = outcomes.map((outcome) => outcome.status === "rejected" && (outcome.reason as { code: string }).code);
-    // Only what has reached the thread may have happened.
+    // Only writes that have reached the thread may have taken effect.
     expect(new Set(codes)).toEqual(new Set(["undecided", "unavailable"]));
   });
 
-  test("a full disk fails the batch, changes nothing, and the store goes on when there is room", async () => {
+  test("fail as a batch without effect on a full disk, and succeed again once there is space", async () => {
     await using store = new TempStore();
     const kv = await store.open({ sizeBytesMax: 1024 * 1024 });
     const key = "/a/x";
@@ -152,7 +152,7 @@ describe("the SQLite store's commits", () => {
     expect(await put(kv, { key, value: Buffer.alloc(200_000), expectedRevision: second })).toBe(second + 1);
   });
 
-  test("objects can be read from outside while the store is open", async () => {
+  test("can be read by another program while the store is open", async () => {
     await using store = new TempStore();
     const kv = await store.open();
     const revision = await create(kv, "/registry/x", '{"a":1}');
@@ -162,7 +162,7 @@ describe("the SQLite store's commits", () => {
   });
 });
 
-describe("the SQLite store's compaction", () => {
+describe("compaction of the SQLite store", () => {
   test("removes replaced values and deletions from the file, in many steps", async () => {
     await using store = new TempStore();
     const kv = await store.open();
@@ -202,15 +202,15 @@ describe("the SQLite store's compaction", () => {
   });
 });
 
-/** Compaction goes on between requests, so asking something gives it time. */
+/** Compaction runs between requests, so each request gives it time. */
 async function rowsRemoved(store: TempStore, kv: Kv): Promise<void> {
   const done =
     "SELECT 1 FROM meta AS a JOIN meta AS b USING (value) WHERE a.name = 'compact_done' AND b.name = 'compact_revision'";
   while (store.query(done).length === 0) await kv.range({ start: "/" });
 }
 
-describe("the SQLite store's leases", () => {
-  test("end in real time", async () => {
+describe("leases of the SQLite store", () => {
+  test("expire in real time", async () => {
     await using store = new TempStore();
     const kv = await store.open();
     const lease = await kv.leaseGrant(0.2);
@@ -219,7 +219,7 @@ describe("the SQLite store's leases", () => {
     expect((await recorder.first(1)).map((event) => describeEvent(event, "/a/"))).toEqual([`delete x@${revision + 1}`]);
   });
 
-  test("start their time anew after a restart", async () => {
+  test("restart their TTL after a restart", async () => {
     await using store = new TempStore();
     const clock = createManualClock();
     const first = await store.open({ clock });
@@ -239,8 +239,8 @@ describe("the SQLite store's leases", () => {
   });
 });
 
-describe("the SQLite store refuses to open", () => {
-  test("a directory that is in use, also in the same process", async () => {
+describe("the SQLite store does not open", () => {
+  test("a directory that is in use, even by the same process", async () => {
     await using store = new TempStore();
     const kv = await store.open();
     const error = await expectStorageError(store.open(), "unavailable");
@@ -259,7 +259,7 @@ describe("the SQLite store refuses to open", () => {
     expect(error.message).toContain(store.directory);
   });
 
-  test("another program's database", async () => {
+  test("the database of another program", async () => {
     await using store = new TempStore();
     const other = new DatabaseSync(join(store.directory, "evenkeel.db"));
     other.exec("CREATE TABLE t (a)");
@@ -267,7 +267,7 @@ describe("the SQLite store refuses to open", () => {
     await expectStorageError(store.open(), "corrupt");
   });
 
-  test("a format it does not know", async () => {
+  test("an unknown format", async () => {
     await using store = new TempStore();
     await (await store.open()).close();
     store.query("UPDATE meta SET value = 99 WHERE name = 'format' RETURNING value");
@@ -275,26 +275,26 @@ describe("the SQLite store refuses to open", () => {
     expect(error.message).toContain("has format 99, written by a newer Evenkeel");
   });
 
-  test("a directory that cannot be made", async () => {
+  test("a directory that cannot be created", async () => {
     await using store = new TempStore();
     await writeFile(join(store.directory, "file"), "");
     await expectStorageError(store.open({ directory: join(store.directory, "file", "below") }), "unavailable");
   });
 
-  test.runIf(process.platform === "linux")("a path that no process can make, without waiting", async () => {
+  test.runIf(process.platform === "linux")("a path that no process can create, and fails at once", async () => {
     await using store = new TempStore();
     const error = await expectStorageError(store.open({ directory: "/proc/foo" }), "unavailable");
     expect(error.message).toMatch(/^The directory \/proc\/foo cannot be used: ENOENT: /);
   });
 
-  test("a worker that is not there", async () => {
+  test("without its worker file", async () => {
     await using store = new TempStore();
     await expectStorageError(store.open({ workerUrl: new URL("./no-such-worker.ts", import.meta.url) }), "unavailable");
   });
 });
 
-describe("the SQLite store in trouble", () => {
-  test("a damaged page is reported as corrupt", async () => {
+describe("the SQLite store", () => {
+  test("reports a damaged page as corrupt", async () => {
     await using store = new TempStore();
     const first = await store.open();
     await Promise.all(
@@ -306,7 +306,7 @@ describe("the SQLite store in trouble", () => {
     await expectStorageError(outcome, "corrupt");
   });
 
-  test("when the worker dies everything pending fails, watches end, and closing still works", async () => {
+  test("fails pending calls, ends watches and can still be closed after its worker has exited", async () => {
     await using store = new TempStore();
     const kv = await store.open({ workerUrl: DYING_WORKER });
     const recorder = Recorder.start(kv, { prefix: "/a/", fromRevision: 2 });
@@ -319,7 +319,7 @@ describe("the SQLite store in trouble", () => {
     expect(recorder.closings).toHaveLength(1);
   });
 
-  test("closing leaves one file and its lock", async () => {
+  test("leaves one database file and its lock file when it is closed", async () => {
     await using store = new TempStore();
     const kv = await store.open();
     await create(kv, "/a/x");
@@ -328,7 +328,7 @@ describe("the SQLite store in trouble", () => {
   });
 });
 
-/** Overwrites everything but the first two pages. */
+/** Overwrites all pages but the first two. */
 async function damage(file: string): Promise<void> {
   await using handle = await open(file, "r+");
   const { size } = await handle.stat();

@@ -1,8 +1,8 @@
 /**
- * The storage port on one SQLite file, for a single server. The database lives in a worker thread so
- * that an fsync never stalls the event loop; this side queues writes into batches, announces committed
- * changes to watches, and only then acknowledges them, so that a reader of a cache fed by a watch sees
- * its own writes. This process is the only writer, hence it knows the newest revision without asking.
+ * The storage port on one SQLite file, for a single server. The database runs in a worker thread so that an fsync never
+ * stalls the event loop. This side queues writes into batches, delivers committed changes to watches, and only then
+ * acknowledges them, so that a client of a watch cache sees its own writes. This process is the only writer, so it
+ * knows the newest revision without a read.
  */
 import { assert } from "../../base/assert.ts";
 import type { Cancel, Clock } from "../../base/clock.ts";
@@ -33,14 +33,16 @@ import { WorkerLink, type WorkerOutcome } from "./worker-link.ts";
 import { WriteQueue, type AppliedWrite } from "./write-queue.ts";
 
 export interface SqliteKvOptions {
-  /** Holds `evenkeel.db` and its lock; made when it is not there. */
+  /** Holds `evenkeel.db` and its lock; created if it does not exist. */
   readonly directory: string;
-  /** What a process that finds the directory locked is told beside the process ID, such as "evenkeel serve". */
+  /**
+   * Name of this process, such as "evenkeel serve", for the error of another process that finds the directory locked.
+   */
   readonly holder?: string;
   readonly clock: Clock;
-  /** The database grows no larger than this; writes beyond it fail with `unavailable`. Default: no bound but the disk. */
+  /** Maximum size of the database; writes beyond it fail with `unavailable`. Default: no limit but the disk. */
   readonly sizeBytesMax?: number;
-  /** Where the worker's code is. Default: beside this file, from source as well as in a bundle. */
+  /** Location of the worker's code. Default: beside this file, both from source and in a bundle. */
   readonly workerUrl?: URL;
 }
 
@@ -66,7 +68,7 @@ class SqliteKv implements Kv {
   readonly #writes: WriteQueue;
   readonly #clock: Clock;
   readonly #leaseTimers: LeaseTimers;
-  /** Leases that have ended while their keys could not be deleted. */
+  /** Leases that have expired but whose keys could not be deleted yet. */
   readonly #leaseRetries = new Map<LeaseId, Cancel>();
   readonly #calls = new AcceptedCalls();
   #closing: Promise<void> | undefined;
@@ -109,9 +111,9 @@ class SqliteKv implements Kv {
 
   leaseGrant(ttlSeconds: number): Promise<LeaseId> {
     return this.#calls.run(async () => {
-      assert(ttlSeconds > 0, "a lease lasts longer than no time");
+      assert(ttlSeconds > 0, "a lease has a positive TTL");
       const result = await this.#writes.add({ kind: "grant", ttlSeconds });
-      assert(result.kind === "granted", "the worker answers a grant with a lease");
+      assert(result.kind === "granted", "the worker returns a lease for a grant");
       if (!this.#calls.isClosed) this.startLease(result.lease, ttlSeconds);
       return result.lease;
     });
@@ -148,7 +150,7 @@ class SqliteKv implements Kv {
     this.#stopTimers();
     await this.#calls.close();
     this.#watches.endAll(closedError());
-    // Whatever fails here costs nothing that was acknowledged: the next start reads the write-ahead log.
+    // A failure here loses no acknowledged write: the next start reads the write-ahead log.
     await this.#request({ kind: "close" }).catch(() => undefined);
     await this.#link.terminate();
   }
@@ -165,7 +167,7 @@ class SqliteKv implements Kv {
       case "lease-not-found":
         throw leaseError(change.kind === "put" ? (change.lease ?? "") : "");
       default:
-        throw new StorageError("unavailable", "The storage thread gave a wrong answer.");
+        throw new StorageError("unavailable", "The storage thread returned an unexpected result.");
     }
   }
 
@@ -175,7 +177,7 @@ class SqliteKv implements Kv {
     const { length } = change.value;
     if (length > VALUE_BYTES_MAX) throw tooLargeError(key, length);
     const guards = change.guards?.map((guard) => ({ key: guard.key, revision: guard.revision }));
-    assert(guards === undefined || guards.length <= GUARDS_MAX, "a put has few guards");
+    assert(guards === undefined || guards.length <= GUARDS_MAX, "a put has at most GUARDS_MAX guards");
     return this.#writes.add(
       { kind: "put", key, expectedRevision, offset: 0, length, lease: change.lease, guards },
       change.value,
@@ -184,7 +186,7 @@ class SqliteKv implements Kv {
 
   async #rangePage(request: RangeRequest, { start, revision, limit, isFirst }: PageRequest): Promise<RangePage> {
     const isLimited = limit !== Number.POSITIVE_INFINITY;
-    // Counting costs as much as reading, so a range that is read to its end is counted by reading it.
+    // Counting costs as much as reading, so a range that is read to its end is counted while it is read.
     const isCounted = isFirst && isLimited;
     const outcome = await this.#ask({
       kind: "range",
@@ -194,14 +196,14 @@ class SqliteKv implements Kv {
       limit: isLimited ? limit : Number.MAX_SAFE_INTEGER,
       isCounted,
     });
-    assert(outcome.kind === "range", "the worker answers a range with a page");
+    assert(outcome.kind === "range", "the worker returns a page for a range");
     const { rows, count, nextStart } = outcome;
     return { items: unpackItems(rows), revision: outcome.revision, count: isCounted ? count : undefined, nextStart };
   }
 
   async #ask(request: WorkerRequest): Promise<Exclude<WorkerOutcome, StorageError>> {
     if (this.#link.pendingCount >= PENDING_READS_MAX) {
-      throw new StorageError("overloaded", `${this.#link.pendingCount} reads are waiting for the database.`);
+      throw new StorageError("overloaded", `${this.#link.pendingCount} reads are already waiting for the database.`);
     }
     return this.#request(request);
   }
@@ -216,7 +218,7 @@ class SqliteKv implements Kv {
     this.#calls.run(() => this.#writes.add({ kind: "revoke", lease })).catch(() => this.#expireLater(lease));
   }
 
-  /** The lease has ended for everyone; only its keys wait until the disk takes writes again. */
+  /** The lease has expired; only its keys remain until the disk accepts writes again. */
   #expireLater(lease: LeaseId): void {
     if (this.#calls.isClosed || this.#link.hasFailed) return;
     const cancel = this.#clock.after(LEASE_RETRY_MS, () => {

@@ -1,6 +1,6 @@
 /**
- * Messages between the event loop and the worker that owns the database. Requests are answered in the
- * order they were sent, each by exactly one reply; a reply to `write` is sent after its COMMIT.
+ * The messages between the event loop and the worker that owns the database. The worker replies to requests in the
+ * order in which they were sent, with exactly one reply each; it replies to `write` after its COMMIT.
  */
 import type { Guard, LeaseId, StorageErrorCode } from "../kv.ts";
 
@@ -10,7 +10,9 @@ export interface WorkerOptions {
   readonly sizeBytesMax: number | undefined;
 }
 
-/** The values of the puts are in one transferred buffer: posting pooled Buffers would clone their whole pools. */
+/**
+ * The values of the puts are in one transferred buffer, because posting pooled Buffers would clone their whole pools.
+ */
 export type WireWrite =
   | {
       kind: "put";
@@ -48,10 +50,10 @@ export interface RangePageRequest {
   readonly kind: "range";
   readonly start: string;
   readonly end: string;
-  /** Absent on the first page of a range of the newest revision. */
+  /** Undefined for the first page of a range at the newest revision. */
   readonly revision: number | undefined;
   readonly limit: number;
-  /** Whether the answer needs `count`: the first page of a limited range does. */
+  /** Whether the reply needs `count`: true for the first page of a limited range. */
   readonly isCounted: boolean;
 }
 
@@ -81,10 +83,10 @@ export interface PackedRows {
 export interface PackedRangePage {
   readonly kind: "range";
   readonly rows: PackedRows;
-  /** The store's newest one. */
+  /** The newest revision of the store. */
   readonly revision: number;
   readonly count: number;
-  /** Where the next page starts; absent after the last one. */
+  /** The first key of the next page; undefined after the last page. */
   readonly nextStart: string | undefined;
 }
 

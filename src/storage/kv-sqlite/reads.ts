@@ -1,4 +1,7 @@
-/** Pages of ranges and of history. Runs in the worker; every page is bounded, so commits wait for at most one. */
+/**
+ * Reads pages of ranges and of history. Runs in the worker; every page is bounded, so a commit waits for at most one
+ * page.
+ */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { HISTORY_REVISIONS_MAX, PAGE_BYTES_MAX, PAGE_KEYS_MAX, PAGE_ROWS_SCANNED_MAX } from "./sqlite-limits.ts";
 import type { HistoryPage, HistoryPageRequest, PackedRows, PackedRangePage, RangePageRequest } from "./protocol.ts";
@@ -40,7 +43,7 @@ export class RowReader {
     const keysMax = Math.min(request.limit, PAGE_KEYS_MAX);
     let nextStart: string | undefined;
     let scanned = 0;
-    // A limit of 0 asks for the count alone, and then there is nothing to scan for.
+    // A limit of 0 requests only the count, which needs no scan.
     const rows = keysMax === 0 ? [] : this.#scan.iterate(request.start, request.end);
     for (const row of rows) {
       const [key, ...newest] = row as unknown as [string, ...LogRow];
@@ -83,7 +86,7 @@ export class RowReader {
 
   #versionAt(newest: LogRow, revision: number): LogRow | undefined {
     let version: LogRow | undefined = newest;
-    // The change before may be gone: compaction forgets deletions, and then the key was absent.
+    // The previous change may have been compacted: compaction deletes deletions, so the key was then absent.
     while (version !== undefined && version[0] > revision) {
       version = this.#logRow.get(version[2]) as unknown as LogRow | undefined;
     }
@@ -107,7 +110,7 @@ interface Row {
   readonly key: string;
   readonly createRevision: number;
   readonly modRevision: number;
-  /** Absent for a deletion. */
+  /** Undefined for a deletion. */
   readonly value: Uint8Array | undefined;
 }
 
@@ -115,7 +118,7 @@ class Packer {
   readonly #rows: Row[] = [];
   #bytes = 0;
 
-  /** A page takes at least one row, however large. */
+  /** A page holds at least one row, however large. */
   isFull(rowsMax: number): boolean {
     return this.#rows.length >= rowsMax || this.#bytes >= PAGE_BYTES_MAX;
   }

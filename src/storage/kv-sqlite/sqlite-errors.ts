@@ -1,4 +1,4 @@
-/** Failures of SQLite and of the file system below it, in the language of the storage port. */
+/** Translates failures of SQLite and of the file system to errors of the storage port. */
 import { StorageError } from "../kv.ts";
 
 const SQLITE_BUSY = 5;
@@ -8,7 +8,7 @@ const SQLITE_NOTADB = 26;
 function resultCode(thrown: unknown): number | undefined {
   if (typeof thrown !== "object" || thrown === null || !("errcode" in thrown) || typeof thrown.errcode !== "number")
     return undefined;
-  // The low byte is the kind of failure, the rest its detail.
+  // The low byte is the primary error code, the rest is detail.
   return thrown.errcode & 0xff;
 }
 

@@ -1,4 +1,4 @@
-/** Pages of the worker as the port's types. Values are slices of the page's buffer, not copies. */
+/** Converts pages of the worker to the types of the port. Values are slices of the page's buffer, not copies. */
 import type { KeyValue, KvEvent } from "../kv.ts";
 import type { PackedRows, WireKeyValue } from "./protocol.ts";
 
@@ -26,7 +26,7 @@ export function toKeyValue(wire: WireKeyValue): KeyValue {
 
 interface Row {
   readonly key: string;
-  /** Absent where the length says that the key was deleted; ranges have no such rows. */
+  /** Undefined if the length marks a deletion; ranges have no such rows. */
   readonly value: Buffer | undefined;
   readonly createRevision: number;
   readonly modRevision: number;

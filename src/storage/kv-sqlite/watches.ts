@@ -1,7 +1,7 @@
 /**
- * The watches of one store. A watch that begins in the past reads history from the worker page by page;
- * with the last page it has seen exactly what has been announced here, and from then on it is live.
- * Batches are announced before their commits are acknowledged.
+ * The watches of one store. A watch that starts in the past reads history from the worker page by page; with the last
+ * page it has received exactly the changes announced so far, and is live from then on. Batches are announced before
+ * their commits are acknowledged.
  */
 import { StorageError, prefixEnd, type KvEvent, type WatchRequest, type WatchSink, type Watching } from "../kv.ts";
 import { unpackEvents } from "./unpack.ts";
@@ -27,7 +27,7 @@ export class Watches {
     this.#revision = revision;
   }
 
-  /** The newest revision that has been announced. */
+  /** The newest announced revision. */
   get revision(): number {
     return this.#revision;
   }
@@ -42,12 +42,12 @@ export class Watches {
     };
     this.#watches.add(watch);
     if (request.fromRevision > this.#revision) watch.isLive = true;
-    // The caller gets to hold the watch before its sink hears of it.
+    // The caller must hold the watch before its sink is called.
     queueMicrotask(() => this.#begin(watch));
     return { close: () => this.#forget(watch) };
   }
 
-  /** Makes the events and the revision known; every event is newer than the revision known before. */
+  /** Delivers the events, which must all be newer than the last announced revision, to the live watches. */
   announce(events: readonly KvEvent[], revision: number): void {
     this.#revision = revision;
     for (const watch of this.#watches) {
@@ -61,7 +61,7 @@ export class Watches {
     }
   }
 
-  /** Ends all watches, also those that are started later. */
+  /** Ends all watches, including those that are started later. */
   endAll(error: StorageError): void {
     this.#ended ??= error;
     for (const watch of this.#watches) this.#end(watch, error);
@@ -85,7 +85,7 @@ export class Watches {
     if (!watch.isOpen) return;
     if (outcome instanceof StorageError) return this.#end(watch, outcome);
     if (outcome.kind !== "history") return;
-    // Set before delivery: a commit cannot be announced in between, but the sink may start other work.
+    // Set before delivery: no commit can be announced in between, but the sink may start other work.
     watch.isLive = outcome.isLast;
     this.#deliver(watch, unpackEvents(outcome.rows), outcome.throughRevision);
     if (watch.isOpen && !watch.isLive) this.#readHistory(watch);

@@ -1,7 +1,7 @@
 /**
- * The event loop's end of the line to the worker. Replies come in the order of requests and are handled
- * synchronously, one after another: what a commit changed is known here before any later answer is.
- * When the worker ends for whatever reason, every open request fails and `onFailure` is called once.
+ * The event loop's side of the connection to the worker. Replies arrive in the order of the requests and are handled
+ * synchronously, so a commit's changes are known here before any later reply. When the worker ends for any reason,
+ * every open request fails and `onFailure` is called once.
  */
 import { Worker } from "node:worker_threads";
 import { StorageError } from "../kv.ts";
@@ -13,14 +13,14 @@ type Opened = Exclude<OpenReply, WorkerError>;
 export class WorkerLink {
   readonly #worker: Worker;
   readonly #exited: Promise<void>;
-  /** Handlers of requests without a reply, oldest first. */
+  /** Handlers of the requests without a reply, oldest first. */
   readonly #pending: ((outcome: WorkerOutcome) => void)[] = [];
   #onOpened: ((outcome: Opened | StorageError) => void) | undefined;
   #failure: StorageError | undefined;
   #onFailure: (error: StorageError) => void = () => {};
 
   private constructor(url: URL, options: WorkerOptions) {
-    // The flags of this process (loaders, test hooks) are not meant for the worker.
+    // The worker does not inherit the flags of this process (loaders, test hooks).
     this.#worker = new Worker(url, { workerData: options, execArgv: [], name: "evenkeel-kv-sqlite" });
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#exited = promise;
@@ -32,7 +32,7 @@ export class WorkerLink {
     });
   }
 
-  /** Resolves when the database is open; rejects with the reason why it cannot be. */
+  /** Resolves when the database is open; rejects with the reason if it cannot be opened. */
   static async open(url: URL, options: WorkerOptions): Promise<{ link: WorkerLink; opened: Opened }> {
     const link = new WorkerLink(url, options);
     const outcome = await new Promise<Opened | StorageError>((resolve) => {
@@ -61,7 +61,7 @@ export class WorkerLink {
       queueMicrotask(() => onOutcome(failure));
       return;
     }
-    // Open work keeps the process alive, an idle store does not.
+    // Open requests keep the process alive, an idle store does not.
     if (this.#pending.length === 0) this.#worker.ref();
     this.#pending.push(onOutcome);
     this.#worker.postMessage(request, transfer);

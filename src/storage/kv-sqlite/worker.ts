@@ -1,4 +1,4 @@
-/** The thread that owns the database: takes requests one at a time, and compacts when it has nothing else to do. */
+/** The thread that owns the database: it handles one request at a time, and compacts when it is idle. */
 import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import { assert } from "../../base/assert.ts";
 import { compactedError, futureError } from "../kv-errors.ts";
@@ -75,7 +75,7 @@ class Engine {
       try {
         this.#compactor.step();
       } catch {
-        // Nothing is lost: the next compaction, or the next start, goes on from here.
+        // Nothing is lost: the next compaction or the next start continues from here.
         return;
       }
       this.compactSoon();

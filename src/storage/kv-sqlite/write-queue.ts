@@ -1,6 +1,6 @@
 /**
- * Group commit. One batch is with the worker at a time; what arrives meanwhile waits here and goes as
- * the next batch, one transaction and one fsync for all of it. A batch either happened or failed as a whole.
+ * Group commit. One batch is with the worker at a time; writes that arrive meanwhile wait here and form the next batch,
+ * with one transaction and one fsync. A batch is applied or fails as a whole.
  */
 import { must } from "../../base/assert.ts";
 import { StorageError } from "../kv.ts";
@@ -29,17 +29,19 @@ export class WriteQueue {
   #isBusy = false;
   #isScheduled = false;
 
-  /** `onApplied` is called after the COMMIT and before the writers hear of it. */
+  /** `onApplied` is called after the COMMIT and before the writes are acknowledged. */
   constructor(link: WorkerLink, onApplied: (applied: readonly AppliedWrite[], revision: number) => void) {
     this.#link = link;
     this.#onApplied = onApplied;
   }
 
-  /** Refuses with `overloaded` when too much is waiting. */
+  /** Rejects with `overloaded` if too many writes are waiting. */
   add(wire: WireWrite, value?: Buffer): Promise<WireWriteResult> {
     const bytes = value?.length ?? 0;
     if (this.#queue.length >= QUEUED_WRITES_MAX || this.#queuedBytes + bytes > QUEUED_BYTES_MAX) {
-      return Promise.reject(new StorageError("overloaded", `${this.#queue.length} writes are waiting for the disk.`));
+      return Promise.reject(
+        new StorageError("overloaded", `${this.#queue.length} writes are already waiting for the disk.`),
+      );
     }
     const { promise, resolve, reject } = Promise.withResolvers<WireWriteResult>();
     this.#queue.push({ wire, value, resolve, reject });
@@ -48,7 +50,7 @@ export class WriteQueue {
     return promise;
   }
 
-  /** Waits for the microtasks of this turn: writers woken by the last batch go together in the next one. */
+  /** Waits for the microtasks of this turn, so that callers resumed by the last batch share the next one. */
   #sendSoon(): void {
     if (this.#isBusy || this.#isScheduled) return;
     this.#isScheduled = true;
@@ -91,7 +93,7 @@ export class WriteQueue {
       const error =
         outcome instanceof StorageError
           ? outcome
-          : new StorageError("unavailable", "The storage thread gave a wrong answer.");
+          : new StorageError("unavailable", "The storage thread returned an unexpected result.");
       for (const { reject } of batch) reject(error);
     } else {
       const { results } = outcome;
@@ -103,7 +105,7 @@ export class WriteQueue {
   }
 }
 
-/** One buffer for all values of a batch, to be handed over without a copy. */
+/** One buffer for all values of a batch, transferred without a copy. */
 function pack(batch: readonly QueuedWrite[]): ArrayBuffer {
   const bytes = batch.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
   const values = new Uint8Array(bytes);
@@ -117,7 +119,7 @@ function pack(batch: readonly QueuedWrite[]): ArrayBuffer {
   return values.buffer;
 }
 
-/** The thread has ended before it answered, or just after. */
+/** The thread ended before it replied, or just after. */
 function undecided(outcome: WorkerOutcome): WorkerOutcome {
   return outcome instanceof StorageError
     ? new StorageError("undecided", outcome.message, { cause: outcome.cause })

@@ -5,7 +5,7 @@ import type { WireDeletion, WireKeyValue, WireWrite, WireWriteResult } from "./p
 
 interface Current {
   readonly revision: number;
-  /** 0 when the key is deleted or was never there. */
+  /** 0 if the key is deleted or never existed. */
   readonly liveRevision: number;
   readonly createRevision: number;
 }
@@ -43,8 +43,8 @@ export class RowWriter {
     this.#findLeaseKeys = prepareArrays(db, "SELECT key FROM cur WHERE lease = ? ORDER BY key");
     this.#insertLease = db.prepare("INSERT INTO lease (ttl_seconds) VALUES (?)");
     this.#deleteLease = db.prepare("DELETE FROM lease WHERE id = ?");
-    // Compaction keeps the newest change whatever it is, so the log always knows the counter.
-    // As in etcd an empty store has revision 1: Kubernetes gives 0 a meaning of its own.
+    // Compaction always keeps the newest change, so the log always contains the revision counter. As in etcd, an empty
+    // store has revision 1, because 0 has a special meaning in Kubernetes.
     const newest = db.prepare("SELECT max(rev) AS rev FROM log").get()?.["rev"];
     this.#revision = typeof newest === "number" ? newest : 1;
   }
@@ -53,7 +53,7 @@ export class RowWriter {
     return this.#revision;
   }
 
-  /** All or nothing: when this throws, the database and the revision are as before. */
+  /** Applies all writes or none: if it throws, the database and the revision are unchanged. */
   apply(writes: readonly WireWrite[], values: ArrayBuffer): WireWriteResult[] {
     const before = this.#revision;
     this.#begin.run();
@@ -63,7 +63,7 @@ export class RowWriter {
       return results;
     } catch (thrown) {
       this.#revision = before;
-      // Some failures, a full disk among them, have already ended the transaction.
+      // Some failures, such as a full disk, have already ended the transaction.
       if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
       throw thrown;
     }
@@ -116,7 +116,7 @@ export class RowWriter {
     return keys.map(([key]) => ({ key, revision: this.#deleteKey(key, this.#current(key)) }));
   }
 
-  /** Judged inside the transaction, so after the writes that are before this one in the batch. */
+  /** Checked inside the transaction, after the earlier writes of the batch. */
   #lostAmong(guards: readonly Guard[] | undefined): string | undefined {
     return guards?.find(({ key, revision }) => this.#current(key).liveRevision !== revision)?.key;
   }
@@ -148,7 +148,7 @@ export class RowWriter {
   }
 }
 
-/** Rows as arrays: cheaper than objects with named columns. */
+/** Returns rows as arrays, which are cheaper than objects with named columns. */
 export function prepareArrays(db: DatabaseSync, sql: string): StatementSync {
   const statement = db.prepare(sql);
   statement.setReturnArrays(true);

@@ -1,12 +1,12 @@
-/** Events kept per partition for watchers that start in the past or fall behind. */
+/** Maximum number of events per partition, kept for watchers that start in the past or fall behind. */
 export const HISTORY_EVENTS_MAX = 20_000;
-/** The bytes those events may hold on to, per partition. */
+/** Maximum bytes of those events, per partition. */
 export const HISTORY_BYTES_MAX = 64 * 1024 * 1024;
-/** Younger events are kept within the bounds above; older ones go as soon as there are more than a few. */
+/** Younger events are kept within the limits above; older ones are dropped beyond the minimum below. */
 export const HISTORY_AGE_MS = 5 * 60_000;
-/** However old, this many are kept: an idle resource can still be resumed. */
+/** Number of events that are kept regardless of age, so that watches of an idle resource can resume. */
 export const HISTORY_EVENTS_MIN = 100;
-/** A fresh read waits this long for the watch to catch up with the store before it reads the store itself. */
+/** How long a consistent read waits for the watch to catch up before it reads the store itself. */
 export const CATCH_UP_MS = 250;
-/** A request for a version that does not exist yet waits this long for it. */
+/** How long a request waits for a resource version that does not exist yet. */
 export const FUTURE_VERSION_WAIT_MS = 3_000;

@@ -10,7 +10,7 @@ import { CATCH_UP_MS, HISTORY_EVENTS_MAX } from "./cache-limits.ts";
 
 interface Fixture {
   readonly clock: ManualClock;
-  /** Another handle to the store, which the cache does not use. */
+  /** A second handle to the store, which the cache does not use. */
   readonly writer: Kv;
   readonly held: HeldKv;
   readonly cache: WatchCache;
@@ -50,7 +50,7 @@ async function openWith(
   return { clock, writer, held, cache, states, stopped, stop: () => stopping.abort() };
 }
 
-/** Nothing here waits for time or I/O: one turn of the event loop settles everything. */
+/** Nothing here waits for timers or I/O, so one turn of the event loop settles everything. */
 function settled(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));
 }
@@ -73,8 +73,8 @@ class Recorder implements HistoryFollower {
   }
 }
 
-describe("loading", () => {
-  test("fills the cache with everything under the root and follows from there", async () => {
+describe("loading the watch cache", () => {
+  test("reads everything under the root, and watches from there", async () => {
     const { cache, states } = await open(async (kv) => {
       await create(kv, "/registry/pods/a/x", object("x"));
       await create(kv, "/registry/pods/b/y", object("y"));
@@ -95,7 +95,7 @@ describe("loading", () => {
     expect(cache.range("/registry/none/", "/registry/none0")).toEqual([]);
   });
 
-  test("is tried again until the store answers", async () => {
+  test("is retried until the store responds", async () => {
     const { cache, states, clock } = await openWith(
       async () => {},
       (held) => held.fail(2),
@@ -109,7 +109,7 @@ describe("loading", () => {
     expect(states).toEqual(["following"]);
   });
 
-  test("is not stopped by values that cannot be read", async () => {
+  test("is not stopped by values that cannot be decoded", async () => {
     const values = [
       "",
       "{",
@@ -134,7 +134,7 @@ describe("loading", () => {
     expect(follower.events).toHaveLength(values.length + 1);
   });
 
-  test("is given up when the cache is stopped, whatever the store still waits for", async () => {
+  test("ends when the cache is stopped, even if the store does not respond", async () => {
     const stopping = new AbortController();
     const clock = createManualClock();
     const silent: Kv = { ...createMemoryStore({ clock }).open(), range: () => new Promise(() => {}) };
@@ -145,7 +145,7 @@ describe("loading", () => {
     expect(cache.state).toBe("loading");
   });
 
-  test("can be stopped while the store does not answer", async () => {
+  test("can be stopped while the store fails", async () => {
     const fixture = await openWith(
       async () => {},
       (held) => held.fail(1_000),
@@ -156,8 +156,8 @@ describe("loading", () => {
   });
 });
 
-describe("following", () => {
-  test("a write is in the cache when it is acknowledged", async () => {
+describe("watching the store", () => {
+  test("puts a write into the cache before it is acknowledged", async () => {
     const { cache, writer } = await open();
     const created = await create(writer, "/registry/pods/a/x", object("x"));
     expect(cache.get("/registry/pods/a/x")).toMatchObject({ modRevision: created });
@@ -168,7 +168,7 @@ describe("following", () => {
     expect(cache.revision).toBe(removed);
   });
 
-  test("followers are told what happened to what", async () => {
+  test("delivers each change with the state before it", async () => {
     const { cache, writer } = await open();
     const follower = new Recorder();
     cache.follow("/registry/pods/a/", cache.revision, follower);
@@ -184,7 +184,7 @@ describe("following", () => {
     ]);
   });
 
-  test("a follower that asks how new the cache is finds its own event included", async () => {
+  test("advances the cache's revision before it delivers the event", async () => {
     const { cache, writer } = await open();
     const seen: boolean[] = [];
     cache.follow("/registry/pods/", cache.revision, {
@@ -195,7 +195,7 @@ describe("following", () => {
     expect(seen).toEqual([true]);
   });
 
-  test("a deleted object is shown as it was under the revision of the deletion", async () => {
+  test("delivers a deleted object in its last state with the revision of the deletion", async () => {
     const { cache, writer } = await open((kv) => create(kv, "/registry/pods/a/x", object("x")));
     const items: string[] = [];
     cache.follow("/registry/pods/", cache.revision, {
@@ -206,7 +206,7 @@ describe("following", () => {
     expect(items).toEqual([`,{"metadata":{"resourceVersion":"${removed}","name":"x"}}`]);
   });
 
-  test("knows since when a partition has not changed", async () => {
+  test("records since which revision a partition is unchanged", async () => {
     const { cache, writer } = await open();
     const base = cache.revision;
     const changed = await create(writer, "/registry/pods/a/x", object("x"));
@@ -219,7 +219,7 @@ describe("following", () => {
     expect(cache.isUnchangedSince("/registry/none/", base - 1)).toBe(false);
   });
 
-  test("an outage is a state of its own and loses nothing", async () => {
+  test("reports an outage as a state, and loses no change", async () => {
     const { cache, states, held, writer } = await open();
     held.interrupt(true);
     expect(cache.state).toBe("interrupted");
@@ -229,7 +229,7 @@ describe("following", () => {
     expect(cache.get("/registry/pods/a/x")).toBeDefined();
   });
 
-  test("the history is bounded, and a start before it is refused", async () => {
+  test("keeps a bounded history, and rejects a watch that starts before it", async () => {
     const { cache, writer } = await open();
     const base = cache.revision;
     expect(cache.oldestRevision("/registry/pods/")).toBe(base);
@@ -241,7 +241,7 @@ describe("following", () => {
     expect(cache.follow("/registry/services/", base, new Recorder())).toBeDefined();
   });
 
-  test("a store that was closed leaves the cache loading, and it can be stopped", async () => {
+  test("goes back to loading when the store is closed, and can still be stopped", async () => {
     const fixture = await open();
     await fixture.held.kv.close();
     await settled();
@@ -251,7 +251,7 @@ describe("following", () => {
   });
 });
 
-describe("when the store has compacted what the watch missed", () => {
+describe("if the store has compacted changes that the watch missed", () => {
   async function openCompacted(follower: HistoryFollower): Promise<Fixture> {
     const clock = createManualClock();
     const store = createMemoryStore({ clock });
@@ -282,7 +282,7 @@ describe("when the store has compacted what the watch missed", () => {
     return { clock, writer, held, cache, states, stopped, stop: () => stopping.abort() };
   }
 
-  test("it loads anew and ends every follower", async () => {
+  test("the cache loads again and ends every watcher", async () => {
     const follower = new Recorder();
     const { cache, states } = await openCompacted(follower);
     expect(states).toEqual(["following", "loading", "following"]);
@@ -295,7 +295,7 @@ describe("when the store has compacted what the watch missed", () => {
     expect(cache.isUnchangedSince("/registry/pods/", 4)).toBe(true);
   });
 
-  test("a follower that follows again while it is being ended is attached to what is there now", async () => {
+  test("a watcher that watches again while it is being ended receives later events", async () => {
     const again = new Recorder();
     const clock = createManualClock();
     const writer = createMemoryStore({ clock }).open();
@@ -323,8 +323,8 @@ describe("when the store has compacted what the watch missed", () => {
   });
 });
 
-describe("waiting", () => {
-  test("ends as soon as the revision is there", async () => {
+describe("waiting for a revision", () => {
+  test("ends as soon as the cache reaches the revision", async () => {
     const { cache, writer } = await open();
     const waiting = cache.waitFor(cache.revision + 2, 1_000);
     await create(writer, "/registry/pods/a/x", object("x"));
@@ -333,7 +333,7 @@ describe("waiting", () => {
     expect(await cache.waitFor(cache.revision, 0)).toBe(true);
   });
 
-  test("ends after the time it was given", async () => {
+  test("ends after the timeout", async () => {
     const { cache, clock } = await open();
     const waiting = cache.waitFor(cache.revision + 1, 1_000);
     clock.advance(999);
@@ -343,7 +343,7 @@ describe("waiting", () => {
     expect(await waiting).toBe(false);
   });
 
-  test("while loading lasts until the data is there", async () => {
+  test("during loading lasts until the data is loaded", async () => {
     const { cache, clock } = await openWith(
       async () => {},
       (held) => held.fail(1),
@@ -353,7 +353,7 @@ describe("waiting", () => {
     expect(await waiting).toBe(true);
   });
 
-  test("catching up means every write acknowledged before", async () => {
+  test("for the newest one covers every write acknowledged before", async () => {
     const { cache, writer, held, clock } = await open();
     expect(await cache.catchUp()).toBe(true);
     held.hold();
@@ -370,7 +370,7 @@ describe("waiting", () => {
     expect(await never).toBe(false);
   });
 
-  test("catching up fails while the store is out of reach", async () => {
+  test("for the newest one fails while the store is unreachable", async () => {
     const { cache, held } = await open();
     held.fail(1);
     await expect(cache.catchUp()).rejects.toMatchObject({ code: "unavailable" });

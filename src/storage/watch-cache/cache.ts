@@ -1,9 +1,10 @@
 /**
- * Everything under the storage root, kept current by one watch. Owns the entries, their history and the
- * question how fresh they are. It never writes; writers hear of their own change like everybody else.
+ * The watch cache: everything under the storage root, kept current by one watch. It owns the entries and their history,
+ * and knows how current they are. It never writes; a writer receives its own change through the watch like every other
+ * client.
  *
- * State: `loading` (no data, nothing is served) → `following` ⇄ `interrupted` (the store is out of reach;
- * what is here may be old) → `loading` again only when the store has compacted what the watch missed.
+ * State: `loading` (no data, nothing is served) → `following` ⇄ `interrupted` (the store is unreachable; the data may
+ * be old) → `loading` again only if the store has compacted changes that the watch missed.
  */
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { JsonObject } from "../../meta/json.ts";
@@ -15,13 +16,13 @@ import { SortedEntries } from "./sorted-entries.ts";
 
 export type CacheState = "loading" | "following" | "interrupted";
 
-/** Retry of the first load while the store cannot be reached. */
+/** Delay before the first load is retried while the store is unreachable. */
 const LOAD_RETRY_MS = 250;
 
 interface Partition {
   readonly entries: SortedEntries;
   readonly history: History;
-  /** Revision of the newest change here: a list at any later revision looks the same. */
+  /** Revision of the newest change in the partition: a list at any later revision is the same. */
   changedAt: number;
 }
 
@@ -33,9 +34,9 @@ interface Waiter {
 interface WatchCacheOptions {
   readonly kv: Kv;
   readonly clock: Clock;
-  /** Such as "/registry/". */
+  /** For example "/registry/". */
   readonly root: string;
-  /** For values that are not JSON; without it they are corrupt. */
+  /** Decodes values that are not JSON; without it they are corrupt. */
   readonly decodeForeign?: DecodeForeign;
   readonly onStateChange?: (state: CacheState) => void;
 }
@@ -59,7 +60,7 @@ export class WatchCache {
     return this.#state;
   }
 
-  /** The newest revision this cache has seen. */
+  /** The newest revision that the cache has received. */
   get revision(): number {
     return this.#revision;
   }
@@ -69,7 +70,7 @@ export class WatchCache {
     return this.#partitions.get(this.#partitionOf(prefix))?.entries.count(prefix, prefixEnd(prefix)) ?? 0;
   }
 
-  /** Loads and follows until stopped. Resolves once stopped; retries everything else for ever. */
+  /** Loads and watches until stopped. Resolves once stopped; retries every failure. */
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", () => this.#stopped.abort(), { once: true });
     while (!signal.aborted) {
@@ -88,43 +89,45 @@ export class WatchCache {
     return this.#partitions.get(this.#partitionOf(key))?.entries.get(key);
   }
 
-  /** The writer knows what the bytes say: stores that hand back the same buffer save parsing it. */
+  /**
+   * Remembers the object that a writer encoded, so that it is not parsed again if the store delivers the same buffer.
+   */
   vouch(value: Buffer, object: JsonObject): void {
     this.#vouched.set(value, object);
   }
 
-  /** A value read from the store itself, as the cache would hold it. */
+  /** A value read from the store itself, as an entry of the cache. */
   toEntry(stored: StoredValue): Entry {
     const object = this.#vouched.get(stored.value);
-    // A store that keeps the buffer would keep the object with it.
+    // Delete it, because a store that keeps the buffer would keep the object in memory too.
     if (object !== undefined) this.#vouched.delete(stored.value);
     return createEntry(stored, { decodeForeign: this.#options.decodeForeign, object });
   }
 
-  /** Entries of [start, end) now; both must lie in one partition. */
+  /** The current entries of [start, end), which must be in one partition. */
   range(start: string, end: string): Entry[] {
     return this.#partitions.get(this.#partitionOf(start))?.entries.range(start, end) ?? [];
   }
 
-  /** True when a list of the prefix at this revision is what the cache holds now. */
+  /** True if a list of the prefix at this revision equals the current content of the cache. */
   isUnchangedSince(prefix: string, revision: number): boolean {
     const partition = this.#partitions.get(this.#partitionOf(prefix));
     return revision <= this.#revision && revision >= (partition?.changedAt ?? this.#baseRevision);
   }
 
-  /** Follows changes after a revision; undefined when they are no longer all here. */
+  /** Watches changes after a revision; undefined if the history does not reach back that far. */
   follow(prefix: string, afterRevision: number, follower: HistoryFollower): Following | undefined {
     return this.#partition(this.#partitionOf(prefix)).history.follow(prefix, afterRevision, follower);
   }
 
-  /** The oldest revision a watch on this prefix can start after. */
+  /** The oldest revision after which a watch on this prefix can start. */
   oldestRevision(prefix: string): number {
     return this.#partition(this.#partitionOf(prefix)).history.baseRevision;
   }
 
   /**
-   * Waits until the cache shows every write acknowledged before the call, and says so; false when the
-   * watch did not catch up in time (then the store must be read). Fails when the store is out of reach.
+   * Waits until the cache contains every write acknowledged before the call. Resolves false if the watch did not catch
+   * up in time; the caller must then read the store. Fails if the store is unreachable.
    */
   async catchUp(): Promise<boolean> {
     const revision = await this.#options.kv.currentRevision();
@@ -132,7 +135,7 @@ export class WatchCache {
     return this.waitFor(revision, CATCH_UP_MS);
   }
 
-  /** Resolves true as soon as the cache has reached the revision, false after the wait. */
+  /** Resolves true as soon as the cache has reached the revision, or false after the timeout. */
   waitFor(revision: number, waitMs: number): Promise<boolean> {
     if (this.#state !== "loading" && this.#revision >= revision) return Promise.resolve(true);
     return new Promise((resolve) => {
@@ -164,13 +167,13 @@ export class WatchCache {
       const partition = this.#partitions.get(name);
       this.#partitions.set(name, { entries: partition?.entries ?? new SortedEntries(), history, changedAt: revision });
     }
-    // Only now: a follower that is ended may at once follow again.
+    // Last, because a watcher may start a new watch as soon as it is ended.
     for (const { history } of previous.values()) history.reset(revision);
     this.#advance(revision);
     this.#changeState("following");
   }
 
-  /** Undefined when the cache is stopped first: a store out of reach may keep its answer back for long. */
+  /** Undefined if the cache is stopped first: an unreachable store may take long to respond. */
   #unlessStopped<T>(answer: Promise<T>): Promise<T | undefined> {
     const { signal } = this.#stopped;
     return new Promise((resolve, reject) => {
@@ -181,7 +184,7 @@ export class WatchCache {
   }
 
   #follow(): Promise<void> {
-    // Stopped while it was loading: the signal does not tell a second time.
+    // Stopped during loading: the signal does not fire a second time.
     if (this.#stopped.signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const stop = (): void => resolve();
@@ -207,7 +210,7 @@ export class WatchCache {
       const partition = this.#partition(this.#partitionOf(event.key));
       const change = this.#toCacheEvent(event, partition.entries);
       partition.changedAt = event.modRevision;
-      // The revision moves first: a follower that asks for it while being told sees its own event included.
+      // Advance the revision first, so that a watcher that reads it during delivery sees its own event included.
       this.#revision = Math.max(this.#revision, event.modRevision);
       if (change !== undefined) partition.history.append(change);
     }

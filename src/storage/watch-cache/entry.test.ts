@@ -74,13 +74,13 @@ describe("createEntry", () => {
     expect(JSON.parse(itemText(entry).slice(1))).toEqual(JSON.parse(entry.item.toString("utf8", 1)));
   });
 
-  test("the labels are those of the object, whatever they are", () => {
+  test("reads the labels of the object, even if they are malformed", () => {
     expect(entryOf(`${HEAD}"labels":{"a":"1"}}}`).labels).toEqual({ a: "1" });
     expect(entryOf(`${HEAD}"labels":[1]}}`).labels).toEqual({});
     expect(entryOf(`${HEAD}"labels":null}}`).labels).toEqual({});
   });
 
-  test("does not keep the buffer it was given alive", () => {
+  test("does not keep the given buffer in memory", () => {
     const value = Buffer.from(`${HEAD}"name":"b"}}`);
     const entry = createEntry({ key: "k", value, modRevision: 1, createRevision: 1 });
     expect(entry.item.buffer).not.toBe(value.buffer);
@@ -90,9 +90,9 @@ describe("createEntry", () => {
   const corrupt: readonly (readonly [what: string, value: string | Buffer, why: string])[] = [
     ["nothing", "", "the value is not valid JSON"],
     ["broken JSON", `${HEAD}"name":"b"`, "the value is not valid JSON"],
-    ["text behind the object", `${HEAD}}}{}`, "the value is not valid JSON"],
+    ["text after the object", `${HEAD}}}{}`, "the value is not valid JSON"],
     ["zeros", Buffer.alloc(64), "the value is not valid JSON"],
-    ["bytes that are no text", Buffer.from([0xff, 0xfe, 0x80]), "the value is not valid JSON"],
+    ["bytes that are not text", Buffer.from([0xff, 0xfe, 0x80]), "the value is not valid JSON"],
     ["an array", "[]", "the value is not a JSON object"],
     ["null", "null", "the value is not a JSON object"],
     ["a string", '"Pod"', "the value is not a JSON object"],
@@ -104,13 +104,17 @@ describe("createEntry", () => {
     ],
     ["an object without metadata", '{"kind":"Pod","apiVersion":"v1"}', "the value has no metadata"],
     ["metadata of another type", '{"kind":"Pod","apiVersion":"v1","metadata":[]}', "the value has no metadata"],
-    ["protobuf", Buffer.from("k8s\u0000\n\u0003abc"), "the value is encoded as protobuf, and nobody here reads that"],
+    [
+      "protobuf",
+      Buffer.from("k8s\u0000\n\u0003abc"),
+      "the value is encoded as protobuf, which this server cannot decode",
+    ],
     [
       "protobuf that ends at once",
       Buffer.from("k8s\u0000"),
-      "the value is encoded as protobuf, and nobody here reads that",
+      "the value is encoded as protobuf, which this server cannot decode",
     ],
-    ["less than protobuf's first bytes", Buffer.from("k8s"), "the value is not valid JSON"],
+    ["less than the protobuf prefix", Buffer.from("k8s"), "the value is not valid JSON"],
     [
       "nesting without end",
       `{"x":${"[".repeat(200_000)}${"]".repeat(200_000)},"kind":"Pod","apiVersion":"v1","metadata":{}}`,
@@ -137,7 +141,7 @@ describe("createTombstone", () => {
     [`${HEAD}"name":"b"},"spec":{}}`, ',{"metadata":{"resourceVersion":"1000","name":"b"},"spec":{}}'],
     [`${HEAD}},"spec":{}}`, ',{"metadata":{"resourceVersion":"1000"},"spec":{}}'],
     [`${HEAD}}}`, ',{"metadata":{"resourceVersion":"1000"}}'],
-  ])("shows %s as it was, under the revision of its end", (stored, item) => {
+  ])("keeps the last state of %s, with the revision of its deletion", (stored, item) => {
     const entry = entryOf(stored, 9);
     entry.memo.set("a", 1);
     const tombstone = createTombstone(entry, 1000);
@@ -159,7 +163,7 @@ test("an encoded item leaves kind and apiVersion out", () => {
   expect(encodeItem(object).toString()).toBe(',{"metadata":{"name":"b"},"spec":{}}');
 });
 
-test("a value whose object is known is not parsed, and looks the same", () => {
+test("an entry whose object is known is not parsed, and is equal to a parsed one", () => {
   const object = { kind: "Pod", apiVersion: "v1", metadata: { name: "a", labels: { k: "v" } }, spec: {} };
   const stored = {
     key: "/registry/pods/a",

@@ -1,11 +1,11 @@
 /**
- * One stored object as the cache keeps it: bytes first. `item` is the object without kind and
- * apiVersion, with its resourceVersion, behind a comma:
+ * One stored object as the cache keeps it: as bytes. `item` is the object without kind and apiVersion, with its
+ * resourceVersion, after a comma:
  *
  *   ,{"metadata":{"resourceVersion":"42","name":"web",…},"spec":…}
  *
- * so that a list item is the buffer itself, a GET is a shared head and a slice of it, and a watch event
- * is a shared head, a slice and a tail. Nothing is parsed or serialised again to serve it.
+ * A list item is this buffer itself, a GET response is a shared head and a slice of it, and a watch event is a shared
+ * head, a slice and a tail. Nothing is parsed or serialized again to serve it.
  */
 import { isJsonObject, objectAt, type JsonObject } from "../../meta/json.ts";
 import type { Labels } from "../../meta/label-selector.ts";
@@ -19,14 +19,14 @@ export interface Entry {
   readonly key: string;
   readonly modRevision: number;
   readonly createRevision: number;
-  /** As stored: the encoding's version, which need not be the one being served. */
+  /** The version in which the object is stored, which may differ from the served one. */
   readonly apiVersion: string;
   readonly kind: string;
   readonly labels: Labels;
   readonly item: Buffer;
-  /** Why the stored value cannot be read; then `item` is empty. */
+  /** Why the stored value cannot be decoded; `item` is then empty. */
   readonly corrupt: string | undefined;
-  /** Whatever a reader derived from this entry and wants to find again: it dies with the entry. */
+  /** Values that readers derived from this entry. They are freed with the entry. */
   readonly memo: Memo;
 }
 
@@ -39,12 +39,12 @@ export interface StoredValue {
   readonly createRevision: number;
 }
 
-/** Turns a value in another encoding than JSON into canonical JSON bytes, or says why it cannot. */
+/** Turns a value in an encoding other than JSON into canonical JSON bytes, or returns the reason why it cannot. */
 export type DecodeForeign = (value: Buffer) => Buffer | string;
 
 interface EntryReading {
   readonly decodeForeign?: DecodeForeign | undefined;
-  /** What the value is known to say. */
+  /** The decoded value, if it is already known. */
   readonly object?: JsonObject | undefined;
 }
 
@@ -87,7 +87,7 @@ function createCorruptEntry({ key, modRevision, createRevision }: StoredValue, w
   };
 }
 
-/** The object as it was, with the revision at which it went: what a DELETED event shows. */
+/** The last state of the object with the revision of its deletion, for a DELETED event. */
 export function createTombstone(entry: Entry, revision: number): Entry {
   if (entry.corrupt !== undefined) return { ...entry, modRevision: revision, memo: new Map() };
   const restStart = ITEM_HEAD.length + String(entry.modRevision).length + 1;
@@ -106,19 +106,19 @@ export function parseEntry(entry: Entry): JsonObject {
   return { kind: entry.kind, apiVersion: entry.apiVersion, ...object };
 }
 
-/** An item buffer for an object that is not stored in this shape: converted, or seen at an old revision. */
+/** Encodes an item for an object that is not stored in this form: converted, or read at an old revision. */
 export function encodeItem(object: JsonObject): Buffer {
   const { kind: _kind, apiVersion: _apiVersion, ...members } = object;
   return Buffer.from(`,${JSON.stringify(members)}`);
 }
 
-/** kube-apiserver writes most kinds so. */
+/** kube-apiserver stores most kinds in protobuf. */
 function isProtobuf(value: Buffer): boolean {
   return value.length >= 4 && value.toString("latin1", 0, 4) === "k8s\u0000";
 }
 
 function unknownEncoding(): string {
-  return "the value is encoded as protobuf, and nobody here reads that";
+  return "the value is encoded as protobuf, which this server cannot decode";
 }
 
 function parseStored(value: Buffer): JsonObject | string {
@@ -136,14 +136,14 @@ function parseStored(value: Buffer): JsonObject | string {
 }
 
 /**
- * Everything behind `"metadata":{`, taken from the stored bytes when they have the canonical beginning.
- * Undefined when it cannot be written again: JSON.stringify is recursive, and the value may be anybody's.
+ * Everything after `"metadata":{`, taken from the stored bytes if they start in canonical form. Undefined if it cannot
+ * be serialized: JSON.stringify is recursive, and any client could have written a value that is too deep.
  */
 function membersAfterMetadataBrace(value: Buffer, parsed: JsonObject): Buffer | undefined {
   const head = Buffer.from(
     `{"kind":${JSON.stringify(parsed["kind"])},"apiVersion":${JSON.stringify(parsed["apiVersion"])},"metadata":{`,
   );
-  // Behind the brace a name or its end: with blank space there the revision could not be spliced in.
+  // A name or the end must follow the brace: after white space the revision could not be inserted.
   const next = value[head.length];
   const isCanonical = (next === QUOTE || next === CLOSE) && value.compare(head, 0, head.length, 0, head.length) === 0;
   const hasRevision = objectAt(parsed, "metadata")["resourceVersion"] !== undefined;
@@ -155,7 +155,7 @@ function membersAfterMetadataBrace(value: Buffer, parsed: JsonObject): Buffer | 
   const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = parsed;
   const { resourceVersion: _resourceVersion, ...meta } = metadata as JsonObject;
   try {
-    // Written apart: in one object a member named like an index would come before metadata.
+    // Serialized separately: in one object a member with a numeric name would come before metadata.
     const members = JSON.stringify(rest);
     return Buffer.from(JSON.stringify(meta).slice(1) + (members === "{}" ? "}" : `,${members.slice(1)}`));
   } catch (thrown) {
@@ -167,7 +167,7 @@ function membersAfterMetadataBrace(value: Buffer, parsed: JsonObject): Buffer | 
 function spliceRevision(rest: Buffer, revision: number): Buffer {
   const isEmptyMetadata = rest[0] === 0x7d;
   const revisionText = `${revision}${isEmptyMetadata ? '"' : '",'}`;
-  // Not from the shared pool: an entry lives long, and would keep the pool of its neighbours alive.
+  // Not from the shared pool: a long-lived entry would keep the whole pool in memory.
   const item = Buffer.allocUnsafeSlow(ITEM_HEAD.length + revisionText.length + rest.length);
   ITEM_HEAD_BYTES.copy(item);
   item.write(revisionText, ITEM_HEAD.length, "latin1");

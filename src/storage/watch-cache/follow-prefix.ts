@@ -1,4 +1,4 @@
-/** A table of everything under a prefix of the store, for parts that may not know the store. */
+/** Keeps a table of all entries under a prefix current, for parts that must not depend on the store. */
 import type { Clock } from "../../base/clock.ts";
 import { prefixEnd } from "../kv.ts";
 import type { WatchCache } from "./cache.ts";
@@ -7,7 +7,7 @@ import type { Following } from "./history.ts";
 import { waitUntil, type BackgroundTask } from "../../base/background.ts";
 
 interface PrefixTable {
-  /** From now on there is exactly this. */
+  /** Replaces the whole content of the table. */
   reset(entries: readonly Entry[]): void;
   put(entry: Entry): void;
   remove(key: string): void;
@@ -29,7 +29,7 @@ export function followPrefix({ cache, clock, prefix, table }: FollowPrefixOption
           if (kind === "put") table.put(entry);
           else table.remove(entry.key);
         } catch {
-          // The table is filled anew, and whoever tells of events is not held up.
+          // Reset the table instead; the delivery of events must not fail.
           onEnd();
         }
         return true;

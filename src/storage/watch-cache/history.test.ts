@@ -39,8 +39,8 @@ function appendMany(history: History, range: { from: number; to: number }, key?:
   for (let revision = range.from; revision <= range.to; revision++) history.append(eventOf(revision, key));
 }
 
-describe("a follower", () => {
-  test("sees what came after its revision, then what comes", () => {
+describe("a watcher of the history", () => {
+  test("receives the events after its revision, then new ones", () => {
     const { history } = openHistory();
     appendMany(history, { from: 11, to: 15 });
     const follower = new Recorder();
@@ -50,13 +50,13 @@ describe("a follower", () => {
     expect(following?.isCurrent()).toBe(true);
   });
 
-  test("cannot start before the history does", () => {
+  test("cannot start before the history", () => {
     const { history } = openHistory();
     expect(history.follow("/registry/pods/", 9, new Recorder())).toBeUndefined();
     expect(history.follow("/registry/pods/", 10, new Recorder())).toBeDefined();
   });
 
-  test("that asks for the future is not shown what comes before it", () => {
+  test("that starts in the future receives no earlier events", () => {
     const { history } = openHistory();
     const follower = new Recorder();
     history.follow("/registry/pods/", 13, follower);
@@ -69,7 +69,7 @@ describe("a follower", () => {
     ["/registry/pods/a/", [11, 12]],
     ["/registry/pods/a/x", [11]],
     ["/registry/pods/b/", [14]],
-  ])("of %s sees only what lies under it", (prefix, revisions) => {
+  ])("of %s receives only events of keys under it", (prefix, revisions) => {
     const { history } = openHistory();
     const [early, late] = [new Recorder(), new Recorder()];
     history.follow(prefix, 10, early);
@@ -80,7 +80,7 @@ describe("a follower", () => {
     expect(late.revisions).toEqual(revisions);
   });
 
-  test("that is blocked goes on where it stopped, without gap or duplicate", () => {
+  test("that is blocked continues where it stopped, without gap or duplicate", () => {
     const { history } = openHistory();
     const follower = new Recorder();
     follower.isTaking = false;
@@ -98,7 +98,7 @@ describe("a follower", () => {
     expect(following?.isCurrent()).toBe(true);
   });
 
-  test("hears nothing once stopped, also when it stops itself", () => {
+  test("receives nothing once stopped, even if it stops itself", () => {
     const { history } = openHistory();
     const revisions: number[] = [];
     const following = history.follow("/registry/pods/", 10, {
@@ -117,7 +117,7 @@ describe("a follower", () => {
     expect(following?.isCurrent()).toBe(false);
   });
 
-  test("may bring in another while it is told something", () => {
+  test("may add another watcher while it receives an event", () => {
     const { history } = openHistory();
     const second = new Recorder();
     history.follow("/registry/pods/", 10, {
@@ -129,7 +129,7 @@ describe("a follower", () => {
     expect(second.revisions[0]).toBe(12);
   });
 
-  test("that was blocked too long falls behind when it comes back", () => {
+  test("that was blocked too long falls behind when it resumes", () => {
     const { history } = openHistory();
     const follower = new Recorder();
     follower.isTaking = false;
@@ -141,7 +141,7 @@ describe("a follower", () => {
     expect(follower.fellBehindCount).toBe(1);
   });
 
-  test("of a quiet prefix does not fall behind because of its busy neighbours", () => {
+  test("of a quiet prefix does not fall behind because of busy prefixes", () => {
     const { history } = openHistory();
     const follower = new Recorder();
     history.follow("/registry/pods/quiet/", 10, follower);
@@ -151,7 +151,7 @@ describe("a follower", () => {
     expect(follower).toMatchObject({ revisions: [revision], fellBehindCount: 0 });
   });
 
-  test("falls behind once when everything is reset, and can follow again from there", () => {
+  test("falls behind once when the history is reset, and can watch again from there", () => {
     const { history } = openHistory();
     const follower = new Recorder();
     const again = new Recorder();
@@ -171,7 +171,7 @@ describe("a follower", () => {
 });
 
 describe("the history", () => {
-  test("is bounded in events", () => {
+  test("has a limited number of events", () => {
     const { history } = openHistory(0);
     appendMany(history, { from: 1, to: HISTORY_EVENTS_MAX + 500 });
     expect(history.baseRevision).toBe(500);
@@ -181,7 +181,7 @@ describe("the history", () => {
     expect(follower.revisions[0]).toBe(501);
   });
 
-  test("is bounded in bytes, but keeps the newest event", () => {
+  test("has a limited size in bytes, but keeps the newest event", () => {
     const { history } = openHistory(0);
     const bytes = HISTORY_BYTES_MAX / 4;
     for (let revision = 1; revision <= 6; revision++) history.append(eventOf(revision, "/registry/pods/a/x", bytes));
@@ -190,7 +190,7 @@ describe("the history", () => {
     expect(history.baseRevision).toBe(6);
   });
 
-  test("forgets what is old as soon as there is more than a little", () => {
+  test("drops old events beyond the minimum number", () => {
     const { history, clock } = openHistory(0);
     appendMany(history, { from: 1, to: 300 });
     clock.advance(HISTORY_AGE_MS + 1);
@@ -198,7 +198,7 @@ describe("the history", () => {
     expect(history.baseRevision).toBe(301 - HISTORY_EVENTS_MIN);
   });
 
-  test("finds every start in what it still holds, also after forgetting in bulk", () => {
+  test("finds every start revision that it still holds, also after dropping events in bulk", () => {
     const { history } = openHistory(0);
     appendMany(history, { from: 1, to: 3 * HISTORY_EVENTS_MAX });
     for (const start of [
@@ -214,7 +214,7 @@ describe("the history", () => {
     }
   });
 
-  test("keeps shared encodings only for a while", () => {
+  test("keeps shared encodings only of the newest events", () => {
     const { history } = openHistory(0);
     const first = eventOf(1);
     first.memo.set("frame", 1);
@@ -226,7 +226,7 @@ describe("the history", () => {
   });
 });
 
-test("a follower that was never blocked may be resumed at any time", () => {
+test("allows resuming a watcher that was never blocked", () => {
   const history = new History({ monotonic: () => 0, now: () => 0, after: () => () => {} }, 0);
   let fell = false;
   const following = history.follow("/r/pods/quiet/", 0, { deliver: () => true, fellBehind: () => (fell = true) });

@@ -1,7 +1,6 @@
 /**
- * The recent changes of one partition, and who follows them. A watcher is a cursor into the history:
- * it is never given a queue of its own, so a slow one costs nothing but the history everyone shares,
- * and is dropped when that history no longer reaches back to it.
+ * The recent changes of one partition, and their watchers. A watcher is a cursor into the history without a queue of
+ * its own: a slow watcher costs only the shared history, and is dropped when the history does not reach back to it.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Entry, Memo } from "./entry.ts";
@@ -10,36 +9,36 @@ import { HISTORY_AGE_MS, HISTORY_BYTES_MAX, HISTORY_EVENTS_MAX, HISTORY_EVENTS_M
 export interface CacheEvent {
   readonly kind: "put" | "delete";
   readonly revision: number;
-  /** The new state; for a delete the last state under the revision of the deletion. */
+  /** The new state; for a delete, the last state with the revision of the deletion. */
   readonly entry: Entry;
   readonly previous: Entry | undefined;
-  /** Encodings of this event, shared by all who watch. */
+  /** Encodings of this event, shared by all watchers. */
   readonly memo: Memo;
 }
 
 export interface HistoryFollower {
-  /** Returns false when it can take no more for now; it then calls `Following.resume` later. */
+  /** Returns false if the watcher can accept no more events for now; it calls `Following.resume` later. */
   deliver(event: CacheEvent): boolean;
-  /** The history no longer holds what this follower has not seen. */
+  /** The history has dropped events that this watcher has not received. */
   fellBehind(): void;
 }
 
 export interface Following {
   resume(): void;
   stop(): void;
-  /** True when everything known so far has been delivered. */
+  /** True if the watcher has received every event so far. */
   isCurrent(): boolean;
 }
 
-/** Followers are rarely further behind; keeping the encodings of the whole history would double it. */
+/** Watchers are rarely further behind; keeping the encodings of the whole history would double its size. */
 const ENCODINGS_KEPT = 256;
 
 interface Cursor {
   readonly follower: HistoryFollower;
   readonly prefix: string;
-  /** Changes up to here are not for this follower, which may have asked for the future. */
+  /** Changes up to this revision are not delivered, even if the watcher started in the future. */
   readonly afterRevision: number;
-  /** Sequence number of the next event to look at. */
+  /** Sequence number of the next event. */
   next: number;
   isBlocked: boolean;
   isStopped: boolean;
@@ -49,9 +48,9 @@ export class History {
   readonly #clock: Clock;
   #events: CacheEvent[] = [];
   #times: number[] = [];
-  /** Sequence number of the first event kept. */
+  /** Sequence number of the oldest event kept. */
   #first = 0;
-  /** Events at the front of the array that are already forgotten; removed in bulk. */
+  /** Dropped events at the front of the array, which are removed in bulk. */
   #forgotten = 0;
   #bytes = 0;
   /** Changes up to and including this revision are not in the history. */
@@ -79,7 +78,7 @@ export class History {
     this.#events.at(-1 - ENCODINGS_KEPT)?.memo.clear();
   }
 
-  /** Follows changes after the revision; undefined when the history does not reach back that far. */
+  /** Watches changes after the revision; undefined if the history does not reach back that far. */
   follow(prefix: string, afterRevision: number, follower: HistoryFollower): Following | undefined {
     if (afterRevision < this.#baseRevision) return undefined;
     const cursor: Cursor = {
@@ -96,7 +95,7 @@ export class History {
     this.#pump(cursor);
     return {
       resume: () => {
-        // One that is not blocked has seen all there was for it, however old its place in the history.
+        // A watcher that is not blocked has received all its events, however old its position in the history is.
         if (!cursor.isBlocked) return;
         cursor.isBlocked = false;
         if (cursor.next < this.#first) this.#drop(cursor);
@@ -107,7 +106,7 @@ export class History {
     };
   }
 
-  /** Ends every follower: what they have not seen cannot be told any more. */
+  /** Ends every watcher: the events that they have not received are lost. */
   reset(baseRevision: number): void {
     const cursors = [...this.#cursors.values()].flatMap((set) => [...set]);
     this.#first += this.#events.length - this.#forgotten;
@@ -120,9 +119,8 @@ export class History {
   }
 
   /**
-   * A follower only looks at its own prefix; events of others are skipped without being shown. While it
-   * is being pumped it may stop itself or block. One that was not blocked has seen everything of its own
-   * that is forgotten by now, however long ago that was.
+   * Delivers the events under the watcher's prefix and skips the others. The watcher may stop itself or block during
+   * delivery. A watcher that was not blocked has received all its dropped events, however long ago they were dropped.
    */
   #pump(cursor: Cursor): void {
     while (!cursor.isBlocked && !cursor.isStopped) {
@@ -183,7 +181,7 @@ function isUnder(key: string, prefix: string): boolean {
   return prefix.endsWith("/") ? key.startsWith(prefix) : key === prefix;
 }
 
-/** "/a/", "/a/b/", "/a/b/c" for "/a/b/c": the only prefixes anyone follows. */
+/** "/a/", "/a/b/", "/a/b/c" for "/a/b/c": the only prefixes that are watched. */
 function prefixesOf(key: string): string[] {
   const prefixes: string[] = [];
   for (let at = key.indexOf("/", 1); at >= 0; at = key.indexOf("/", at + 1)) prefixes.push(key.slice(0, at + 1));

@@ -17,7 +17,7 @@ function keysOf(entries: readonly Entry[]): string[] {
 }
 
 describe("SortedEntries", () => {
-  test("keeps ten thousand random keys as a sorted array would", () => {
+  test("stores ten thousand random keys as a sorted array would", () => {
     const keys = Array.from(
       { length: 10_000 },
       (_, index) => `/r/${(Math.imul(index + 1, 0x9e3779b1) >>> 0).toString(36)}`,
@@ -54,7 +54,7 @@ describe("SortedEntries", () => {
     );
   });
 
-  test("a range is a snapshot", () => {
+  test("returns a range as a snapshot", () => {
     const entries = new SortedEntries();
     entries.set(entryOf("a"));
     const before = entries.range("", "z");

@@ -13,7 +13,7 @@ export class SortedEntries {
     return this.#byKey.get(key);
   }
 
-  /** Returns what stood there before. */
+  /** Returns the previous entry. */
   set(entry: Entry): Entry | undefined {
     const previous = this.#byKey.get(entry.key);
     this.#byKey.set(entry.key, entry);
@@ -31,7 +31,7 @@ export class SortedEntries {
     return previous;
   }
 
-  /** Entries of [start, end) in key order: a snapshot that later changes do not touch. */
+  /** Entries of [start, end) in key order: a snapshot that later changes do not affect. */
   range(start: string, end: string): Entry[] {
     return this.#sorted.slice(this.#indexOf(start), this.#indexOf(end));
   }

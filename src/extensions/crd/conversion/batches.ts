@@ -1,11 +1,11 @@
-/** Many objects in as few questions as can be: none of them larger than a webhook may be expected to take. Pure. */
+/** Groups many objects into few webhook calls, each of bounded size. Pure. */
 
 interface BatchLimits {
   readonly objectsMax: number;
   readonly charactersMax: number;
 }
 
-/** In order. One object alone may be larger than the bound. */
+/** Batches in order. A single object may be larger than the limit. */
 export function inBatches<Item extends { readonly text: string }>(
   items: readonly Item[],
   { objectsMax, charactersMax }: BatchLimits,

@@ -12,7 +12,7 @@ const METADATA = ORIGINAL["metadata"] as JsonObject;
 const WISH = { original: ORIGINAL, to: { group: "example.com", version: "v2" }, index: 4 };
 const CONVERTED = { ...ORIGINAL, apiVersion: "example.com/v2", spec: { b: 2 } };
 
-test("an object keeps its metadata but for labels and annotations", () => {
+test("a converted object keeps its metadata except for labels and annotations", () => {
   const annotations = { note: "new" };
   const metadata = { name: "one", namespace: "here", uid: "u", annotations, generation: 9, ownerReferences: [] };
   expect(acceptConverted({ ...CONVERTED, metadata }, WISH)).toEqual({
@@ -25,7 +25,7 @@ test("an object keeps its metadata but for labels and annotations", () => {
   expect(METADATA["labels"]).toEqual({ a: "1" });
 });
 
-test("labels that nobody changed need not be valid", () => {
+test("unchanged labels need not be valid", () => {
   const original = { ...ORIGINAL, metadata: { ...METADATA, labels: { "not valid!": "?" } } };
   const converted = { ...CONVERTED, metadata: original.metadata };
   expect(acceptConverted(converted, { ...WISH, original }).kind).toBe("accepted");
@@ -36,7 +36,7 @@ test.each<[sent: unknown, why: string]>([
   ["text", "json: cannot unmarshal string into Go value of type map[string]interface {}"],
   [{ apiVersion: "a/b/c", kind: "Thing" }, `Object 'Kind' is missing in '{"apiVersion":"a/b/c","kind":"Thing"}'`],
   [{ apiVersion: "example.com/v2" }, `Object 'Kind' is missing in '{"apiVersion":"example.com/v2"}'`],
-])("%j is no object", (sent, why) => {
+])("%j is rejected because it is not an object", (sent, why) => {
   expect(acceptConverted(sent, WISH)).toEqual({ kind: "refused", why, isBare: true });
 });
 
@@ -48,7 +48,7 @@ test.each<[change: JsonObject, why: string]>([
   [{ metadata: { ...METADATA, namespace: "there" } }, ": must have the same namespace: here != there"],
   [{ metadata: { ...METADATA, uid: "v" } }, ": must have the same UID: u != v"],
   [{ metadata: undefined }, ": must have the same name: one != "],
-])("%j is not the object that was asked for", (change, why) => {
+])("%j is rejected because it is not the requested object", (change, why) => {
   const space = why.startsWith(":") ? "" : " ";
   expect(acceptConverted({ ...CONVERTED, ...change }, WISH)).toEqual({
     kind: "refused",
@@ -65,7 +65,7 @@ test.each<[change: JsonObject, why: string]>([
     `metadata.labels: Invalid value: "-": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')`,
   ],
   [{ annotations: { a: "x".repeat(262_144) } }, "metadata.annotation: Too long: may not be more than 262144 bytes"],
-])("metadata cannot become %j", (change, why) => {
+])("a change of metadata to %j is rejected", (change, why) => {
   const metadata = { ...METADATA, ...change };
   expect(acceptConverted({ ...CONVERTED, metadata }, WISH)).toEqual({
     kind: "refused",
@@ -73,7 +73,7 @@ test.each<[change: JsonObject, why: string]>([
   });
 });
 
-test("what is named like a prototype's member is a label like any other", () => {
+test("a label named like a member of a prototype is treated like any other", () => {
   const metadata = { ...METADATA, labels: JSON.parse('{"__proto__":"x","constructor":"y"}') as JsonObject };
   const accepted = acceptConverted({ ...CONVERTED, metadata }, WISH);
   expect(accepted.kind).toBe("refused");

@@ -1,4 +1,7 @@
-/** What a webhook made of an object, held against what it was given: only labels and annotations of metadata may differ. Pure. */
+/**
+ * Validates an object that a webhook converted against the original: of the metadata only labels and annotations may
+ * differ. Pure.
+ */
 import { aggregateText } from "../../../meta/aggregate-text.ts";
 import { annotationsErrors } from "../../../objects/kinds/pods/rules/annotation-rules.ts";
 import { labelsErrors } from "../../../objects/kinds/checks.ts";
@@ -10,17 +13,17 @@ import { goType, jsonKind } from "../../../meta/go-fmt.ts";
 
 type ConvertedObject =
   | { readonly kind: "accepted"; readonly object: JsonObject }
-  /** As it stands behind "conversion webhook for … "; `isBare`: alone. */
+  /** `why` follows "conversion webhook for … " in the message; with `isBare` it is the whole message. */
   | { readonly kind: "refused"; readonly why: string; readonly isBare?: boolean };
 
 interface ConversionRequest {
   readonly original: JsonObject;
   readonly to: GroupVersion;
-  /** Its place in the answer. */
+  /** Its index in the response. */
   readonly index: number;
 }
 
-/** `converted` is as the webhook sent it, and becomes the object. */
+/** Takes ownership of `converted`, which the webhook sent, and turns it into the object. */
 export function acceptConverted(converted: unknown, { original, to, index }: ConversionRequest): ConvertedObject {
   const problem = notAnObject(converted);
   if (problem !== undefined || !isJsonObject(converted)) return { kind: "refused", why: problem ?? "", isBare: true };
@@ -37,12 +40,12 @@ function refused(why: string): ConvertedObject {
   return { kind: "refused", why };
 }
 
-/** As Go says it of each kind of JSON value. */
+/** Go's decoding error for each kind of JSON value. */
 function notAnObject(value: unknown): string | undefined {
   if (value === null || value === undefined) return "unexpected end of JSON input";
   if (!isJsonObject(value))
     return `json: cannot unmarshal ${jsonKind(value)} into Go value of type map[string]interface {}`;
-  // Of an apiVersion with two slashes Go makes nothing, not even a kind.
+  // Go cannot parse an apiVersion with two slashes, and then misses the kind too.
   return stringAt(value, "kind") === "" || stringAt(value, "apiVersion").split("/", 3).length > 2
     ? `Object 'Kind' is missing in '${cutValue(JSON.stringify(value))}'`
     : undefined;
@@ -69,7 +72,7 @@ function identityMismatch(converted: JsonObject, original: JsonObject): string |
   return undefined;
 }
 
-/** The original's metadata with the labels and annotations of the converted object, or what is wrong with them. */
+/** The original's metadata with the labels and annotations of the converted object, or the error in them. */
 function restoreMetadata(converted: JsonObject, original: JsonObject): JsonObject | string {
   const { metadata } = converted;
   if (metadata === undefined) return "missing metadata in converted object";
@@ -99,7 +102,7 @@ function textsProblem(sent: JsonObject, before: JsonObject, field: "labels" | "a
     isChanged ||= !Object.hasOwn(before, key) || before[key] !== value;
   }
   if (!isChanged) return undefined;
-  // The path is kubernetes' own, without an "s".
+  // The path is Kubernetes' own, without an "s".
   const errors =
     field === "labels" ? labelsErrors(sent, "metadata.labels") : annotationsErrors(sent, "metadata.annotation");
   return aggregated(firstErrors(errors));

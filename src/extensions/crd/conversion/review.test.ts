@@ -9,11 +9,11 @@ test.each<[versions: string[], chosen: string | undefined]>([
   [["v2", "v1"], "v1"],
   [["v2"], undefined],
   [[], undefined],
-])("of %j the first known one is spoken", (versions, chosen) => {
+])("of the versions %j the first supported one is used", (versions, chosen) => {
   expect(reviewVersionOf(versions)).toBe(chosen);
 });
 
-test("a question holds the objects in their order and says what they are to become", () => {
+test("a review contains the objects in order and the desired API version", () => {
   const objects = ['{"a":1}', '{"b":2}'];
   const text = conversionReviewText({ version: "v1beta1", uid: "u", desiredApiVersion: "example.com/v2", objects });
   expect(JSON.parse(text)).toEqual({
@@ -24,7 +24,7 @@ test("a question holds the objects in their order and says what they are to beco
   });
 });
 
-describe("an answer", () => {
+describe("a webhook's response", () => {
   const V1 = "apiextensions.k8s.io/v1";
   const SCHEME = 'in scheme "k8s.io/apiserver/pkg/util/webhook/client.go:71"';
   const NO_LIST =
@@ -36,11 +36,11 @@ describe("an answer", () => {
     response,
   });
 
-  test("holds objects", () => {
+  test("contains the converted objects", () => {
     expect(readReview(review(good), { version: "v1", uid: "u" })).toEqual({ kind: "converted", objects: [{}] });
   });
 
-  test("in v1beta1 need not say whom it answers, nor what it is", () => {
+  test("in v1beta1 needs no matching uid, kind or apiVersion", () => {
     const sent = { response: { ...good, uid: "other" } };
     expect(readReview(sent, { version: "v1beta1", uid: "u" }).kind).toBe("converted");
   });
@@ -62,11 +62,11 @@ describe("an answer", () => {
     ["v1", review({ ...good, result: { status: "Failure", message: "why" } }), "why"],
     ["v1", review({ ...good, result: { status: "Failure" } }), "response.result.status was 'Failure', not 'Success'"],
     ["v1beta1", review({ ...good, result: [] }, `${V1}beta1`), "response.result.status was '', not 'Success'"],
-  ])("of %s is refused: %j", (version, sent, why) => {
+  ])("in %s is rejected: %j", (version, sent, why) => {
     expect(readReview(sent, { version, uid: "u" })).toEqual({ kind: "failed", why });
   });
 
-  test("without a list of objects holds none", () => {
+  test("without a list of objects contains none", () => {
     for (const convertedObjects of [undefined, null])
       expect(readReview(review({ ...good, convertedObjects }), { version: "v1", uid: "u" })).toEqual({
         kind: "converted",

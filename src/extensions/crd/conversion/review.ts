@@ -1,4 +1,4 @@
-/** ConversionReviews: what a webhook is asked, and which objects its answer holds. Pure. */
+/** ConversionReviews: encodes the request to a webhook, and reads the objects from its response. Pure. */
 import type { ReviewVersion } from "../../../access/webhook-client/webhook-client.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
@@ -8,18 +8,18 @@ interface ConversionReviewRequest {
   readonly version: ReviewVersion;
   readonly uid: string;
   readonly desiredApiVersion: string;
-  /** Each a JSON text. */
+  /** Each object as JSON text. */
   readonly objects: readonly string[];
 }
 
 const GROUP = "apiextensions.k8s.io";
 
-/** The first one that is known, as the webhook prefers it; undefined for none. */
+/** The first supported version in the webhook's order; undefined if none is. */
 export function reviewVersionOf(conversionReviewVersions: readonly string[]): ReviewVersion | undefined {
   return conversionReviewVersions.find((version) => version === "v1" || version === "v1beta1");
 }
 
-/** A JSON text. */
+/** The review as JSON text. */
 export function conversionReviewText({ version, uid, desiredApiVersion, objects }: ConversionReviewRequest): string {
   const head = `{"kind":"ConversionReview","apiVersion":"${GROUP}/${version}"`;
   const asked = `"uid":${JSON.stringify(uid)},"desiredAPIVersion":${JSON.stringify(desiredApiVersion)}`;
@@ -31,7 +31,7 @@ type ReviewAnswer =
   | { readonly kind: "converted"; readonly objects: readonly unknown[] }
   | { readonly kind: "failed"; readonly why: string };
 
-/** What the webhook sent, as far as it is an answer to the question. */
+/** Reads the response, or the reason why it is invalid. */
 export function readReview(
   review: JsonObject,
   { version, uid }: Pick<ConversionReviewRequest, "version" | "uid">,
@@ -46,7 +46,7 @@ export function readReview(
       `json: cannot unmarshal ${jsonKind(convertedObjects)} into Go struct field ConversionResponse.response.convertedObjects of type []runtime.RawExtension`,
     );
   const answered = stringAt(response, "uid");
-  // As kubernetes: whoever speaks v1beta1 may answer anything.
+  // As kubernetes: in v1beta1 the uid is not checked.
   if (version === "v1" && answered !== uid)
     return failed(`expected response.uid=${goQuote(uid)}, got ${goQuote(answered)}`);
   const result = objectAt(response, "result");
@@ -62,7 +62,7 @@ const OTHERS: ReadonlySet<string> = new Set([
   "v1 Status",
 ]);
 
-/** The other version is a type of its own for kubernetes, and so is everything else. */
+/** To kubernetes the other version is a different type, as is every other kind. */
 function foreignReview(review: JsonObject, version: ReviewVersion): string | undefined {
   const apiVersion = stringAt(review, "apiVersion");
   const kind = stringAt(review, "kind");
@@ -73,7 +73,7 @@ function foreignReview(review: JsonObject, version: ReviewVersion): string | und
   }
   if (apiVersion !== "" && kind !== "")
     return `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} in scheme "k8s.io/apiserver/pkg/util/webhook/client.go:71"`;
-  // As kubernetes: who speaks v1beta1 need not say so.
+  // As kubernetes: in v1beta1 kind and apiVersion may be absent.
   if (version === "v1beta1" && apiVersion === "" && kind === "") return undefined;
   const slash = apiVersion.includes("/") ? "" : "/";
   return `expected webhook response of ${GROUP}/${version}, Kind=ConversionReview, got ${slash}${apiVersion}, Kind=${kind}`;

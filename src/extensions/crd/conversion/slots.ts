@@ -1,4 +1,4 @@
-/** A bound on how much is under way at once; whoever comes later waits, but not for ever. */
+/** Limits the number of concurrent calls; further callers wait for a limited time. */
 import type { Clock } from "../../../base/clock.ts";
 
 export class Slots {
@@ -11,7 +11,7 @@ export class Slots {
     this.#free = count;
   }
 
-  /** False when there was none within this time; else `release` must follow. */
+  /** False if no slot became free in this time; otherwise `release` must follow. */
   take(waitMs: number): Promise<boolean> {
     if (this.#free > 0) {
       this.#free--;

@@ -15,7 +15,7 @@ function definition(conversionReviewVersions: readonly string[] = ["v1"]): Defin
   return parseDefinition({ spec: { group: "example.com", conversion: { strategy: "Webhook", webhook } } });
 }
 
-/** A webhook in virtual time that does what it is asked. */
+/** A fake webhook in virtual time. */
 class Hook {
   readonly world = new World({ seed: 3 });
   readonly sizes: number[] = [];
@@ -51,8 +51,8 @@ function things(count: number, text = ""): JsonObject[] {
   return Array.from({ length: count }, (_, index) => thing(`thing-${index}`, "v1", text));
 }
 
-describe("objects", () => {
-  test("come back in their order, and those that are in the wanted version are not sent", async () => {
+describe("objects converted by a webhook", () => {
+  test("are returned in order, and those already in the desired version are not sent", async () => {
     const hook = new Hook();
     const objects = [thing("a"), thing("b", "v2"), thing("c")];
     const converted = await hook.world.run(hook.conversion()(objects, V2));
@@ -63,7 +63,7 @@ describe("objects", () => {
     expect(hook.sizes).toEqual([2]);
   });
 
-  test("are sent in as few calls as their number and size allow, few of them at once", async () => {
+  test("are sent in as few calls as number and size allow, with a limited concurrency", async () => {
     const hook = new Hook();
     await hook.world.run(hook.conversion()(things(2_600), V2));
     expect(hook.sizes).toEqual([500, 500, 500, 500, 500, 100]);
@@ -73,7 +73,7 @@ describe("objects", () => {
     expect(hook.sizes).toEqual([3, 2]);
   });
 
-  test("that somebody has just asked for are not asked for again", async () => {
+  test("are not sent again while the same conversion is in flight", async () => {
     const hook = new Hook();
     const convert = hook.conversion();
     const all = await hook.world.run(
@@ -86,8 +86,8 @@ describe("objects", () => {
   });
 });
 
-describe("calls", () => {
-  test("of one definition are bounded, and later ones wait", async () => {
+describe("calls to a conversion webhook", () => {
+  test("are limited per CRD, and further calls wait", async () => {
     const hook = new Hook();
     const convert = hook.conversion();
     const all = Array.from({ length: 100 }, (_, index) => convert([thing(`thing-${index}`)], V2));
@@ -96,7 +96,7 @@ describe("calls", () => {
     expect(hook.sizes).toHaveLength(100);
   });
 
-  test("that never get their turn fail", TIMEOUT, async () => {
+  test("fail if they wait too long", TIMEOUT, async () => {
     const hook = new Hook();
     hook.tookMs = 31_000;
     const convert = hook.conversion();
@@ -106,7 +106,7 @@ describe("calls", () => {
     expect(hook.inFlight).toBe(0);
   });
 
-  test("that fail say so to everybody who waits, and what follows them is not asked", async () => {
+  test("that fail reject all callers that wait for them, and the remaining batches are not sent", async () => {
     const hook = new Hook();
     hook.fails = () => true;
     const convert = hook.conversion();
@@ -125,7 +125,7 @@ describe("calls", () => {
     await hook.world.run(convert(things(1), V2));
   });
 
-  test("are not made in a language nobody here speaks", async () => {
+  test("are not made if no conversion review version is supported", async () => {
     const hook = new Hook();
     const convert = hook.conversion(definition(["v2"]));
     await expect(convert([thing("a")], V2)).rejects.toMatchObject({

@@ -1,6 +1,6 @@
 /**
- * Conversion of custom resources by the webhook of their definition: few calls, each bounded, and the same question is
- * not asked twice at a time, however many watches wait for its answer.
+ * Converts custom resources with the webhook of their CRD. Calls are few and bounded, and the same conversion is not
+ * requested twice at a time, however many watches wait for it.
  */
 import { must } from "../../../base/assert.ts";
 import type { Clock } from "../../../base/clock.ts";
@@ -27,14 +27,14 @@ export type Convert = (objects: readonly JsonObject[], to: GroupVersion) => Prom
 
 /** As kubernetes. */
 const CALL_TIMEOUT_MS = 30_000;
-/** Those of one definition, whoever waits for them. */
+/** Maximum number of concurrent calls for one CRD, over all requests. */
 const CALLS_MAX = 16;
-/** Of one request. */
+/** Maximum number of concurrent calls for one request. */
 const CALLS_PER_REQUEST_MAX = 4;
-/** As many as clients list at a time; as much as a request body may hold. */
+/** As many objects as clients list at a time, and as many characters as a request body may have. */
 const BATCH_LIMITS = { objectsMax: 500, charactersMax: 3 * 1024 * 1024 } as const;
 
-/** Throws StatusErrors only. Objects that are in the wanted version are returned as they are. */
+/** Throws only StatusErrors. Objects already in the desired version are returned unchanged. */
 export function webhookConversion(parts: WebhookConversionParts): (definition: Definition) => Convert {
   const made = new WeakMap<Definition, Convert>();
   return (definition) => {
@@ -47,7 +47,7 @@ export function webhookConversion(parts: WebhookConversionParts): (definition: D
   };
 }
 
-/** An object on its way to the webhook. */
+/** An object that is being converted by the webhook. */
 interface Pending {
   readonly original: JsonObject;
   readonly text: string;
@@ -58,7 +58,7 @@ class WebhookConverter {
   readonly #parts: WebhookConversionParts;
   readonly #definition: Definition;
   readonly #slots: Slots;
-  /** By wanted version and text. */
+  /** By desired version and JSON text. */
   readonly #pending = new Map<string, Promise<JsonObject>>();
 
   constructor(parts: WebhookConversionParts, definition: Definition) {
@@ -74,13 +74,13 @@ class WebhookConverter {
       stringAt(original, "apiVersion") === apiVersion ? Promise.resolve(original) : this.#await(original, to, asked),
     );
     const converted = Promise.all(answers);
-    // Whoever else waits for an answer is told as well; here one failure is enough.
+    // The other callers that wait for these objects receive their own rejection; a second one here is ignored.
     converted.catch(() => undefined);
     await this.#askAll(asked, to);
     return converted;
   }
 
-  /** The answer to a question that is open already, or that is to be asked now. */
+  /** Joins a conversion in flight, or adds the object to those to be sent. */
   #await(original: JsonObject, to: GroupVersion, asked: Pending[]): Promise<JsonObject> {
     const text = JSON.stringify(original);
     const key = `${to.version} ${text}`;
@@ -105,7 +105,7 @@ class WebhookConverter {
     await Promise.all(Array.from({ length: CALLS_PER_REQUEST_MAX }, work));
   }
 
-  /** Never rejects: everybody who waits for one of the objects is told. Returns what the call failed with. */
+  /** Never rejects: the promise of each object is settled. Returns the error of a failed call. */
   async #settle(batch: readonly Pending[], to: GroupVersion): Promise<unknown> {
     try {
       const converted = await this.#ask(batch, to);
@@ -141,7 +141,7 @@ class WebhookConverter {
   async #call(clientConfig: JsonObject, text: string, about: string): Promise<JsonObject> {
     const timeoutMs = CALL_TIMEOUT_MS;
     if (!(await this.#slots.take(timeoutMs)))
-      throw failure(`${about} failed: ${CALLS_MAX} calls have been waiting for it for too long`);
+      throw failure(`${about} failed: timed out waiting for one of ${CALLS_MAX} concurrent calls to end`);
     try {
       const answer = readAnswer(await this.#parts.callWebhook(clientConfig, text, { timeoutMs }));
       if (typeof answer === "string") throw failure(`${about} failed: ${answer}`);

@@ -1,4 +1,7 @@
-/** Groups of the kubernetes community are for what it has reviewed, or for who says that it has not. */
+/**
+ * Validates the approval annotation of protected groups: groups of the Kubernetes community require a reviewed API, or
+ * the statement that it is unapproved.
+ */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";

@@ -1,4 +1,7 @@
-/** A definition goes only after all objects of it: the first request to delete it says so, and a controller does it. */
+/**
+ * Marks a CRD as terminating on the first delete request. The controller then deletes its instances before the CRD is
+ * removed.
+ */
 import { objectAt, objectsAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { KindContext } from "../../../objects/kinds/kind.ts";
 

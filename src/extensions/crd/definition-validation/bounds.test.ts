@@ -21,17 +21,17 @@ function charactersTold(object: JsonObject): number {
 const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `k${index}`);
 const schemas = (count: number): JsonObject => Object.fromEntries(names(count).map((name) => [name, {}]));
 
-describe("of a definition with many mistakes only so much is told", () => {
+describe("the errors of a CRD with many mistakes are limited in size", () => {
   test.each<[string, JsonObject]>([
     ["properties without types", definitionOf({ type: "object", properties: schemas(4000) })],
     [
-      "versions that are shown",
+      "versions that messages show",
       definition({
         versions: [version("v1", { schema: { openAPIV3Schema: { properties: schemas(4000) } } }), version("v1")],
       }),
     ],
     [
-      "keys of nothing",
+      "map keys without properties",
       definitionOf({
         type: "object",
         properties: {
@@ -50,13 +50,13 @@ describe("of a definition with many mistakes only so much is told", () => {
     expect(characters).toBeLessThan(2_000_000);
   });
 
-  test("unknown formats are told a hundred times", () => {
+  test("at most a hundred unknown formats are reported", () => {
     const properties = Object.fromEntries(names(300).map((name) => [name, { type: "string", format: name }]));
     expect(warned(CUSTOM_RESOURCE_DEFINITION, definitionOf({ type: "object", properties }))).toHaveLength(100);
   });
 });
 
-test("schemas are not looked into without end", () => {
+test("a schema that is nested too deeply is rejected", () => {
   let schema: JsonObject = { type: "string" };
   for (let depth = 0; depth < 2000; depth++) schema = { type: "object", properties: { a: schema } };
   expect(toldOfSchema(schema)).toEqual(["root: Forbidden: schema is nested too deeply"]);
@@ -68,12 +68,12 @@ test.each([
   ["(ab){100}", 400],
   ["([a-z]{63}){10}", 650],
   [String.raw`\{1000\}[{}]`, 8],
-])("the size of %s is about %i", (pattern, size) => {
+])("the size of the pattern %s is about %i", (pattern, size) => {
   expect(patternSize(pattern)).toBeGreaterThanOrEqual(size);
   expect(patternSize(pattern)).toBeLessThan(size + 50);
 });
 
-test("patterns are only so large", () => {
+test("patterns that are too large are rejected", () => {
   const property = { type: "string", pattern: "(?:[a-z]{1000})".repeat(200) };
   const properties = Object.fromEntries(names(10).map((name) => [name, property]));
   expect(toldOfSchema({ type: "object", properties })).toEqual(["root: Forbidden: patterns are too large"]);

@@ -1,4 +1,4 @@
-/** What holds for the schema that objects of a version, or of all versions, are held against. */
+/** Validates the schema of one version, or the common schema of all versions. */
 import { forbiddenField, invalidGoValue, invalidValue } from "../../../meta/field-errors.ts";
 import { stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -19,10 +19,10 @@ export interface ValidationDemands extends SchemaDemands {
 }
 
 interface ValidationPlace {
-  /** Of what holds the schema, such as `spec.validation`. */
+  /** Field that holds the schema, such as `spec.validation`. */
   readonly field: string;
   readonly hasStatus: boolean;
-  /** The schema is the one that is stored. */
+  /** Whether the schema equals the stored one. */
   readonly isUnchanged: boolean;
 }
 
@@ -33,12 +33,12 @@ export function* validationErrors(
 ): Generator<FieldError> {
   const field = `${place.field}.openAPIV3Schema`;
   if (isTooDeep(schema)) {
-    // DIFFERS: kubernetes knows no such limit.
+    // DIFFERS: kubernetes has no such limit.
     yield forbiddenField(field, "schema is nested too deeply");
     return;
   }
   if (patternsSize(schema) > PATTERNS_SIZE_MAX) {
-    // DIFFERS: kubernetes knows no such limit; here nobody else is served while they are read.
+    // DIFFERS: kubernetes has no such limit; here compiling patterns blocks all other requests.
     yield forbiddenField(field, "patterns are too large");
     return;
   }
@@ -60,7 +60,7 @@ export function* validationErrors(
   for (const error of ruleDefinitionErrors(rules)) if (!isAboveAny(error, found)) yield error;
 }
 
-/** Rules are not read where something else is wrong with what they speak of. */
+/** The error of a rule is dropped if a schema below the rule already has an error. */
 function isAboveAny(error: FieldError, others: readonly FieldError[]): boolean {
   const at = error.field.indexOf(`.${VALIDATIONS}`);
   const node = at < 0 ? error.field : error.field.slice(0, at);
@@ -78,14 +78,14 @@ function patternsSize(schema: JsonObject): number {
   return size;
 }
 
-/** Only looked at further when all is well so far. */
+/** Defaults are validated only if the schema is structural. */
 function* structureErrors(schema: JsonObject, field: string, demands: ValidationDemands): Generator<FieldError> {
   const errors = structuralErrors(schema, field, demands.gates);
   yield* errors;
   if (errors.length === 0) yield* defaultErrors(parseStructural(schema), field, demands);
 }
 
-/** As messages list what may stand at the root beside a status. */
+/** The fields that may be set at the root beside a status, in the order of the message. */
 const BESIDE_STATUS: readonly string[] = [
   "Description",
   "Type",
@@ -116,7 +116,10 @@ function* rootErrors(schema: JsonObject, field: string, hasStatus: boolean): Gen
   if (schema["nullable"] === true) yield forbiddenField(`${field}.nullable`, "nullable cannot be true at the root");
 }
 
-/** The status is looked at on its own: the root must not say anything that would be lost then. The first is told. */
+/**
+ * The status is validated separately, so the root must not contain anything that would be lost then. Only the first
+ * error is reported.
+ */
 function* besideStatusErrors(schema: JsonObject, field: string): Generator<FieldError> {
   const where = "at the root of the schema if the status subresource is enabled";
   for (const member of SCHEMA_MEMBERS) {

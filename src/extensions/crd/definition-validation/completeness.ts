@@ -1,10 +1,10 @@
-/** What conditions of the root restrict, the schema names outside of them, too. */
+/** Validates that everything that the root's junctors restrict is also specified outside of them. */
 import { required } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectsAt, type JsonObject } from "../../../meta/json.ts";
 import { addErrors, isFull, type ErrorList } from "./error-list.ts";
 import { itemsOf, propertyOf, schemaEntries } from "./schema-node.ts";
 
-/** The schema that is restricted: undefined where there is none. */
+/** The restricted schema; undefined if it is not specified. */
 interface Restricted {
   readonly schema: JsonObject | undefined;
   readonly field: string;

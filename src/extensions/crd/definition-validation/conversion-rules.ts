@@ -1,4 +1,4 @@
-/** How objects of one version become those of another. */
+/** Validates spec.conversion. */
 import { X509Certificate } from "node:crypto";
 import { forbiddenField, invalidGoValue, invalidValue, required } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
@@ -17,7 +17,7 @@ export interface ConversionDemands {
   readonly validBundle: boolean;
 }
 
-/** As kubernetes names them: as they stood before v1. */
+/** As kubernetes, the fields have the names from before v1. */
 export function* conversionErrors(spec: JsonObject, demands: ConversionDemands): Generator<FieldError> {
   const conversion = objectAt(spec, "conversion");
   const strategy = stringAt(conversion, "strategy");
@@ -72,12 +72,12 @@ function* bundleErrors(clientConfig: JsonObject, field: string): Generator<Field
   if (problem !== undefined) yield invalidValue(field, bundle, `unable to load root certificates: ${problem}`);
 }
 
-/** Undefined when it has a certificate. */
+/** Undefined if the bundle contains a certificate. */
 function bundleProblem(text: string): string | undefined {
   const blocks = [...pemBlocks(text)];
   const certificates = blocks.filter((block) => block.type === "CERTIFICATE" && !block.hasHeaders);
   if (certificates.some((block) => isCertificate(block.bytes))) return undefined;
-  // DIFFERS: what is wrong inside a certificate is not told apart.
+  // DIFFERS: errors inside a certificate are not distinguished.
   if (certificates.length > 0) return "failed to parse certificate: x509: malformed certificate";
   return "unable to parse bytes as PEM block";
 }

@@ -12,15 +12,15 @@ const RESOURCE = {
 };
 
 test.each<[string, JsonObject, readonly string[]]>([
-  ["is taken", { type: "object", properties: { b: { type: "string" } }, default: { b: "x" } }, []],
-  ["is nothing", { type: "string", default: null }, []],
+  ["is accepted if it is valid", { type: "object", properties: { b: { type: "string" } }, default: { b: "x" } }, []],
+  ["of null is ignored", { type: "string", default: null }, []],
   [
-    "is of its type",
+    "must be of the type of the schema",
     { type: "string", default: 5 },
     ['a.default: Invalid value: "integer":  in body must be of type string: "integer"'],
   ],
   [
-    "is of what the schema knows, and as it says",
+    "must have only specified fields, and valid values",
     { type: "object", properties: { b: { type: "integer", minimum: 3 } }, default: { b: 1, c: 2 } },
     [
       'a.default: Invalid value: {"b":1,"c":2}: must not have unknown fields',
@@ -28,15 +28,19 @@ test.each<[string, JsonObject, readonly string[]]>([
     ],
   ],
   [
-    "is looked at in items, too",
+    "is validated in items too",
     { type: "array", items: { type: "string", enum: ["x"], default: "y" } },
     ['a.items.default: Unsupported value: "y": supported values: "x"'],
   ],
-  // As kubernetes: it does not look at these.
-  ["is anything that may be an integer or a string", { "x-kubernetes-int-or-string": true, default: 1.5 }, []],
-  ["is anything for who takes all", { type: "object", additionalProperties: { type: "string", default: 5 } }, []],
+  // As kubernetes: these defaults are not validated.
+  ["of int-or-string is not validated", { "x-kubernetes-int-or-string": true, default: 1.5 }, []],
   [
-    "is a resource where one is embedded",
+    "in additionalProperties is not validated",
+    { type: "object", additionalProperties: { type: "string", default: 5 } },
+    [],
+  ],
+  [
+    "of an embedded resource must be a resource",
     { ...RESOURCE, default: { kind: "-" } },
     [
       "a.default.apiVersion: Required value",
@@ -44,7 +48,7 @@ test.each<[string, JsonObject, readonly string[]]>([
     ],
   ],
   [
-    "is part of a resource",
+    "in a resource must result in valid metadata",
     { ...RESOURCE, properties: { apiVersion: { type: "string", default: "a/b/c" } } },
     [
       'a.properties[apiVersion].default: Invalid value: "a/b/c": must result in valid metadata: apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c',
@@ -54,11 +58,11 @@ test.each<[string, JsonObject, readonly string[]]>([
   expect(toldOfProperty(property)).toEqual(sentences);
 });
 
-test("defaults within one another are looked at as long as that can be borne", () => {
+test("nested defaults are validated up to a limit", () => {
   const leaves = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`p${index}`, { type: "string" }]));
   let schema: JsonObject = { type: "object", properties: leaves, default: {} };
   for (let depth = 0; depth < 100; depth++) schema = { type: "object", properties: { a: schema }, default: {} };
   const sentences = toldOfSchema({ type: "object", properties: { a: schema } });
   expect(sentences.length).toBeGreaterThan(0);
-  expect(sentences[0]).toMatch(/\.default: Forbidden: too many defaults lie within one another$/);
+  expect(sentences[0]).toMatch(/\.default: Forbidden: too many nested defaults$/);
 });

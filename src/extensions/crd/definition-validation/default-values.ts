@@ -1,4 +1,4 @@
-/** Defaults of a schema are values it would take itself. */
+/** Validates that the defaults of a schema are valid by that schema. */
 import { forbiddenField, invalidGoValue } from "../../../meta/field-errors.ts";
 import { aggregateText } from "../../../meta/aggregate-text.ts";
 import { cloneJson, jsonEquals, objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
@@ -23,7 +23,7 @@ interface DefaultDemands {
   readonly gates: ReleaseGates;
 }
 
-/** DIFFERS: defaults may lie within one another, and each is held against all that lies below it. */
+/** DIFFERS: kubernetes has no such limit. Defaults can be nested, and each is validated against everything below it. */
 const SCHEMAS_CHECKED_MAX = 300_000;
 
 interface Work extends DefaultDemands {
@@ -33,12 +33,12 @@ interface Work extends DefaultDemands {
 
 interface Place {
   readonly field: string;
-  /** Below metadata, kind or apiVersion of a resource: the steps to it from there. */
+  /** Path below metadata, kind or apiVersion of a resource, if the place is there. */
   readonly metaPath: readonly string[] | undefined;
   readonly isResource: boolean;
 }
 
-/** Of the schema of a resource, which is structural. */
+/** The schema must be structural and describe a resource. */
 export function* defaultErrors(
   schema: StructuralSchema,
   field: string,
@@ -53,7 +53,7 @@ function* errorsBelow(schema: StructuralSchema, place: Place, work: Work): Gener
   const isResource = place.isResource || schema.embeddedResource;
   const metaPath = isResource ? undefined : place.metaPath;
   if (schema.default !== undefined) yield* errorsOf(schema, { field, metaPath, isResource }, work);
-  // As kubernetes: not those of additionalProperties.
+  // As kubernetes: defaults of additionalProperties are not validated.
   if (schema.items !== undefined)
     yield* errorsBelow(schema.items, { field: `${field}.items`, metaPath, isResource: false }, work);
   for (const [name, property] of schema.properties) {
@@ -67,13 +67,13 @@ function* errorsBelow(schema: StructuralSchema, place: Place, work: Work): Gener
   }
 }
 
-/** What is of the wrong kind is not looked at more closely. */
+/** A default of the wrong type is not validated further. */
 function* errorsOf(schema: StructuralSchema, place: Place, work: Work): Generator<FieldError> {
   const field = `${place.field}.default`;
   const lenient = work.lenient(schema);
   work.schemasLeft -= lenient.size;
   if (work.schemasLeft < 0) {
-    yield forbiddenField(field, "too many defaults lie within one another");
+    yield forbiddenField(field, "too many nested defaults");
     return;
   }
   const isUnknown = place.metaPath === undefined && work.prunedDefaults && isUnpruned(schema, place.isResource);
@@ -94,7 +94,7 @@ function* errorsOf(schema: StructuralSchema, place: Place, work: Work): Generato
   }
 }
 
-/** As if it replaced itself, and as if it came to be. */
+/** Evaluates rules as for an update without a change, and as for a creation. */
 function* ruleErrorsOf(
   schema: StructuralSchema,
   { field, isResource }: Pick<Place, "field" | "isResource">,
@@ -106,7 +106,7 @@ function* ruleErrorsOf(
 
 const ANY_METADATA: StructSchema = { name: "ObjectMeta", fields: new Map(), mapType: undefined, preserveUnknown: true };
 
-/** DIFFERS: of the metadata of embedded resources only labels are looked at. */
+/** DIFFERS: in the metadata of embedded resources only labels are validated. */
 const EMBEDDED: EmbeddedRules = {
   type: { struct: ANY_METADATA },
   metadataErrors: (metadata) => labelsErrors(objectAt(metadata, "labels"), "metadata.labels"),
@@ -118,7 +118,7 @@ function resourceErrors(schema: StructuralSchema, { isResource }: Place, field: 
   return embeddedErrors({}, (_value, _path, found) => visit(schema.default, field, found), EMBEDDED);
 }
 
-/** The resource it would be part of, with nothing else in it, must be one. */
+/** Validates a resource that contains nothing but the default. */
 function metaErrors(schema: StructuralSchema, { metaPath = [] }: Place, field: string): FieldError[] {
   const resource: JsonObject = { apiVersion: "validation/v1", kind: "Validation" };
   let parent = resource;
@@ -142,7 +142,7 @@ function isUnpruned(schema: StructuralSchema, isResourceRoot: boolean): boolean 
   return !jsonEquals(pruned, schema.default);
 }
 
-/** Whether something would be left out of what is filled in. */
+/** Whether pruning would remove something from a default. */
 export function hasUnprunedDefaults(schema: StructuralSchema): boolean {
   return hasUnprunedBelow(schema, true);
 }

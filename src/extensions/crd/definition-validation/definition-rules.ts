@@ -1,4 +1,4 @@
-/** What is wrong with a definition that is created, or changed. */
+/** Validates a CRD that is created or updated. */
 import { invalidGoValue, invalidValue, required } from "../../../meta/field-errors.ts";
 import { objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -24,7 +24,7 @@ export function* definitionErrors(definition: JsonObject, { gates }: KindContext
   yield* preservationErrors(definition);
 }
 
-/** What it is known by does not change, and once it is served neither does what is served. */
+/** Group and plural name are immutable; scope and kind are immutable once the CRD is established. */
 export function* definitionUpdateErrors(
   definition: JsonObject,
   existing: JsonObject,
@@ -104,7 +104,7 @@ function* versionsErrors(internal: InternalSpec, demands: Demands): Generator<Fi
 
 interface VersionPlace {
   readonly field: string;
-  /** All versions have a status. */
+  /** Whether all versions have a status subresource. */
   readonly hasStatus: boolean;
 }
 
@@ -135,7 +135,7 @@ function* versionErrors(version: JsonObject, place: VersionPlace, demands: Deman
   });
 }
 
-/** What versions have in common is looked at as it was when there was one. */
+/** Validates the members that all versions share, as in the API before v1, which had only one version. */
 function* commonErrors({ spec, common, version, versions }: InternalSpec, demands: Demands): Generator<FieldError> {
   if (version !== "") yield* labelErrors(version, "spec.version");
   const names = objectAt(spec, "names");
@@ -159,7 +159,7 @@ function* commonErrors({ spec, common, version, versions }: InternalSpec, demand
   });
 }
 
-/** Every version that objects may be stored in is known, and the one they are stored in is among them. */
+/** Every stored version must be in the spec, and the storage version must be a stored version. */
 function* storedVersionErrors(definition: JsonObject): Generator<FieldError> {
   const stored = stringsAt(objectAt(definition, "status"), "storedVersions");
   const versions = objectsAt(objectAt(definition, "spec"), "versions");

@@ -8,7 +8,7 @@ import {
   version,
 } from "../../../../test/testing/extensions/crd/definition-validation/definition.ts";
 
-/** With what is stored as it is, however it came to be. */
+/** Updates a stored CRD without validating the existing one. */
 function toldOfChange(before: JsonObject, after: JsonObject): string[] {
   const existing = defaulted(CUSTOM_RESOURCE_DEFINITION, before);
   const object = defaulted(CUSTOM_RESOURCE_DEFINITION, { ...after, status: cloneJson(existing["status"]) });
@@ -19,16 +19,16 @@ function toldOfChange(before: JsonObject, after: JsonObject): string[] {
 
 const root = (a: JsonObject): JsonObject => definitionOf({ type: "object", properties: { a } });
 
-describe("what was stored before it was checked", () => {
+describe("a stored CRD that today's validation would reject", () => {
   test.each<[string, JsonObject, JsonObject]>([
     ["types that do not exist", { type: "map" }, { type: "bag" }],
     [
-      "sets of what is no whole",
+      "sets of items that are not atomic",
       { type: "array", "x-kubernetes-list-type": "set", items: { type: "object" } },
       { type: "array", "x-kubernetes-list-type": "set", items: { type: "object", description: "other" } },
     ],
     [
-      "keys that may be missing",
+      "map keys that may be missing",
       {
         type: "array",
         "x-kubernetes-list-type": "map",
@@ -42,13 +42,13 @@ describe("what was stored before it was checked", () => {
         items: { type: "object", nullable: true, properties: { k: { type: "string" } } },
       },
     ],
-    ["defaults with more than is known", { type: "object", default: { x: 1 } }, { type: "object", default: { y: 1 } }],
-  ])("stays: %s", (_what, before, after) => {
+    ["defaults with unknown fields", { type: "object", default: { x: 1 } }, { type: "object", default: { y: 1 } }],
+  ])("may keep %s", (_what, before, after) => {
     expect(toldOfChange(root(before), root(after))).toEqual([]);
     expect(toldOfChange(root({ type: "string" }), root(after))).not.toEqual([]);
   });
 
-  test("is not structural, but only where unknown fields stay", () => {
+  test("may be non-structural as long as it preserves unknown fields", () => {
     const loose = { properties: { a: {} } };
     const kept = definition({
       preserveUnknownFields: true,
@@ -61,7 +61,7 @@ describe("what was stored before it was checked", () => {
     ]);
   });
 
-  test("has no schema, where nothing is served by it", () => {
+  test("may have no schema in a version that is not served", () => {
     const bare = (served: boolean) => definition({ versions: [version("v1", { schema: undefined, served })] });
     expect(toldOfChange(bare(false), bare(false))).toEqual([]);
     expect(toldOfChange(bare(true), bare(true))).toEqual([
@@ -69,7 +69,7 @@ describe("what was stored before it was checked", () => {
     ]);
   });
 
-  test("has more selectable fields than it may, as long as they stay", () => {
+  test("may keep too many selectable fields, but not add more", () => {
     const names = [..."abcdefghij"];
     const properties = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
     const many = (count: number) =>
@@ -81,21 +81,21 @@ describe("what was stored before it was checked", () => {
     expect(toldOfChange(many(9), many(10))).toEqual(["spec.selectableFields: Too many: 10: must have at most 8 items"]);
   });
 
-  test("is not approved", () => {
+  test("may stay unapproved", () => {
     const group = "sig.k8s.io";
     const unapproved = definition({ group }, { name: `widgets.${group}` });
     expect(toldOfChange(unapproved, unapproved)).toEqual([]);
   });
 });
 
-describe("the certificates of a conversion webhook", () => {
+describe("the CA bundle of a conversion webhook", () => {
   const STATUS = { conditions: [{ type: "Established", status: "True" }], storedVersions: ["v1"] };
   function withBundle(caBundle: string, status: JsonObject = STATUS): JsonObject {
     const webhook = { clientConfig: { url: "https://a", caBundle }, conversionReviewVersions: ["v1"] };
     return { ...definition({ conversion: { strategy: "Webhook", webhook } }), status };
   }
 
-  test("are certificates once the definition is established, if they ever were", () => {
+  test("must stay valid once the CRD is established, if it was valid before", () => {
     const none = Buffer.from("none").toString("base64");
     expect(toldOfChange(definition({}), withBundle(none, {}))).toEqual([]);
     expect(toldOfChange(withBundle(none), withBundle(Buffer.from("other").toString("base64")))).toEqual([]);

@@ -1,4 +1,7 @@
-/** What is demanded of a definition: of a stored one no more than it lived up to. */
+/**
+ * Decides which rules an update must satisfy: a stored CRD is held only to the rules that it already satisfied
+ * (ratcheting).
+ */
 import { jsonEquals, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { parseStructural } from "../structural-schema/parse.ts";
 import { conditionsOf, isTrue } from "../../../objects/kinds/storage-versions/conditions.ts";
@@ -17,11 +20,11 @@ import type { ReleaseGates } from "../../../objects/release-gates.ts";
 export interface Demands {
   readonly schemas: ValidationDemands;
   readonly conversion: ConversionDemands;
-  /** Every version has a schema. */
+  /** Whether every version has a schema. */
   readonly hasSchemas: boolean;
-  /** Whether the schema of a version is as it was. */
+  /** Whether the schema of a version is unchanged. */
   isUnchanged(version: string): boolean;
-  /** Whether a version, or "" for all of them, has more selectable fields than it may, as it had. */
+  /** Whether a version, or "" for the common part, keeps its unchanged list of too many selectable fields. */
   allowsTooMany(version: string): boolean;
 }
 
@@ -66,7 +69,7 @@ export function updateDemands(definition: JsonObject, existing: JsonObject, gate
 
 function schemaOf(spec: JsonObject, version: string): unknown {
   const found = objectsAt(spec, "versions").find((one) => stringAt(one, "name") === version);
-  // A version that is not there is not the same as before.
+  // An absent version never equals the stored one.
   return found === undefined ? Symbol(version) : found["schema"];
 }
 
@@ -101,7 +104,7 @@ function allowsTooMany(now: InternalSpec, before: InternalSpec, version: string)
   return Array.isArray(old) && old.length > SELECTABLE_FIELDS_MAX && jsonEquals(of(now), old);
 }
 
-/** What only structural schemas may have. */
+/** Members that only structural schemas may have. */
 const EXTENSIONS: readonly string[] = [
   "x-kubernetes-embedded-resource",
   "x-kubernetes-int-or-string",

@@ -1,7 +1,7 @@
-/** Errors that are collected before they are told: a schema can hold a million of them. */
+/** A bounded list of errors: a schema can contain a million of them. */
 import type { FieldError } from "../../../meta/status-error.ts";
 
-/** DIFFERS: of a schema with more mistakes only so many are looked for. */
+/** DIFFERS: kubernetes has no such limit. */
 const ENOUGH_ERRORS = 1000;
 const ENOUGH_CHARACTERS = 256 * 1024;
 
@@ -18,7 +18,7 @@ export function isFull({ errors, characters }: ErrorList): boolean {
   return errors.length >= ENOUGH_ERRORS || characters >= ENOUGH_CHARACTERS;
 }
 
-/** Goes no further than the list can hold. */
+/** Consumes the errors only until the list is full. */
 export function addErrors(list: ErrorList, errors: Iterable<FieldError>): void {
   if (isFull(list)) return;
   for (const error of errors) {

@@ -1,22 +1,22 @@
-/** Paths to fields, as rules and selectable fields name them, followed through the schema they are written for. */
+/** Resolves the field paths of rules and selectable fields in their schema. */
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import { hasAdditionalProperties, hasProperties, propertyOf } from "./schema-node.ts";
 import { pathTokens, unquoted } from "../structural-schema/rules/field-path.ts";
 
 interface FoundField {
-  /** As kubernetes writes field paths: `spec.color`, `spec.labels[app]`. */
+  /** As Kubernetes writes field paths: `spec.color`, `spec.labels[app]`. */
   readonly path: string;
   readonly root: string;
   readonly schema: JsonObject | undefined;
 }
 
-/** The sentence says why there is no such field. */
+/** A string is the reason why the field does not exist. */
 type FieldPathResult = FoundField | string;
 
 const NO_FIELD = "does not refer to a valid field";
 const UNEXPECTED_END = "unexpected end of JSON path";
 
-/** Where brackets are allowed, `['name']` may be written for `.name`. */
+/** If brackets are allowed, `['name']` may be written for `.name`. */
 export function followFieldPath(
   jsonPath: string,
   root: JsonObject,

@@ -22,12 +22,12 @@ test.each<[ReleaseName, string[]]>([
   ["1.33", []],
   ["1.34", ['unrecognized format "lunar"']],
   ["1.36", ['unrecognized format "lunar"', 'unrecognized format "int16"', 'unrecognized format "uri"']],
-])("release %s warns of formats it does not know", (release, warnings) => {
+])("release %s warns about unknown formats", (release, warnings) => {
   const object = prepared(CUSTOM_RESOURCE_DEFINITION, FORMATS);
   expect([...formatWarnings(object, undefined, { ...CONTEXT, gates: gatesOf(release) })]).toEqual(warnings);
 });
 
-test("formats that were there before are not told again", () => {
+test("an update does not warn about formats that existed before", () => {
   const before = definitionOf({ type: "object", properties: { x: { type: "string", format: "lunar" } } });
   expect([...formatWarnings(FORMATS, before, CONTEXT)]).toEqual([
     'unrecognized format "int16"',

@@ -1,4 +1,4 @@
-/** Formats that nobody holds values against: who writes them should know. */
+/** Warnings for formats that the release does not validate. */
 import { goQuote } from "../../../meta/go-quote.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { knownFormat } from "../structural-schema/validate/formats.ts";
@@ -9,7 +9,7 @@ import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
 const WARNINGS_MAX = 100;
 
-/** Those that are new, each once. */
+/** New unknown formats, each once. */
 export function* formatWarnings(
   definition: JsonObject,
   existing: JsonObject | undefined,

@@ -1,16 +1,16 @@
 /**
- * The spec as kubernetes looks at it: what all versions have in common stands beside them, as it did when there was
- * only one version, and that is where messages say it is.
+ * The spec in the form of kubernetes' internal type, to which the fields of messages refer: the members that all
+ * versions share are beside them, as in the API before v1, which had only one version.
  */
 import { isJsonObject, jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 
 export interface InternalSpec {
   readonly spec: JsonObject;
-  /** Without what stands beside them. */
+  /** The versions without the shared members. */
   readonly versions: readonly JsonObject[];
-  /** Of the first version; "" when there is none. */
+  /** Name of the first version; "" if there is none. */
   readonly version: string;
-  /** What the versions have in common; absent where they differ. */
+  /** The members that all versions share; empty if they differ. */
   readonly common: JsonObject;
   readonly preservesUnknownFields: boolean;
 }
@@ -43,7 +43,7 @@ export function openApiSchema(holder: JsonObject): JsonObject | undefined {
   return isJsonObject(openAPIV3Schema) ? openAPIV3Schema : undefined;
 }
 
-/** Every schema that objects of the definition are held against, each once. */
+/** Every schema of the CRD that validates objects, each once. */
 export function schemasOf({ common, versions }: InternalSpec): JsonObject[] {
   return [common, ...versions].map(openApiSchema).filter((schema) => schema !== undefined);
 }

@@ -1,4 +1,4 @@
-/** What may stand below allOf, anyOf, oneOf and not: demands on values, but nothing about what they are. */
+/** Validates the schemas below allOf, anyOf, oneOf and not: they may restrict values, but not define their types. */
 import { RE2JS } from "re2js";
 import { forbiddenField, invalidValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
@@ -9,13 +9,13 @@ import { EMBEDDED, INT_OR_STRING, itemsOf, PRESERVES, propertyOf, schemaEntries,
 
 interface Place {
   readonly field: string;
-  /** Where types below anyOf say no more than that a value is an integer or a string. */
+  /** Set where the types below anyOf only express int-or-string. */
   readonly skipsAnyOf: boolean;
-  /** Outside of all junctors the same may be said by the first of allOf. */
+  /** Outside of junctors the first schema of allOf may express the same. */
   readonly allowsInAllOf: boolean;
 }
 
-/** The conditions of a schema, itself below a junctor or not. */
+/** Validates the junctors of a schema, which itself may be below a junctor. */
 export function addConditionErrors(schema: JsonObject, place: Place, told: ErrorList): void {
   const { field, skipsAnyOf, allowsInAllOf } = place;
   const below = (part: JsonObject, at: string, skips = false): void =>
@@ -28,7 +28,7 @@ export function addConditionErrors(schema: JsonObject, place: Place, told: Error
   addErrors(told, patternErrors(schema, field));
 }
 
-/** The one pattern of types below a junctor that is allowed. */
+/** The only pattern of types that is allowed below a junctor. */
 export function isIntOrString(schema: JsonObject): boolean {
   const anyOf = objectsAt(schema, "anyOf");
   return anyOf.length === 2 && isOnlyType(anyOf[0], "integer") && isOnlyType(anyOf[1], "string");
@@ -51,7 +51,7 @@ function addNestedErrors(schema: JsonObject, place: Place, told: ErrorList): voi
   addErrors(told, forbiddenErrors(schema, field));
 }
 
-/** What must not be said, and how kubernetes calls it to say nothing. */
+/** Members that must not be set, with the word for "not set" in kubernetes' message. */
 const FORBIDDEN: readonly (readonly [key: string, nothing: "empty" | "false" | "undefined"])[] = [
   ["type", "empty"],
   ["default", "undefined"],
@@ -91,7 +91,7 @@ function* patternErrors(schema: JsonObject, field: string): Generator<FieldError
 
 const TRAILING_BACKSLASH = "trailing backslash at end of expression";
 
-/** As Go says it. */
+/** The error as Go words it. */
 function expressionProblem(pattern: string): string | undefined {
   try {
     RE2JS.compile(pattern);

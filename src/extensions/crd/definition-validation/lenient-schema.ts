@@ -1,13 +1,13 @@
-/** Schemas as defaults are held against them: kubernetes forgets there that a value is an integer or a string. */
+/** The schemas for validating defaults: as in kubernetes, they do not enforce int-or-string. */
 import type { StructuralSchema } from "../structural-schema/schema.ts";
 
 export interface LenientSchema {
   readonly schema: StructuralSchema;
-  /** How many schemas there are in it. */
+  /** The number of schemas in it. */
   readonly size: number;
 }
 
-/** Remembers what it has seen, so that the parts of one schema cost no more than the whole. */
+/** Memoizes its results, so that the parts of a schema cost no more than the whole. */
 export function lenientSchemas(): (schema: StructuralSchema) => LenientSchema {
   const known = new Map<StructuralSchema, LenientSchema>();
   const lenient = (schema: StructuralSchema): LenientSchema => {

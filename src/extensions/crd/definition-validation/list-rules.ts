@@ -1,4 +1,4 @@
-/** What holds for lists that are sets or maps, and for the types of lists and maps. */
+/** Validates lists of type set and map, and the list and map types of schemas. */
 import {
   forbiddenField,
   invalidGoValue,
@@ -24,7 +24,7 @@ import { shownItems } from "./shown.ts";
 const LIST_TYPES: readonly string[] = ["atomic", "set", "map"];
 const MAP_TYPES: readonly string[] = ["atomic", "granular"];
 
-/** `checksSets`: also that the items of a set are one whole each. */
+/** `checksSets`: also require that the items of a set are atomic. */
 export function* topologyErrors(schema: JsonObject, field: string, checksSets: boolean): Generator<FieldError> {
   const mapType = optionalString(schema, MAP_TYPE);
   const listType = optionalString(schema, LIST_TYPE);
@@ -58,7 +58,7 @@ function* setErrors(schema: JsonObject, field: string): Generator<FieldError> {
   const items = itemsOf(schema);
   if (items === undefined || !hasNonAtomicSetItems(schema)) return;
   const listType = optionalString(items, LIST_TYPE);
-  // As kubernetes: also where the type of the map is wrong, the type of the list is shown.
+  // As kubernetes: the message has the list type even if the map type is wrong.
   const key = schemaType(items) === "array" ? LIST_TYPE : MAP_TYPE;
   yield invalidGoValue(`${field}.items.${key}`, listType ?? null, IN_SET);
 }
@@ -100,7 +100,7 @@ function* mapKeyErrors(items: JsonObject, keys: readonly string[], field: string
     const property = propertyOf(items, key);
     if (property === undefined) yield invalidGoValue(at, keys, "entries must all be names of item properties");
     else if (schemaType(property) === "array" || schemaType(property) === "object")
-      // As kubernetes: the type of the items is shown.
+      // As kubernetes: the message has the type of the items.
       yield invalidValue(
         `${field}.items.properties[${key}].type`,
         schemaType(items),
@@ -111,7 +111,7 @@ function* mapKeyErrors(items: JsonObject, keys: readonly string[], field: string
   }
 }
 
-/** What tells items of a set or map apart is always there. */
+/** The values that identify items of a set or map must not be optional. */
 export function* listItemErrors(schema: JsonObject, field: string): Generator<FieldError> {
   const items = itemsOf(schema);
   const listType = schema[LIST_TYPE];

@@ -1,10 +1,10 @@
-/** What a definition and its resources are called. */
+/** Validates the names of a CRD and of its resource. */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { dns1035LabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 
-/** It is named for the resources it defines. */
+/** The name of a CRD must be that of the resource that it defines. */
 export function* definitionNameErrors(definition: JsonObject): Generator<FieldError> {
   const spec = objectAt(definition, "spec");
   const expected = `${stringAt(objectAt(spec, "names"), "plural")}.${stringAt(spec, "group")}`;

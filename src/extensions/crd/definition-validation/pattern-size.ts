@@ -1,13 +1,13 @@
-/** How large the program of a regular expression becomes: what is repeated is written out as often. */
+/** Estimates the size of a compiled regular expression, in which each repetition is expanded. */
 
 interface Group {
-  /** Of all that stands in it so far. */
+  /** Size of everything so far. */
   total: number;
-  /** Of what a repetition that follows would repeat. */
+  /** Size of the part that a following repetition would repeat. */
   last: number;
 }
 
-/** Never less than it takes by an order of magnitude; what is no expression has a size, too. */
+/** Never smaller than the real size by an order of magnitude; an invalid expression also has a size. */
 export function patternSize(pattern: string): number {
   const groups: Group[] = [];
   let group: Group = { total: 1, last: 0 };
@@ -27,7 +27,7 @@ export function patternSize(pattern: string): number {
       group.last *= times;
     } else addAtom(group, 1);
   }
-  // Groups that stay open count, too.
+  // Unclosed groups count too.
   return groups.reduce((sum, { total }) => sum + total, group.total);
 }
 

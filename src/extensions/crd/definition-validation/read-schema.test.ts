@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../meta/json.ts";
 import { StatusError } from "../../../meta/status-error.ts";
 import { readSchema } from "./read-schema.ts";
 
-test("what is unknown, empty or null is left out, wherever a schema stands", () => {
+test("unknown, empty and null members are dropped at every level of a schema", () => {
   const noise = { unknown: 1, title: "", nullable: false, required: [], default: null, enum: [null, {}] };
   const kept = { enum: [null, {}] };
   expect(
@@ -21,13 +21,13 @@ test("what is unknown, empty or null is left out, wherever a schema stands", () 
   });
 });
 
-test("what is a schema or something else is what it is", () => {
+test("members that may be a schema or something else keep their form", () => {
   const schema = { items: [{ type: "string" }], additionalProperties: false, additionalItems: true };
   expect(readSchema(schema)).toEqual(schema);
   expect(readSchema({ items: "none" })).toEqual({});
 });
 
-test("names of properties may be any", () => {
+test("any property name is allowed", () => {
   const properties: unknown = JSON.parse('{ "__proto__": { "items": { "type": "string" } }, "constructor": {} }');
   expect(JSON.stringify(readSchema({ properties }))).toBe(JSON.stringify({ properties }));
 });
@@ -49,7 +49,7 @@ test.each<[JsonObject, string]>([
     `json: cannot unmarshal array into Go struct field ${PATH}.items.properties of type map[string]v1.JSONSchemaProps`,
   ],
   [{ additionalProperties: 1 }, "boolean or JSON schema expected"],
-])("the wrong type is refused: %j", (schema, sentence) => {
+])("a member of the wrong type is rejected: %j", (schema, sentence) => {
   expect(() => readSchema(schema)).toThrow(
     new StatusError(
       "BadRequest",

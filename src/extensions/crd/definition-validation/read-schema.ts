@@ -1,17 +1,17 @@
 /**
- * A schema as Go's decoder would keep it. Typed decoding does not look into members that may be one thing or another,
- * such as items: what is unknown there is left out, and what has the wrong type is refused, here.
+ * Decodes a schema as Go's decoder would. The typed decoding before it does not descend into members of several types,
+ * such as items. Unknown members there are dropped here, and those of the wrong type are rejected.
  */
 import { isJsonObject, setMember, type JsonObject } from "../../../meta/json.ts";
 import { StatusError } from "../../../meta/status-error.ts";
 import { isMemberSet, SCHEMA_MEMBERS, type MemberKind } from "./schema-members.ts";
 import { unmarshalError } from "../../../meta/go-fmt.ts";
 
-/** Deeper ones are refused before anyone looks at them. */
+/** Deeper schemas are rejected before they are read further. */
 const DEPTH_MAX = 600;
 
 interface Place {
-  /** As Go's messages name it: without the names of properties. */
+  /** The path in Go's messages, which omits the names of properties. */
   readonly path: string;
   readonly depth: number;
 }
@@ -73,7 +73,7 @@ function readSchemaMember(value: unknown, place: Place): unknown {
   return isJsonObject(value) ? readProps(value, place) : refuse(value, "v1.JSONSchemaProps", place);
 }
 
-/** As kubernetes: what is neither a schema nor a list of them counts as nothing. */
+/** As kubernetes: a value that is neither a schema nor a list of schemas is treated as absent. */
 function readItems(value: unknown, place: Place): unknown {
   if (isJsonObject(value)) return readProps(value, place);
   return Array.isArray(value) ? READERS.schemas(value, place) : undefined;
@@ -104,7 +104,7 @@ function readRule(value: unknown, place: Place): unknown {
 
 interface ListOf {
   readonly item: Reader;
-  /** What null stands for. */
+  /** The value that null decodes to. */
   readonly zero: unknown;
   readonly type: string;
 }

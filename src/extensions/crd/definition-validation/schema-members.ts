@@ -1,7 +1,7 @@
-/** The members of a schema in a definition, in the order of kubernetes' internal type, which messages follow. */
+/** The members of a CRD schema in the order of kubernetes' internal type, which messages follow. */
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 
-/** `optional-` ones are pointers in Go: their zero is not the same as nothing. */
+/** `optional-` members are pointers in Go: their zero value differs from an absent one. */
 export type MemberKind =
   | "string"
   | "optional-string"
@@ -22,7 +22,7 @@ export type MemberKind =
   | "documentation"
   | "rules";
 
-/** Its name in Go, its name in the API, what it is. */
+/** Go name, API name and kind of a member. */
 export type SchemaMember = readonly [goName: string, key: string, kind: MemberKind];
 
 export const SCHEMA_MEMBERS: readonly SchemaMember[] = [
@@ -72,7 +72,7 @@ export const SCHEMA_MEMBERS: readonly SchemaMember[] = [
   ["XValidations", "x-kubernetes-validations", "rules"],
 ];
 
-/** Whether Go would hold something other than its zero. */
+/** Whether the Go value would differ from its zero value. */
 export function isMemberSet(schema: JsonObject, [, key, kind]: SchemaMember): boolean {
   const value = schema[key];
   if (value === undefined || value === null) return false;

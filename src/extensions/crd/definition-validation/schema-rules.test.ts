@@ -16,7 +16,7 @@ const IN_SET = "must be atomic as item of a list with x-kubernetes-list-type=set
 describe("a property", () => {
   test.each<[string, JsonObject, readonly string[]]>([
     [
-      "has nothing that kubernetes does not know",
+      "must have only supported members",
       { type: "object", id: "x", $ref: "#/x", definitions: { b: { type: "null" } }, dependencies: { c: ["d"] } },
       [
         "a.id: Forbidden: id is not supported",
@@ -28,22 +28,22 @@ describe("a property", () => {
       ],
     ],
     [
-      "has no schema of its own",
+      "must not have $schema",
       { type: "string", $schema: "x" },
       [`root: Invalid value: "": OpenAPIV3Schema 'schema' is not supported`],
     ],
     [
-      "has names or takes all",
+      "must not have both properties and additionalProperties",
       { type: "object", properties: { b: TEXT }, additionalProperties: TEXT },
       ["a.additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive"],
     ],
     [
-      "keeps what is unknown, or says nothing of it",
+      "must not set x-kubernetes-preserve-unknown-fields to false",
       { type: "object", "x-kubernetes-preserve-unknown-fields": false },
       ["a.x-kubernetes-preserve-unknown-fields: Invalid value: false: must be true or undefined"],
     ],
     [
-      "is one list, whose items are alike",
+      "must have one schema for all items, and no uniqueItems",
       { type: "array", uniqueItems: true, items: [TEXT] },
       [
         "a.items: Forbidden: items must be a schema object and not an array",
@@ -51,7 +51,7 @@ describe("a property", () => {
       ],
     ],
     [
-      "has defaults neither in metadata that takes all, nor resources in resources",
+      "must have no defaults in maps of metadata, and no resources in metadata",
       {
         type: "object",
         "x-kubernetes-embedded-resource": true,
@@ -76,12 +76,12 @@ describe("a property", () => {
 
   test.each<[string, JsonObject, readonly string[]]>([
     [
-      "is of a known type",
+      "must have a known type",
       { type: "array", "x-kubernetes-list-type": "bag", items: TEXT },
       ['a.x-kubernetes-list-type: Unsupported value: "bag": supported values: "atomic", "set", "map"'],
     ],
     [
-      "is a list",
+      "must have the type array",
       { type: "object", "x-kubernetes-list-type": "atomic", "x-kubernetes-map-type": "deep" },
       [
         'a.x-kubernetes-map-type: Unsupported value: "deep": supported values: "atomic", "granular"',
@@ -89,7 +89,7 @@ describe("a property", () => {
       ],
     ],
     [
-      "is a set of wholes",
+      "of type set must have atomic items",
       { type: "array", "x-kubernetes-list-type": "set", items: { type: "object", nullable: true } },
       [
         `a.items.x-kubernetes-map-type: Invalid value: null: ${IN_SET}`,
@@ -97,12 +97,12 @@ describe("a property", () => {
       ],
     ],
     [
-      "has keys only if it is a map",
+      "must be of type map to have keys",
       { type: "array", "x-kubernetes-list-map-keys": ["b"], items: TEXT },
       ["a.x-kubernetes-list-type: Required value: must be map if x-kubernetes-list-map-keys is non-empty"],
     ],
     [
-      "is a map of objects, by keys",
+      "of type map must have keys, and items that are objects",
       { type: "array", "x-kubernetes-list-type": "map", items: TEXT },
       [
         "a.x-kubernetes-list-map-keys: Required value: must not be empty if x-kubernetes-list-type is map",
@@ -110,7 +110,7 @@ describe("a property", () => {
       ],
     ],
     [
-      "is a map by keys that every item has, once",
+      "of type map must have unique keys that every item has",
       {
         type: "array",
         "x-kubernetes-list-type": "map",
@@ -131,8 +131,8 @@ describe("a property", () => {
   });
 });
 
-describe("the root", () => {
-  test("has no default where every resource has a value, and is there", () => {
+describe("the root of a schema", () => {
+  test("must not have a default for the fields that every resource has, and must not be nullable", () => {
     const properties = { kind: { type: "string", default: "X" } };
     expect(toldOfSchema({ type: "object", nullable: true, properties })).toEqual([
       "root.nullable: Forbidden: nullable cannot be true at the root",
@@ -140,7 +140,7 @@ describe("the root", () => {
     ]);
   });
 
-  test("says nothing that would be lost to a status of its own", () => {
+  test("must contain nothing that a status update would ignore", () => {
     const [sentence = "", ...others] = toldOfSchema(
       { type: "object", maxProperties: 3, not: { required: ["<a>"] } },
       { subresources: { status: {} } },
@@ -180,7 +180,7 @@ describe("the text of a rule", () => {
     [{ rule: "true", fieldPath: ".b" }, "1.36", []],
     [{ rule: "true", fieldPath: ".c" }, "1.36", ['fieldPath: Invalid value: ".c": must be a valid path']],
     [{ rule: "true", fieldPath: "b" }, "1.33", ['fieldPath: Invalid value: "b": fieldPath must be a valid path']],
-  ])("%j in %s", (rule, release, sentences) => {
+  ])("%j is validated in release %s", (rule, release, sentences) => {
     const a = { type: "object", properties: { b: TEXT }, "x-kubernetes-validations": [rule] };
     const at = "spec.validation.openAPIV3Schema.properties[a].x-kubernetes-validations[0].";
     const object = definitionOf({ type: "object", properties: { a } });

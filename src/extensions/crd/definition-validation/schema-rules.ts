@@ -1,4 +1,4 @@
-/** What holds for every schema of a definition and all that lies below it, structural or not. */
+/** Validates every schema of a CRD and all schemas below it, structural or not. */
 import { forbiddenField, invalidValue, unsupportedValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -15,7 +15,7 @@ export function isKnownType(type: string): boolean {
   return type === "" || TYPES.includes(type);
 }
 
-/** What was stored otherwise before is not demanded. */
+/** The rules that are enforced. A stored CRD that violates one of them is not held to it. */
 export interface SchemaDemands {
   readonly knownTypes: boolean;
   readonly atomicSets: boolean;
@@ -26,7 +26,7 @@ export interface SchemaDemands {
 interface Place {
   readonly field: string;
   readonly isRoot?: boolean;
-  /** Below it defaults are forbidden, and this says where that is. */
+  /** Defaults are forbidden below this place; the text describes it. */
   readonly noDefaults?: string;
   readonly isInsideMeta?: boolean;
 }
@@ -96,7 +96,7 @@ function addPropertiesErrors(schema: JsonObject, place: Place, work: Work): void
   }
 }
 
-/** What schemas of OpenAPI may have, and those of kubernetes may not. */
+/** Members that OpenAPI schemas may have and those of Kubernetes may not. */
 const UNSUPPORTED: readonly string[] = [
   "id",
   "additionalItems",

@@ -1,10 +1,10 @@
-/** Parts of a definition as messages show them: kubernetes' internal types, written by Go's JSON. */
+/** Parts of a CRD as messages show them: kubernetes' internal types, encoded by Go's JSON. */
 import { isJsonObject, objectsAt, type JsonObject } from "../../../meta/json.ts";
 import { SCHEMA_MEMBERS, type SchemaMember } from "./schema-members.ts";
 import { internalValue } from "../../../objects/kinds/internal-version/internal-value.ts";
 import { sortedMap } from "../../../meta/go-json.ts";
 
-/** DIFFERS: a schema is shown with more than forty members, so only so many of them are. */
+/** DIFFERS: kubernetes has no such limit. Each schema is shown with more than forty members. */
 const SCHEMAS_SHOWN_MAX = 1000;
 
 interface Budget {
@@ -71,13 +71,13 @@ function shownDependency(value: unknown, budget: Budget): JsonObject {
   };
 }
 
-/** Any value, with the members of objects in the order of the alphabet. */
+/** Any value, with the members of objects in alphabetical order. */
 export function shownJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(shownJson);
   return isJsonObject(value) ? sortedMap(value, shownJson) : (value ?? null);
 }
 
-/** What the versions have in common must have been taken from them already. */
+/** The shared members must already have been removed from the versions. */
 export function shownVersions(versions: readonly JsonObject[]): JsonObject[] {
   const budget = { schemas: SCHEMAS_SHOWN_MAX };
   return versions.map((version) => shownVersion(version, budget));

@@ -15,12 +15,12 @@ const OBJECT_META = "must not specify anything other than name and generateName,
 describe("a schema", () => {
   test.each<[string, JsonObject, readonly string[]]>([
     [
-      "is fine",
+      "is accepted if it is structural",
       { type: "object", properties: { metadata: { type: "object", properties: { name: { type: "string" } } } } },
       [],
     ],
     [
-      "says of everything what it is",
+      "must specify the type of every value",
       {
         properties: {
           a: {},
@@ -39,7 +39,7 @@ describe("a schema", () => {
       ],
     ],
     [
-      "is of an object, and of known types",
+      "must be of type object at the root, and have known types",
       { type: "map", additionalProperties: true },
       [
         "root.additionalProperties: Forbidden: must not be used at the root",
@@ -48,7 +48,7 @@ describe("a schema", () => {
       ],
     ],
     [
-      "leaves what every resource has as it is",
+      "must not redefine the fields that every resource has",
       { type: "object", properties: { kind: { type: "integer" }, metadata: { type: "object", required: ["name"] } } },
       [
         'root.properties[kind].type: Invalid value: "integer": must be string',
@@ -56,7 +56,7 @@ describe("a schema", () => {
       ],
     ],
     [
-      "names outside of conditions what they restrict",
+      "must specify outside of junctors what they restrict",
       {
         type: "object",
         properties: { a: { type: "array", items: { type: "object" } } },
@@ -74,7 +74,7 @@ describe("a schema", () => {
   test.each<[ReleaseName, string[]]>([
     ["1.35", []],
     ["1.36", [`spec.validation.openAPIV3Schema.properties[metadata]: Forbidden: ${OBJECT_META}`]],
-  ])("of release %s has examples of metadata or not", (release, sentences) => {
+  ])("with documentation in metadata is validated in release %s", (release, sentences) => {
     const schema = { type: "object", properties: { metadata: { type: "object", example: {} } } };
     expect(told(CUSTOM_RESOURCE_DEFINITION, definitionOf(schema), { ...CONTEXT, gates: gatesOf(release) })).toEqual(
       sentences,
@@ -85,14 +85,14 @@ describe("a schema", () => {
 describe("a property", () => {
   test.each<[string, JsonObject, readonly string[]]>([
     [
-      "knows what lies inside an embedded resource, or keeps it",
+      "that is an embedded resource must have properties or preserve unknown fields",
       { "x-kubernetes-embedded-resource": true, type: "object" },
       [
         "a.properties: Required value: must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields",
       ],
     ],
     [
-      "is an integer or a string in one of two ways",
+      "may be int-or-string in one of two forms",
       {
         "x-kubernetes-int-or-string": true,
         anyOf: [{ type: "string" }, { type: "integer" }],
@@ -106,12 +106,12 @@ describe("a property", () => {
       ],
     ],
     [
-      "is an integer or a string, and more",
+      "may be int-or-string with further junctors",
       { "x-kubernetes-int-or-string": true, allOf: [{ anyOf: [{ type: "integer" }, { type: "string" }] }, {}] },
       [],
     ],
     [
-      "is restricted by conditions, not defined",
+      "must not be defined below junctors",
       {
         type: "object",
         allOf: [
@@ -129,7 +129,7 @@ describe("a property", () => {
       ],
     ],
     [
-      "has patterns that can be read",
+      "must have valid patterns",
       { type: "string", pattern: "[a", not: { pattern: "\\" } },
       [
         'a.not.pattern: Invalid value: "\\\\": must be a valid regular expression, but isn\'t: error parsing regexp: trailing backslash at end of expression: ``',

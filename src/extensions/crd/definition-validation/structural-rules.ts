@@ -1,4 +1,4 @@
-/** What makes a schema structural: it says of everything what type it is, and junctors only restrict what it says. */
+/** Validates that a schema is structural: it specifies the type of every value, and junctors only restrict it. */
 import { forbiddenField, invalidValue, required } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -27,12 +27,12 @@ interface Place {
   readonly gates: ReleaseGates;
 }
 
-/** Of a schema that can be read as a structural one. */
+/** The schema must be readable as a structural one (see unsupported-members.ts). */
 export function structuralErrors(schema: JsonObject, field: string, gates: ReleaseGates): FieldError[] {
   const told = errorList();
   addInvariantErrors(schema, { field, level: "root", gates }, told);
   addCompletenessErrors(schema, field, told);
-  // In the order of their text, as kubernetes tells them.
+  // Sorted by text, as in kubernetes.
   return told.errors
     .map((error) => ({ error, text: `${error.field}: ${error.message}` }))
     .sort((left, right) => (left.text < right.text ? -1 : left.text > right.text ? 1 : 0))
@@ -83,7 +83,7 @@ function* typeErrors(schema: JsonObject, { field, level }: Place): Generator<Fie
   if (level === "root" && type !== "" && type !== "object") yield invalidValue(at, type, "must be object at the root");
 }
 
-/** What every resource has is of the type that it has, and only its names may be restricted. */
+/** The fields that every resource has keep their types, and only the names may be restricted. */
 function* resourceErrors(schema: JsonObject, { field, level, gates }: Place): Generator<FieldError> {
   const isResource = level === "root" || schema[EMBEDDED] === true;
   const expected = [
@@ -105,7 +105,7 @@ function* resourceErrors(schema: JsonObject, { field, level, gates }: Place): Ge
 }
 
 const UNCHECKED: readonly string[] = ["type", "default", "properties", "$ref"];
-/** Not checked without CRDMetadataDocumentationForbidden. */
+/** Validated only with CRDMetadataDocumentationForbidden. */
 const DOCUMENTATION: readonly string[] = ["example", "externalDocs"];
 
 function isPlainMetadata(metadata: JsonObject, gates: ReleaseGates): boolean {

@@ -1,9 +1,9 @@
-/** Why a schema cannot be read as a structural one at all: what structural schemas do not have. */
+/** Finds the reason why a schema cannot be read as a structural one: members that structural schemas do not have. */
 import { isJsonObject, objectsAt, type JsonObject } from "../../../meta/json.ts";
 import { isMemberSet, SCHEMA_MEMBERS, type SchemaMember } from "./schema-members.ts";
 import { itemsOf, PRESERVES, schemaEntries } from "./schema-node.ts";
 
-/** As messages name them. */
+/** Their names in messages. */
 const NAMES: ReadonlyMap<string, string> = new Map([
   ["id", "id"],
   ["$schema", "schema"],
@@ -19,7 +19,7 @@ const UNSUPPORTED: readonly (readonly [member: SchemaMember, name: string])[] = 
   return name === undefined ? [] : [[member, name]];
 });
 
-/** Undefined when it can be read. */
+/** Undefined if it can be read. */
 export function unreadableReason(schema: JsonObject): string | undefined {
   const own = ownReason(schema);
   if (own !== undefined) return own;

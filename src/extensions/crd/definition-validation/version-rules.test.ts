@@ -21,10 +21,14 @@ const SCHEMA = {
 };
 
 test.each<[string, JsonObject, readonly string[]]>([
-  ["is fine", { specReplicasPath: ".spec.n", statusReplicasPath: ".status.n", labelSelectorPath: ".status.s" }, []],
-  ["has paths", {}, ["specReplicasPath: Required value", "statusReplicasPath: Required value"]],
   [
-    "has paths to where things belong",
+    "is accepted if it is valid",
+    { specReplicasPath: ".spec.n", statusReplicasPath: ".status.n", labelSelectorPath: ".status.s" },
+    [],
+  ],
+  ["must have paths", {}, ["specReplicasPath: Required value", "statusReplicasPath: Required value"]],
+  [
+    "must have paths below spec or status",
     { specReplicasPath: "spec.n", statusReplicasPath: ".spec.n", labelSelectorPath: ".n" },
     [
       'specReplicasPath: Invalid value: "spec.n": must be a simple json path starting with .',
@@ -41,9 +45,9 @@ test.each<[string, JsonObject, readonly string[]]>([
 });
 
 test.each<[string, JsonObject, readonly string[]]>([
-  ["is fine", { name: "A", type: "date", format: "date-time", jsonPath: ".a[*].b" }, []],
+  ["is accepted if it is valid", { name: "A", type: "date", format: "date-time", jsonPath: ".a[*].b" }, []],
   [
-    "says what it shows",
+    "must have a name, a type and a path",
     {},
     [
       "name: Required value",
@@ -52,7 +56,7 @@ test.each<[string, JsonObject, readonly string[]]>([
     ],
   ],
   [
-    "shows what can be shown",
+    "must have a known type and format, and a valid path",
     { name: "A", type: "array", format: "int16", jsonPath: "a" },
     [
       'type: Invalid value: "array": must be one of boolean,date,integer,number,string',
@@ -81,12 +85,12 @@ describe("a selectable field", () => {
         'Invalid value: ".sizes": must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.',
       ],
     ],
-  ])("may be %j or not", (jsonPath, sentences) => {
+  ])("%j is accepted or rejected with a reason", (jsonPath, sentences) => {
     const found = toldOfVersions(version("v1", { schema: SCHEMA, selectableFields: [{ jsonPath }] }));
     expect(found).toEqual(sentences.map((sentence) => `spec.selectableFields[0].jsonPath: ${sentence}`));
   });
 
-  test("is one of eight, once", () => {
+  test("is rejected as a duplicate, or as one of more than eight", () => {
     const names = [..."abcdefghi"];
     const properties = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
     const schema = { openAPIV3Schema: { type: "object", properties } };
@@ -97,7 +101,7 @@ describe("a selectable field", () => {
     ]);
   });
 
-  test("stands where its schema does", () => {
+  test("is reported at the place of its schema", () => {
     const selectableFields = [{ jsonPath: ".color" }];
     expect(
       toldOfVersions(version("v1", { schema: SCHEMA, selectableFields }), version("v2", { selectableFields })),
@@ -108,7 +112,7 @@ describe("a selectable field", () => {
   });
 });
 
-test("versions that differ are shown whole", () => {
+test("versions that differ are shown completely", () => {
   const [sentence = ""] = toldOfVersions(version("v1", { schema: SCHEMA }), version("v2", { storage: true }));
   expect(sentence).toMatch(
     /^spec\.versions: Invalid value: \[\{"Name":"v1",.*"Schema":\{"OpenAPIV3Schema":\{"ID":"".*"Items":\{"Schema":\{"ID":"".*"JSONSchemas":null\}.*must have exactly one version marked as storage version$/,
@@ -116,10 +120,14 @@ test("versions that differ are shown whole", () => {
 });
 
 test.each<[string, JsonObject, readonly string[]]>([
-  ["is none", { strategy: "None", webhook: { conversionReviewVersions: [] } }, []],
-  ["is known", { strategy: "Magic" }, ['strategy: Unsupported value: "Magic": supported values: "None", "Webhook"']],
+  ["may be None with an empty webhook", { strategy: "None", webhook: { conversionReviewVersions: [] } }, []],
   [
-    "has a webhook",
+    "must have a known strategy",
+    { strategy: "Magic" },
+    ['strategy: Unsupported value: "Magic": supported values: "None", "Webhook"'],
+  ],
+  [
+    "of strategy Webhook must have a webhook",
     { strategy: "Webhook" },
     [
       "webhookClientConfig: Required value: required when strategy is set to Webhook",
@@ -127,7 +135,7 @@ test.each<[string, JsonObject, readonly string[]]>([
     ],
   ],
   [
-    "needs no webhook",
+    "of strategy None must have no webhook",
     { strategy: "None", webhook: { clientConfig: { url: "https://a" }, conversionReviewVersions: ["v1"] } },
     [
       "webhookClientConfig: Forbidden: should not be set when strategy is not set to Webhook",
@@ -135,7 +143,7 @@ test.each<[string, JsonObject, readonly string[]]>([
     ],
   ],
   [
-    "speaks a version that is understood",
+    "must have a supported review version",
     { strategy: "Webhook", webhook: { clientConfig: {}, conversionReviewVersions: ["v2", "v2"] } },
     [
       "webhookClientConfig: Required value: exactly one of url or service is required",
@@ -164,7 +172,7 @@ test.each([
       'Invalid value: "/pull/1": protected groups must have approval annotation "api-approved.kubernetes.io" with either a URL or a reason starting with "unapproved", see https://github.com/kubernetes/enhancements/pull/1111',
     ],
   ],
-])("a group of the community is approved by %j or not", (approval, sentences) => {
+])("the approval %j of a protected group is validated", (approval, sentences) => {
   const annotations = { "api-approved.kubernetes.io": approval };
   const group = "sig.k8s.io";
   expect(told(CUSTOM_RESOURCE_DEFINITION, definition({ group }, { name: `widgets.${group}`, annotations }))).toEqual(

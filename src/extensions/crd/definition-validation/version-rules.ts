@@ -1,4 +1,4 @@
-/** What holds for a version beside its schema: deprecation, subresources, columns and selectable fields. */
+/** Validates the members of a version beside its schema: deprecation, subresources, columns and selectable fields. */
 import { duplicateValue, invalidGoValue, invalidValue, required, tooMany } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -41,7 +41,7 @@ const SCALE_PATHS: readonly PathDemand[] = [
   { key: "labelSelectorPath", prefixes: [".spec.", ".status."], isOptional: true },
 ];
 
-/** Of a version, or of all of them. */
+/** Validates the subresources of a version, or the common ones. */
 export function* subresourceErrors(holder: JsonObject, field: string): Generator<FieldError> {
   const { scale } = objectAt(holder, "subresources");
   if (!isJsonObject(scale)) return;
@@ -93,13 +93,13 @@ export function* columnErrors(holder: JsonObject, field: string): Generator<Fiel
 export const SELECTABLE_FIELDS_MAX = 8;
 
 interface SelectableFieldPlaces {
-  /** Of the list. */
+  /** Field of the list. */
   readonly field: string;
-  /** Of the schema, as kubernetes names it here. */
+  /** Field of the schema, as kubernetes names it here. */
   readonly schemaField: string;
-  /** Told where there is no schema. */
+  /** Message if there is no schema. */
   readonly noSchema: string;
-  /** As many as there were before may stay. */
+  /** Whether too many fields are allowed because they existed before. */
   readonly allowsTooMany: boolean;
 }
 
@@ -114,7 +114,7 @@ export function* selectableFieldErrors(holder: JsonObject, places: SelectableFie
   if (isTooDeep(schema)) return;
   const reason = unreadableReason(schema);
   if (reason !== undefined) {
-    // DIFFERS: kubernetes fails when it then looks for the fields.
+    // DIFFERS: kubernetes fails when it then looks up the fields.
     yield invalidValue(places.schemaField, "", reason);
     return;
   }

@@ -52,7 +52,7 @@ function schemasOf(documents: LocalOpenApi, path = V1): JsonObject {
   return objectAt(objectAt(parsed(documents.document(path)?.bytes), "components"), "schemas");
 }
 
-test("a definition has a document with its models, those they refer to, and its operations", () => {
+test("a CRD has a document with its models, the models that they reference, and its operations", () => {
   const scaled = version("v1", {
     subresources: { status: {}, scale: SCALE },
     selectableFields: [{ jsonPath: ".spec" }],
@@ -97,7 +97,7 @@ test("a definition has a document with its models, those they refer to, and its 
   ]);
 });
 
-test("definitions of one group version share a document, and OpenAPI 2 shows all, in order", async () => {
+test("CRDs of one group version share a document, and OpenAPI v2 contains all of them in order", async () => {
   const documents = documentsOf([
     definition({ versions: [version("v1"), version("v2")] }),
     definition({ plural: "apples", kind: "Apple" }),
@@ -112,7 +112,7 @@ test("definitions of one group version share a document, and OpenAPI 2 shows all
   expect(Object.keys(paths as JsonObject)).toEqual(Object.keys(paths as JsonObject).sort());
 });
 
-test("what is not served or not established is not shown", async () => {
+test("a CRD that is not served or not established is not published", async () => {
   const unserved = version("v2", { served: false });
   const documents = documentsOf([
     definition({ versions: [version("v1"), unserved] }),
@@ -122,7 +122,7 @@ test("what is not served or not established is not shown", async () => {
   expect(schemasOf(documents)["com.example.stable.v1.Apple"]).toBeUndefined();
 });
 
-test("documents follow the definitions, and only those that say something else are made anew", async () => {
+test("documents are updated with the CRDs, and only changed ones are built again", async () => {
   const documents = documentsOf([definition()]);
   const before = documents.document(V1);
   const core = documents.document("api/v1");
@@ -142,19 +142,19 @@ test("documents follow the definitions, and only those that say something else a
   expect(await documents.find(V1, undefined)).toEqual({ kind: "unknown" });
 });
 
-test("servers with the same definitions have the same hashes, however they came to know them", () => {
+test("servers with the same CRDs have the same hashes, regardless of the order of events", () => {
   const both = [definition(), definition({ plural: "apples", kind: "Apple" })];
   expect([...documentsOf(both).hashes]).toEqual([...documentsOf(both.toReversed()).hashes]);
 });
 
-test("nothing is asked of definitions before a document is", () => {
+test("schemas are not read before a document is requested", () => {
   const fail = (): never => {
     throw new Error("asked too early");
   };
   createLocalDocuments(catalogue, { generation: fail, groupVersions: fail });
 });
 
-test("what is built in is never displaced", async () => {
+test("a built-in resource is never replaced", async () => {
   const builtIn = createLocalDocuments(catalogue);
   const names = { ...definition().names, plural: "leases", kind: "Lease", listKind: "LeaseList" };
   const documents = documentsOf([{ ...definition(), group: "coordination.k8s.io", names }, definition()]);

@@ -1,4 +1,4 @@
-/** What OpenAPI shows of definitions: nothing is made of one before somebody asks for a document that shows it. */
+/** The OpenAPI documents of CRDs. A document is built only when a client requests it. */
 import { parseGroupVersion } from "../../../meta/group-version.ts";
 import {
   customModelName,
@@ -10,7 +10,7 @@ import type { Definition, DefinitionVersion } from "../definition.ts";
 import { publishedListSchema, publishedSchema } from "./schema.ts";
 
 interface Definitions {
-  /** Another number after every change. */
+  /** Increases with every change. */
   readonly generation: number;
   definitions(): readonly Definition[];
 }

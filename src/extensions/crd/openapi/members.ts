@@ -1,4 +1,4 @@
-/** Members of a schema that are published as they are written, unless they say nothing. */
+/** The schema members that are published as written, unless they have no effect. */
 import { isJsonObject, jsonEquals, objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
 
 const ALWAYS = (): boolean => true;
@@ -7,7 +7,7 @@ const isText = (value: unknown): boolean => typeof value === "string" && value !
 const isTrue = (value: unknown): boolean => value === true;
 const isNumber = (value: unknown): boolean => typeof value === "number";
 
-/** Each with what it must be in order to be shown. */
+/** The published members, each with the condition for its value. */
 const MEMBERS: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ["description", isText],
   ["type", isText],
@@ -39,7 +39,7 @@ const MEMBERS: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ["x-kubernetes-validations", isNotEmpty],
 ]);
 
-/** All but defaults, null, junctors and the schemas of what is inside. */
+/** All members except defaults, nullable, junctors and nested schemas. */
 export function sharedMembers(raw: JsonObject): JsonObject {
   const members: JsonObject = {};
   for (const name of Object.keys(raw)) {
@@ -52,7 +52,7 @@ export function sharedMembers(raw: JsonObject): JsonObject {
 type NestedMember = "allOf" | "anyOf" | "oneOf" | "not" | "items" | "properties";
 const NESTED_MEMBERS: readonly NestedMember[] = ["allOf", "anyOf", "oneOf", "not", "items", "properties"];
 
-/** These members of a schema, which say what values must be like and, as kubernetes has it, nothing of map values. */
+/** The given nested members of a schema. They constrain values, but, as in kubernetes, not map values. */
 export function nestedSchema(raw: JsonObject, names: readonly NestedMember[]): JsonObject {
   const schema: JsonObject = {};
   for (const name of names) {
@@ -83,7 +83,7 @@ export function isMarkedIntOrString(raw: JsonObject): boolean {
   return raw["x-kubernetes-int-or-string"] === true;
 }
 
-/** The junctors, which say now in OpenAPI's own words that the value is one of the two. */
+/** The junctors, extended by OpenAPI's own form of int-or-string. */
 export function withIntOrString(junctors: JsonObject): JsonObject {
   const { anyOf, allOf } = junctors;
   const [first, ...others] = Array.isArray(allOf) ? (allOf as JsonObject[]) : [];

@@ -7,13 +7,13 @@ const INT_OR_STRING = { "x-kubernetes-int-or-string": true };
 const TWO = [{ type: "integer" }, { type: "string" }];
 const EMBEDDED = { type: "object", "x-kubernetes-embedded-resource": true };
 
-/** The schema of one property. */
+/** Publishes the schema of one property. */
 function published(dialect: "v2" | "v3", value: JsonObject): unknown {
   const schema = publishedSchema({ type: "object", properties: { value } }, dialect, false);
   return (schema["properties"] as JsonObject)["value"];
 }
 
-describe("a schema is published as it is written", () => {
+describe("a schema is published as written", () => {
   const WRITTEN: JsonObject = {
     type: "object",
     title: "T",
@@ -39,12 +39,12 @@ describe("a schema is published as it is written", () => {
   };
   test.each(["v2", "v3"] as const)("in %s", (dialect) => expect(published(dialect, WRITTEN)).toEqual(WRITTEN));
 
-  test("but not what says nothing", () => {
+  test("without members that have no effect", () => {
     const silent = { type: "string", description: "", nullable: false, uniqueItems: false, enum: [], default: null };
     expect(published("v3", { ...silent, unheardOf: 1 })).toEqual({ type: "string" });
   });
 
-  test("also a property named __proto__", () => {
+  test("including a property named __proto__", () => {
     const value = { type: "object", properties: JSON.parse('{"__proto__":{"type":"string"}}') as JsonObject };
     expect(JSON.stringify(published("v2", value))).toBe(JSON.stringify(value));
   });
@@ -81,7 +81,7 @@ test.each([
     { ...EMBEDDED, ...UNKNOWN },
     { "x-kubernetes-embedded-resource": true, ...UNKNOWN },
   ],
-] satisfies [JsonObject, JsonObject][])("version 2 shows %j as %j", (written, shown) =>
+] satisfies [JsonObject, JsonObject][])("OpenAPI v2 publishes %j as %j", (written, shown) =>
   expect(published("v2", written)).toEqual(shown),
 );
 
@@ -107,23 +107,23 @@ test.each([
     { type: "object", not: { properties: { a: { minimum: 1 } }, additionalProperties: { minimum: 1 } } },
     { type: "object", not: { properties: { a: { minimum: 1 } } } },
   ],
-] satisfies [JsonObject, JsonObject][])("version 3 shows %j as %j", (written, shown) =>
+] satisfies [JsonObject, JsonObject][])("OpenAPI v3 publishes %j as %j", (written, shown) =>
   expect(published("v3", written)).toEqual(shown),
 );
 
-describe("an object has a type and metadata", () => {
+describe("a published object has apiVersion, kind and metadata", () => {
   const META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
   test.each([
     ["v2", { $ref: `#/definitions/${META}` }],
     ["v3", { allOf: [{ $ref: `#/components/schemas/${META}` }] }],
-  ] as const)("in %s, whatever the schema says of them", (dialect, metadata) => {
+  ] as const)("in %s, regardless of the schema", (dialect, metadata) => {
     const raw = { type: "object", properties: { metadata: { type: "object" }, apiVersion: { type: "integer" } } };
     const { properties } = publishedSchema(raw, dialect, false);
     expect(properties).toMatchObject({ apiVersion: { type: "string" }, kind: { type: "string" }, metadata });
   });
 
-  test("also one inside of another", () => {
+  test("including an embedded object", () => {
     const embedded = { ...EMBEDDED, required: ["spec"], properties: { spec: { type: "object" } } };
     expect(published("v2", embedded)).toMatchObject({
       required: ["spec", "kind", "apiVersion"],
@@ -137,11 +137,12 @@ test.each([
   ["v3", undefined, true],
   ["v2", { type: "object", ...UNKNOWN, properties: { a: { type: "string" } } }, false],
   ["v2", { type: "object", properties: { a: { type: "string" } } }, true],
-] as const)("in %s nothing is said of an object that may hold anything", (dialect, raw, preserves) =>
-  expect(publishedSchema(raw, dialect, preserves)).toEqual({ type: "object" }),
+] as const)(
+  "in %s an object that preserves unknown fields is published without properties",
+  (dialect, raw, preserves) => expect(publishedSchema(raw, dialect, preserves)).toEqual({ type: "object" }),
 );
 
-test("a list is said to be a list", () => {
+test("a list has a list schema", () => {
   const list = { kind: "CronTab", listKind: "CronTabList", resource: "crontabs", model: "com.example.v1.CronTab" };
   expect(publishedListSchema(list, "v3")).toMatchObject({
     description: "CronTabList is a list of CronTab",

@@ -1,6 +1,6 @@
 /**
- * The schema of a definition's version as OpenAPI shows it. Version 3 says all of it; version 2 leaves out what kubectl
- * could not read there, and the defaults.
+ * Publishes the schema of a CRD version in OpenAPI. OpenAPI v3 contains all of it; OpenAPI v2 omits defaults and
+ * everything that kubectl could not parse there.
  */
 import { LIST_META, modelPointer, OBJECT_META } from "../../../serving/discovery/openapi/custom.ts";
 import type { Dialect } from "../../../serving/discovery/openapi/schemas.ts";
@@ -10,13 +10,16 @@ import { isMarkedIntOrString, nestedSchema, sharedMembers, withIntOrString } fro
 const PRESERVE_UNKNOWN = "x-kubernetes-preserve-unknown-fields";
 const EMBEDDED_RESOURCE = "x-kubernetes-embedded-resource";
 
-/** Of one kind; undefined for a version without a schema. Whatever the schema says of metadata is not shown. */
+/**
+ * The schema of one kind; `raw` is undefined for a version without a schema. The schema's own metadata is not
+ * published.
+ */
 export function publishedSchema(
   raw: JsonObject | undefined,
   dialect: Dialect,
   preservesUnknownFields: boolean,
 ): JsonObject {
-  // With properties of its own kubectl would take every other field for unknown.
+  // With published properties kubectl would treat every other field as unknown.
   const isOpen = dialect === "v2" && (preservesUnknownFields || raw?.[PRESERVE_UNKNOWN] === true);
   if (raw === undefined || isOpen) return { type: "object" };
   const schema = fieldSchema(raw, dialect);
@@ -80,7 +83,7 @@ function fullSchema(raw: JsonObject): JsonObject {
   return { ...schema, ...(isMarkedIntOrString(raw) ? withIntOrString(junctors) : junctors) };
 }
 
-/** No junctors, no defaults; where null or anything is allowed neither type nor content. */
+/** Omits junctors and defaults, and for nullable or open values also type and content. */
 function lossySchema(raw: JsonObject): JsonObject {
   const { type, required, ...schema } = sharedMembers(raw);
   const isNullable = raw["nullable"] === true;
@@ -100,7 +103,7 @@ function lossySchema(raw: JsonObject): JsonObject {
   };
 }
 
-/** What may be null need not be there. */
+/** Nullable fields are not required. */
 function lossyRequired(raw: JsonObject, hasContent: boolean): string[] {
   const values = raw["additionalProperties"];
   if (isJsonObject(values) && values["nullable"] === true) return [];

@@ -10,7 +10,7 @@ import {
 
 const ALL_VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 
-test("a definition is described by its accepted names, with its served versions", () => {
+test("a CRD is described by its accepted names and its served versions", () => {
   const scale = { specReplicasPath: ".spec.n", statusReplicasPath: ".status.n" };
   const definition = establishedDefinition(
     {
@@ -49,24 +49,24 @@ test("a definition is described by its accepted names, with its served versions"
   });
 });
 
-test("what is not established, or serves nothing, is not there", () => {
+test("a CRD that is not established, or serves no version, is not described", () => {
   expect(toCatalogueResource(parseDefinition(definitionObject()))).toBeUndefined();
   const unserved = establishedDefinition({ versions: [storedVersion("v1", { served: false })] });
   expect(toCatalogueResource(unserved)).toBeUndefined();
 });
 
-test("of a storage version that is not served there is nothing to make a hash of", () => {
+test("a storage version that is not served has no hash", () => {
   const versions = [storedVersion("v1", { served: false }), servedVersion("v2")];
   expect(toCatalogueResource(establishedDefinition({ versions }))?.storageVersion).toBeUndefined();
 });
 
-test("what is on its way out is read and deleted only", () => {
+test("a terminating CRD can only be read and deleted", () => {
   const definition = { ...establishedDefinition(), isTerminating: true };
   const verbs = toCatalogueResource(definition)?.versions[0]?.verbs;
   expect(verbs).toEqual(["delete", "deletecollection", "get", "list", "watch"]);
 });
 
-test("fields are selected by without the dot before them", () => {
+test("selectable fields have no leading dot", () => {
   const selectableFields = [{ jsonPath: ".spec.color" }];
   const { versions } = establishedDefinition({ versions: [storedVersion("v1", { selectableFields })] });
   expect(fieldSelectorsOf(versions[0]!, true)).toEqual(["metadata.name", "metadata.namespace", "spec.color"]);

@@ -1,4 +1,6 @@
-/** A definition as the catalogue describes what a release has built in: discovery and OpenAPI need no other form. */
+/**
+ * Describes a CRD in the form of the catalog's built-in resources, so that discovery and OpenAPI need no other form.
+ */
 import type {
   CatalogueResource,
   CatalogueSubresource,
@@ -6,17 +8,17 @@ import type {
 } from "../../../objects/catalogue/catalogue.ts";
 import type { Definition, DefinitionVersion } from "../definition.ts";
 
-// In the order in which kubernetes shows them. No other server's document is merged with these.
+// In the order of Kubernetes. No document of another server is merged with these.
 const VERBS: readonly string[] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 const VERBS_WHILE_TERMINATING: readonly string[] = ["delete", "deletecollection", "get", "list", "watch"];
 const SUBRESOURCE_VERBS: readonly string[] = ["get", "patch", "update"];
 
-/** Undefined while it is not established, or when it serves no version. */
+/** Undefined if it is not established, or serves no version. */
 export function toCatalogueResource(definition: Definition): CatalogueResource | undefined {
   const { group, acceptedNames: names, versions, storageVersion } = definition;
   const served = versions.filter(({ isServed }) => isServed);
   if (!definition.isEstablished || served.length === 0) return undefined;
-  // As kubernetes: of a storage version that is not served there is no hash.
+  // As kubernetes: a storage version that is not served has no hash.
   const hasHash = served.some(({ isStorage }) => isStorage);
   return {
     group,

@@ -1,4 +1,4 @@
-/** What must follow a change of a custom resource definition: its storage version is published, its old watches end. */
+/** Reactions to a change of a CRD: its storage version is published, and its outdated watches end. */
 import { jsonEquals } from "../../../meta/json.ts";
 import type { StorageVersions } from "../../../cluster/storageversion/create-storage-versions.ts";
 import type { OpenWatches } from "../../../serving/endpoints/watch-stream.ts";
@@ -6,7 +6,7 @@ import { definitionKey } from "../definition.ts";
 import type { DefinitionTable } from "../definition-table.ts";
 import { storedVersionsOf } from "./custom-stored-versions.ts";
 
-/** Servers publish the version of a custom resource before they write it. */
+/** Makes servers publish the version of a custom resource before they write it. */
 export function publishStorageVersions(table: DefinitionTable, storageVersions: StorageVersions): void {
   table.onChange(({ before, after }) => {
     const was = before && storedVersionsOf(before);
@@ -16,7 +16,9 @@ export function publishStorageVersions(table: DefinitionTable, storageVersions: 
   });
 }
 
-/** A watch shows objects in the shape of one definition; a client that resumes it gets those of the next. */
+/**
+ * Ends watches of an outdated CRD: their objects have the old shape, and a client that resumes receives the new one.
+ */
 export function endOutdatedWatches(table: DefinitionTable, open: OpenWatches): void {
   table.onChange(({ before, after }) => {
     if (before === undefined || definitionKey(before) === (after && definitionKey(after))) return;

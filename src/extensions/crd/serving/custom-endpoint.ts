@@ -1,4 +1,4 @@
-/** One version of a definition, made servable: its schema compiled when first needed. */
+/** The endpoint of one CRD version. Its schema is compiled when it is first needed. */
 import { must } from "../../../base/assert.ts";
 import { ALL_VERBS as CATALOGUE_VERBS, type Catalogue } from "../../../objects/catalogue/catalogue.ts";
 import { protobufTables } from "../../../objects/catalogue/protobuf-tables.ts";
@@ -19,7 +19,7 @@ export interface CustomEndpointParts extends Pick<
   "storageRoot" | "encoding" | "convert" | "refuseCreation"
 > {
   readonly catalogue: Pick<Catalogue, "schemas" | "release">;
-  /** Of this definition, by version: what is compiled is kept here. */
+  /** Compiled schemas of this CRD, by version. */
   readonly schemas: Map<string, CustomSchema>;
 }
 
@@ -42,7 +42,7 @@ export function customEndpoint(
     resource: acceptedNames.plural,
     kind: acceptedNames.kind,
     namespaced,
-    // What a definition on its way out does not show in discovery is still answered, with the reason.
+    // Verbs that discovery omits for a terminating CRD still reach the endpoint, which responds with the reason.
     verbs: ALL_VERBS,
     subresources: new Map(shown.subresources.map(({ name, verbs }) => [name, new Set(verbs)])),
     deprecation: deprecationWarning(definition, version),

@@ -1,16 +1,16 @@
-/** Groups of the catalogue with the resources that definitions add to them. */
+/** The groups of the catalog with the resources of CRDs added. */
 import type { CatalogueGroup, CatalogueResource } from "../../../objects/catalogue/catalogue.ts";
 import { compareNames, compareApiVersions } from "../../../serving/discovery/order.ts";
 
-/** As kubernetes registers every definition. */
+/** As kubernetes registers every CRD. */
 export const CUSTOM_PRIORITY = { groupPriorityMinimum: 1000, versionPriority: 100 } as const;
 
-/** Groups as they were made last, by name. */
+/** The groups of the last call, by name. */
 type MadeGroups = Map<string, { readonly of: readonly CatalogueResource[]; readonly group: CatalogueGroup }>;
 
 /**
- * There may be many groups, and they change one at a time: a group stays the same object as long as its resources do,
- * and all of them the same array.
+ * There may be many groups, which change one at a time: a group stays the same object until its resources change, and
+ * the array stays the same until a group changes.
  */
 export function createCustomGroups(
   builtIn: readonly CatalogueGroup[],
@@ -24,7 +24,7 @@ export function createCustomGroups(
   };
 }
 
-/** Groups that only definitions have come last, by name. What is built in is never displaced. */
+/** Groups of CRDs only come last, by name. Built-in resources are never replaced. */
 export function withCustomResources(
   builtIn: readonly CatalogueGroup[],
   custom: readonly CatalogueResource[],
@@ -64,7 +64,7 @@ function toGroup(
     ...(builtIn?.versions ?? []),
     ...[...own].filter((version) => builtIn?.versions.includes(version) !== true),
   ];
-  // Of built-in groups the release knows the order better than a comparison of names.
+  // For built-in groups, the release defines the order of versions.
   const ordered = builtIn === undefined ? versions.sort(compareApiVersions) : versions;
   return {
     name,

@@ -1,4 +1,4 @@
-/** The stored objects of a definition, for whoever lets go of it. */
+/** Deletes the stored instances of a CRD that is being deleted. */
 import { objectAt } from "../../../meta/json.ts";
 import { isReason } from "../../../meta/status-error.ts";
 import type { RegistryContext } from "../../../serving/registry/context.ts";
@@ -7,10 +7,10 @@ import { list } from "../../../serving/registry/list.ts";
 import type { ServedResource } from "../../../serving/registry/resource.ts";
 import { parseEntry, type Entry } from "../../../storage/watch-cache/entry.ts";
 
-/** Enough to share group commits; few enough that other writers are not held up. */
+/** Enough concurrent deletions to share group commits, but few enough that other writes are not delayed. */
 const DELETIONS_AT_ONCE = 16;
 
-/** Resolves to how many are still there: those that finalizers hold, and what came in between. */
+/** Resolves to the number of remaining instances: those with finalizers, and those created in between. */
 export async function deleteInstances(
   context: RegistryContext,
   served: ServedResource,
@@ -27,7 +27,7 @@ function all(context: RegistryContext, served: ServedResource): ReturnType<typeo
   return list(context, served, { namespace: "", labels: undefined, fields: [], state: { kind: "newest" }, limit: 0 });
 }
 
-/** Somebody else may have been faster. */
+/** Ignores that another client has already deleted it. */
 async function deleteInstance(context: RegistryContext, served: ServedResource, entry: Entry): Promise<void> {
   const path = entry.key.slice(served.stored.keyPrefix.length);
   const slash = path.lastIndexOf("/");

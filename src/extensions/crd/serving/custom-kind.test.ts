@@ -5,7 +5,7 @@ import { customKind } from "./custom-kind.ts";
 import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
 import { establishedDefinition, storedVersion } from "../../../../test/testing/extensions/crd/definition-object.ts";
 
-/** Finds nothing wrong itself. */
+/** A schema that reports no errors itself. */
 const SCHEMA = {
   setDefaults: (object: JsonObject): void => void (object["isFilled"] = true),
   errors: (_object: JsonObject, { others }: { others: () => Iterable<unknown> }) => others(),
@@ -29,35 +29,31 @@ function told(object: JsonObject, subresources: JsonObject = { scale: SCALE }): 
   return errors.map(({ field, message }) => `${field}: ${message}`);
 }
 
-describe("replicas of a custom resource that can be scaled", () => {
+describe("replicas of a scalable custom resource", () => {
   test.each<[string, JsonObject, string[]]>([
-    ["that has none", {}, []],
-    ["that is as it should be", { spec: { replicas: 3 }, status: { replicas: 3, selector: "a=b" } }, []],
+    ["that are absent", {}, []],
+    ["that are valid", { spec: { replicas: 3 }, status: { replicas: 3, selector: "a=b" } }, []],
     ["without a spec", { spec: null }, []],
+    ["below 0", { spec: { replicas: -1 } }, [".spec.replicas: Invalid value: -1: should be a non-negative integer"]],
     [
-      "below nothing",
-      { spec: { replicas: -1 } },
-      [".spec.replicas: Invalid value: -1: should be a non-negative integer"],
-    ],
-    [
-      "beyond all number",
+      "above the maximum of int32",
       { status: { replicas: 2 ** 31 } },
       [".status.replicas: Invalid value: 2147483648: should be less than or equal to 2147483647"],
     ],
     [
-      "in words",
+      "that are a string",
       { spec: { replicas: "three" } },
       [".spec.replicas: Invalid value: 0: .spec.replicas accessor error: three is of the type string, expected int64"],
     ],
     [
-      "where no member can be",
+      "in a spec that is a list",
       { spec: [1] },
       [
         ".spec.replicas: Invalid value: 0: .spec.replicas accessor error: [1] is of the type []interface {}, expected map[string]interface{}",
       ],
     ],
     [
-      "with a selector that is none",
+      "with a selector that is a number",
       { status: { selector: 7 } },
       ['.status.selector: Invalid value: "": .status.selector accessor error: 7 is of the type int64, expected string'],
     ],
@@ -65,18 +61,18 @@ describe("replicas of a custom resource that can be scaled", () => {
     expect(told(object)).toEqual(expected);
   });
 
-  test("are nobody's business where it cannot", () => {
+  test("are not validated without a scale subresource", () => {
     expect(told({ spec: { replicas: -1 } }, {})).toEqual([]);
   });
 
-  test("at the door of the status only the status is looked at", () => {
+  test("are validated only in the status on a status update", () => {
     const object = { spec: { replicas: -1 }, status: { replicas: -2 } };
     const errors = [...(kindOf({ scale: SCALE }).statusUpdateErrors?.(object, object, CONTEXT) ?? [])];
     expect(errors.map(({ field }) => field)).toEqual([".status.replicas"]);
   });
 });
 
-test("only finalizers that are added are warned about", () => {
+test("a warning is returned only for added finalizers", () => {
   const withFinalizers = (...finalizers: string[]): JsonObject => ({ metadata: { finalizers } });
   const { warnings } = kindOf({});
   expect([...(warnings?.(withFinalizers("a"), undefined, CONTEXT) ?? [])]).toHaveLength(1);
@@ -84,7 +80,7 @@ test("only finalizers that are added are warned about", () => {
   expect([...(warnings?.(withFinalizers("a"), withFinalizers("a"), CONTEXT) ?? [])]).toEqual([]);
 });
 
-test("defaults are those of the schema", () => {
+test("the defaults are those of the schema", () => {
   const object: JsonObject = {};
   kindOf({}).setDefaults?.(object, CONTEXT);
   expect(object).toEqual({ isFilled: true });

@@ -1,4 +1,4 @@
-/** What holds for objects of a definition's version: what its schema says, and where its replicas stand. */
+/** The behavior of objects of a CRD version: the rules of its schema, and the validation of its replicas. */
 import type { Kind } from "../../../objects/kinds/kind.ts";
 import { invalidValue } from "../../../meta/field-errors.ts";
 import { objectAt, stringsAt, type JsonObject } from "../../../meta/json.ts";

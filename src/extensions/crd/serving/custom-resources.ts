@@ -1,4 +1,4 @@
-/** Custom resources, made servable: definitions followed in the store, each compiled when it is first used. */
+/** Custom resources as endpoints. It watches the CRDs in the store, and compiles each when it is first used. */
 import type { BackgroundTask } from "../../../base/background.ts";
 import type { Clock } from "../../../base/clock.ts";
 import { exclusionName } from "../../../cluster/peers/exclusions.ts";
@@ -24,23 +24,26 @@ import { EndpointCache, type CustomResourceParts } from "./endpoint-cache.ts";
 export interface CustomResources {
   readonly table: DefinitionTable;
   readonly task: BackgroundTask;
-  /** Every group served, with what is built in. The same array, and the same groups in it, until one changes. */
+  /** Every served group, including built-in ones. The same array, with the same groups in it, until one changes. */
   groups(): readonly CatalogueGroup[];
-  /** Undefined for what no definition that is known here serves. */
+  /** Undefined if no known CRD serves it. */
   resolve(group: string, version: string, resource: string): ResourceEndpoint | undefined;
-  /** Looks for the newest definition, and waits until it is decided whether it is served; throws a 503 when it stays open. */
+  /**
+   * Reads the newest CRD from the store, and waits until it is decided whether it is established; throws a 503 if that
+   * takes too long.
+   */
   settle(context: RegistryContext, question: GroupVersion & { readonly resource: string }): Promise<void>;
-  /** Deletes what is stored of a definition, in whatever version, and resolves to how many objects finalizers hold. */
+  /** Deletes the stored instances of a CRD in every version, and resolves to the number that finalizers hold. */
   deleteInstances(context: RegistryContext, definition: Definition, signal: AbortSignal): Promise<number>;
   readonly hasGroup: (group: string) => boolean;
-  /** What definitions serve, or will in a moment: then the answer is that it takes a moment. */
+  /** The resources that CRDs serve or will serve soon; requests for the latter return 503 rather than 404. */
   readonly served: ServedSet;
-  /** Every served version of every definition, as peers' documents are held against it. */
+  /** Every version of every CRD, to be excluded from the documents of peers. */
   names(): Iterable<string>;
 }
 
 const RETRY_AFTER_SECONDS = 1;
-/** Definitions are decided upon within milliseconds; a request waits that long rather than to be refused. */
+/** How long a request waits for a CRD to be established, which normally takes milliseconds. */
 const SETTLE_MS = 2_000;
 
 export function createCustomResources(parts: CustomResourceParts): CustomResources {
@@ -80,7 +83,7 @@ export function createCustomResources(parts: CustomResourceParts): CustomResourc
     deleteInstances: (context, definition, signal) => deleteInstances(context, endpoints.stored(definition), signal),
     async settle({ store }, { group, version, resource }) {
       const isOpen = (): boolean => isUndecided(table.find(group, resource)?.definition, version);
-      // Also of one that is known here: it may have got the version that is asked for a moment ago.
+      // Also for a known CRD, which may have been given the requested version a moment ago.
       const entry = await store.get(`${prefix}${resource}.${group}`, { kind: "newest" });
       const known = entry && toKnown(entry);
       if (known !== undefined) table.put(known);
@@ -111,14 +114,17 @@ function readDefinition(entry: Entry, served: ServedResource | undefined): Known
     const read = (): JsonObject => objectIn(entry, served);
     return { definition: parseDefinition(read(), read), revision: entry.modRevision };
   } catch (thrown) {
-    // One that cannot be read defines nothing, and takes nothing else along.
+    // A CRD that cannot be decoded serves nothing, and does not affect others.
     if (thrown instanceof StatusError) return undefined;
     throw thrown;
   }
 }
 
 function undecided(group: string, resource: string): StatusError {
-  return serviceUnavailable(`the definition of ${resource}.${group} is not established yet`, RETRY_AFTER_SECONDS);
+  return serviceUnavailable(
+    `the custom resource definition ${resource}.${group} is not established yet`,
+    RETRY_AFTER_SECONDS,
+  );
 }
 
 function onceFor<T>(table: DefinitionTable, build: () => T): () => T {
@@ -129,7 +135,7 @@ function onceFor<T>(table: DefinitionTable, build: () => T): () => T {
   };
 }
 
-/** Made once of each definition, and still the same when another one says the same. */
+/** Computed once per CRD; the same value is kept if a changed CRD results in an equal one. */
 function rememberedFor<Value>(
   table: DefinitionTable,
   make: (definition: Definition) => Value,

@@ -1,4 +1,4 @@
-/** A definition's version as the verbs know it: what an object of it is, means and looks like. */
+/** A CRD version in the form that the verbs use: schema, behavior and representation of its objects. */
 import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../../../meta/group-version.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../meta/names.ts";
@@ -21,14 +21,14 @@ import { definitionKey, type Definition, type DefinitionVersion } from "../defin
 import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
 export interface CustomServedParts {
-  /** Such as "/registry/". */
+  /** For example "/registry/". */
   readonly storageRoot: string;
   readonly encoding: Encoding;
-  /** 36 for release 1.36. */
+  /** The gates of the release. */
   readonly gates: ReleaseGates;
-  /** Of built-in kinds: a custom resource's scale is one. */
+  /** Schemas of built-in kinds, for Scale. */
   readonly builtInSchema: (groupVersion: GroupVersion, kind: string) => StructSchema | undefined;
-  /** Of this definition, by version. */
+  /** Compiled schemas of this CRD, by version. */
   readonly schemaOf: (version: string) => CustomSchema | undefined;
   readonly convert: CustomShape["convert"];
   readonly refuseCreation: CustomShape["refuseCreation"];
@@ -43,7 +43,7 @@ export function customServed(
   const { kind, listKind, plural: resource } = acceptedNames;
   const groupVersion = { group, version: version.name };
   const apiVersion = formatGroupVersion(groupVersion);
-  // The server itself watches every resource there is: a schema is compiled when there is an object to hold against it.
+  // Compiled only when there is an object to validate: the server itself watches every resource.
   const schema = (): CustomSchema => must(parts.schemaOf(version.name), "every version of a definition has a schema");
   const isOwn = (asked: GroupVersion, of: string): boolean => asked.group === group && of === kind;
   return {
@@ -123,7 +123,9 @@ function customShape(
   };
 }
 
-/** Not from the shared pool: there are many of them, and each would keep the pool of its neighbours alive. */
+/**
+ * Not from the shared pool: there are many of these long-lived buffers, and each would keep its whole pool in memory.
+ */
 function lastingBuffer(text: string): Buffer {
   const buffer = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
   buffer.write(text);
@@ -134,7 +136,10 @@ function selectorText(value: unknown): string {
   return value === undefined || value === null || typeof value === "object" ? "" : String(value);
 }
 
-/** The caller owns the value, which becomes the object. As kubernetes: an empty list of managed fields resets nothing. */
+/**
+ * Takes ownership of the value, which becomes the object. As kubernetes: an empty list of managed fields resets
+ * nothing.
+ */
 function decode(value: JsonObject, schema: CustomSchema): TypedObject {
   const unknownFields = schema.decode(value);
   const metadata = objectAt(value, "metadata");

@@ -1,4 +1,4 @@
-/** Custom resources as the other parts of a server see them: in the resource table, to peers, and as APIServices. */
+/** Custom resources for the other parts of a server: the resource table, peers and APIServices. */
 import type { SharedSource } from "../../../cluster/peers/shared-resources.ts";
 import type { Catalogue } from "../../../objects/catalogue/catalogue.ts";
 import type { ResourceTable } from "../../../serving/resources/built-in-table.ts";

@@ -1,11 +1,11 @@
-/** How a server stores a custom resource, as it publishes it in a StorageVersion. */
+/** The stored versions of a custom resource, as a server publishes them in a StorageVersion. */
 import type { StoredResourceVersions } from "../../../cluster/storageversion/encodings.ts";
 import { storageVersionName } from "../../../cluster/storageversion/objects.ts";
 import { formatGroupVersion } from "../../../meta/group-version.ts";
 import { compareApiVersions } from "../../../serving/discovery/order.ts";
 import type { Definition, DefinitionVersion } from "../definition.ts";
 
-/** What a server has to say of how it stores the resource; undefined for one that it does not. */
+/** Undefined if the server does not store the resource. */
 export function storedVersionsOf(definition: Definition): StoredResourceVersions | undefined {
   const { group, acceptedNames, versions, storageVersion, isEstablished, name, uid } = definition;
   if (!isEstablished) return undefined;

@@ -1,4 +1,4 @@
-/** What definitions serve, as discovery of peers is held against it; with those that are about to be established. */
+/** The resources that CRDs serve or are about to serve. The discovery of peers is compared with them. */
 import type { ServedSet } from "../../../cluster/peers/served-set.ts";
 import type { ResourceQuestion } from "../../../cluster/peers/view.ts";
 import { ALL_VERBS as CATALOGUE_VERBS } from "../../../objects/catalogue/catalogue.ts";
@@ -33,7 +33,7 @@ export function servedSet(table: DefinitionTable, hasGroup: (group: string) => b
   };
 }
 
-/** Nobody has said yet whether it will be served. */
+/** True if no controller has decided yet whether it will be served. */
 export function isUndecided(definition: Definition | undefined, version: string): boolean {
   if (definition === undefined || definition.isEstablished || definition.isBeingDeleted) return false;
   if (definition.areNamesAccepted === false) return false;

@@ -11,17 +11,17 @@ const IS_DEPRECATED = "test.example.com/v1 Widget is deprecated";
 
 test.each<[string, JsonObject[], string | undefined]>([
   ["is not deprecated", [storedVersion("v1")], undefined],
-  ["has words of its own only for when it is", [storedVersion("v1", { deprecationWarning: "no" })], undefined],
-  ["is alone", [storedVersion("v1", { deprecated: true })], IS_DEPRECATED],
-  ["has words of its own", [storedVersion("v1", { deprecated: true, deprecationWarning: "no" })], "no"],
-  ["has no words, on purpose", [storedVersion("v1", { deprecated: true, deprecationWarning: "" })], ""],
+  ["has a warning but is not deprecated", [storedVersion("v1", { deprecationWarning: "no" })], undefined],
+  ["is the only version", [storedVersion("v1", { deprecated: true })], IS_DEPRECATED],
+  ["has its own warning", [storedVersion("v1", { deprecated: true, deprecationWarning: "no" })], "no"],
+  ["has an empty warning", [storedVersion("v1", { deprecated: true, deprecationWarning: "" })], ""],
   [
-    "has better ones beside it",
+    "has better versions beside it",
     [storedVersion("v1", { deprecated: true }), servedVersion("v2"), servedVersion("v3"), servedVersion("v4beta1")],
     `${IS_DEPRECATED}; use test.example.com/v3 Widget`,
   ],
   [
-    "has only others beside it that are no better",
+    "has no better version beside it",
     [
       storedVersion("v1", { deprecated: true }),
       servedVersion("v2", { deprecated: true }),

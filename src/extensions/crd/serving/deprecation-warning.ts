@@ -1,8 +1,8 @@
-/** What users of a deprecated version are told. */
+/** The warning for clients of a deprecated version. */
 import type { Definition, DefinitionVersion } from "../definition.ts";
 import { compareApiVersions } from "../../../serving/discovery/order.ts";
 
-/** Undefined: it is not deprecated. */
+/** Undefined if the version is not deprecated. */
 export function deprecationWarning(definition: Definition, version: DefinitionVersion): string | undefined {
   if (!version.isDeprecated) return undefined;
   if (version.deprecationWarning !== undefined) return version.deprecationWarning;

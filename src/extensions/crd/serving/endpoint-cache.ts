@@ -1,4 +1,7 @@
-/** What was compiled of each definition, kept until the definition changes: compiling a schema is too dear for each request. */
+/**
+ * Caches the compiled endpoints of each CRD until it changes, because compiling a schema is too expensive for each
+ * request.
+ */
 import { must } from "../../../base/assert.ts";
 import type { Clock } from "../../../base/clock.ts";
 import { storageVersionName } from "../../../cluster/storageversion/objects.ts";
@@ -20,21 +23,21 @@ export interface CustomResourceParts {
   readonly cache: WatchCache;
   readonly catalogue: Catalogue;
   readonly builtIn: ResourceTable;
-  /** In which version it is written; absent: in the one that the definition says. */
+  /** The encoding in which a resource is written; absent: the storage version of the CRD. */
   readonly encodingOf: ((name: string) => Encoding) | undefined;
-  /** Asks the webhook of a definition. */
+  /** Converts objects with the webhook of a CRD. */
   readonly convert: (definition: Definition) => NonNullable<CustomShape["convert"]>;
 }
 
-/** What was made of each definition, for as long as it says the same. */
+/** The compiled parts of a CRD, valid as long as it is unchanged. */
 interface Made {
   readonly definition: Definition;
-  /** By version; kept over changes of the status. */
+  /** By version; kept when only the status changes. */
   readonly schemas: Map<string, CustomSchema>;
   readonly endpoints: Map<string, ResourceEndpoint>;
 }
 
-/** Endpoints of served versions, and the resource as it is stored. */
+/** Endpoints of the served versions, and the resource as it is stored. */
 export class EndpointCache {
   readonly #parts: CustomResourceParts;
   readonly #table: DefinitionTable;
@@ -61,7 +64,7 @@ export class EndpointCache {
     return endpoint;
   }
 
-  /** As its objects are stored, also where no version is served. */
+  /** The resource in its storage version, even if no version is served. */
   stored(definition: Definition): ServedResource {
     const stored = definition.versions.find(({ isStorage }) => isStorage);
     const version = must(stored, "one version of a definition is the stored one");
@@ -93,7 +96,10 @@ export class EndpointCache {
     };
   }
 
-  /** By what is known here, which the guard holds against the store: `newest` is asked for when it did not hold. */
+  /**
+   * Checks the known CRD and returns a guard on its revision. If the guard failed, the write is tried again with
+   * `newest`.
+   */
   async #refuseCreation(
     { name, group, acceptedNames }: Definition,
     object: string,
@@ -113,7 +119,7 @@ export class EndpointCache {
   }
 }
 
-/** As kubernetes: once established it is served until it is gone. */
+/** As kubernetes: once established, a CRD is served until it is removed. */
 function isServing({ isEstablished }: Definition): boolean {
   return isEstablished;
 }

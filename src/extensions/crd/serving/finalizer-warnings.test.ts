@@ -13,11 +13,11 @@ test.each<[string[], string[]]>([
     ["b", "a"],
     [`metadata.finalizers: "a": ${PREFER} ${WHY}`, `metadata.finalizers: "b": ${PREFER} ${WHY}`],
   ],
-])("of %j", (finalizers, warnings) => {
+])("warnings for the finalizers %j", (finalizers, warnings) => {
   expect([...finalizerWarnings(finalizers)]).toEqual(warnings);
 });
 
-test("what is no name at all is told first", () => {
+test("an invalid name is reported first", () => {
   const [first, ...others] = finalizerWarnings(["not a name"]);
   expect(first).toContain('metadata.finalizers: "not a name": name part must consist of alphanumeric characters');
   expect(others).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** What those are told who put finalizers on custom resources that may be taken for somebody else's. */
+/** Warnings for finalizers on custom resources that could conflict with those of other writers. */
 import { qualifiedNameErrors } from "../../../meta/names.ts";
 
 const STANDARD: ReadonlySet<string> = new Set(["orphan", "foregroundDeletion", "kubernetes"]);

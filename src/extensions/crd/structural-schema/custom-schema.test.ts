@@ -28,8 +28,8 @@ const SPEC = {
 const STATUS = { type: "object", properties: { phase: { type: "string", maxLength: 2 }, names: SET } };
 const THING = { apiVersion: "example.com/v1", kind: "Thing" };
 
-describe("decoding", () => {
-  test("tells what is unknown: of the metadata, of the object, of embedded metadata", () => {
+describe("decoding a custom resource", () => {
+  test("reports unknown fields of the metadata, of the object and of embedded metadata", () => {
     const object = {
       ...THING,
       metadata: { name: "x", foo: 1 },
@@ -43,7 +43,7 @@ describe("decoding", () => {
     expect(object).toEqual({ ...THING, metadata: { name: "x" }, spec: { template: { metadata: {} } } });
   });
 
-  test("keeps what is unknown without a schema, and where an old definition says so", () => {
+  test("keeps unknown fields without a schema, and if an old CRD preserves them", () => {
     for (const schema of [schemaOf(undefined), schemaOf({ spec: SPEC }, true)]) {
       const object = { ...THING, metadata: { foo: 1 }, spec: { a: null } };
       expect(schema.decode(object)).toEqual(["metadata.foo"]);
@@ -61,11 +61,11 @@ test("a stored object is finished once", () => {
   expect(schema.hasDefaults).toBe(true);
 });
 
-describe("errors", () => {
+describe("the errors of a custom resource", () => {
   const told = (errors: Iterable<{ readonly field: string }>): string[] => [...errors].map(({ field }) => field);
   const others = () => [invalidValue("others", 1, "")];
 
-  test("come in kubernetes' order: values, others, embedded resources, list types", () => {
+  test("are in kubernetes' order: values, others, embedded resources, list types", () => {
     const object = { ...THING, spec: { size: 9, template: { kind: "A" }, names: ["a", "a"] } };
     expect(told(schemaOf({ spec: SPEC }).errors(object, { others }))).toEqual([
       "spec.size",
@@ -75,7 +75,7 @@ describe("errors", () => {
     ]);
   });
 
-  test("of a status are those of the status and of all lists", () => {
+  test("on a status update are those of the status and of all lists", () => {
     const schema = schemaOf({ spec: SPEC, status: STATUS });
     const object = { ...THING, spec: { size: 9 }, status: { phase: "long", names: ["a", "a"] } };
     expect(told(schema.statusErrors(object, { existing: THING, others }))).toEqual([
@@ -86,7 +86,7 @@ describe("errors", () => {
     expect(told(schema.statusErrors(object, { existing: object }))).toEqual([]);
   });
 
-  test("of lists are not told where the existing object has some", () => {
+  test("omit list types if the existing object has duplicates", () => {
     const schema = schemaOf({ spec: SPEC });
     const existing = { ...THING, spec: { names: ["b", "b"] } };
     expect(told(schema.errors({ ...THING, spec: { names: ["a", "a"] } }, { existing }))).toEqual([]);
@@ -95,7 +95,7 @@ describe("errors", () => {
     ]);
   });
 
-  test("rules are not asked about what is not of their shape", () => {
+  test("omit the rules if a value has the wrong shape", () => {
     const rule = { "x-kubernetes-validations": [{ rule: "self.size > 0" }] };
     const schema = schemaOf({ spec: { ...SPEC, ...rule } });
     expect([...schema.errors({ ...THING, spec: { size: "x" } })].at(-1)).toEqual({

@@ -1,4 +1,4 @@
-/** A definition version's schema with everything the server does by it. All of it is made when first needed, and once. */
+/** The schema of a CRD version with all operations that use it. Each part is compiled once, when it is first needed. */
 import type { JsonObject } from "../../../meta/json.ts";
 import type { CauseReason, FieldError } from "../../../meta/status-error.ts";
 import type { StructSchema } from "../../../objects/schema.ts";
@@ -27,18 +27,18 @@ export interface CustomSchemaParts {
   /** OpenAPI model name of the kind. */
   readonly name: string;
   readonly metadata: MetadataType;
-  /** What holds for the metadata of embedded resources, whose names are path segments and whose scope nobody knows. */
+  /** Validates the metadata of embedded resources, whose names are path segments and whose scope is unknown. */
   readonly metadataErrors: MetadataErrors;
-  /** Of the release whose rules hold. */
+  /** Gates of the release whose rules apply. */
   readonly gates: ReleaseGates;
-  /** Of definitions from before v1: fields that no schema names stay. */
+  /** Set for CRDs from before v1: fields that the schema does not specify are kept. */
   readonly preservesUnknown?: boolean;
 }
 
 interface ErrorOptions {
-  /** On update: the object before it. */
+  /** On update: the existing object. */
   readonly existing?: JsonObject | undefined;
-  /** What else there is against the object, told after what is wrong with its values. */
+  /** Further errors, reported after those of the values. */
   readonly others?: () => Iterable<FieldError>;
 }
 
@@ -47,20 +47,22 @@ export interface CustomSchema {
   readonly struct: StructSchema;
   readonly hasDefaults: boolean;
   /**
-   * In place: what was sent becomes an object of this schema, without defaults. Returns what is unknown of it as field
-   * validation names it. Throws TypeMismatchError where metadata is not of its type.
+   * Turns a request's object into an object of this schema in place, without defaults. Returns its unknown fields as
+   * field validation names them. Throws a TypeMismatchError if metadata has the wrong type.
    */
   decode(object: JsonObject): string[];
   setDefaults(object: JsonObject): void;
-  /** In place: what was stored or converted becomes an object of this schema, with defaults. True when that changed it. */
+  /**
+   * Turns a stored or converted object into an object of this schema in place, with defaults. True if that changed it.
+   */
   finish(object: JsonObject): boolean;
-  /** Beyond its metadata, which every kind has. */
+  /** Errors except those of the metadata, which every kind has. */
   errors(object: JsonObject, options?: ErrorOptions): Generator<FieldError>;
-  /** On update of the status alone. */
+  /** Errors on an update of the status alone. */
   statusErrors(object: JsonObject, options?: ErrorOptions): Generator<FieldError>;
 }
 
-/** Without a schema everything is kept and nothing demanded. */
+/** Without a schema all fields are kept and nothing is validated. */
 const ANYTHING: JsonObject = Object.freeze({ type: "object", "x-kubernetes-preserve-unknown-fields": true });
 
 export function compileCustomSchema(openAPIV3Schema: JsonObject | undefined, parts: CustomSchemaParts): CustomSchema {
@@ -158,7 +160,7 @@ class CompiledSchema implements CustomSchema {
     return this.#statusValues()?.(object["status"], { existing: existing?.["status"], field: "status" }) ?? [];
   }
 
-  /** Who had duplicates before may keep them. */
+  /** An object that already had duplicates may keep them. */
   *#listTypeErrors(object: JsonObject, existing: JsonObject | undefined): Generator<FieldError> {
     const check = this.#listTypes();
     if (check === undefined) return;
@@ -169,7 +171,7 @@ class CompiledSchema implements CustomSchema {
     yield* errors;
   }
 
-  /** Rules are not asked about values that are not even of the shape they speak of. */
+  /** Rules are not evaluated if a value does not have the shape that they expect. */
   *#withRules(
     { object, existing }: { readonly object: JsonObject; readonly existing: JsonObject | undefined },
     checks: readonly (() => Iterable<FieldError>)[],
@@ -202,7 +204,7 @@ const BLOCKING: ReadonlySet<CauseReason> = new Set([
 const NOT_CHECKED =
   "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
 
-/** Apart from whatever else is made of the schema, so that what was read is not kept by it. */
+/** A separate function, because a shared closure would keep the source in memory. */
 function parsedOnce(source: JsonObject): () => StructuralSchema {
   return once(() => parseStructural(source));
 }

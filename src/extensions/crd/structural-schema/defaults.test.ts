@@ -10,43 +10,48 @@ const list = (items: JsonObject): JsonObject => object({ l: { type: "array", ite
 describe("setDefaults", () => {
   test.each<[string, JsonObject, JsonObject, JsonObject]>([
     ["a missing field", object({ a: text({ default: "x" }) }), {}, { a: "x" }],
-    ["no field that is there", object({ a: text({ default: "x" }) }), { a: "" }, { a: "" }],
+    ["no field that exists", object({ a: text({ default: "x" }) }), { a: "" }, { a: "" }],
     [
-      "what is missing in a default",
+      "fields that are missing in a default",
       object({ n: object({ a: text({ default: "x" }) }, { default: {} }) }),
       {},
       { n: { a: "x" } },
     ],
-    ["nothing in what is missing", object({ n: object({ a: text({ default: "x" }) }) }), {}, {}],
+    ["nothing in an absent object", object({ n: object({ a: text({ default: "x" }) }) }), {}, {}],
     [
-      "items of lists",
+      "fields in items of lists",
       list(object({ a: text({ default: "x" }) })),
       { l: [{}, { a: "y" }, 5] },
       { l: [{ a: "x" }, { a: "y" }, 5] },
     ],
     [
-      "values of maps",
+      "fields in values of maps",
       { type: "object", additionalProperties: object({ a: text({ default: "x" }) }) },
       { k: {}, m: "odd" },
       { k: { a: "x" }, m: "odd" },
     ],
-    ["null that is not allowed", object({ a: text({ default: "x" }) }), { a: null }, { a: "x" }],
-    ["no null that is allowed", object({ a: text({ default: "x", nullable: true }) }), { a: null }, { a: null }],
-    ["null in a list", list(text({ default: "x" })), { l: [null, "y"] }, { l: ["x", "y"] }],
+    ["a field that is null, if that is not allowed", object({ a: text({ default: "x" }) }), { a: null }, { a: "x" }],
     [
-      "null in a map",
+      "no field that is null, if that is allowed",
+      object({ a: text({ default: "x", nullable: true }) }),
+      { a: null },
+      { a: null },
+    ],
+    ["an item that is null", list(text({ default: "x" })), { l: [null, "y"] }, { l: ["x", "y"] }],
+    [
+      "a map value that is null",
       { type: "object", additionalProperties: object({}, { default: { q: 1 } }) },
       { k: null },
       { k: { q: 1 } },
     ],
-  ])("fills in %s", (_, source, given, expected) => {
+  ])("sets %s", (_, source, given, expected) => {
     const copy = structuredClone(given);
     const hasChanged = setDefaults(copy, parseStructural(source));
     expect(copy).toEqual(expected);
     expect(hasChanged).toBe(JSON.stringify(given) !== JSON.stringify(expected));
   });
 
-  test("null that is not allowed and has no default goes from objects and stays in lists", () => {
+  test("removes a null that is not allowed and has no default from objects, but keeps it in lists", () => {
     const schema = parseStructural(
       object({ a: text(), b: text({ nullable: true }), l: { type: "array", items: text() } }),
     );
@@ -55,7 +60,7 @@ describe("setDefaults", () => {
     expect(given).toEqual({ b: null, l: [null], unknown: null });
   });
 
-  test("every object gets a default of its own", () => {
+  test("gives every object its own copy of a default", () => {
     const schema = parseStructural(object({ n: object({}, { default: { q: 1 } }) }));
     const [one, other]: JsonObject[] = [{}, {}];
     setDefaults(one, schema);
@@ -64,7 +69,7 @@ describe("setDefaults", () => {
     expect(other).toEqual({ n: { q: 1 } });
   });
 
-  test("a default for a field called __proto__ is a field", () => {
+  test("sets a field named __proto__ like any other", () => {
     const properties = JSON.parse('{"__proto__":{"type":"string","default":"x"}}') as JsonObject;
     const given: JsonObject = {};
     setDefaults(given, parseStructural(object(properties)));
@@ -77,6 +82,6 @@ test.each<[boolean, JsonObject]>([
   [true, list(object({ a: text({ default: false }) }))],
   [false, object({ n: object({ a: text() }) })],
   [false, object({ a: text({ default: null }) })],
-])("whether a schema has defaults: %s", (expected, source) => {
+])("hasDefaults returns %s", (expected, source) => {
   expect(hasDefaults(parseStructural(source))).toBe(expected);
 });

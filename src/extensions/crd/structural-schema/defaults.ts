@@ -1,8 +1,8 @@
-/** Fills in what a schema says where an object says nothing. Null is nothing where a schema does not allow it. */
+/** Sets the defaults of a schema. A null counts as absent if the schema does not allow it. */
 import { cloneJson, isJsonObject, setMember, type JsonObject } from "../../../meta/json.ts";
 import type { StructuralSchema } from "./schema.ts";
 
-/** In place: one value, and everything below it. Returns whether something has changed. */
+/** Sets defaults in place, in one value and everything below it. Returns whether something has changed. */
 type Fill = (value: unknown) => boolean;
 
 export function setDefaults(object: unknown, schema: StructuralSchema): boolean {
@@ -14,7 +14,7 @@ export function hasDefaults(schema: StructuralSchema): boolean {
   return compileDefaults(schema) !== undefined;
 }
 
-/** Undefined where there is nothing to fill in at all. */
+/** Undefined if the schema has no defaults. */
 export function compileDefaults(schema: StructuralSchema): Fill | undefined {
   const members = compileMembers(schema);
   const items = compileElement(schema.items);
@@ -25,7 +25,7 @@ export function compileDefaults(schema: StructuralSchema): Fill | undefined {
   };
 }
 
-/** Fills an item of a list or a value of a map, which is replaced where it is null and must not be. */
+/** Sets defaults in an item of a list or a value of a map, and replaces it if it is a null that is not allowed. */
 type FillElement = (value: unknown, replace: (value: unknown) => void) => boolean;
 
 function fillItems(list: unknown[], fill: FillElement): boolean {
@@ -65,7 +65,7 @@ function compileMembers(schema: StructuralSchema): ((object: JsonObject) => bool
   };
 }
 
-/** Items and values of maps are there anyway: their own default only stands for null. */
+/** The default of an item or map value only replaces null, because the value itself is never absent. */
 function compileElement(schema: StructuralSchema | undefined): FillElement | undefined {
   if (schema === undefined) return undefined;
   const fill = compileDefaults(schema);
@@ -79,7 +79,7 @@ function compileElement(schema: StructuralSchema | undefined): FillElement | und
   };
 }
 
-/** In place: members that are null where the schema neither allows it nor has something to put there. */
+/** Removes members that are null in place, unless the schema allows null or has a default. */
 export function dropNulls(value: unknown, schema: StructuralSchema | undefined): boolean {
   if (schema === undefined || typeof value !== "object" || value === null) return false;
   if (!Array.isArray(value)) return dropNullMembers(value as JsonObject, schema);

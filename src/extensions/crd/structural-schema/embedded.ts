@@ -1,14 +1,14 @@
-/** Finds the whole objects inside of an object: those that a schema calls embedded resources. */
+/** Finds the embedded resources of an object, as marked in its schema. */
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import type { StructuralSchema } from "./schema.ts";
 
-/** `path` is as errors name it: `spec.templates[0]`, `spec.byName[key]`; "" for the object itself. */
+/** `path` is as in errors: `spec.templates[0]`, `spec.byName[key]`; "" for the object itself. */
 type VisitResource = (resource: JsonObject, path: string) => void;
 
-/** Calls for each embedded resource, the outer ones first. */
+/** Calls `visit` for each embedded resource, outer ones first. */
 export type VisitEmbedded = (value: unknown, path: string, visit: VisitResource) => void;
 
-/** Undefined where there is none to be found. */
+/** Undefined if the schema has no embedded resources. */
 export function compileEmbedded(schema: StructuralSchema): VisitEmbedded | undefined {
   const members = new Map<string, VisitEmbedded>();
   for (const [name, property] of schema.properties) {

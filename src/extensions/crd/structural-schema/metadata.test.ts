@@ -23,7 +23,7 @@ const EMBEDDED: VisitEmbedded = compileEmbedded(
 const POD = { apiVersion: "v1", kind: "Pod" };
 
 describe("the metadata of an object", () => {
-  test("keeps what ObjectMeta has and tells the rest", () => {
+  test("keeps the fields of ObjectMeta and reports the others", () => {
     const object = {
       metadata: { name: "x", labels: {}, creationTimestamp: null, foo: 1, ownerReferences: [{ name: "o", bar: 1 }] },
     };
@@ -35,13 +35,13 @@ describe("the metadata of an object", () => {
     [{ name: 5 }, "json: cannot unmarshal number into Go struct field ObjectMeta.name of type string"],
     ["x", "json: cannot unmarshal string into Go value of type v1.ObjectMeta"],
     [[], "json: cannot unmarshal array into Go value of type v1.ObjectMeta"],
-  ])("of the wrong type: %j", (metadata, message) => {
+  ])("is rejected if it has the wrong type: %j", (metadata, message) => {
     expect(() => coerceMetadata({ metadata }, TYPE)).toThrow(message);
   });
 });
 
 describe("the metadata of embedded resources", () => {
-  test("is told by its place", () => {
+  test("is reported with its path", () => {
     const object: JsonObject = {
       metadata: { ignored: 1 },
       list: [{ ...POD, metadata: { foo: 1, name: "n" } }],
@@ -57,11 +57,11 @@ describe("the metadata of embedded resources", () => {
       { metadata: { name: 5, b: 1 } },
       'one.metadata: Invalid value: {"b":1,"name":5}: json: cannot unmarshal number into Go struct field ObjectMeta.name of type string',
     ],
-  ])("of the wrong type is refused: %j", (one, message) => {
+  ])("is rejected if it has the wrong type: %j", (one, message) => {
     expect(() => coerceEmbedded({ one }, EMBEDDED, TYPE)).toThrow(message);
   });
 
-  test("of the wrong type goes where it is stored already", () => {
+  test("is removed from a stored object if it has the wrong type", () => {
     const object = { one: { apiVersion: "v1", kind: 5, metadata: { name: 5, labels: { a: "b" }, foo: 1 } } };
     expect(repairEmbedded(object, EMBEDDED, TYPE)).toBe(true);
     expect(object).toEqual({ one: { apiVersion: "v1", metadata: { labels: { a: "b" } } } });
@@ -69,7 +69,7 @@ describe("the metadata of embedded resources", () => {
   });
 });
 
-describe("what is wrong with embedded resources", () => {
+describe("the validation of an embedded resource", () => {
   const rules = {
     type: TYPE,
     metadataErrors: (metadata: JsonObject) =>
@@ -99,12 +99,12 @@ describe("what is wrong with embedded resources", () => {
       { ...POD, metadata: "x" },
       ['one.metadata: Invalid value: "x": json: cannot unmarshal string into Go value of type v1.ObjectMeta'],
     ],
-  ])("%j", (one, expected) => {
+  ])("returns the errors of %j", (one, expected) => {
     const told = embeddedErrors({ one }, EMBEDDED, rules).map(({ field, message }) => `${field}: ${message}`);
     expect(told).toEqual(expected);
   });
 });
 
-test("a schema without embedded resources has nothing to visit", () => {
+test("compileEmbedded returns undefined for a schema without embedded resources", () => {
   expect(compileEmbedded(parseStructural({ type: "object", properties: { a: { type: "string" } } }))).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-/** The metadata of a custom resource, and of the resources embedded in it: held against its type as Go would. */
+/** The metadata of a custom resource and of the resources embedded in it, decoded and validated as Go would. */
 import { firstErrors, invalidValue, required } from "../../../meta/field-errors.ts";
 import { isJsonObject, jsonEquals, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dns1035LabelErrors } from "../../../meta/names.ts";
@@ -13,15 +13,18 @@ import { sortedGoJson } from "../../../meta/go-json.ts";
 import { unmarshalError } from "../../../meta/go-fmt.ts";
 
 export interface MetadataType {
-  /** ObjectMeta. */
+  /** The schema of ObjectMeta. */
   readonly struct: StructSchema;
   readonly zeros?: GoZeros | undefined;
 }
 
-/** What holds for all metadata, with fields that begin with `metadata`. */
+/** Validates metadata; the fields of its errors start with `metadata`. */
 export type MetadataErrors = (metadata: JsonObject) => Iterable<FieldError>;
 
-/** In place. Returns what is unknown of it as field validation names it. Throws TypeMismatchError with Go's sentence. */
+/**
+ * Decodes metadata in place. Returns the unknown fields as field validation names them. Throws a TypeMismatchError with
+ * Go's message.
+ */
 export function coerceMetadata(object: JsonObject, type: MetadataType): readonly string[] {
   if (!Object.hasOwn(object, "metadata")) return [];
   const { object: metadata, unknownFields } = decodeMetadata(object["metadata"], type);
@@ -63,7 +66,7 @@ function mismatch(field: string, value: unknown, why: string): TypeMismatchError
   return new TypeMismatchError(`${field}: Invalid value: ${shownValue(value)}: ${why}`);
 }
 
-/** In place, for what is stored already: what is not of its type goes. Returns whether something has changed. */
+/** Removes members of the wrong type in place, for stored objects. Returns whether something has changed. */
 export function repairEmbedded(object: JsonObject, visit: VisitEmbedded, type: MetadataType): boolean {
   let hasChanged = false;
   visit(object, "", (resource) => {
@@ -107,7 +110,7 @@ export interface EmbeddedRules {
   readonly metadataErrors: MetadataErrors;
 }
 
-/** What is wrong with embedded resources as objects of their own. */
+/** Errors of embedded resources as separate objects. */
 export function embeddedErrors(object: JsonObject, visit: VisitEmbedded, rules: EmbeddedRules): FieldError[] {
   const errors: FieldError[] = [];
   visit(object, "", (resource, path) => {
@@ -129,7 +132,7 @@ function* resourceErrors(resource: JsonObject, path: string, rules: EmbeddedRule
     yield metadata;
     return;
   }
-  // A name is not demanded here.
+  // The name is not required here.
   const named = stringAt(metadata.object, "name") === "" ? { ...metadata.object, name: "fakename" } : metadata.object;
   for (const error of rules.metadataErrors(named)) yield { ...error, field: childPath(path, error.field) };
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../meta/json.ts";
 import { parseStructural } from "./parse.ts";
 
 describe("parseStructural", () => {
-  test("reads types, extensions, rules and what values must be like", () => {
+  test("reads types, extensions, rules and value validations", () => {
     const schema = parseStructural({
       type: "array",
       nullable: true,
@@ -34,7 +34,7 @@ describe("parseStructural", () => {
     ]);
   });
 
-  test("reads what stands below junctors", () => {
+  test("reads the schemas below junctors", () => {
     const { value } = parseStructural({
       type: "object",
       anyOf: [
@@ -47,18 +47,21 @@ describe("parseStructural", () => {
     expect(value.anyOf[1]?.items?.type).toBe("string");
   });
 
-  test("null is no default", () => {
+  test("ignores a default of null", () => {
     expect(parseStructural({ type: "string", nullable: true, default: null }).default).toBeUndefined();
   });
 
   test.each<[string, JsonObject]>([
-    ["nonsense everywhere", { type: 5, properties: [], items: "x", required: {}, allOf: 3, enum: "a", maximum: "9" }],
-    ["nonsense inside", { properties: { a: null, __proto__: 1 }, anyOf: [1, null], "x-kubernetes-validations": [7] }],
+    ["malformed members", { type: 5, properties: [], items: "x", required: {}, allOf: 3, enum: "a", maximum: "9" }],
+    [
+      "malformed nested members",
+      { properties: { a: null, __proto__: 1 }, anyOf: [1, null], "x-kubernetes-validations": [7] },
+    ],
   ])("never throws: %s", (_, source) => {
     expect(parseStructural(source)).toMatchObject({ type: "", rules: [] });
   });
 
-  test("what nests without end is cut off, and kept", () => {
+  test("cuts off a schema that is nested too deeply, and preserves unknown fields there", () => {
     let source: JsonObject = { type: "string" };
     for (let depth = 0; depth < 5000; depth++) source = { type: "object", properties: { a: source } };
     let schema = parseStructural(source);

@@ -1,13 +1,15 @@
-/** Reads openAPIV3Schema of a definition. What is not structural was refused when the definition was written: here nothing is. */
+/**
+ * Parses openAPIV3Schema of a CRD. It rejects nothing: non-structural schemas were rejected when the CRD was written.
+ */
 import { isJsonObject, numberAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { NestedValidation, StructuralSchema, ValidationRule, ValueValidation } from "./schema.ts";
 
-/** Bodies nest less deeply than this: below it nothing is said about values. */
+/** Request bodies nest less deeply than this; deeper values are not validated. */
 const DEPTH_MAX = 1000;
 
 const TYPES: ReadonlySet<unknown> = new Set(["object", "array", "string", "integer", "number", "boolean"]);
 
-/** Most schemas demand nothing of the value: they share this. */
+/** Shared by the many schemas that do not restrict the value. */
 export const NO_DEMANDS: ValueValidation = Object.freeze({
   format: undefined,
   maximum: undefined,
@@ -44,7 +46,7 @@ function structural(source: JsonObject, depth: number): StructuralSchema {
   return {
     type: TYPES.has(source["type"]) ? (source["type"] as StructuralSchema["type"]) : "",
     nullable: source["nullable"] === true,
-    // As kubernetes: null is no default.
+    // As kubernetes: a default of null is ignored.
     default: source["default"] ?? undefined,
     properties: isTooDeep ? NO_PROPERTIES : mapOf(source["properties"], (one) => structural(one, depth + 1)),
     additionalProperties: isTooDeep ? undefined : additionalProperties(source["additionalProperties"], depth + 1),

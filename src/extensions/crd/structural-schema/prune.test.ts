@@ -15,7 +15,7 @@ function pruned(source: JsonObject, object: JsonObject, isResourceRoot = false):
 
 describe("pruneUnknown", () => {
   test.each<[string, JsonObject, JsonObject, [JsonObject, string[]]]>([
-    ["fields nobody names", NAMED, { a: "x", c: 1, b: { d: 1 } }, [{ a: "x" }, ["b", "c"]]],
+    ["unspecified fields", NAMED, { a: "x", c: 1, b: { d: 1 } }, [{ a: "x" }, ["b", "c"]]],
     [
       "fields in lists",
       { type: "object", properties: { l: { type: "array", items: NAMED } } },
@@ -34,15 +34,15 @@ describe("pruneUnknown", () => {
       { k: 1, m: { b: 1 }, l: [{ c: 1 }] },
       [{ k: 1, m: {}, l: [{}] }, ["l[0].c", "m.b"]],
     ],
-    ["nothing where unknown fields are kept", { type: "object", ...OPEN }, { b: { c: 1 } }, [{ b: { c: 1 } }, []]],
+    ["nothing where unknown fields are preserved", { type: "object", ...OPEN }, { b: { c: 1 } }, [{ b: { c: 1 } }, []]],
     [
-      "what is unknown below a named field, though unknown fields are kept",
+      "unknown fields below a specified field, even if its parent preserves unknown fields",
       { type: "object", properties: { n: NAMED }, ...OPEN },
       { n: { b: 1 }, other: { c: 1 } },
       [{ n: {}, other: { c: 1 } }, ["n.b"]],
     ],
     [
-      "no items of a list that keeps unknown fields",
+      "nothing from the items of a list that preserves unknown fields",
       { type: "object", properties: { l: { type: "array", items: NAMED, ...OPEN } } },
       { l: [{ b: 1 }] },
       [{ l: [{ b: 1 }] }, []],
@@ -51,7 +51,7 @@ describe("pruneUnknown", () => {
     expect(pruned(source, object)).toEqual(expected);
   });
 
-  test("a resource keeps apiVersion, kind and metadata as they are, another object does not", () => {
+  test("keeps apiVersion, kind and metadata of a resource, but not of another object", () => {
     const meta = { apiVersion: "v1", kind: "A", metadata: { x: 1 } };
     expect(pruned(NAMED, { ...meta, b: 1 }, true)).toEqual([meta, ["b"]]);
     expect(pruned(NAMED, { ...meta, b: 1 })).toEqual([{}, ["b"]]);
@@ -65,7 +65,7 @@ describe("pruneUnknown", () => {
     ]);
   });
 
-  test("removes everything but tells only the first", () => {
+  test("removes all unknown fields, but reports only a limited number", () => {
     const [object, removed] = pruned(
       NAMED,
       Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`f${at}`, at])),
@@ -74,7 +74,7 @@ describe("pruneUnknown", () => {
     expect(removed).toHaveLength(REPORTED_PATHS_MAX);
   });
 
-  test("a field that is called like a part of every object's prototype is a field", () => {
+  test("treats a field named like a member of a prototype like any other", () => {
     const object = JSON.parse('{"__proto__":{"a":1},"constructor":1,"a":"x"}') as JsonObject;
     expect(pruneUnknown(object, parseStructural(NAMED), { isResourceRoot: false })).toEqual([
       "__proto__",

@@ -1,12 +1,15 @@
-/** Removes what a schema does not name. */
+/** Removes the fields that a schema does not specify. */
 import { isJsonObject } from "../../../meta/json.ts";
 import { ReportedPaths } from "../../../objects/json/json-text.ts";
 import type { StructuralSchema } from "./schema.ts";
 
-/** What every object has, whether its schema says so or not. */
+/** Fields that every resource has, whether its schema specifies them or not. */
 const META_FIELDS: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"]);
 
-/** In place. Returns what was removed as field validation names it, `spec.ports[0].name`, in the order of the alphabet. */
+/**
+ * Removes unknown fields in place. Returns them as field validation names them, `spec.ports[0].name`, in alphabetical
+ * order.
+ */
 export function pruneUnknown(
   object: unknown,
   schema: StructuralSchema,
@@ -31,7 +34,7 @@ class Removed {
   }
 }
 
-/** Undefined: nothing is named here. */
+/** Undefined if the schema specifies nothing here. */
 type Names = StructuralSchema | undefined;
 
 function below(value: unknown, names: Names, removed: Removed): void {
@@ -53,7 +56,7 @@ function prune(value: unknown, names: Names, removed: Removed, isResource: boole
   }
 }
 
-/** Unknown fields stay, but what is named is looked into. */
+/** Keeps unknown fields, but prunes below the specified ones. */
 function pruneNamed(value: unknown, names: StructuralSchema, removed: Removed, isResource: boolean): void {
   if (Array.isArray(value)) {
     const { items } = names;
@@ -68,7 +71,7 @@ function pruneNamed(value: unknown, names: StructuralSchema, removed: Removed, i
   }
 }
 
-/** As kubernetes: the items of a list that keeps unknown fields keep them, too. */
+/** As kubernetes: the items of a list that preserves unknown fields preserve them too. */
 function keepBelow(item: unknown, names: Names, removed: Removed): void {
   if (names !== undefined) pruneNamed(item, names, removed, names.embeddedResource);
 }

@@ -1,15 +1,15 @@
 /**
- * The structural schema of a custom resource: what every value is, apart from what values must be like. Read once from
- * the definition, then shared and never changed.
+ * The structural schema of a custom resource: the types of all values, separate from their validations. It is parsed
+ * once from the CRD, then shared and never changed.
  */
 export interface StructuralSchema {
-  /** "" only where intOrString or preserveUnknown stand in its place, or where nothing is said at all. */
+  /** "" only with intOrString or preserveUnknown, or if nothing is specified. */
   readonly type: "object" | "array" | "string" | "integer" | "number" | "boolean" | "";
   readonly nullable: boolean;
-  /** Undefined: none. */
+  /** Undefined if there is none. */
   readonly default: unknown;
   readonly properties: ReadonlyMap<string, StructuralSchema>;
-  /** Of a map: its values; true for any, undefined for none. */
+  /** Schema of the values of a map; true for any values, undefined if there is none. */
   readonly additionalProperties: StructuralSchema | boolean | undefined;
   readonly items: StructuralSchema | undefined;
   readonly preserveUnknown: boolean;
@@ -22,7 +22,7 @@ export interface StructuralSchema {
   readonly value: ValueValidation;
 }
 
-/** What a value must be like; undefined and empty: nothing is demanded. */
+/** Validations of a value; undefined and empty members have no effect. */
 export interface ValueValidation {
   readonly format: string | undefined;
   readonly maximum: number | undefined;
@@ -46,18 +46,18 @@ export interface ValueValidation {
   readonly not: NestedValidation | undefined;
 }
 
-/** Below a junctor values may be demanded, but nothing said about what they are. */
+/** A schema below a junctor, which may restrict values but not define their types. */
 export interface NestedValidation extends ValueValidation {
   readonly properties: ReadonlyMap<string, NestedValidation>;
   readonly additionalProperties: NestedValidation | undefined;
   readonly items: NestedValidation | undefined;
-  /** Only `type: integer` and `type: string` below x-kubernetes-int-or-string. */
+  /** Set only to `integer` and `string`, below x-kubernetes-int-or-string. */
   readonly type: string;
   readonly nullable: boolean;
   readonly rules: readonly ValidationRule[];
 }
 
-/** One of x-kubernetes-validations. */
+/** One entry of x-kubernetes-validations. */
 export interface ValidationRule {
   readonly rule: string;
   readonly message: string;

@@ -26,14 +26,14 @@ const PORTS = {
 };
 
 describe("toStructSchema", () => {
-  test("a kind has its metadata, whatever its schema says of it", () => {
+  test("gives a kind its metadata, regardless of its schema", () => {
     const struct = structOf({ metadata: { type: "object", properties: { name: { type: "string" } } } });
     expect(struct).toMatchObject({ name: "Thing", isCustom: true, preserveUnknown: false });
     expect([...struct.fields.keys()].toSorted()).toEqual(["apiVersion", "kind", "metadata"]);
     expect(struct.fields.get("metadata")?.struct).toBe(METADATA);
   });
 
-  test("lists and maps with their types, keys and defaults", () => {
+  test("reads the types, keys and defaults of lists and maps", () => {
     const { fields } = structOf({
       ports: PORTS,
       set: { type: "array", "x-kubernetes-list-type": "set", items: { type: "string" } },
@@ -53,40 +53,55 @@ describe("toStructSchema", () => {
     expect(fields.get("raw")).toMatchObject({ type: "any", preserveUnknown: true });
   });
 
-  test("an embedded resource has metadata of its own", () => {
+  test("gives an embedded resource its own metadata", () => {
     const { fields } = structOf({ template: { type: "object", "x-kubernetes-embedded-resource": true } });
     expect(fields.get("template")?.embeddedResource).toBe(true);
     expect(fields.get("template")?.struct?.fields.get("metadata")?.struct).toBe(METADATA);
   });
 });
 
-describe("applying an object", () => {
+describe("server-side apply", () => {
   const nested = { type: "object", properties: { a: { type: "string" } } };
   const open = { "x-kubernetes-preserve-unknown-fields": true };
 
   test.each<[string, StructSchema, JsonObject, string | undefined]>([
     [
-      "fields must be declared",
+      "rejects undeclared fields",
       structOf({ spec: nested }),
       { spec: { b: 1 } },
       ".spec.b: field not declared in schema",
     ],
-    ["also at the root", structOf({}), { spec: {} }, ".spec: field not declared in schema"],
-    ["not where unknown fields are kept", structOf({ spec: { ...nested, ...open } }), { spec: { b: 1 } }, undefined],
+    ["rejects undeclared fields at the root", structOf({}), { spec: {} }, ".spec: field not declared in schema"],
     [
-      "nor below",
+      "accepts unknown fields where they are preserved",
+      structOf({ spec: { ...nested, ...open } }),
+      { spec: { b: 1 } },
+      undefined,
+    ],
+    [
+      "accepts unknown fields below a place that preserves them",
       structOf({ spec: { type: "object", properties: { n: nested }, ...open } }),
       { spec: { n: { b: 1 } } },
       undefined,
     ],
-    ["nor where nothing is said", structOf({ spec: { type: "object" } }), { spec: { b: { c: 1 } } }, undefined],
     [
-      "keys may have defaults",
+      "accepts any field in an object without properties",
+      structOf({ spec: { type: "object" } }),
+      { spec: { b: { c: 1 } } },
+      undefined,
+    ],
+    [
+      "accepts keys with defaults",
       structOf({ ports: PORTS }),
       { ports: [{ port: 1 }, { port: 1, protocol: "UDP" }] },
       undefined,
     ],
-    ["int-or-string is either", structOf({ p: { "x-kubernetes-int-or-string": true } }), { p: 5 }, undefined],
+    [
+      "accepts an integer for int-or-string",
+      structOf({ p: { "x-kubernetes-int-or-string": true } }),
+      { p: 5 },
+      undefined,
+    ],
   ])("%s", (_, struct, object, problem) => {
     expect(checkApplied(object, struct).problem).toBe(problem);
   });

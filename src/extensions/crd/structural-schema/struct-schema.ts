@@ -1,4 +1,7 @@
-/** A structural schema as server-side apply and managed fields look at it: which lists and maps are owned by their parts. */
+/**
+ * Converts a structural schema to the form that server-side apply and managed fields use: which lists and maps are
+ * owned element by element.
+ */
 import { DEDUCED } from "../../../objects/managed-fields/shape.ts";
 import type { FieldSchema, StructSchema } from "../../../objects/schema.ts";
 import type { StructuralSchema } from "./schema.ts";
@@ -6,7 +9,7 @@ import type { StructuralSchema } from "./schema.ts";
 interface StructNames {
   /** OpenAPI model name of the kind. */
   readonly name: string;
-  /** ObjectMeta. */
+  /** The schema of ObjectMeta. */
   readonly metadata: StructSchema;
 }
 
@@ -22,7 +25,7 @@ interface StructParts {
   readonly metadata: StructSchema;
   readonly schema: StructuralSchema;
   readonly isResource: boolean;
-  /** Whoever keeps unknown fields keeps them everywhere below. */
+  /** Whether unknown fields are preserved here, and so everywhere below. */
   readonly isOpen: boolean;
 }
 

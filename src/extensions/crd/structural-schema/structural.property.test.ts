@@ -7,7 +7,7 @@ import { pruneUnknown } from "./prune.ts";
 import { listTypeErrors } from "./validate/list-types.ts";
 import { valueErrors } from "./validate/validate-value.ts";
 
-/** A schema with values it allows. */
+/** A schema with values that are valid by it. */
 interface Described {
   readonly schema: JsonObject;
   readonly value: fc.Arbitrary<unknown>;
@@ -80,7 +80,7 @@ function objectOf(members: readonly (readonly [string, Described, boolean])[]): 
   };
 }
 
-/** All of them hold as the schema itself does. */
+/** Adds junctors that hold whenever the schema itself does. */
 function alternatives({ schema, value }: Described): Described {
   const nested = Object.fromEntries(Object.entries(schema).filter(([key]) => /^(?:m(?:in|ax)|pattern|enum)/.test(key)));
   return {
@@ -91,7 +91,7 @@ function alternatives({ schema, value }: Described): Described {
 
 const valid = described.chain(({ schema, value }) => fc.tuple(fc.constant(schema), value));
 
-test("values that are valid by construction have nothing against them and nothing to be removed", () => {
+test("values that are valid by construction have no errors and are not pruned", () => {
   fc.assert(
     fc.property(valid, ([source, value]) => {
       const schema = parseStructural({ type: "object", properties: { v: source } });
@@ -103,7 +103,7 @@ test("values that are valid by construction have nothing against them and nothin
   );
 });
 
-test("pruning and defaulting twice is the same as once, and nothing throws, whatever is sent", () => {
+test("pruning and defaulting are idempotent and never throw, for any value", () => {
   const withDefault = fc
     .tuple(valid, fc.boolean())
     .map(([[schema, value], nullable]): JsonObject => ({ ...schema, default: value, nullable }));

@@ -1,4 +1,4 @@
-/** The rules of a schema, compiled when first needed; shared by all objects of a version. */
+/** The rules of a schema, compiled when they are first needed and shared by all objects of a version. */
 import type { Environment } from "../../../../objects/cel/check/scope.ts";
 import { celEnvironment } from "../../../../objects/cel/environment.ts";
 import type { NestedValidation, StructuralSchema, ValidationRule } from "../schema.ts";
@@ -8,12 +8,12 @@ import { escapeName } from "../../../../objects/cel/escaping.ts";
 import { withTypeAndObjectMeta } from "./resource-root.ts";
 import { NEWEST_GATES } from "../../../../objects/catalogue/release-gates.ts";
 
-/** A place of the schema at or below which there are rules. */
+/** A part of the schema that has rules itself or below it. */
 export interface CompiledRules {
   readonly schema: StructuralSchema;
-  /** The schema with what every resource has, at the root of one. */
+  /** The schema; at the root of a resource with the fields that every resource has. */
   readonly valueSchema: StructuralSchema;
-  /** Undefined when expressions cannot see values of this schema. */
+  /** Undefined if values of this schema cannot be used in expressions. */
   readonly rules: () => readonly CompiledRule[] | undefined;
   readonly items: CompiledRules | undefined;
   readonly properties: ReadonlyMap<string, CompiledRules>;
@@ -23,7 +23,7 @@ export interface CompiledRules {
 
 type Validation = StructuralSchema | NestedValidation;
 
-/** The validation of a place, and what the values there are. */
+/** A part of the schema, and the type of its values. */
 interface Place {
   readonly validation: Validation;
   readonly schema: StructuralSchema;
@@ -40,7 +40,7 @@ function valuesOf(validation: Validation): Validation | undefined {
   return typeof additionalProperties === "object" ? additionalProperties : undefined;
 }
 
-/** Rules below junctors alone are not looked at. */
+/** Rules that are only below junctors do not count. */
 function hasRules(schema: StructuralSchema): boolean {
   if (schema.rules.length > 0) return true;
   if (schema.items !== undefined && hasRules(schema.items)) return true;
@@ -79,7 +79,7 @@ class RuleCompiler {
     };
   }
 
-  /** Types are named by their place below the rule, not below the root. */
+  /** Types are named by their path below the rule, not below the root. */
   #rules(
     rules: readonly ValidationRule[],
     { declared: inherited, schema, isResourceRoot }: Place,
@@ -132,7 +132,10 @@ class RuleCompiler {
   }
 }
 
-/** Undefined when the schema has no rules. `isResourceRoot`: it describes whole resources, as the root schema does. */
+/**
+ * Undefined if the schema has no rules. `isResourceRoot`: the schema describes whole resources, as the root schema
+ * does.
+ */
 export function compileRules(schema: StructuralSchema, isResourceRoot = true): CompiledRules | undefined {
   if (!hasRules(schema)) return undefined;
   const declared = declaredType(schema, isResourceRoot, SELF_TYPE);

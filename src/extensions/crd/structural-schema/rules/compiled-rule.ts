@@ -1,4 +1,4 @@
-/** One rule, ready to be evaluated, or the sentence that says why it cannot be. */
+/** One compiled rule, or the reason why it does not compile. */
 import type { Environment } from "../../../../objects/cel/check/scope.ts";
 import { estimateCost } from "../../../../objects/cel/cost/estimate.ts";
 import type { Range } from "../../../../objects/cel/cost/range.ts";
@@ -10,11 +10,11 @@ import { normalizedFieldPath } from "./field-path.ts";
 
 export interface CompiledRule {
   readonly rule: ValidationRule;
-  /** Undefined when the rule is empty. */
+  /** Undefined if the rule is empty. */
   readonly program: Program | undefined;
   readonly error: string | undefined;
   readonly usesOldSelf: boolean;
-  /** The most an evaluation can cost. */
+  /** The maximum cost of an evaluation. */
   readonly costMax: number;
   readonly message: Program | undefined;
   readonly messageError: string | undefined;
@@ -39,7 +39,7 @@ const NOT_COMPILED = {
   fieldPath: "",
 } as const;
 
-/** Sizes by the schema: `self` and `oldSelf` are alike. */
+/** Sizes by the schema, for `self` and `oldSelf` alike. */
 function declaredSize(declared: DeclaredType, path: readonly string[]): Range | undefined {
   let at: DeclaredType | undefined = declared;
   for (const step of path.slice(1)) {
@@ -53,7 +53,7 @@ function declaredSize(declared: DeclaredType, path: readonly string[]): Range | 
 
 interface Wanted {
   readonly kind: "bool" | "string";
-  /** Put before the sentences about a messageExpression. */
+  /** Prefix of the errors of a messageExpression. */
   readonly prefix: string;
   readonly typeError: string;
 }

@@ -1,4 +1,4 @@
-/** Which part of the existing object a part of the new one was, and whether it is unchanged since. */
+/** Correlates the parts of a new object with those of the existing one, and reports whether they are unchanged. */
 import { isJsonObject, jsonEquals, ownMember, type JsonObject } from "../../../../meta/json.ts";
 import type { StructuralSchema } from "../schema.ts";
 
@@ -18,7 +18,7 @@ function keyOf(element: unknown, keys: readonly string[]): string | undefined {
 
 const NO_COUNTERPART: Counterpart = () => undefined;
 
-/** Only lists of type map have elements that can be told apart. */
+/** Only the elements of lists of type map can be correlated. */
 export function counterparts(schema: StructuralSchema, existing: unknown): Counterpart {
   const keys = schema.listMapKeys;
   if (schema.listType !== "map" || keys.length === 0 || !Array.isArray(existing)) return NO_COUNTERPART;
@@ -50,7 +50,7 @@ export class Correlation {
     this.#schema = schema;
   }
 
-  /** Undefined when there is no counterpart, or nothing is known of the member. */
+  /** Undefined if there is no counterpart, or the schema does not specify the member. */
   member(name: string): Correlation | undefined {
     const known = this.#children.get(name);
     if (known !== undefined) return known;
@@ -103,7 +103,7 @@ export class Correlation {
   }
 }
 
-/** Where the walk stands, and the nearest place above that has a counterpart. */
+/** The current position, and the nearest one above it that has a counterpart. */
 export interface Ratcheting {
   readonly current: Correlation | undefined;
   readonly nearest: Correlation | undefined;
@@ -121,7 +121,7 @@ export function elementRatcheting(at: Ratcheting, index: number): Ratcheting {
   return at.current === undefined ? at : { current: at.current.element(index), nearest: at.current };
 }
 
-/** What was wrong before and did not change is not held against an update. */
+/** Ratcheting: an unchanged invalid value does not fail an update. */
 export function isTolerated({ current, nearest }: Ratcheting): boolean {
   return (current ?? nearest)?.isUnchanged() === true;
 }

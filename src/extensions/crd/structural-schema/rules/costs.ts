@@ -1,4 +1,4 @@
-/** What the rules of a schema are estimated to cost together. */
+/** The estimated cost of all rules of a schema together. */
 import { COST_MAX } from "../../../../objects/cel/cost/range.ts";
 import { SCHEMA_COST_MAX } from "./rule-limits.ts";
 
@@ -17,7 +17,7 @@ export class RuleCosts {
     return this.#total;
   }
 
-  /** Those that make up a hundredth of what is allowed, at least. */
+  /** The rules that cost at least a hundredth of the limit. */
   get mostExpensive(): readonly RuleCost[] {
     return this.#mostExpensive;
   }

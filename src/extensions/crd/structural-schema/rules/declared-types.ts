@@ -1,4 +1,4 @@
-/** What schemas are in expressions: their types, and how large their values can be. */
+/** The types of schemas in expressions, and the maximum sizes of their values. */
 import {
   BOOL,
   BYTES,
@@ -19,18 +19,18 @@ import { withTypeAndObjectMeta } from "./resource-root.ts";
 
 export interface DeclaredType {
   readonly type: Type;
-  /** The most elements, entries or bytes a value can have. */
+  /** Maximum number of elements, entries or bytes of a value. */
   readonly elementsMax: number;
-  /** The fewest bytes of JSON that a value takes. */
+  /** Minimum size of a value in bytes of JSON. */
   readonly bytesMin: number;
-  /** By their escaped names. */
+  /** By escaped name. */
   readonly fields?: ReadonlyMap<string, DeclaredType>;
   readonly key?: DeclaredType;
-  /** Of a list or map. */
+  /** Type of the elements of a list or map. */
   readonly element?: DeclaredType;
 }
 
-/** What messages call the type of an object that has rules. DIFFERS: kubernetes adds a number that is always another. */
+/** The name in messages of the type of an object that has rules. DIFFERS: kubernetes appends a random number. */
 export const SELF_TYPE = "selfType";
 
 export const REQUEST_BYTES_MAX = 3 * 1024 * 1024;
@@ -41,7 +41,7 @@ const DURATION_BYTES_MIN = 3;
 const STRING_BYTES_MIN = 2;
 const BOOL_BYTES_MIN = 4;
 const BYTES_PER_CHARACTER = 4;
-/** Quotes, colon and comma. */
+/** Bytes for quotes, colon and comma. */
 const ENTRY_BYTES = 6;
 
 const KEY: DeclaredType = { type: STRING, elementsMax: 0, bytesMin: STRING_BYTES_MIN };
@@ -125,7 +125,7 @@ function objectType(schema: StructuralSchema, name: string): DeclaredType {
   return { type: struct(name, types), elementsMax: 0, bytesMin, fields };
 }
 
-/** Undefined when expressions cannot see such values. */
+/** Undefined if such values cannot be used in expressions. */
 export function declaredType(
   schema: StructuralSchema,
   isResourceRoot: boolean,

@@ -1,4 +1,4 @@
-/** What is told of rules when they are written. */
+/** Tests the validation of rules when a CRD is written. */
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
 import { parseStructural } from "../parse.ts";
@@ -24,7 +24,7 @@ const AT = "schema.properties[spec].x-kubernetes-validations[0]";
 const ADVICE =
   "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)";
 
-test("a good rule is taken", () => {
+test("a valid rule is accepted", () => {
   expect(errorsOf(ruled(OBJECT, { rule: "self.a > 1" }, { rule: "oldSelf.a == self.a" }))).toEqual([]);
 });
 
@@ -54,31 +54,31 @@ test.each<[string, JsonObject, string]>([
     `${AT}.messageExpression: Invalid value: ${shown("true", "1")}: messageExpression must evaluate to a string`,
   ],
   [
-    "has no use for oldSelf",
+    "sets optionalOldSelf without using oldSelf",
     { rule: "true", optionalOldSelf: true },
     `${AT}.optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule`,
   ],
   [
-    "is expensive",
+    "is too expensive",
     { rule: "self.b.contains(self.b)" },
     `${AT}.rule: Forbidden: estimated rule cost exceeds budget by factor of more than 100x ${ADVICE}`,
   ],
-])("a rule is refused that %s", (_what, rule, error) => {
+])("a rule is rejected if it %s", (_what, rule, error) => {
   expect(errorsOf(ruled(OBJECT, rule))[0]).toBe(error);
 });
 
-test("oldSelf cannot be used where elements cannot be told apart", () => {
+test("oldSelf is rejected where elements cannot be correlated", () => {
   const spec = { type: "array", maxItems: 5, items: ruled(OBJECT, { rule: "oldSelf.a == 1" }) };
   expect(errorsOf(spec)).toEqual([
     'schema.properties[spec].items.x-kubernetes-validations[0].rule: Invalid value: "oldSelf.a == 1": oldSelf cannot be used on the uncorrelatable portion of the schema within schema.properties[spec]',
   ]);
 });
 
-describe("costs", () => {
+describe("the estimated cost", () => {
   const forty = Array.from({ length: 40 }, (_none, index) => ({ rule: `self > ${index}` }));
   const spec = { type: "array", items: ruled({ type: "integer" }, ...forty) };
 
-  test("of all rules together are limited, and the most expensive ones told", () => {
+  test("of all rules together is limited, and the most expensive rules are reported", () => {
     const errors = errorsOf(spec);
     expect(errors).toHaveLength(5);
     expect(errors.at(-1)).toBe(
@@ -86,7 +86,7 @@ describe("costs", () => {
     );
   });
 
-  test("of single rules were accepted before when nothing changed", () => {
+  test("of a single rule is accepted if the schema is unchanged", () => {
     const expensive = ruled(OBJECT, { rule: "self.b.contains(self.b)" });
     expect(errorsOf(expensive, true).some((error) => error.includes("estimated rule cost exceeds"))).toBe(false);
   });
@@ -113,7 +113,7 @@ describe("costs", () => {
     ["self.s.replace('a', 'bbb').size() > 3", 12],
     ["self.s in self.l || self.e in ['a', 'b']", 23],
     ["self.?l[?0].orValue('') == self.s", 10],
-  ])("%s is estimated to cost %i", (rule, cost) => {
+  ])("of %s is %i", (rule, cost) => {
     const compiled = compileRules(parseStructural(ruled(SIZED, { rule })), false)?.rules();
     expect(compiled?.[0]).toMatchObject({ error: undefined, costMax: cost });
   });

@@ -1,4 +1,4 @@
-/** What is wrong with the rules of a schema when its definition is written. */
+/** Validates the rules of a schema when its CRD is written. */
 import type { Environment } from "../../../../objects/cel/check/scope.ts";
 import { celEnvironment } from "../../../../objects/cel/environment.ts";
 import { forbiddenField, invalidGoValue, invalidValue } from "../../../../meta/field-errors.ts";
@@ -13,33 +13,35 @@ import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 import { internalValue } from "../../../../objects/kinds/internal-version/internal-value.ts";
 
 interface RuleDefinition {
-  /** The root, as it stands below `openAPIV3Schema`. */
+  /** The root schema, below `openAPIV3Schema`. */
   readonly schema: StructuralSchema;
-  /** Of the root, such as `spec.versions[0].schema.openAPIV3Schema`. */
+  /** Path of the root, such as `spec.versions[0].schema.openAPIV3Schema`. */
   readonly path: string;
-  /** The schema of this version is the one already stored: the cost of single rules was accepted before. */
+  /**
+   * Whether the schema of this version equals the stored one; the cost of its single rules was then accepted before.
+   */
   readonly isUnchanged: boolean;
-  /** Of the release whose functions new rules may use; without it the newest. */
+  /** Gates of the release whose functions new rules may use; default: the newest. */
   readonly gates?: ReleaseGates;
 }
 
-/** A schema within the root, and what surrounds it. */
+/** A schema within the root, and its surroundings. */
 interface Place {
   readonly schema: StructuralSchema;
   readonly path: string;
   readonly isRoot: boolean;
-  /** How often such values can occur; undefined when nothing bounds it. */
+  /** How often such values can occur; undefined if there is no limit. */
   readonly occurrences: number | undefined;
-  /** The nearest place above where an existing value cannot be told from others. */
+  /** The nearest path above at which existing values cannot be correlated. */
   readonly uncorrelatable: string | undefined;
 }
 
-/** As errors show a rule. */
+/** An error that shows the whole rule. */
 function invalidRule(field: string, rule: ValidationRule, why: string): FieldError {
   return invalidGoValue(field, internalValue(rule, "ValidationRule"), why);
 }
 
-/** By what factor values below occur more often than the value itself. */
+/** The factor by which values below occur more often than the value itself. */
 function multiplier(schema: StructuralSchema): number | undefined {
   const { maxItems, maxProperties } = schema.value;
   if (schema.type === "array") return maxItems === undefined ? undefined : Math.max(0, maxItems);
@@ -124,7 +126,7 @@ class DefinitionCheck {
   }
 }
 
-/** To be called only when nothing else is wrong with the schema. */
+/** Must be called only if the schema has no other errors. */
 export function* ruleDefinitionErrors(definition: RuleDefinition): Generator<FieldError> {
   const { schema, path } = definition;
   const check = new DefinitionCheck(definition);

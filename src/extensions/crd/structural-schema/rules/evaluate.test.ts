@@ -1,4 +1,4 @@
-/** What rules say against objects. */
+/** Tests the errors that rules report for objects. */
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
 import { parseStructural } from "../parse.ts";
@@ -23,7 +23,7 @@ function errorsOf(schema: JsonObject, value: unknown, more: Partial<RuleInput> =
   return [...schemaRuleErrors(input)].map(({ field, message }) => `${field}: ${message}`);
 }
 
-test("a schema without rules has nothing to evaluate", () => {
+test("a schema without rules compiles to undefined", () => {
   expect(compileRules(parseStructural(PAIR))).toBeUndefined();
 });
 
@@ -36,37 +36,37 @@ test.each<[string, JsonObject | string, string]>([
     "root.a: Forbidden: no",
   ],
   [
-    "that it is required",
+    "the reason FieldValueRequired",
     { rule: "self.a > 1", reason: "FieldValueRequired", fieldPath: "['b']" },
     "root.b: Required value: failed rule: self.a > 1",
   ],
-  ["that it is a duplicate", { rule: "self.a > 1", reason: "FieldValueDuplicate" }, "root: Duplicate value"],
+  ["the reason FieldValueDuplicate", { rule: "self.a > 1", reason: "FieldValueDuplicate" }, "root: Duplicate value"],
   [
-    "what it evaluates",
+    "the result of its messageExpression",
     { rule: "self.a > 1", messageExpression: "'is ' + string(self.a)" },
     "root: Invalid value: is 0",
   ],
   [
-    "its message when there is nothing to say",
+    "its message if the messageExpression is empty",
     { rule: "self.a > 1", message: "m", messageExpression: "''" },
     "root: Invalid value: m",
   ],
   [
-    "its message when that fails",
+    "its message if the messageExpression fails",
     { rule: "self.a > 1", message: "m", messageExpression: "self.b" },
     "root: Invalid value: m",
   ],
-  ["what is missing", "self.b == ''", "root: Invalid value: \"object\": no such key: b evaluating rule: self.b == ''"],
+  ["a missing key", "self.b == ''", "root: Invalid value: \"object\": no such key: b evaluating rule: self.b == ''"],
   [
-    "what cannot be computed",
+    "a runtime error",
     "1 / self.a > 1",
     'root: Invalid value: "object": division by zero evaluating rule: 1 / self.a > 1',
   ],
-])("a failed rule tells %s", (_what, rule, error) => {
+])("a failed rule reports %s", (_what, rule, error) => {
   expect(errorsOf(withRules(PAIR, rule), { a: 0 })).toEqual([error]);
 });
 
-test("a value that is neither an object nor a list is shown", () => {
+test("a failed rule reports the value unless it is an object or a list", () => {
   const schema = object({
     i: withRules({ type: "integer" }, "self > 5"),
     s: withRules({ type: "string" }, "self == 'z'"),
@@ -93,8 +93,8 @@ describe("transition rules", () => {
     ["are not evaluated without an existing value", schema, [{ a: 1 }, undefined], 0],
     ["compare with the existing value", schema, [{ a: 1 }, { a: 2 }], 1],
     ["fail even when nothing changed", withRules(PAIR, "self.a > oldSelf.a"), [{ a: 1 }, { a: 1 }], 1],
-    ["are evaluated without one when it is optional", optional, [{ a: 1 }, undefined], 1],
-    ["see it when it is optional", optional, [{ a: 1 }, { a: 1 }], 0],
+    ["are evaluated without an existing value if oldSelf is optional", optional, [{ a: 1 }, undefined], 1],
+    ["see the existing value if oldSelf is optional", optional, [{ a: 1 }, { a: 1 }], 0],
     [
       "correlate elements by their keys",
       MAP_LIST,
@@ -121,7 +121,7 @@ describe("transition rules", () => {
   });
 });
 
-describe("what was wrong before is tolerated", () => {
+describe("an invalid value that existed before is tolerated", () => {
   const schema = object({ x: withRules(PAIR, "self.a > 1"), y: { type: "integer" } });
   const LIST = object({ l: { type: "array", items: withRules(PAIR, "self.a > 1") } });
   const ALL_OF = object({
@@ -131,7 +131,7 @@ describe("what was wrong before is tolerated", () => {
 
   test.each<[string, JsonObject, readonly [value: unknown, existing: unknown], number]>([
     [
-      "where it did not change",
+      "if it is unchanged",
       schema,
       [
         { x: { a: 0 }, y: 1 },
@@ -139,11 +139,11 @@ describe("what was wrong before is tolerated", () => {
       ],
       0,
     ],
-    ["but not where it did", schema, [{ x: { a: 0, b: "" } }, { x: { a: 0 } }], 1],
+    ["but not if it has changed", schema, [{ x: { a: 0, b: "" } }, { x: { a: 0 } }], 1],
     ["in lists that are unchanged as a whole", LIST, [{ l: [{ a: 0 }] }, { l: [{ a: 0 }] }], 0],
     ["but not in lists that changed", LIST, [{ l: [{ a: 0 }, { a: 2 }] }, { l: [{ a: 0 }] }], 1],
     [
-      "below allOf only where everything around it is unchanged",
+      "below allOf only if everything around it is unchanged",
       ALL_OF,
       [
         { x: { a: 0 }, z: 1 },
@@ -155,7 +155,7 @@ describe("what was wrong before is tolerated", () => {
     expect(errorsOf(one, value, { existing })).toHaveLength(count);
   });
 
-  test("and told as a warning", () => {
+  test("and reported as a warning", () => {
     const warnings: string[] = [];
     const warn = (message: string): void => void warnings.push(message);
     expect(errorsOf(schema, { x: { a: 0 } }, { existing: { x: { a: 0 } }, warn })).toEqual([]);
@@ -163,7 +163,7 @@ describe("what was wrong before is tolerated", () => {
   });
 });
 
-test("at the root of a resource its type and names can be seen, and nothing else of its metadata", () => {
+test("a rule at the root of a resource can use its type and names, and nothing else of its metadata", () => {
   const schema = withRules(object({}), "self.kind == 'B'", "self.metadata.name == 'b'", "self.metadata.labels == 'b'");
   const rules = compileRules(parseStructural(schema));
   if (rules === undefined) throw new Error("no rules");
@@ -176,7 +176,7 @@ test("at the root of a resource its type and names can be seen, and nothing else
   ]);
 });
 
-test("what all rules spend together is limited", () => {
+test("the total cost of all rules is limited", () => {
   const schema = object({ l: { type: "array", items: withRules({ type: "integer" }, "self > 1") } });
   const l = Array.from({ length: 20 }, () => 5);
   expect(errorsOf(schema, { l }, { budget: { remaining: 21 } })).toEqual([
@@ -184,7 +184,7 @@ test("what all rules spend together is limited", () => {
   ]);
 });
 
-test("a single evaluation may cost only so much", () => {
+test("the cost of a single evaluation is limited", () => {
   const rule = "self.all(x, self.all(y, y >= 0))";
   const schema = withRules({ type: "array", items: { type: "integer" } }, rule, "false");
   const value = Array.from({ length: 1000 }, (_none, index) => index);
@@ -194,7 +194,7 @@ test("a single evaluation may cost only so much", () => {
   ]);
 });
 
-test("values that no schema describes are compared however deep they are", () => {
+test("values without a schema are compared at any depth", () => {
   const deep = (): unknown => {
     let value: unknown = 1;
     for (let depth = 0; depth < 10_000; depth++) value = { value };

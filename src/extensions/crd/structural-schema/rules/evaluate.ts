@@ -1,4 +1,4 @@
-/** What the rules of a schema say against an object. */
+/** Evaluates the rules of a schema for an object. */
 import { EvalError, NO_VALUE, OptionalValue, type Value } from "../../../../objects/cel/values/value.ts";
 import { isJsonObject, ownMember, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
@@ -18,7 +18,7 @@ import { evaluatedMessage } from "./messages.ts";
 import { failedRule, ruleFailure, ruleText } from "./rule-errors.ts";
 import { valueOf } from "./values.ts";
 
-/** What is left to be spent on an object; negative when nothing further is evaluated. */
+/** The remaining cost budget for an object; if negative, no further rules are evaluated. */
 export interface RuleBudget {
   remaining: number;
 }
@@ -26,15 +26,15 @@ export interface RuleBudget {
 export interface RuleInput {
   readonly rules: CompiledRules;
   readonly object: unknown;
-  /** Undefined when the object is created. */
+  /** Undefined on creation. */
   readonly existing: unknown;
-  /** Of the object itself; "" for a whole resource. */
+  /** Path of the object itself; "" for a whole resource. */
   readonly path: string;
-  /** Told instead of refused where the value was there before. */
+  /** Receives the errors of values that are tolerated because they are unchanged. */
   readonly warn?: (message: string) => void;
-  /** What several calls may spend together. */
+  /** Cost budget that several calls share. */
   readonly budget?: RuleBudget;
-  /** Whether what is unchanged is tolerated; by default wherever there is an existing object. */
+  /** Whether unchanged values are tolerated; default: whenever there is an existing object. */
   readonly isRatcheting?: boolean;
 }
 
@@ -126,7 +126,7 @@ class Evaluation {
     }
   }
 
-  /** Undefined when there is none, or nobody asks. */
+  /** Undefined if there is no existing value, or no rule uses it. */
   #oldSelf({ rules, existing }: Place, compiled: readonly CompiledRule[]): Value | undefined {
     if (existing === null || existing === undefined || !compiled.some(({ usesOldSelf }) => usesOldSelf))
       return undefined;

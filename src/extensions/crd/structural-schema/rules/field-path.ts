@@ -1,9 +1,9 @@
-/** The fieldPath of a rule: where below the value its failure is told. */
+/** The fieldPath of a rule: the field below the value at which a failure is reported. */
 import type { NestedValidation, StructuralSchema } from "../schema.ts";
 
 type PathSchema = StructuralSchema | NestedValidation;
 
-/** The delimiters `.`, `[` and `]`, quoted texts, and what stands between them. */
+/** Tokens: the delimiters `.`, `[` and `]`, quoted strings, and the text between them. */
 export function* pathTokens(jsonPath: string): Generator<string> {
   const token = /'(?:[^'\\]|\\[^])*'|[.[\]]|[^.[\]]+/y;
   while (token.lastIndex < jsonPath.length) {
@@ -29,7 +29,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "\\": "\\",
 };
 
-/** Undefined when it is not quoted, or escapes what cannot be escaped. */
+/** Undefined if the token is not quoted, or contains an invalid escape. */
 export function unquoted(token: string): string | undefined {
   if (token.length < 2 || !token.startsWith("'") || !token.endsWith("'")) return undefined;
   let isWrong = false;
@@ -57,7 +57,7 @@ function stepTo(schema: PathSchema, name: string, path: string): Step | undefine
     : undefined;
 }
 
-/** As errors write it; undefined when it leads nowhere. */
+/** The path as in errors; undefined if no such field exists. */
 export function normalizedFieldPath(fieldPath: string, root: PathSchema): string | undefined {
   const tokens = [...pathTokens(fieldPath)];
   let step: Step = { text: "", schema: root };

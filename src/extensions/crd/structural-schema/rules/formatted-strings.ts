@@ -1,4 +1,4 @@
-/** Strings that are something else in expressions: times, durations, bytes. */
+/** Strings that have another type in expressions: times, durations, bytes. */
 import { dayMillis, parseDuration } from "../../../../objects/cel/values/time-text.ts";
 import { goQuote } from "../../../../meta/go-quote.ts";
 import { Duration, EvalError, Timestamp, type Value } from "../../../../objects/cel/values/value.ts";
@@ -52,7 +52,7 @@ function duration(text: string): Duration | undefined {
 const DATE_LAYOUT = ["2006", "-", "01", "-", "02"] as const;
 const DATE_TIME_LAYOUT = [...DATE_LAYOUT, "T", "15", ":", "04", ":", "05"] as const;
 
-/** As Go says where a time stops being one. */
+/** The message of Go for a malformed time. */
 function timeFailure(text: string, layout: readonly string[]): string {
   let rest = text;
   for (const part of layout) {

@@ -1,18 +1,18 @@
-/** What a failed rule says: its messageExpression, its message, or the rule itself. */
+/** The message of a failed rule: its messageExpression, its message, or the rule itself. */
 import { EvalError, type Value } from "../../../../objects/cel/values/value.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import type { RuleBudget } from "./evaluate.ts";
 import { CALL_COST_MAX, MESSAGE_BYTES_MAX } from "./rule-limits.ts";
 import { ruleText } from "./rule-errors.ts";
 
-/** A message, or why nothing more can be evaluated. */
+/** A message, or the reason why no further rules are evaluated. */
 type Told = { readonly message: string } | { readonly failure: string };
 
 function otherwise({ rule }: CompiledRule): string {
   return rule.message === "" ? `failed rule: ${ruleText(rule)}` : rule.message.trim();
 }
 
-/** Empty, long and broken messages are passed over. */
+/** Empty, too long and multi-line messages are ignored. */
 function isUsable(text: string): boolean {
   return text !== "" && !text.includes("\n") && Buffer.byteLength(text) <= MESSAGE_BYTES_MAX;
 }

@@ -1,4 +1,4 @@
-/** What every resource has, whether its schema says so or not. */
+/** The fields that every resource has, whether its schema specifies them or not. */
 import { NO_DEMANDS } from "../parse.ts";
 import type { StructuralSchema } from "../schema.ts";
 
@@ -28,7 +28,7 @@ const METADATA_SCHEMA: StructuralSchema = {
   ]),
 };
 
-/** Of metadata only the names can be seen, unless the schema describes both itself. */
+/** Of the metadata only the names are visible to rules, unless the schema itself specifies both. */
 export function withTypeAndObjectMeta(schema: StructuralSchema): StructuralSchema {
   const { properties } = schema;
   if (typeof schema.additionalProperties === "object") return schema;

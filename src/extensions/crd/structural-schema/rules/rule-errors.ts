@@ -1,21 +1,21 @@
-/** The sentences in which rules are told to have failed. */
+/** The errors of failed rules. */
 import { duplicateValue, forbiddenField, invalidValue, required } from "../../../../meta/field-errors.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import type { ValidationRule } from "../schema.ts";
 
-/** As Go writes a path that leads nowhere. */
+/** An empty path as Go writes it. */
 const ROOT = "<nil>";
 
 function fieldOf(path: string): string {
   return path === "" ? ROOT : path;
 }
 
-/** What stands for the rule in messages. */
+/** The text that represents the rule in messages. */
 export function ruleText(rule: ValidationRule): string {
   return rule.message === "" ? rule.rule.trim() : rule.message.trim();
 }
 
-/** The rule could not be evaluated. */
+/** The error of a rule that could not be evaluated. */
 export function ruleFailure(path: string, type: string, why: string): FieldError {
   return invalidValue(fieldOf(path), type, why);
 }
@@ -26,7 +26,7 @@ interface FailedPlace {
   readonly type: string;
 }
 
-/** The value is told unless it is an object or a list. */
+/** The message contains the value unless it is an object or a list. */
 export function failedRule(rule: ValidationRule, { path, value, type }: FailedPlace, detail: string): FieldError {
   const field = fieldOf(path);
   const isShown = type !== "object" && type !== "array";

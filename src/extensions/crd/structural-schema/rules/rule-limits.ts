@@ -1,11 +1,11 @@
-/** What rules may cost. */
+/** Cost limits of rules. */
 
-/** A single evaluation. */
+/** For a single evaluation. */
 export const CALL_COST_MAX = 1_000_000;
-/** All evaluations for one object. */
+/** For all evaluations of one object. */
 export const OBJECT_COST_MAX = 10_000_000;
-/** As estimated for one rule when it is written. */
+/** For the estimate of one rule when it is written. */
 export const RULE_COST_MAX = 10_000_000;
-/** As estimated for all rules of a schema. */
+/** For the estimate of all rules of a schema. */
 export const SCHEMA_COST_MAX = 100_000_000;
 export const MESSAGE_BYTES_MAX = 5 * 1024;

@@ -1,4 +1,4 @@
-/** Values of objects as rules see them. */
+/** Tests the values of objects in rules. */
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
 import { parseStructural } from "../parse.ts";

@@ -1,4 +1,4 @@
-/** Values of objects as expressions see them, read by their schema only when they are asked for. */
+/** Values of objects in expressions, converted by their schema only when they are used. */
 import {
   ArrayList,
   EvalError,
@@ -78,7 +78,7 @@ function listValue(elements: readonly unknown[], schema: StructuralSchema, items
   }
 }
 
-/** What no schema describes: it can only be compared. */
+/** A value without a schema, which can only be compared. */
 class PreservedValue extends OpaqueValue {
   readonly typeName = "unknown";
   readonly #value: unknown;
@@ -128,7 +128,7 @@ class JsonMap extends MapValue {
     return property === undefined ? undefined : this.#property(property);
   }
 
-  /** Objects and lists are kept: they are asked for again and again, and know more each time. */
+  /** Objects and lists are cached: they are used repeatedly, and cache their own members. */
   #property(property: string): Value | undefined {
     const known = this.#found?.get(property);
     if (known !== undefined) return known;
@@ -212,7 +212,7 @@ class JsonList extends ListValue {
   }
 }
 
-/** Equal members in any order. */
+/** A key that is the same for equal members in any order. */
 function memberKey(value: Value): unknown {
   if (value instanceof Timestamp) return `time ${value.nanos}`;
   return typeof value === "object" ? value : `${typeof value} ${String(value)}`;
@@ -226,7 +226,7 @@ class SetList extends JsonList {
     return other.elements().every((element) => members.has(memberKey(element)));
   }
 
-  /** What is there already is not added again. */
+  /** Existing elements are not added again. */
   override concat(other: ListValue): ListValue {
     const members = new Set(this.elements().map(memberKey));
     const added: Value[] = [];
@@ -271,7 +271,7 @@ class MapList extends JsonList {
     return true;
   }
 
-  /** What has the same key takes its place. */
+  /** An element with the same key replaces the existing one. */
   override concat(other: ListValue): ListValue {
     const merged = this.#byKey();
     for (const element of other.elements()) merged.set(this.#keyOf(element), element);

@@ -1,4 +1,4 @@
-/** What a schema demands of lists and objects, and of what is in them. */
+/** Validates lists and objects, and their items and members. */
 import { ownMember, type JsonObject } from "../../../../meta/json.ts";
 import type { StructuralSchema } from "../schema.ts";
 import { existingItems } from "./correlate.ts";
@@ -7,7 +7,7 @@ import type { SchemaCheck } from "./compile.ts";
 import type { ValidatedSchema } from "./node.ts";
 import type { Walk } from "./walk.ts";
 
-/** Each returns how well what is inside matches. */
+/** Each returns how well the content matches. */
 export type ListCheck = (list: readonly unknown[], walk: Walk, existing: unknown) => number;
 export type ObjectCheck = (object: JsonObject, walk: Walk, existing: unknown) => number;
 
@@ -49,7 +49,7 @@ function hasDuplicates(list: readonly unknown[]): boolean {
 
 export interface MemberChecks {
   readonly properties: ReadonlyMap<string, SchemaCheck>;
-  /** Of all others; false: there may be none. */
+  /** Check of all other members; false if none are allowed. */
   readonly additional: SchemaCheck | false | undefined;
 }
 
@@ -95,5 +95,5 @@ function memberMatches(object: JsonObject, { members, walk, existing }: MemberWa
   return matches;
 }
 
-/** The existing object was converted to the version of the new one: that these have not changed says nothing. */
+/** The existing object was converted to the version of the new one, so equal values here do not mean unchanged ones. */
 const TYPE_META: ReadonlySet<string> = new Set(["apiVersion", "kind"]);

@@ -1,4 +1,4 @@
-/** Makes a function of a schema that says what is wrong with a value. */
+/** Compiles a schema to a function that validates a value. */
 import type { JsonObject } from "../../../../meta/json.ts";
 import { compileList, compileObject, type ListCheck, type MemberChecks, type ObjectCheck } from "./collections.ts";
 import { isUnchanged } from "./correlate.ts";
@@ -13,12 +13,12 @@ import type { Walk } from "./walk.ts";
 import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 
 /**
- * Adds what is wrong to the walk and returns how much of the value was recognised, in kubernetes' own measure, by which
- * it chooses the alternative whose errors it tells. `existing` is undefined where there is nothing to compare with.
+ * Adds errors to the walk and returns how much of the value matched, in kubernetes' own measure. By it kubernetes
+ * chooses the alternative whose errors it reports. `existing` is undefined if there is nothing to compare with.
  */
 export type SchemaCheck = (value: unknown, walk: Walk, existing: unknown) => number;
 
-/** `gates` are those of the release whose rules hold. */
+/** `gates` are those of the release whose rules apply. */
 export function compileCheck(schema: AnySchema, gates: ReleaseGates): SchemaCheck {
   const node = toNode(schema);
   const parts = compileParts(node, gates);
@@ -74,7 +74,7 @@ function memberChecks(
   };
 }
 
-/** Most objects use a small part of a large schema. */
+/** Compiled lazily: most objects use a small part of a large schema. */
 function compiledLater(schema: AnySchema, gates: ReleaseGates): SchemaCheck {
   let check: SchemaCheck | undefined;
   return (value, walk, existing) => {
@@ -83,7 +83,9 @@ function compiledLater(schema: AnySchema, gates: ReleaseGates): SchemaCheck {
   };
 }
 
-/** What every value has for it: that it was looked at, by itself and by the schemas together. */
+/**
+ * The matches that kubernetes counts for every value: for the validators that ran on it, alone and for the junctors.
+ */
 const MATCHES_OF_ALL = 4;
 
 function checkValue(value: unknown, parts: Parts, walk: Walk, existing: unknown): number {

@@ -1,9 +1,9 @@
-/** Which existing value a new one takes the place of. What has not changed is not held against an update. */
+/** Finds the existing value that a new one replaces (ratcheting): unchanged values do not fail an update. */
 import { isJsonObject, jsonEquals, ownMember, type JsonObject } from "../../../../meta/json.ts";
 import type { StructuralSchema } from "../schema.ts";
 import { sortedGoJson } from "../../../../meta/go-json.ts";
 
-/** Only the items of lists with keys can be told apart. */
+/** Only the items of lists with keys can be correlated. */
 export function existingItems(existing: unknown, schema: StructuralSchema): (item: unknown) => unknown {
   if (!Array.isArray(existing) || schema.listType !== "map" || schema.listMapKeys.length === 0) return () => undefined;
   const byKey = new Map<unknown, JsonObject>();
@@ -17,7 +17,7 @@ export function existingItems(existing: unknown, schema: StructuralSchema): (ite
   };
 }
 
-/** Undefined where a key is missing or is no scalar. */
+/** Undefined if a key is missing or is not a scalar. */
 function keyOf(item: unknown, keys: readonly string[]): unknown {
   const values: unknown[] = [];
   for (const key of keys) {
@@ -28,7 +28,7 @@ function keyOf(item: unknown, keys: readonly string[]): unknown {
   return values.length === 1 ? values[0] : sortedGoJson(values);
 }
 
-/** As kubernetes: an object with fields that the schema does not name counts as changed. */
+/** As kubernetes: an object with fields that the schema does not specify counts as changed. */
 export function isUnchanged(value: unknown, existing: unknown, schema: StructuralSchema): boolean {
   if (Array.isArray(value) && Array.isArray(existing)) {
     if (value.length !== existing.length) return false;

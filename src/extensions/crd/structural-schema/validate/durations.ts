@@ -1,4 +1,4 @@
-/** Durations, in two ways of writing: Go's, and any text with a number and a unit somewhere in it. */
+/** Durations in two notations: Go's, and any text that contains a number and a unit. */
 
 const TOKEN = /\d+|[A-Za-z\u00b5\u03bc]+|[\t\n\f\r ]+|[^]/g;
 const DIGITS = /^\d/;
@@ -13,7 +13,7 @@ export function isDuration(text: string): boolean {
   return isGoDuration(tokens) || hasNumberWithUnit(tokens);
 }
 
-/** DIFFERS: sums beyond 290 years, which Go refuses, pass. */
+/** DIFFERS: sums beyond 290 years, which Go rejects, are accepted. */
 function isGoDuration(signed: readonly string[]): boolean {
   const tokens = /^[+-]$/.test(signed[0] ?? "") ? signed.slice(1) : signed;
   if (tokens.length === 0) return false;
@@ -27,7 +27,7 @@ function isGoDuration(signed: readonly string[]): boolean {
   return true;
 }
 
-/** Where the number that begins at `at`, with or without a fraction, ends; undefined where there is none. */
+/** The end of the number that starts at `at`, with or without a fraction; undefined if there is none. */
 function numberEnd(tokens: readonly string[], at: number): number | undefined {
   const whole = digitsAt(tokens, at);
   const point = whole === undefined ? at : at + 1;

@@ -1,9 +1,9 @@
-/** Whether a text is one address of RFC 5322, with or without a name, as Go reads it. */
+/** Whether a string is one RFC 5322 address, with or without a name, as Go parses it. */
 import { parseAddress } from "../../../../meta/ip-address.ts";
 
 const LENGTH_MAX = 64 * 1024;
 
-/** DIFFERS: an address of more than 64 KB is none. */
+/** DIFFERS: an address of more than 64 KB is rejected. */
 export function isEmail(text: string): boolean {
   if (text.length > LENGTH_MAX) return false;
   const parser = new AddressParser(text);
@@ -26,7 +26,7 @@ class AddressParser {
     return this.#at >= this.#text.length;
   }
 
-  /** The number of addresses read; undefined for what is none. */
+  /** The number of addresses parsed; undefined if the text is not an address. */
   address(allowsGroup: boolean): number | undefined {
     this.#skipSpace();
     if (this.#addressSpec()) {
@@ -58,7 +58,7 @@ class AddressParser {
     }
   }
 
-  /** Steps back where there is none. */
+  /** Goes back to the start if there is no address. */
   #addressSpec(): boolean {
     const start = this.#at;
     this.#skipSpace();
@@ -84,7 +84,7 @@ class AddressParser {
     return atom !== undefined && !atom.startsWith(".") && !atom.endsWith(".") && !atom.includes("..");
   }
 
-  /** Words, with comments between them. */
+  /** Words with comments between them. */
   #phrase(): boolean {
     let words = 0;
     for (;;) {

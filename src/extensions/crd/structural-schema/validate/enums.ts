@@ -1,4 +1,4 @@
-/** Whether a value is one of those a schema lists. */
+/** Whether a value is one of the values of an enum. */
 import { goQuote } from "../../../../meta/go-quote.ts";
 import { sortedGoJson } from "../../../../meta/go-json.ts";
 import type { Walk } from "./walk.ts";
@@ -6,7 +6,7 @@ import { isInt64 } from "../../../../meta/go-fmt.ts";
 
 export type EnumCheck = (value: unknown, walk: Walk) => void;
 
-/** Undefined where nothing is demanded. */
+/** Undefined if there is no enum. */
 export function compileEnum(values: readonly unknown[] | undefined): EnumCheck | undefined {
   if (values === undefined || values.length === 0) return undefined;
   const scalars = new Set(values.filter((value) => typeof value !== "object"));
@@ -20,8 +20,8 @@ export function compileEnum(values: readonly unknown[] | undefined): EnumCheck |
 }
 
 /**
- * As Go converts values to the types of those listed: a fraction to its whole part, and a whole number to the character
- * with that code. Null never counts as listed.
+ * As Go converts values to the types in the enum: a fraction to its integer part, and an integer to the character with
+ * that code. Null never matches.
  */
 function isScalarIn(value: unknown, scalars: ReadonlySet<unknown>): boolean {
   if (scalars.has(value)) return true;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { formatCheck, knownFormat } from "./formats.ts";
 import { gatesOf } from "../../../../objects/catalogue/release-gates.ts";
 
-/** As kube-apiserver v1.36.4 judges them. */
+/** Results of kube-apiserver v1.36.4. */
 const JUDGED: Readonly<Record<string, { readonly valid: readonly string[]; readonly invalid: readonly string[] }>> = {
   date: { valid: ["2020-01-02", "2024-02-29", "0000-01-01"], invalid: ["2020-02-30", "2020-1-2", "2020-13-01", ""] },
   "date-time": {
@@ -124,11 +124,14 @@ const JUDGED: Readonly<Record<string, { readonly valid: readonly string[]; reado
   "k8s-long-name": { valid: ["abc", "a.b"], invalid: ["A", "-a", ""] },
 };
 
-test.each(Object.entries(JUDGED))("%s", (format, { valid, invalid }) => {
-  const check = formatCheck(knownFormat(format, ["string"], gatesOf("1.36")));
-  expect(valid.filter((text) => check?.(text) !== true)).toEqual([]);
-  expect(invalid.filter((text) => check?.(text) !== false)).toEqual([]);
-});
+test.each(Object.entries(JUDGED))(
+  "the format %s accepts and rejects the same values as kube-apiserver",
+  (format, { valid, invalid }) => {
+    const check = formatCheck(knownFormat(format, ["string"], gatesOf("1.36")));
+    expect(valid.filter((text) => check?.(text) !== true)).toEqual([]);
+    expect(invalid.filter((text) => check?.(text) !== false)).toEqual([]);
+  },
+);
 
 test.each<[string, string[], string]>([
   ["int32", ["integer"], "int32"],
@@ -139,11 +142,11 @@ test.each<[string, string[], string]>([
   ["date", [], "date"],
   ["constructor", ["string"], ""],
   ["constructor", ["constructor"], ""],
-])("format %s of %j counts as %j", (format, types, expected) => {
+])("the format %s of the types %j is treated as %j", (format, types, expected) => {
   expect(knownFormat(format, types, gatesOf("1.36"))).toBe(expected);
 });
 
-test.each(Object.keys(JUDGED))("%s is judged quickly, whatever is sent", (format) => {
+test.each(Object.keys(JUDGED))("the format %s is checked quickly for any input", (format) => {
   const check = formatCheck(format);
   const start = performance.now();
   for (const piece of ["a", "a.", "1", "(", "<", "a@", "%", '"', "1h", "-", " ", "[", "=", "AAAA"])

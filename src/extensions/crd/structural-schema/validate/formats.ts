@@ -1,4 +1,4 @@
-/** The formats of strings that kubernetes knows, judged as its validators judge them. */
+/** The string formats that Kubernetes knows, with the results of its validators. */
 import { parseAddress, parseLooseAddress, parseLooseCidr } from "../../../../meta/ip-address.ts";
 import { isDuration } from "./durations.ts";
 import { isEmail } from "./email.ts";
@@ -7,7 +7,7 @@ import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 
 export type FormatCheck = (text: string) => boolean;
 
-/** By names without dashes: kubernetes leaves them out wherever they stand. */
+/** By name without dashes, which kubernetes ignores at any position. */
 const FORMATS: ReadonlyMap<string, FormatCheck> = new Map<string, FormatCheck>([
   ["bsonobjectid", (text) => /^[0-9a-fA-F]{24}$/.test(text)],
   ["uri", isRequestUri],
@@ -37,7 +37,7 @@ const FORMATS: ReadonlyMap<string, FormatCheck> = new Map<string, FormatCheck>([
   ["k8slongname", (text) => text.length <= 253 && LONG_NAME.test(text)],
 ]);
 
-/** Not known without CRDNameFormats. */
+/** Unknown without CRDNameFormats. */
 const NAME_FORMATS: ReadonlySet<string> = new Set(["k8sshortname", "k8slongname"]);
 
 const NUMBER_FORMATS: ReadonlyMap<string, readonly string[]> = new Map([
@@ -45,13 +45,13 @@ const NUMBER_FORMATS: ReadonlyMap<string, readonly string[]> = new Map([
   ["number", ["float", "double"]],
 ]);
 
-/** "" when there are several types, or none. */
+/** The only type; "" if there are several, or none. */
 export function onlyType(types: readonly string[]): string {
   const [type = ""] = types;
   return types.length === 1 ? type : "";
 }
 
-/** "" where kubernetes leaves a format out of account because it does not know it for that type. */
+/** The format; "" if kubernetes ignores it because it does not know it for that type. */
 export function knownFormat(format: string | undefined, types: readonly string[], gates: ReleaseGates): string {
   if (format === undefined) return "";
   const type = onlyType(types);
@@ -84,7 +84,7 @@ function isHostname(text: string): boolean {
   return HOSTNAME.test(text) && text.split(".").every((label) => Buffer.byteLength(label) <= HOST_LABEL_BYTES_MAX);
 }
 
-/** 6, 8 or 20 bytes: in pairs, in pairs of pairs, or without anything between them. */
+/** 6, 8 or 20 bytes: in pairs, in pairs of pairs, or without separators. */
 function isMac(text: string): boolean {
   const digits = MAC_FORMS.some((form) => form.test(text)) ? text.replace(/[-:.]/g, "").length : 0;
   return digits === 12 || digits === 16 || digits === 40;
@@ -116,7 +116,7 @@ function isIsbn13(text: string): boolean {
 const CARD_NUMBER =
   /^(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35\d{3})\d{11})$/;
 
-/** With the check sum of Luhn. */
+/** Including the Luhn checksum. */
 function isCreditCard(text: string): boolean {
   const digits = text.replace(/[^0-9]+/g, "");
   if (!CARD_NUMBER.test(digits)) return false;
@@ -129,7 +129,7 @@ function isCreditCard(text: string): boolean {
   return sum % 10 === 0;
 }
 
-/** As kubernetes: nothing at all is no base64. */
+/** As kubernetes: the empty string is not base64. */
 function isBase64(text: string): boolean {
   return text.length > 0 && text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
 }
@@ -146,7 +146,7 @@ function daysIn(year: number, month: number): number {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
 
-/** As kubernetes: what stands after another T is not looked at. */
+/** As kubernetes: the text after a second T is ignored. */
 function isDateTime(text: string): boolean {
   const [date = "", time] = text.toLowerCase().split("t", 2);
   if (time === undefined || !isDate(date)) return false;

@@ -12,9 +12,9 @@ const map = (...keys: string[]): JsonObject => ({
 });
 
 test.each<[string, JsonObject, unknown, string[]]>([
-  ["of items more than twice there the second", set({}), ["a", "a", "a", "b"], ['v[1]: Duplicate value: "a"']],
+  ["of three equal items only the second is reported", set({}), ["a", "a", "a", "b"], ['v[1]: Duplicate value: "a"']],
   [
-    "equal lists",
+    "equal lists are reported",
     set({}),
     [
       [1, 2],
@@ -24,7 +24,7 @@ test.each<[string, JsonObject, unknown, string[]]>([
     ["v[2]: Duplicate value: [1,2]"],
   ],
   [
-    "equal objects in any order",
+    "equal objects are reported, in any member order",
     set({}),
     [
       { a: 1, b: 2 },
@@ -32,9 +32,9 @@ test.each<[string, JsonObject, unknown, string[]]>([
     ],
     ['v[1]: Duplicate value: {"a":1,"b":2}'],
   ],
-  ["no items that only look alike", set({}), [1, "1", true, "true", null], []],
+  ["items of different types are not equal", set({}), [1, "1", true, "true", null], []],
   [
-    "equal keys",
+    "equal keys are reported",
     map("n"),
     [
       { n: "a", v: 1 },
@@ -42,28 +42,28 @@ test.each<[string, JsonObject, unknown, string[]]>([
     ],
     ['v[1]: Duplicate value: {"n":"a"}'],
   ],
-  ["missing keys", map("n"), [{}, null, { n: "a" }], ["v[1]: Duplicate value: {}"]],
+  ["missing keys are equal", map("n"), [{}, null, { n: "a" }], ["v[1]: Duplicate value: {}"]],
   [
-    "equal pairs of keys",
+    "equal pairs of keys are reported",
     map("n", "p"),
     [{ p: 1, n: "a" }, { n: "a", p: 1 }, { n: "a" }],
     ['v[1]: Duplicate value: {"n":"a","p":1}'],
   ],
   [
-    "what is no object",
+    "an item that is not an object is reported",
     map("n"),
     [{}, "x"],
     ['v[1]: Invalid value: "x": must be an object for an array of list-type map'],
   ],
-  ["sets in maps", map("n"), [{ n: "a", l: ["x", "x"] }], ['v[0].l[1]: Duplicate value: "x"']],
+  ["sets in maps are checked", map("n"), [{ n: "a", l: ["x", "x"] }], ['v[0].l[1]: Duplicate value: "x"']],
   [
-    "sets in objects",
+    "sets in objects are checked",
     { type: "object", additionalProperties: set({}) },
     { k: [1, 1] },
     ["v[k][1]: Duplicate value: 1"],
   ],
-  ["nothing where a list is something else", set({}), "x", []],
-])("lists that are sets or maps: %s", (_, source, value, expected) => {
+  ["a value that is not a list is ignored", set({}), "x", []],
+])("in lists of type set or map: %s", (_, source, value, expected) => {
   const schema = parseStructural({ type: "object", properties: { v: source } });
   const told = [...listTypeErrors({ v: value }, schema)].map(({ field, message }) => `${field}: ${message}`);
   expect(told).toEqual(expected);

@@ -1,4 +1,4 @@
-/** Lists that are sets or maps must not hold the same item twice. */
+/** Validates that lists of type set or map contain no item twice. */
 import { isJsonObject, ownMember, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import type { StructuralSchema } from "../schema.ts";
@@ -12,7 +12,7 @@ export function* listTypeErrors(object: unknown, schema: StructuralSchema): Gene
   if (check !== undefined) yield* check(object, "");
 }
 
-/** Undefined where there are no such lists. */
+/** Undefined if there are no such lists. */
 export function compileListTypes(schema: StructuralSchema): ListTypeCheck | undefined {
   const members = new Map<string, ListTypeCheck>();
   for (const [name, property] of schema.properties) {
@@ -73,7 +73,7 @@ function* mapErrors(list: readonly unknown[], path: string, keys: readonly strin
   for (const index of duplicates(identities)) yield duplicateError(`${path}[${index}]`, keyMembers(list[index], keys));
 }
 
-/** Of items that are there more than twice only the second is told. */
+/** For items that occur more than twice only the second is reported. */
 function* duplicates(items: readonly unknown[]): Generator<number> {
   const scalars = new Map<unknown, number>();
   const compounds = new Map<string, number>();

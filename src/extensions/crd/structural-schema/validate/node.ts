@@ -1,4 +1,4 @@
-/** What validation looks at in a schema, be it structural or below a junctor. */
+/** The members of a schema that validation uses, for structural schemas and those below a junctor. */
 import type { NestedValidation, StructuralSchema, ValueValidation } from "../schema.ts";
 
 export type AnySchema = StructuralSchema | NestedValidation;
@@ -10,7 +10,7 @@ export interface ValidatedSchema {
   readonly properties: ReadonlyMap<string, AnySchema>;
   readonly additionalProperties: AnySchema | boolean | undefined;
   readonly items: AnySchema | undefined;
-  /** Undefined below junctors: there nothing is compared with what was before. */
+  /** Undefined below junctors, where values are not compared with existing ones. */
   readonly structural: StructuralSchema | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What a schema demands of numbers. */
+/** Validates numbers. */
 import type { ValueValidation } from "../schema.ts";
 import { goFloat, isInt64 } from "../../../../meta/go-fmt.ts";
 import { isNearlyInteger } from "./types.ts";
@@ -9,13 +9,13 @@ export type NumberCheck = (value: number, walk: Walk) => void;
 
 interface NumberRules {
   readonly value: ValueValidation;
-  /** The only type, or "". */
+  /** The only type; "" if there are several, or none. */
   readonly type: string;
   readonly format: string;
   readonly gates: ReleaseGates;
 }
 
-/** Undefined where nothing is demanded. */
+/** Undefined if the schema does not restrict numbers. */
 export function compileNumbers(rules: NumberRules): NumberCheck | undefined {
   const range = rules.gates.isOn("CRDNumberRanges") ? rangeOf(rules.type, rules.format) : undefined;
   const { multipleOf, minimum, maximum } = rules.value;
@@ -35,7 +35,7 @@ interface Range {
   readonly format: string;
 }
 
-/** Undefined where every number is within. */
+/** Undefined if every number is within the range. */
 function rangeOf(type: string, format: string): Range | undefined {
   if (type === "integer") return { type, format: format === "int32" || format === "int64" ? format : "" };
   return type === "number" && format === "float" ? { type, format } : undefined;
@@ -52,7 +52,7 @@ function sayRange(what: string, { type, format }: Range, walk: Walk): void {
   walk.general(`${what} value must be of type ${type} ${named} in ${walk.path}`);
 }
 
-/** Says that a bound itself is out of range with every number that is checked, as kubernetes does. */
+/** Reports with every checked number that the bound itself is out of range, as kubernetes does. */
 function bound(what: string, limit: number, range: Range | undefined): (walk: Walk) => boolean {
   if (range === undefined || isWithin(limit, range)) return () => true;
   return (walk) => {
@@ -65,7 +65,7 @@ function maximumCheck(maximum: number, isExclusive: boolean, range: Range | unde
   const isBoundFit = bound("Maximum boundary", maximum, range);
   return (value, walk) => {
     const isWhole = isBoundFit(walk) && isInt64(value);
-    // As kubernetes: whole numbers are compared with the whole part of the bound.
+    // As kubernetes: integers are compared with the integer part of the bound.
     const limit = isWhole ? Math.trunc(maximum) : maximum;
     if (isExclusive ? value < limit : value <= limit) return;
     const what = isExclusive ? "less than" : "less than or equal to";

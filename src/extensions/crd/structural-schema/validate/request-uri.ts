@@ -1,4 +1,4 @@
-/** Whether a text is a URI or an absolute path, as Go reads the target of a request. */
+/** Whether a string is a URI or an absolute path, as Go parses a request target. */
 import { parseAddress } from "../../../../meta/ip-address.ts";
 
 export function isRequestUri(text: string): boolean {
@@ -35,7 +35,7 @@ function isHost(host: string, scheme: string): boolean {
   return (colon < 0 || isPort(host.slice(colon))) && isHostText(host);
 }
 
-/** An IPv6 address in brackets, perhaps with a zone. */
+/** An IPv6 address in brackets, with an optional zone. */
 function isLiteralHost(host: string): boolean {
   const end = host.lastIndexOf("]");
   if (end < 0 || !isPort(host.slice(end + 1))) return false;
@@ -51,7 +51,7 @@ function isPort(text: string): boolean {
 }
 
 const HOST_CHARACTER = String.raw`[A-Za-z0-9\-_.~!$&'()*+,;=:<>"[\]\u0080-\uffff]`;
-/** Only what is not ASCII may be escaped, and the escape itself. */
+/** Only non-ASCII characters and the percent sign may be escaped. */
 const HOST_TEXT = new RegExp(String.raw`^(?:${HOST_CHARACTER}|%[89a-fA-F][0-9a-fA-F]|%25)*$`);
 const ZONE_TEXT = new RegExp(String.raw`^(?:${HOST_CHARACTER}|%[0-9a-fA-F]{2})*$`);
 
@@ -59,7 +59,7 @@ function isHostText(text: string): boolean {
   return HOST_TEXT.test(text);
 }
 
-/** DIFFERS: which ASCII characters a zone may hold in escapes is not looked at. */
+/** DIFFERS: it is not checked which ASCII characters a zone contains in escapes. */
 function isZoneText(text: string): boolean {
   return ZONE_TEXT.test(text);
 }

@@ -1,11 +1,11 @@
-/** What a schema demands of strings. */
+/** Validates strings. */
 import { RE2JS } from "re2js";
 import type { ValueValidation } from "../schema.ts";
 import type { Walk } from "./walk.ts";
 
 export type TextCheck = (text: string, walk: Walk) => void;
 
-/** Undefined where nothing is demanded. Only the first thing wrong is told. */
+/** Undefined if the schema does not restrict strings. Only the first error is reported. */
 export function compileTexts({ maxLength, minLength, pattern }: ValueValidation): TextCheck | undefined {
   if (maxLength === undefined && minLength === undefined && pattern === undefined) return undefined;
   const matches = pattern === undefined ? undefined : compilePattern(pattern);
@@ -17,7 +17,7 @@ export function compileTexts({ maxLength, minLength, pattern }: ValueValidation)
   };
 }
 
-/** Go counts characters, JavaScript halves of some. */
+/** Go counts code points, JavaScript UTF-16 code units. */
 function characters(text: string): number {
   let count = 0;
   for (const _ of text) count++;
@@ -32,7 +32,7 @@ function compilePattern(pattern: string): TextCheck {
   };
 }
 
-/** Definitions whose patterns are none are refused, but may be there from elsewhere. */
+/** CRDs with invalid patterns are rejected, but may exist in a store that another server has written. */
 function tryCompile(pattern: string): { readonly compiled?: RE2JS; readonly problem?: string } {
   try {
     return { compiled: RE2JS.compile(pattern) };

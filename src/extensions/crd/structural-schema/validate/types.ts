@@ -1,8 +1,8 @@
-/** Whether a value is what its schema says it is. */
+/** Whether a value has the type of its schema. */
 import { isInt64 } from "../../../../meta/go-fmt.ts";
 import type { Walk } from "./walk.ts";
 
-/** The kinds of JSON values, with whole numbers apart. */
+/** The kinds of JSON values, with integers apart from other numbers. */
 type JsonKind = "null" | "boolean" | "string" | "integer" | "number" | "array" | "object";
 
 export function jsonKindOf(value: unknown): JsonKind {
@@ -20,17 +20,17 @@ export function jsonKindOf(value: unknown): JsonKind {
 }
 
 export interface TypeRules {
-  /** Several only for x-kubernetes-int-or-string. */
+  /** Several only with x-kubernetes-int-or-string. */
   readonly types: readonly string[];
   readonly nullable: boolean;
-  /** "" for none, or for one that kubernetes does not know. */
+  /** "" if there is none, or one that kubernetes does not know. */
   readonly format: string;
 }
 
-/** Formats that Go's own types stand for, which messages show in place of the type. */
+/** Formats of Go's own types, which messages show instead of the type. */
 const GO_FORMAT: Readonly<Partial<Record<JsonKind, string>>> = { integer: "int64", number: "float64" };
 
-/** Whether it is. To be asked only where something is said about the type or the format, or of null. */
+/** Whether the value has the type. Must be called only if the schema has a type or a format, or for null. */
 export function checkType(value: unknown, kind: JsonKind, rules: TypeRules, walk: Walk): boolean {
   const { types, nullable, format } = rules;
   if (kind === "null") {
@@ -44,7 +44,7 @@ export function checkType(value: unknown, kind: JsonKind, rules: TypeRules, walk
     walk.invalidType(format, GO_FORMAT[kind] ?? "");
     return false;
   }
-  // As kubernetes: with a format, strings are left to it, and so are lists, which have none.
+  // As kubernetes: with a format, the type of strings and lists is not checked.
   if (isOfType || (format !== "" && isTextual && !types.includes("number") && !types.includes("integer"))) return true;
   walk.invalidType(types.join(","), kind);
   return false;
@@ -57,7 +57,7 @@ function isAlsoOfType(value: unknown, kind: JsonKind, types: readonly string[]):
 
 const RELATIVE_ERROR_MAX = 1e-9;
 
-/** As kubernetes: what is so close to a whole number that only its last digits differ counts as one. */
+/** As kubernetes: a number counts as an integer if it differs from one only in its last digits. */
 export function isNearlyInteger(value: number): boolean {
   if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) return false;
   if (Number.isInteger(value)) return true;

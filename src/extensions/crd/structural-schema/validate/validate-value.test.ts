@@ -23,8 +23,8 @@ const invalid = (shown: string, what: string): string =>
 const INT_OR_STRING = { "x-kubernetes-int-or-string": true };
 const NAME_OR_ID = { type: "object", properties: { a: { type: "string" }, b: { type: "string" } } };
 
-/** All sentences below are kube-apiserver's own, taken from v1.36.4. */
-describe("what is wrong with a value", () => {
+/** All messages below are kube-apiserver's own, taken from v1.36.4. */
+describe("validating a value", () => {
   test.each<[JsonObject, unknown, string[]]>([
     [{ type: "string" }, 5, [type("string", "integer")]],
     [{ type: "string" }, null, [type("string", "null")]],
@@ -51,7 +51,7 @@ describe("what is wrong with a value", () => {
       ['v: TypeInvalid: Invalid value: "x": v in body must be of type date: "x"'],
     ],
     [{ type: "string", format: "unheard-of" }, "x", []],
-  ])("its type: %j of %j", (source, value, expected) => {
+  ])("reports its type: %j of %j", (source, value, expected) => {
     expect(errors(source, value)).toEqual(expected);
   });
 
@@ -84,7 +84,7 @@ describe("what is wrong with a value", () => {
       1,
       ["v: Invalid: Invalid value: 0: factor MultipleOf declared for v must be positive: 0"],
     ],
-  ])("a number: %j of %j", (source, value, expected) => {
+  ])("reports a number: %j of %j", (source, value, expected) => {
     expect(errors(source, value)).toEqual(expected);
   });
 
@@ -112,7 +112,7 @@ describe("what is wrong with a value", () => {
       { b: "<", a: 2 },
       ['v: NotSupported: Unsupported value: {"a":2,"b":"\\u003c"}: supported values: "{\\"a\\":1}"'],
     ],
-  ])("a text or one of a list: %j of %j", (source, value, expected) => {
+  ])("reports a string or an enum: %j of %j", (source, value, expected) => {
     expect(errors(source, value)).toEqual(expected);
   });
 
@@ -137,12 +137,12 @@ describe("what is wrong with a value", () => {
       [{}, { "a.b": 1 }],
       ['v[1].a.b: TypeInvalid: Invalid value: "integer": v[1].a.b in body must be of type string: "integer"'],
     ],
-  ])("a list or object: %j of %j", (source, value, expected) => {
+  ])("reports a list or an object: %j of %j", (source, value, expected) => {
     expect(errors(source, value)).toEqual(expected);
   });
 });
 
-describe("what schemas together demand", () => {
+describe("validating junctors", () => {
   const either = [{ required: ["a"] }, { required: ["b"] }];
   const required = (name: string): string => `v.${name}: Required: Required value`;
 
@@ -171,11 +171,11 @@ describe("what schemas together demand", () => {
     ],
     [{ ...NAME_OR_ID, not: either[0] }, { a: "" }, [general('"v" must not validate the schema (not)')]],
     [{ ...INT_OR_STRING, anyOf: [{ type: "integer" }, { type: "string" }] }, "x", []],
-  ])("%j of %j", (source, value, expected) => {
+  ])("reports %j of %j", (source, value, expected) => {
     expect(errors(source, value)).toEqual(expected);
   });
 
-  test("the errors of the alternative that recognises most are told", () => {
+  test("reports the errors of the alternative that matches best", () => {
     const source = {
       ...NAME_OR_ID,
       anyOf: [{ properties: { a: { enum: ["p"] } } }, { properties: { a: { enum: ["q"] }, b: { enum: ["r"] } } }],
@@ -186,7 +186,7 @@ describe("what schemas together demand", () => {
     ]);
   });
 
-  test("the same sentence is said once", () => {
+  test("reports equal messages once", () => {
     const source = { type: "string", maxLength: 1, allOf: [{ maxLength: 1 }] };
     expect(errors(source, "xx").filter((error) => error.includes("Too long"))).toHaveLength(1);
   });
@@ -201,11 +201,11 @@ describe("an update", () => {
   const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true, maxProperties: 1 };
 
   test.each<[string, JsonObject, [existing: unknown, value: unknown], number]>([
-    ["may keep what is wrong", item, [{ v: 9 }, { v: 9, n: "new" }], 0],
-    ["may not change it to something else that is wrong", item, [{ v: 9 }, { v: 8 }], 1],
-    ["may not make something wrong", item, [{ n: "x" }, { n: "x", v: 9 }], 1],
-    ["may keep an item with keys that is wrong", map, [[{ n: "a", v: 9 }], [{ n: "b" }, { n: "a", v: 9 }]], 0],
-    ["may not give a wrong item another key", map, [[{ n: "a", v: 9 }], [{ n: "b", v: 9 }]], 1],
+    ["may keep an invalid value", item, [{ v: 9 }, { v: 9, n: "new" }], 0],
+    ["may not change an invalid value to another invalid one", item, [{ v: 9 }, { v: 8 }], 1],
+    ["may not add an invalid value", item, [{ n: "x" }, { n: "x", v: 9 }], 1],
+    ["may keep an invalid item with keys", map, [[{ n: "a", v: 9 }], [{ n: "b" }, { n: "a", v: 9 }]], 0],
+    ["may not change the key of an invalid item", map, [[{ n: "a", v: 9 }], [{ n: "b", v: 9 }]], 1],
     [
       "may reorder items with keys",
       { ...map, maxItems: 1 },
@@ -215,12 +215,12 @@ describe("an update", () => {
       ],
       0,
     ],
-    ["may not keep a wrong item without keys in a list that changes", atomic, [[{ v: 9 }], [{ v: 9 }, {}]], 1],
-    ["may keep a wrong list as it is", atomic, [[{ v: 9 }], [{ v: 9 }]], 0],
-    ["may not keep what a junctor forbids in what changes", below, [{ a: "xxx" }, { a: "xxx", c: "y" }], 2],
-    ["may keep what a junctor forbids in what does not", below, [{ a: "xxx" }, { a: "xxx" }], 0],
+    ["may not keep an invalid item without keys in a changed list", atomic, [[{ v: 9 }], [{ v: 9 }, {}]], 1],
+    ["may keep an unchanged invalid list", atomic, [[{ v: 9 }], [{ v: 9 }]], 0],
+    ["may not keep a value that a junctor rejects in a changed object", below, [{ a: "xxx" }, { a: "xxx", c: "y" }], 2],
+    ["may keep a value that a junctor rejects in an unchanged object", below, [{ a: "xxx" }, { a: "xxx" }], 0],
     [
-      "may not keep what is wrong of fields nobody names",
+      "may not keep an invalid object with unspecified fields",
       open,
       [
         { a: 1, b: 1 },
@@ -232,38 +232,38 @@ describe("an update", () => {
     expect(errors(source, value, { existing })).toHaveLength(count);
   });
 
-  test("of apiVersion and kind is told everything", () => {
+  test("does not tolerate an invalid apiVersion or kind", () => {
     const schema = parseStructural({ type: "object", properties: { kind: { type: "string", maxLength: 1 } } });
     expect([...valueErrors({ kind: "xx", metadata: {} }, schema, { existing: { kind: "xx" } })]).toHaveLength(1);
   });
 });
 
-describe("other releases", () => {
-  test("before 1.36 numbers are not held against the range of their type", () => {
+describe("validation in earlier releases", () => {
+  test("does not check the range of number types before 1.36", () => {
     expect(errors({ type: "integer", format: "int32" }, 3e9, { gates: gatesOf("1.35") })).toEqual([]);
   });
 
-  test("before 1.34 names are no format", () => {
+  test("has no name formats before 1.34", () => {
     expect(errors({ type: "string", format: "k8s-short-name" }, "A", { gates: gatesOf("1.33") })).toEqual([]);
     expect(errors({ type: "string", format: "k8s-short-name" }, "A", { gates: gatesOf("1.34") })).toHaveLength(1);
   });
 
-  test("before 1.30 an update may not keep what is wrong", () => {
+  test("has no ratcheting before 1.30", () => {
     expect(errors({ type: "string", maxLength: 1 }, "xx", { existing: "xx", gates: gatesOf("1.29") })).toHaveLength(1);
   });
 });
 
-test("errors of a part are told where it stands", () => {
+test("errors of a part are reported with its path", () => {
   const schema = parseStructural({ type: "object", required: ["a"], maxProperties: 0 });
   const told = [...valueErrors({ b: 1 }, schema, { field: "status" })];
   expect(told.map(({ field }) => field)).toEqual(["status", "status.a"]);
 });
 
-test("of many errors the first hundred are told", () => {
+test("at most a hundred errors are reported", () => {
   const value = Array.from({ length: 10_000 }, () => 1);
   expect(errors({ type: "array", items: { type: "string" } }, value)).toHaveLength(100);
 });
 
-test("a pattern that is none matches nothing", () => {
+test("an invalid pattern matches no value", () => {
   expect(errors({ type: "string", pattern: "(" }, "x")[0]).toMatch(/should match '\(, but pattern is invalid: /);
 });

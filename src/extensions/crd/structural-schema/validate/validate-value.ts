@@ -1,4 +1,4 @@
-/** What a schema has against the values of an object, in kubernetes' words. */
+/** Validates the values of an object against its schema, with the messages of kubernetes. */
 import type { FieldError } from "../../../../meta/status-error.ts";
 import type { StructuralSchema } from "../schema.ts";
 import { compileCheck } from "./compile.ts";
@@ -7,11 +7,11 @@ import { NEWEST_GATES } from "../../../../objects/catalogue/release-gates.ts";
 import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 
 export interface ValueErrorOptions {
-  /** On update, what the object was before: values that stay as they are have nothing held against them. */
+  /** On update, the existing value: unchanged parts are not reported. */
   readonly existing?: unknown;
-  /** Where the object stands, such as `status`; "" for a whole resource. */
+  /** Path of the object, such as `status`; "" for a whole resource. */
   readonly field?: string;
-  /** Of the release whose rules hold; without it the newest. */
+  /** Gates of the release whose rules apply; default: the newest. */
   readonly gates?: ReleaseGates;
 }
 
@@ -25,14 +25,14 @@ export function* valueErrors(
   yield* compileValues(schema, gates)(object, options);
 }
 
-/** At most a hundred errors. */
+/** Returns at most a hundred errors. */
 export function compileValues(schema: StructuralSchema, gates: ReleaseGates = NEWEST_GATES): ValueCheck {
   const check = compileCheck(schema, gates);
   const comparesExisting = gates.isOn("CRDValidationRatcheting");
   return (object, { existing, field = "" }) => {
     let walk = new Walk(field);
     check(object, walk, undefined);
-    // Comparing costs more than validating, and most objects are valid.
+    // Compared only if there are errors: comparing costs more than validating, and most objects are valid.
     if (walk.problems.length > 0 && existing !== undefined && comparesExisting) {
       walk = new Walk(field);
       check(object, walk, existing);

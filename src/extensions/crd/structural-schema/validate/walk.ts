@@ -1,24 +1,24 @@
-/** Where a walk over an object is, and what it has found wrong so far. */
+/** The current position of a validation in an object, and the errors found so far. */
 import { goQuote } from "../../../../meta/go-quote.ts";
 import { required, tooMany } from "../../../../meta/field-errors.ts";
 import type { CauseReason, FieldError } from "../../../../meta/status-error.ts";
 import { shownValue } from "./go-values.ts";
 
-/** DIFFERS: kubernetes tells all; more than these are cut off anyway. */
+/** DIFFERS: kubernetes reports all errors, but truncates the message anyway. */
 const PROBLEMS_MAX = 100;
 
 export interface Problem {
-  /** What the validator says; kubernetes keeps only the first of equal ones. */
+  /** The validator's message; kubernetes keeps only the first of equal ones. */
   readonly text: string;
   readonly error: FieldError;
 }
 
-/** The field of an error that belongs to no field. */
+/** The field of an error that has none. */
 export const NO_FIELD = "<nil>";
 
 export class Walk {
   problems: Problem[] = [];
-  /** Of the value the walk began with; "" for a whole resource. */
+  /** Path of the value at which the walk started; "" for a whole resource. */
   readonly #base: string;
   readonly #path: (string | number)[] = [];
 
@@ -42,7 +42,7 @@ export class Walk {
     this.#path.pop();
   }
 
-  /** As messages name it: without the base. */
+  /** The path in messages, without the base. */
   get path(): string {
     let text = "";
     for (const step of this.#path)
@@ -51,7 +51,7 @@ export class Walk {
     return text;
   }
 
-  /** Against the value here: `{path} in body {what}`. */
+  /** Adds an error for the value here: `{path} in body {what}`. */
   invalid(what: string, value: unknown, reason: CauseReason = "FieldValueInvalid"): void {
     const { path } = this;
     const text = `${path} in body ${what}`;
@@ -62,13 +62,13 @@ export class Walk {
     this.invalid(`must be of type ${expected}: ${goQuote(found)}`, found, "FieldValueTypeInvalid");
   }
 
-  /** In a sentence of its own, which names the value itself. */
+  /** Adds an error with its own message, which contains the path itself. */
   saying(text: string, value: unknown): void {
     const field = this.#field(this.path);
     this.#add(text, { field, reason: "FieldValueInvalid", message: `Invalid value: ${shownValue(value)}: ${text}` });
   }
 
-  /** What several schemas together, or the schema itself, have against the value: kubernetes names no field then. */
+  /** Adds an error of junctors or of the schema itself, for which kubernetes reports no field. */
   general(text: string): void {
     const message = `Invalid value: "": ${text}`;
     this.#add(text, { field: this.#field(""), reason: "FieldValueInvalid", message });
@@ -101,7 +101,7 @@ export class Walk {
     this.#add(`${path} in body should be one of ${supported}`, error);
   }
 
-  /** A member that may not be there. */
+  /** Adds an error for a member that is not allowed. */
   forbidden(name: string): void {
     const { path } = this;
     const text = `${path}.${name} in body is a forbidden property`;
@@ -109,7 +109,7 @@ export class Walk {
     this.#add(text, { field: this.#field(path), reason: "FieldValueInvalid", message });
   }
 
-  /** What was found on the side. */
+  /** Adds errors that were found separately. */
   adopt(problems: readonly Problem[]): void {
     for (const { text, error } of problems) this.#add(text, error);
   }
