@@ -278,7 +278,7 @@ export class QueueSet {
       const steps = (((queue.index - this.#lastIndex - 1) % queues) + queues) % queues;
       if (end < earliest || (end === earliest && steps < distance)) [best, earliest, distance] = [oldest, end, steps];
     }
-    return must(best, "somebody waits");
+    return must(best, "a request waits");
   }
 
   #release(queue: Queue): void {
