@@ -1,5 +1,5 @@
 /**
- * Sends requests at a fixed rate, whether or not earlier ones have been answered, so a server that stalls still gets
+ * Sends requests at a fixed rate, whether or not earlier ones have completed, so a server that stalls still gets
  * the requests of that time. If all connections are busy, a request waits for one, and the wait counts as its latency.
  */
 import type { Requester } from "./http1.ts";
@@ -36,7 +36,7 @@ export class PacedLoad {
     this.#timer = setInterval(() => this.#issueDue(), TICK_MS);
   }
 
-  /** Resolves when all issued requests have been answered. */
+  /** Resolves when all issued requests have completed. */
   async finish(): Promise<PacedResult> {
     clearInterval(this.#timer);
     if (this.#underWay > 0) await new Promise<void>((resolve) => (this.#onQuiet = resolve));

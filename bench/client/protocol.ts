@@ -41,7 +41,7 @@ export type Command =
       readonly perSecond: number;
       readonly numbers: number;
     }
-  /** Ends the open loop; returns when every request has been answered. */
+  /** Ends the open loop; returns when every request has completed. */
   | { readonly kind: "end-pace"; readonly name: string }
   /** One request whose whole response is returned. */
   | { readonly kind: "fetch"; readonly name: string; readonly request: RequestShape }
