@@ -1,4 +1,4 @@
-/** What every row needs: the options, the cores, the load generator and the floor. */
+/** The context that every row needs: the options, the cores, the load generator and the floor. */
 import type { ServingCertificate } from "../src/serving/http/node/serving-certificate.ts";
 import type { FetchResult, RequestShape } from "./client/protocol.ts";
 import type { Cores } from "./cores.ts";
@@ -16,7 +16,7 @@ export interface BenchContext {
   readonly floor: Floor;
 }
 
-/** A server with objects in it, and where it keeps them. */
+/** A server with objects, and its data directory. */
 export interface Subject {
   readonly store: "embedded" | "etcd";
   readonly server: RunningServer;
@@ -25,7 +25,7 @@ export interface Subject {
 
 const FILL_CONNECTIONS = 16;
 
-/** The namespaces, and the objects that get and list are measured with. */
+/** Creates the namespaces and the objects that get and list are measured with. */
 export async function fill({ client }: BenchContext, { server }: Subject): Promise<void> {
   const name = "fill";
   await client.open({ name, protocol: "http/1.1", port: server.port, connections: FILL_CONNECTIONS, token: TOKEN });
@@ -49,7 +49,7 @@ export function createRequest(namespace: string): RequestShape {
   return { method: "POST", path: `/api/v1/namespaces/${namespace}/pods`, body: podText(namespace), expectStatus: 201 };
 }
 
-/** Gives the floor our own answer to a request, headers included, under a path of its own. */
+/** Configures the floor to return our own response to a request, including headers, under its own path. */
 export async function teachFloor(
   context: BenchContext,
   subject: Subject,
@@ -62,7 +62,7 @@ export async function teachFloor(
   await floor.setAnswer(what.path, toFloorAnswer(fetched, what.request.expectStatus));
 }
 
-/** Node adds these itself, for both. */
+/** Headers that Node adds itself on both sides. */
 const ADDED_BY_NODE: ReadonlySet<string> = new Set(["date", "connection", "keep-alive"]);
 
 export function toFloorAnswer({ headers, body }: FetchResult, status: number): FloorAnswer {

@@ -1,4 +1,4 @@
-/** Processes of the benchmark: started by it, ended by it, also when it fails. */
+/** Child processes of the benchmark. They are stopped when it ends, even if it fails. */
 import { spawn, type ChildProcess, type StdioOptions } from "node:child_process";
 import { once } from "node:events";
 
@@ -12,7 +12,7 @@ export interface ChildOptions {
 
 export class Child {
   readonly process: ChildProcess;
-  /** Replies carry no name, so there is one question at a time. */
+  /** Replies have no id, so only one request is outstanding at a time. */
   #lastQuestion: Promise<unknown> = Promise.resolve();
   readonly #kill = (): void => void this.process.kill("SIGKILL");
 
@@ -25,7 +25,7 @@ export class Child {
 
   get pid(): number {
     const { pid } = this.process;
-    if (pid === undefined) throw new Error("a process could not be started");
+    if (pid === undefined) throw new Error("failed to start a process");
     return pid;
   }
 
@@ -33,7 +33,7 @@ export class Child {
     return this.process.exitCode !== null || this.process.signalCode !== null;
   }
 
-  /** The answer to a message over IPC; fails when the process ends instead. */
+  /** Resolves to the reply to an IPC message; rejects if the process exits first. */
   ask<Reply>(message: unknown): Promise<Reply> {
     const answer = this.#lastQuestion.then(() => this.#askNow<Reply>(message));
     this.#lastQuestion = answer.catch(() => undefined);
@@ -41,9 +41,9 @@ export class Child {
   }
 
   async #askNow<Reply>(message: unknown): Promise<Reply> {
-    if (this.hasEnded) throw new Error("a process of the benchmark has ended");
+    if (this.hasEnded) throw new Error("a benchmark process has exited");
     const ended = new AbortController();
-    const onExit = (): void => ended.abort(new Error("a process of the benchmark ended unexpectedly"));
+    const onExit = (): void => ended.abort(new Error("a benchmark process exited unexpectedly"));
     this.process.once("exit", onExit);
     try {
       const reply = once(this.process, "message", { signal: ended.signal });

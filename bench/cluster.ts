@@ -1,4 +1,4 @@
-/** Two servers on one etcd that hand requests on to each other. */
+/** Two servers on one etcd that proxy requests to each other. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { HopCertificates } from "./hop-certificates.ts";
@@ -6,14 +6,14 @@ import { startServer, temporaryDirectory, type RunningServer } from "./servers.t
 
 export interface ClusterStart {
   readonly core: number | undefined;
-  /** Nobody else's: what a server of an earlier cluster served is remembered there. */
+  /** An etcd for this cluster only, because the store keeps records of the servers of an earlier cluster. */
   readonly etcd: string;
   readonly certificates: HopCertificates;
   readonly releases: { readonly source: string; readonly destination: string };
 }
 
 export interface RunningCluster {
-  /** The one that is asked. */
+  /** The server that receives the requests. */
   readonly source: RunningServer;
   readonly destination: RunningServer;
   stop(): Promise<void>;
@@ -32,7 +32,7 @@ export async function startCluster({ core, etcd, certificates, releases }: Clust
     stack.defer(() => server.stop());
     return server;
   };
-  // In this order: a server is ready when it has asked those that were there before.
+  // In this order, because a server is ready when it has contacted the existing ones.
   const destination = await start("destination", releases.destination);
   const source = await start("source", releases.source);
   const owned = stack.move();

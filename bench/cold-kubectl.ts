@@ -1,4 +1,4 @@
-/** kubectl as it is on a new machine: it knows nothing, so it first asks what there is. */
+/** Runs kubectl with an empty cache, as on a new machine, so that it performs discovery first. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { findTools } from "../test/clients/tools.ts";
@@ -15,7 +15,7 @@ export interface Kubectl {
   readonly path: string;
 }
 
-/** Undefined when none can be had. */
+/** Undefined if none is available. */
 export function newestKubectl(): Kubectl | undefined {
   const minor = (version: string): number => Number(version.split(".")[1] ?? 0);
   const found = findTools().kubectls.flatMap(({ name, version, path }) =>
@@ -24,7 +24,7 @@ export function newestKubectl(): Kubectl | undefined {
   return found.sort((left, right) => right.minor - left.minor)[0];
 }
 
-/** Fails when kubectl does. */
+/** Rejects if kubectl fails. */
 export async function runCold(kubectl: Kubectl, server: RunningServer, args: readonly string[]): Promise<ColdRun> {
   const home = temporaryDirectory();
   const access = ["--server", `https://127.0.0.1:${server.port}`, "--insecure-skip-tls-verify", "--token", TOKEN];
@@ -39,7 +39,7 @@ export async function runCold(kubectl: Kubectl, server: RunningServer, args: rea
   }
 }
 
-/** This question itself is counted in the next answer. Leases are the server's own. */
+/** This request itself is counted in the next result. Leases belong to the server itself. */
 async function answered(server: RunningServer): Promise<number> {
   const requester = await openHttp1(server.port, TOKEN);
   try {

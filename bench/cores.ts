@@ -1,4 +1,4 @@
-/** Which cores the server and its clients run on, so that neither takes the other's time. */
+/** Chooses the cores of the server and its clients, so that they do not share CPU time. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
@@ -7,7 +7,7 @@ export interface Cores {
   readonly others: number;
 }
 
-/** Undefined when there is no `taskset` or only one core. */
+/** Undefined without `taskset` or with only one core. */
 export function chooseCores(): Cores | undefined {
   const allowed = allowedCores();
   const [server, others] = allowed;
@@ -15,7 +15,7 @@ export function chooseCores(): Cores | undefined {
   return { server, others };
 }
 
-/** The command that runs on one core: still one process, because `taskset` becomes what it starts. */
+/** The command on one core: still one process, because `taskset` execs it. */
 export function pinned(core: number | undefined, command: readonly string[]): readonly string[] {
   return core === undefined ? command : ["taskset", "-c", String(core), ...command];
 }

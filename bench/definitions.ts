@@ -1,4 +1,4 @@
-/** Definitions as operators bring them: many, in a few groups, each with a schema of about 10 KB. */
+/** CRDs like those of operators: many, in a few groups, each with a schema of about 10 KB. */
 import { deploymentText, NUMBER_MARK } from "./objects.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -7,7 +7,7 @@ type Properties = Readonly<Record<string, Schema>>;
 export const DEFINITIONS_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 export const DEFINITION_VERSION = "v1";
 
-/** What takes the place of a Deployment, with the same fields. */
+/** A custom kind with the fields of a Deployment. */
 export interface CustomKind {
   readonly group: string;
   readonly plural: string;
@@ -15,13 +15,13 @@ export interface CustomKind {
 }
 
 export const WEB: CustomKind = { group: "web.bench.example", plural: "webs", kind: "Web" };
-/** The same with a rule. */
+/** The same with a CEL rule. */
 export const RULED_WEB: CustomKind = { group: "web.bench.example", plural: "ruledwebs", kind: "RuledWeb" };
 export const RULE: Schema = {
   "x-kubernetes-validations": [
     {
       rule: "self.template.spec.containers.all(container, container.image.startsWith('registry.example/'))",
-      message: "images come from our own registry",
+      message: "images must come from our own registry",
     },
   ],
 };
@@ -30,7 +30,7 @@ export function groupName(group: number): string {
   return `team-${group}.bench.example`;
 }
 
-/** Of one group of many; the mark becomes the number of the definition. */
+/** A kind in one of many groups; the mark is replaced by the number of the CRD. */
 export function numberedKind(group: number): CustomKind {
   return { group: groupName(group), plural: `things${NUMBER_MARK}`, kind: `Thing${NUMBER_MARK}` };
 }
@@ -61,7 +61,7 @@ export function definitionText({ group, plural, kind }: CustomKind, ofSpec: Sche
   });
 }
 
-/** The object that a Deployment of the same bytes is compared with. */
+/** An object with the same bytes as the Deployment that it is compared with. */
 export function customText({ group, kind }: CustomKind, tag: string): string {
   const deployment = JSON.parse(deploymentText(tag)) as object;
   return JSON.stringify({ ...deployment, apiVersion: `${group}/${DEFINITION_VERSION}`, kind });
@@ -177,7 +177,7 @@ const NAME: Schema = { minLength: 1, maxLength: 63, pattern: "^[a-z0-9]([-a-z0-9
 const PORT: Schema = { format: "int32", minimum: 1, maximum: 65_535 };
 const LIST_MAX = 32;
 
-/** As long as descriptions usually are. */
+/** A description of typical length. */
 function about(what: string): string {
   return `The ${what} as the controller understands it when it looks at it.`;
 }

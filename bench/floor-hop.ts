@@ -1,4 +1,4 @@
-/** What a hop costs Node itself: a plain pass-through in front of the floor, TLS with certificates on both sides between. */
+/** The floor of a hop: a plain pass-through server in front of the floor, with mutual TLS between them. */
 import type { FloorAnswer, FloorMessage } from "./floor-server.ts";
 import { SERVER_NAME, type HopCertificates } from "./hop-certificates.ts";
 import type { PassThroughMessage } from "./pass-through-server.ts";
@@ -7,7 +7,7 @@ import { untilReady } from "./until-ready.ts";
 
 export interface FloorHop {
   readonly pids: readonly number[];
-  /** Of the pass-through. */
+  /** Port of the pass-through server. */
   readonly port: number;
   setAnswer(path: string, answer: FloorAnswer): Promise<void>;
   stop(): Promise<void>;

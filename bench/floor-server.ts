@@ -1,6 +1,6 @@
 /**
- * The floor: what Node itself needs to answer the same bytes over TLS. Nothing is looked up, parsed or
- * decided. Answers come over IPC before the measurements; `/emit` writes the event to all who watch.
+ * The floor: a plain Node server that returns the same bytes over TLS, without any lookup, parsing or decision. It
+ * receives the responses over IPC before the measurements; `/emit` writes the event to all watchers.
  */
 import { createSecureServer } from "node:http2";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -20,7 +20,7 @@ export type FloorMessage =
       readonly cert: string;
       readonly key: string;
       readonly port: number;
-      /** Clients must show a certificate of this authority. */
+      /** Clients must present a certificate of this CA. */
       readonly clientCa?: string;
     }
   | { readonly kind: "answer"; readonly path: string; readonly answer: FloorAnswer }

@@ -1,4 +1,4 @@
-/** The certificates of servers that call each other: one authority for servers, one for who speaks for users. */
+/** The certificates of servers that call each other: one CA for servers, one for front proxies. */
 import {
   createAuthority,
   issueCertificate,
@@ -12,7 +12,7 @@ export interface HopCertificates {
   readonly client: KeyedCertificate;
 }
 
-/** The name under which API servers know each other. */
+/** The server name that API servers verify in each other's certificates. */
 export const SERVER_NAME = "kubernetes.default.svc";
 
 export function createHopCertificates(nowMs: number): HopCertificates {

@@ -1,8 +1,8 @@
-/** What a Node process keeps alive, asked of it through its inspector, which it opens on SIGUSR1. */
+/** Measures the live heap of a Node process through its inspector, which it opens on SIGUSR1. */
 import { once } from "node:events";
 import { untilSo } from "./until-so.ts";
 
-/** Processes started meanwhile open their inspector at this port of 127.0.0.1, once they are told to. */
+/** Processes started meanwhile open their inspector at this port of 127.0.0.1 when they receive the signal. */
 export async function withInspectorPort<Value>(port: number, start: () => Promise<Value>): Promise<Value> {
   const before = process.env["NODE_OPTIONS"];
   process.env["NODE_OPTIONS"] = `${before ?? ""} --inspect-port=127.0.0.1:${port} --inspect-publish-uid=http`.trim();
@@ -14,11 +14,11 @@ export async function withInspectorPort<Value>(port: number, start: () => Promis
   }
 }
 
-/** In bytes, after a full collection; buffers that are outside of the heap count as well. */
+/** In bytes, after a full collection; includes buffers outside of the heap. */
 export async function liveHeapBytes(pid: number, port: number): Promise<number> {
   process.kill(pid, "SIGUSR1");
   let url = "";
-  await untilSo("a process opens its inspector", async () => {
+  await untilSo("a process has opened its inspector", async () => {
     url = await debuggerUrl(port);
     return url !== "";
   });
@@ -52,7 +52,7 @@ interface Question {
   readonly params?: object;
 }
 
-/** Events come in between and are of no interest. */
+/** Ignores events that arrive in between. */
 async function ask(socket: WebSocket, question: Question): Promise<unknown> {
   socket.send(JSON.stringify(question));
   for (;;) {

@@ -1,4 +1,4 @@
-/** The benchmark's end of the line to the load generator. */
+/** The benchmark's side of the IPC channel to the load generator. */
 import { fileURLToPath } from "node:url";
 import { Child } from "./child.ts";
 import type {

@@ -1,4 +1,4 @@
-/** npm run bench: what requests cost the server, next to what they cost a plain Node server. See --help. */
+/** npm run bench: measures the cost of requests, compared with a plain Node server. See --help. */
 import { execFileSync } from "node:child_process";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { join, relative } from "node:path";
@@ -60,6 +60,6 @@ try {
 } catch (thrown) {
   const isUsage = thrown instanceof UsageError;
   say(`bench: ${isUsage ? `${thrown.message}; see --help` : thrown instanceof Error ? thrown.stack : String(thrown)}`);
-  // Ends what was started, too: see child.ts.
+  // Also stops the child processes: see child.ts.
   process.exit(isUsage ? USAGE_ERROR : 1);
 }

@@ -1,4 +1,4 @@
-/** Measures the rows that were asked for, one after the other. */
+/** Measures the selected rows, one after the other. */
 import { hostname } from "node:os";
 import { createServingCertificate } from "../src/serving/http/node/serving-certificate.ts";
 import { startEtcd, type EtcdProcess } from "../test/testing/storage/kv-etcd/start-etcd.ts";
@@ -41,7 +41,7 @@ export async function measureAll(options: BenchOptions): Promise<Row[]> {
   if (etcd !== undefined) {
     stack.defer(() => etcd.stop());
     rows.push(...(await etcdRows(context, etcd)), ...(await clusterRows(context)));
-  } else if (options.stores.has("etcd")) say("etcd is not installed: its rows are left out");
+  } else if (options.stores.has("etcd")) say("etcd is not installed: skipping its rows");
   return rows;
 }
 
@@ -50,7 +50,7 @@ async function inProcessRows(context: BenchContext): Promise<Row[]> {
   return [
     ...(only.has("filter") ? await step("peer proxy filter", () => filterRows(context)) : []),
     ...(only.has("if-ready") ? await step("If-Ready filter", () => ifReadyRows(context)) : []),
-    ...(only.has("merge") ? await step("merge of discovery", () => mergeRows(context)) : []),
+    ...(only.has("merge") ? await step("discovery merge", () => mergeRows(context)) : []),
   ];
 }
 

@@ -1,7 +1,7 @@
 /**
- * How far a server's migration of claims is. Objects are migrated in the order of their names, so one of them tells by
- * its resourceVersion whether those before it have been: that costs the server next to nothing, while its metrics take
- * long enough to be noticed in what is measured.
+ * Observes the progress of a server's migration of claims. Objects are migrated in the order of their names, so the
+ * resourceVersion of one shows whether all before it are migrated. This costs the server next to nothing, while reading
+ * its metrics would disturb the measurement.
  */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ const MIGRATED = new RegExp(
   "m",
 );
 const POLL_MS = 50;
-/** A migration that was killed is resumed once the lease of the dead leader has run out. */
+/** A killed migration resumes when the leader lease of the killed server has expired. */
 const GIVE_UP_MS = 600_000;
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
 
@@ -46,12 +46,12 @@ export class MigrationView {
     return metadata.resourceVersion;
   }
 
-  /** As far as the server knows: what it counted since it was started. */
+  /** The number that the server has counted since it started. */
   async objectsDone(): Promise<number> {
     return Number(MIGRATED.exec(await this.#text("/metrics"))?.[1] ?? "0");
   }
 
-  /** Whether all objects are known to be stored in this version and no other. */
+  /** Whether all objects are known to be stored in this version only. */
   async isStoredAs(apiVersion: string): Promise<boolean> {
     const { data = {} } = await this.#get<{ data?: Record<string, string> }>(STATE_PATH);
     const { persistedVersions = [] } = JSON.parse(data[STATE_KEY] ?? "{}") as { persistedVersions?: string[] };
@@ -70,12 +70,12 @@ export class MigrationView {
 export async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + GIVE_UP_MS;
   while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`a storage migration does not get ahead: not ${what}`);
+    if (performance.now() > deadline) throw new Error(`timed out waiting for the storage migration: not ${what}`);
     await sleep(POLL_MS);
   }
 }
 
-/** How many claims lie in the store in which version, read by `evenkeel stored-versions`; each of them can be read. */
+/** The number of stored claims by version, from `evenkeel stored-versions`; throws if any of them is unreadable. */
 export async function storedClaims(dataDirectory: string): Promise<Readonly<Record<string, number>>> {
   const { stdout } = await promisify(execFile)(
     join(ROOT, "bin", "evenkeel"),
@@ -91,6 +91,6 @@ export async function storedClaims(dataDirectory: string): Promise<Readonly<Reco
     }[];
   };
   const claims = resources.find(({ group, resource }) => group === GROUP && resource === RESOURCE);
-  if (claims === undefined || claims.unreadable > 0) throw new Error("the store holds claims that cannot be read");
+  if (claims === undefined || claims.unreadable > 0) throw new Error("the store contains unreadable claims");
   return Object.fromEntries(claims.versions.map(({ apiVersion, objects }) => [apiVersion, objects]));
 }

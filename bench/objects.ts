@@ -1,6 +1,6 @@
-/** The object everything is measured with: a pod of 3 KB as clients write it. */
+/** The object that most rows use: a pod of 3 KB as clients write it. */
 
-/** Stands for the number of the object in paths and bodies; the client puts it in. */
+/** Placeholder for the number of the object in paths and bodies; the client replaces it. */
 export const NUMBER_MARK = "@@@@@@@@";
 export const LIST_NAMESPACE = "bench-list";
 export const WRITE_NAMESPACE = "bench-writes";
@@ -62,7 +62,7 @@ export function deploymentName(number: string): string {
   return `web-${number}`;
 }
 
-/** As people write them: what is left out the server fills in. */
+/** As users write them: the server applies the defaults. */
 export function deploymentText(tag: string): string {
   const labels = { app: "web", "app.kubernetes.io/part-of": "evenkeel" };
   const container = {
@@ -94,7 +94,7 @@ export function deploymentText(tag: string): string {
 
 export const DEVICE_CLASS = "bench-class";
 
-/** Served from 1.34 on, so that an older server hands requests for it on; 3 KB as stored and answered. */
+/** Served from 1.34 on, so an older server proxies requests for it; 3 KB when stored and returned. */
 export function deviceClassText(): string {
   return JSON.stringify({
     kind: "DeviceClass",
@@ -127,7 +127,7 @@ export function namespaceText(name: string): string {
   return JSON.stringify({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
 }
 
-/** As small as objects usually are of which there are many. */
+/** A typical size for objects that exist in large numbers. */
 export function configMapText(owner?: { readonly name: string; readonly uid: string }): string {
   const reference = { apiVersion: "v1", kind: "ConfigMap", ...owner };
   return JSON.stringify({

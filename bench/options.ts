@@ -25,7 +25,7 @@ export type RowName = (typeof ROW_NAMES)[number];
 export interface BenchOptions {
   readonly only: ReadonlySet<RowName>;
   readonly rounds: number;
-  /** How much work a round is, relative to the full one. */
+  /** The amount of work per round, relative to the full one. */
   readonly scale: number;
   readonly compareWith: string | undefined;
   readonly stores: ReadonlySet<"embedded" | "etcd">;
@@ -37,29 +37,29 @@ export class UsageError extends Error {
 
 export const HELP = `npm run bench -- [flags]
 
-Starts the built server as a user would and measures what requests cost it, next to a plain Node TLS server
-that answers the same bytes (the floor). Rounds of both alternate; the figures are medians.
-For publish, migrate, owner-graph and if-ready the floor is the same server without what is measured: publish shows what
-publishing storage versions adds to a start, migrate what clients notice of a storage migration that is killed
-and resumed, owner-graph what the garbage collector takes of memory. namespace deletes a full one: no floor.
+Starts the built server as a user would and measures the CPU cost of requests, compared with a plain Node TLS server
+that returns the same bytes (the floor). Rounds of both alternate; the figures are medians.
+For publish, migrate, owner-graph and if-ready the floor is the same server without the measured feature: publish measures
+the cost of publishing storage versions at startup, migrate the latency that clients see during a storage migration that
+is killed and resumed, owner-graph the memory of the garbage collector. namespace deletes a full namespace; it has no floor.
 access compares RBAC with 10,000 bindings with AlwaysAllow.
-custom compares 1,000 definitions with one, and custom resources with Deployments of the same bytes.
+custom compares 1,000 CRDs with one, and custom resources with Deployments of the same bytes.
 
-  --only LIST      some of: ${ROW_NAMES.join(", ")}
-  --stores LIST    some of: embedded, etcd (default both; etcd is left out when it is not installed);
+  --only LIST      rows to measure (default all): ${ROW_NAMES.join(", ")}
+  --stores LIST    stores to measure: embedded, etcd (default both; etcd is skipped if it is not installed);
                    servers that call each other (proxy, merge) need etcd;
-                   publish, migrate, namespace, owner-graph, custom and access are measured on the embedded one
-  --rounds N       rounds per row (default 5); migrate and owner-graph, which take minutes, have 3 at most
-  --scale SHARE    of the work of a round, such as 0.05 (default 1): no measurement below 1
-  --quick          3 short rounds, scale 0.2: a first impression, not a measurement
-  --compare FILE   compare with this result instead of the newest in bench-results/
-  --help
+                   publish, migrate, namespace, owner-graph, custom and access are measured on embedded only
+  --rounds N       rounds per row (default 5); at most 3 for migrate and owner-graph, which take minutes
+  --scale SHARE    share of the work per round, such as 0.05 (default 1); values below 1 are not a measurement
+  --quick          3 short rounds at scale 0.2: a first impression, not a measurement
+  --compare FILE   result to compare with (default the newest in bench-results/)
+  --help           print this help
 `;
 
 const ROUNDS_MAX = 1_000;
 const QUICK_SCALE = 0.2;
 
-/** Undefined when only help was asked for. */
+/** Undefined if only help was requested. */
 export function parseOptions(argv: readonly string[]): BenchOptions | undefined {
   const { values } = parse(argv);
   if (values.help === true) return undefined;
@@ -68,7 +68,7 @@ export function parseOptions(argv: readonly string[]): BenchOptions | undefined 
   if (!Number.isInteger(rounds) || rounds < 1 || rounds > ROUNDS_MAX)
     throw new UsageError(`--rounds must be a whole number from 1 to ${ROUNDS_MAX}`);
   const scale = values.scale === undefined ? (quick ? QUICK_SCALE : 1) : Number(values.scale);
-  if (!(scale > 0 && scale <= 1)) throw new UsageError("--scale must be above 0, and 1 at most");
+  if (!(scale > 0 && scale <= 1)) throw new UsageError("--scale must be greater than 0 and at most 1");
   return {
     only: new Set(listed(values.only, ROW_NAMES, "--only")),
     stores: new Set(listed(values.stores, ["embedded", "etcd"] as const, "--stores")),
@@ -101,7 +101,7 @@ function listed<Name extends string>(text: string | undefined, known: readonly N
   if (text === undefined) return known;
   return text.split(",").map((part) => {
     const name = known.find((candidate) => candidate === part.trim());
-    if (name === undefined) throw new UsageError(`${flag} knows ${known.join(", ")}, not ${JSON.stringify(part)}`);
+    if (name === undefined) throw new UsageError(`${flag} accepts ${known.join(", ")}, not ${JSON.stringify(part)}`);
     return name;
   });
 }

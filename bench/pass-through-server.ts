@@ -1,6 +1,6 @@
 /**
- * The floor of a hop: a plain Node program that hands every request on to one other server, over kept connections with
- * a client certificate. It decides nothing and changes nothing.
+ * The floor of a hop: a plain Node program that forwards every request to one other server over persistent connections
+ * with a client certificate, without any decision or change.
  */
 import { Agent, createServer, request as httpsRequest } from "node:https";
 

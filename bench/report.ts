@@ -1,10 +1,10 @@
-/** The result as a table, as JSON, and next to an earlier one. */
+/** Renders the result as a table, and compares it with an earlier one. */
 import type { Row } from "./row.ts";
 import { spread } from "./statistics.ts";
 
 export interface Result {
   readonly commit: string;
-  /** True when the sources differ from the commit. */
+  /** True if the sources differ from the commit. */
   readonly changed: boolean;
   readonly node: string;
   readonly cpu: string;
@@ -20,8 +20,8 @@ export interface Result {
 export function renderResult(result: Result): string {
   const head = [
     `commit ${result.commit.slice(0, 12)}${result.changed ? " with changes" : ""} · Node ${result.node} · ${result.date}`,
-    `${result.cpu}, ${result.cores} cores${result.pinned ? ", server and client on one core each" : ""} · load average ${result.loadAverage.map((load) => load.toFixed(2)).join(" ")} at the start`,
-    `medians of ${result.rounds} rounds${result.scale === 1 ? "" : ", short ones: no measurement"}; ratio = ours / floor, ± is half the range`,
+    `${result.cpu}, ${result.cores} cores${result.pinned ? ", server and client pinned to one core each" : ""} · load average ${result.loadAverage.map((load) => load.toFixed(2)).join(" ")} at the start`,
+    `medians of ${result.rounds} rounds${result.scale === 1 ? "" : ", short ones: not a measurement"}; ratio = ours / floor, ± is half the range`,
   ];
   const titles = ["", "unit", "floor", "ours", "±", "ratio", "±", "target", "", "wall clock", "floor", "ours", ""];
   return `${head.join("\n")}\n\n${table([titles, ...result.rows.map(cells)])}`;
@@ -71,7 +71,7 @@ export function renderComparison(now: Result, before: Result, source: string): s
     ];
   });
   if (lines.length === 0) return "";
-  const head = `Compared with ${before.commit.slice(0, 12)}${before.changed ? " with changes" : ""} of ${before.date} (${source}); on a shared machine the ratio tells more than the time.`;
+  const head = `Compared with ${before.commit.slice(0, 12)}${before.changed ? " with changes" : ""} of ${before.date} (${source}); on a shared machine the ratio is more reliable than the time.`;
   return `${head}\n\n${table([["", "unit", "before", "now", "change", "ratio before", "now", "change"], ...lines])}`;
 }
 
@@ -80,7 +80,7 @@ function change(before: number, now: number): string {
   return `${share < 0 ? "−" : "+"}${Math.abs(share * 100).toFixed(0)} %`;
 }
 
-/** Beside a median close to 0, as differences have it, a share says nothing. */
+/** For a median close to 0, such as that of differences, a share is meaningless. */
 const SHARE_MAX = 10;
 
 function percent(share: number): string {
@@ -93,7 +93,7 @@ function shown(value: number): string {
   return value >= 1_000 ? Math.round(value).toLocaleString("en") : value.toPrecision(3);
 }
 
-/** The first two columns lean left, figures lean right. */
+/** The first two columns are left-aligned, figures right-aligned. */
 function table(lines: readonly (readonly string[])[]): string {
   const widths = lines[0]!.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)));
   const leansLeft = (column: number): boolean => column < 2 || LEFT_COLUMNS.has(lines[0]![column]!);

@@ -1,4 +1,4 @@
-/** Results of earlier runs, one file per commit. */
+/** Reads and writes the results of runs, one file per commit. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Result } from "./report.ts";
@@ -8,7 +8,7 @@ export interface StoredResult {
   readonly result: Result;
 }
 
-/** Undefined when the file is not a result. */
+/** Undefined if the file is not a result. */
 export function readResult(file: string): StoredResult | undefined {
   try {
     const result = JSON.parse(readFileSync(file, "utf8")) as Result;
@@ -18,7 +18,7 @@ export function readResult(file: string): StoredResult | undefined {
   }
 }
 
-/** The newest by its own date; undefined when there is none. Short runs are only compared with short runs. */
+/** The newest by its recorded date; undefined if there is none. Short runs are compared only with short runs. */
 export function newestResult(directory: string, scale: number): StoredResult | undefined {
   if (!existsSync(directory)) return undefined;
   const results = readdirSync(directory)

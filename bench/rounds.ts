@@ -1,4 +1,4 @@
-/** Rounds of requests on ours and on the floor in turn, with the CPU time each server spent on them. */
+/** Alternates rounds of requests between our server and the floor, and measures the CPU time of each. */
 import type { RequestShape, RunResult } from "./client/protocol.ts";
 import type { LoadClient } from "./load-client.ts";
 import { cpuMs } from "./process-usage.ts";
@@ -7,11 +7,11 @@ import { figure } from "./statistics.ts";
 import { TOKEN } from "./servers.ts";
 
 export interface Side {
-  /** All processes that answer a request together. */
+  /** All processes that serve a request together. */
   readonly pids: readonly number[];
   readonly port: number;
   readonly request: RequestShape;
-  /** Another process whose CPU time is looked at, such as etcd. */
+  /** Another process whose CPU time is reported, such as etcd. */
   readonly helperPid?: number;
 }
 
@@ -25,11 +25,11 @@ export interface RoundsOptions {
   readonly rounds: number;
   /** Requests per round. */
   readonly count: number;
-  /** Requests before the first round, so that both are compiled and warm. */
+  /** Requests before the first round, so that both servers are warmed up. */
   readonly warmUp: number;
-  /** How many different numbers requests carry; each request its own when undefined. */
+  /** Number of different object numbers in the requests; undefined: every request has its own. */
   readonly numbers?: number;
-  /** Default: the administrator's. */
+  /** Default: the administrator's token. */
   readonly token?: string;
 }
 

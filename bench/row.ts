@@ -4,15 +4,15 @@ import { figure, type Figure } from "./statistics.ts";
 export type Verdict = "met" | "missed";
 
 export interface Row {
-  /** Stable: rows of different runs are compared by it. */
+  /** Stable id, by which rows of different runs are compared. */
   readonly id: string;
   readonly title: string;
   readonly unit: string;
   readonly floor?: Figure;
   readonly ours: Figure;
-  /** Of each round's own pair: what disturbs a round disturbs both. */
+  /** The ratio per round, so that a disturbance affects both sides. */
   readonly ratio?: Figure;
-  /** The clock's view of the same rounds. */
+  /** Wall-clock figures of the same rounds. */
   readonly wall?: WallClock;
   readonly target?: { readonly text: string; readonly verdict: Verdict };
 }
@@ -21,7 +21,7 @@ export interface WallClock {
   readonly unit: string;
   readonly floor?: Figure;
   readonly ours: Figure;
-  /** Such as latencies; for the reader only. */
+  /** Additional figures such as latencies, for the reader only. */
   readonly note?: string;
 }
 

@@ -1,4 +1,4 @@
-/** What it costs to look whether somebody may: a user with roles among ten thousand bindings, and one who may do everything. */
+/** Measures authorization: a user with roles among ten thousand bindings, compared with AlwaysAllow. */
 import { fill, type BenchContext, type Subject } from "./bench-context.ts";
 import type { RequestShape } from "./client/protocol.ts";
 import { LIST_COUNT, LIST_NAMESPACE, NUMBER_MARK } from "./objects.ts";
@@ -41,7 +41,7 @@ export async function accessRows(context: BenchContext): Promise<Row[]> {
     ours: { pids: [ours.pid], port: ours.port, request },
   });
   const target = atMost(measured.ratio.median, RATIO_MAX, `≤ ${RATIO_MAX}×`);
-  const title = "GET 3 KB with RBAC and 10,000 bindings, next to AlwaysAllow";
+  const title = "GET 3 KB with RBAC and 10,000 bindings / AlwaysAllow";
   const { floor: allowed, ours: decided, ratio, wall } = measured;
   return [{ id: "access/get", title, unit: "CPU µs/request", floor: allowed, ours: decided, ratio, wall, target }];
 }
@@ -50,7 +50,7 @@ function subjectOf(server: RunningServer): Subject {
   return { store: "embedded", server, etcdPid: undefined };
 }
 
-/** One of them is the user's; the others are of others, in the same namespace. */
+/** One binding is the user's; the others belong to other users in the same namespace. */
 async function bind({ client, options }: BenchContext, { port }: RunningServer): Promise<void> {
   const name = "bind";
   await client.open({ name, protocol: "http/1.1", port, connections: FILL_CONNECTIONS, token: TOKEN });

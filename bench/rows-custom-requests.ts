@@ -1,4 +1,7 @@
-/** Custom resources next to Deployments of the same bytes, on the same server: what a schema instead of a type costs. */
+/**
+ * Compares custom resources with Deployments of the same bytes on the same server: the cost of a schema instead of a
+ * built-in type.
+ */
 import type { BenchContext } from "./bench-context.ts";
 import type { RequestShape } from "./client/protocol.ts";
 import { customText, DEFINITION_VERSION, RULED_WEB, WEB, type CustomKind } from "./definitions.ts";

@@ -1,6 +1,6 @@
 /**
- * What 1,000 definitions cost: their creation, a start with them, their memory, and a kubectl that has never seen them.
- * The floor is the same server with one definition. Nothing is pinned but the server that requests are sent to.
+ * Measures the cost of 1,000 CRDs: their creation, a start with them, their memory, and a kubectl with an empty cache.
+ * The floor is the same server with one CRD. Only the server that receives requests is pinned.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BenchContext } from "./bench-context.ts";
@@ -29,7 +29,7 @@ const PER_GROUP = 20;
 const CONNECTIONS = 4;
 const READY_MS_MAX = 2_000;
 const DEFINITION_MB_MAX = 0.5;
-/** Groups at the beginning and at the end that are compared with each other. */
+/** Number of groups at the beginning and at the end that are compared with each other. */
 const SAMPLED_GROUPS = 5;
 const ROUNDS_MAX = 5;
 const FILL = "fill";
@@ -62,7 +62,7 @@ export async function customRows(context: BenchContext): Promise<Row[]> {
   try {
     await onServer(context, stores.floor, (server) => define(context, server, 0));
     const spent = await onServer(context, stores.ours, (server) => define(context, server, groups));
-    // In this order: requests leave objects behind.
+    // In this order, because requests leave objects behind.
     return [
       creationRow(spent, definitions),
       ...startRows(await measureStarts(context, stores), definitions),
@@ -87,7 +87,7 @@ async function onServer<Value>(
   }
 }
 
-/** CPU ms of each group's definitions, from the first request until all of them are served. */
+/** CPU ms of each group's CRDs, from the first request until all of them are served. */
 async function define({ client }: BenchContext, { port, pid }: RunningServer, groups: number): Promise<number[]> {
   await client.open({ name: FILL, protocol: "http/1.1", port, connections: CONNECTIONS, token: TOKEN });
   const create = async (body: string, count: number, firstNumber: number): Promise<void> => {
@@ -100,14 +100,11 @@ async function define({ client }: BenchContext, { port, pid }: RunningServer, gr
   for (let group = 0; group < groups; group++) {
     const before = cpuMs(pid);
     await create(definitionText(numberedKind(group)), PER_GROUP, group * PER_GROUP);
-    await untilSo("definitions are served", async () => (await servedIn(client, groupName(group))) === PER_GROUP);
+    await untilSo("CRDs are served", async () => (await servedIn(client, groupName(group))) === PER_GROUP);
     spent.push(cpuMs(pid) - before);
   }
   if (groups > 0) await create(definitionText(RULED_WEB, RULE), 1, 0);
-  await untilSo(
-    "the last definition is served",
-    async () => (await servedIn(client, WEB.group)) === (groups > 0 ? 2 : 1),
-  );
+  await untilSo("the last CRD is served", async () => (await servedIn(client, WEB.group)) === (groups > 0 ? 2 : 1));
   await client.close(FILL);
   return spent;
 }
@@ -118,7 +115,7 @@ async function servedIn(client: BenchContext["client"], group: string): Promise<
     const { resources } = JSON.parse((await client.fetch(FILL, request)).body) as { resources: { name: string }[] };
     return resources.filter(({ name }) => !name.includes("/")).length;
   } catch {
-    // Before its first definition is served there is no such group.
+    // The group does not exist before its first CRD is served.
     return 0;
   }
 }
@@ -129,7 +126,7 @@ function creationRow(spent: readonly number[], definitions: number): Row {
   const [first, last] = [each.slice(0, sampled), each.slice(-sampled)];
   const pairs = first.map((floor, index): Pair => ({ floor, ours: last[index]! }));
   const what = (sampled * PER_GROUP).toLocaleString("en");
-  const title = `create a definition: the first ${what}, the last of ${definitions.toLocaleString("en")}`;
+  const title = `create a CRD: the first ${what}, the last of ${definitions.toLocaleString("en")}`;
   return { id: "custom-define/embedded", title, unit: "CPU ms", ...compared(pairs) };
 }
 
@@ -157,9 +154,9 @@ async function measureStart(dataDirectory: string): Promise<Started> {
   }
 }
 
-/** Controllers begin to follow what there is once the server is ready. */
+/** Controllers start their watches once the server is ready. */
 async function untilIdle({ pid }: RunningServer): Promise<void> {
-  await untilSo("the server has nothing to do", async () => {
+  await untilSo("the server is idle", async () => {
     const before = cpuMs(pid);
     await sleep(IDLE_LOOK_MS);
     return cpuMs(pid) - before < IDLE_LOOK_MS * IDLE_SHARE;
@@ -214,10 +211,10 @@ async function kubectlRows(context: BenchContext, stores: Stores, definitions: n
   return [
     {
       id: "custom-kubectl/embedded",
-      title: `${kubectl.name} get, cold cache, ${definitions.toLocaleString("en")} definitions`,
+      title: `${kubectl.name} get, cold cache, ${definitions.toLocaleString("en")} CRDs`,
       unit: "requests",
       ...compared(pairs(({ requests }) => requests)),
-      wall: { unit: "ms", floor: time.floor, ours: time.ours, note: "one definition, and all" },
+      wall: { unit: "ms", floor: time.floor, ours: time.ours, note: "one CRD, and all" },
     },
   ];
 }

@@ -1,4 +1,7 @@
-/** What kubectl and controllers do to a Deployment: create it, patch it, apply it, and apply it again unchanged. */
+/**
+ * Measures typical writes of kubectl and controllers: create, patch and apply a Deployment, and apply it again
+ * unchanged.
+ */
 import { teachFloor, type BenchContext, type Subject } from "./bench-context.ts";
 import type { RequestShape } from "./client/protocol.ts";
 import { deploymentName, deploymentText, NUMBER_MARK, WRITE_NAMESPACE } from "./objects.ts";
@@ -7,7 +10,7 @@ import type { Row } from "./row.ts";
 
 const COLLECTION = `/apis/apps/v1/namespaces/${WRITE_NAMESPACE}/deployments`;
 const OBJECT = `${COLLECTION}/${deploymentName(NUMBER_MARK)}`;
-/** No round uses it. */
+/** A number that no round uses. */
 const TAUGHT = "99999999";
 const COUNT = 1_000;
 
@@ -17,7 +20,7 @@ interface Write {
   readonly request: RequestShape;
 }
 
-/** In this order: each finds what the one before it left. */
+/** In this order, because each write builds on the previous one. */
 const WRITES: readonly Write[] = [
   {
     id: "create-deployment",

@@ -1,4 +1,4 @@
-/** What it costs to answer with the discovery of a whole cluster, once that has been put together. */
+/** Measures responses with the merged discovery of a cluster, once it has been computed. */
 import type { EtcdProcess } from "../test/testing/storage/kv-etcd/start-etcd.ts";
 import { toFloorAnswer, type BenchContext } from "./bench-context.ts";
 import type { FetchResult, RequestShape } from "./client/protocol.ts";
@@ -13,12 +13,12 @@ const RATIO_MAX = 1.2;
 const CPU_UNIT = "CPU µs/request";
 const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const MERGED: RequestShape = { method: "GET", path: "/apis", accept: AGGREGATED, expectStatus: 200 };
-/** What the server alone serves: a body that it encoded once and keeps. */
+/** The server's own discovery: a body that it encodes once and caches. */
 const LOCAL: RequestShape = { ...MERGED, accept: `${AGGREGATED};profile=nopeer` };
 const FLOOR_PATH = "discovery";
 const HITS = /^aggregator_discovery_peer_aggregated_cache_hits_total ([0-9]+)$/m;
 const DESCRIBED = /^evenkeel_peers\{state="described"\} ([0-9]+)$/m;
-/** Of the same release, so that both bodies have the same bytes and only the way to them differs. */
+/** The same release, so that both bodies have the same bytes and only the code path differs. */
 const RELEASES = { source: "1.36", destination: "1.36" };
 
 export async function discoveryRows(context: BenchContext, etcd: EtcdProcess): Promise<Row[]> {
@@ -63,16 +63,16 @@ function discoveryRow(overLocal: Measured, overFloor: Measured, bytes: number): 
   return [
     {
       id: "merge-cached",
-      title: `merged /apis of ${Math.round(bytes / 1000)} KB, next to nopeer`,
+      title: `merged /apis of ${Math.round(bytes / 1000)} KB / nopeer`,
       unit: CPU_UNIT,
       ...local,
       target: atMost(local.ratio.median, RATIO_MAX, `≤ ${RATIO_MAX}×`),
     },
-    { id: "merge-cached-floor", title: "  next to a plain server", unit: CPU_UNIT, ...floor },
+    { id: "merge-cached-floor", title: "  compared with a plain server", unit: CPU_UNIT, ...floor },
   ];
 }
 
-/** Sees to it that what is measured is what it says: the merged answer, made before, as large as the other. */
+/** Verifies the precondition of the measurement: the merged response is computed and as large as the local one. */
 async function fetchBoth({ client }: BenchContext, port: number): Promise<FetchResult> {
   const name = "discovery";
   await client.open({ name, protocol: "http/1.1", port, connections: 1, token: TOKEN });
@@ -83,8 +83,8 @@ async function fetchBoth({ client }: BenchContext, port: number): Promise<FetchR
   const merged = await eventually(async () => {
     const before = await metric(HITS);
     const fetched = await client.fetch(name, MERGED);
-    if ((await metric(DESCRIBED)) !== 1) throw new Error("the other server is not known");
-    if ((await metric(HITS)) !== before + 1) throw new Error("discovery was not answered from the merged document");
+    if ((await metric(DESCRIBED)) !== 1) throw new Error("the peer is not known yet");
+    if ((await metric(HITS)) !== before + 1) throw new Error("the response is not the merged discovery");
     return fetched;
   });
   const local = await client.fetch(name, LOCAL);

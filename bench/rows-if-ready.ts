@@ -1,4 +1,7 @@
-/** The same GET with X-Kubernetes-If-Ready and without, over TLS: a server that understands it, and one that does not. */
+/**
+ * Compares the same GET with and without X-Kubernetes-If-Ready over TLS, on a server that supports the header and one
+ * that does not.
+ */
 import type { BenchContext } from "./bench-context.ts";
 import type { RequestShape } from "./client/protocol.ts";
 import { measureRounds } from "./rounds.ts";

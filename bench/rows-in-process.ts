@@ -1,4 +1,4 @@
-/** Figures of single functions, without sockets or stores. */
+/** Rows of single functions, without sockets or stores. */
 import { fileURLToPath } from "node:url";
 import type { BenchContext } from "./bench-context.ts";
 import { Child } from "./child.ts";
@@ -17,7 +17,7 @@ export async function filterRows(context: BenchContext): Promise<Row[]> {
   return [
     {
       id: "filter",
-      title: "peer proxy, served here, 2 peers",
+      title: "peer proxy, served locally, 2 peers",
       unit: "CPU ns/request",
       ours,
       target: atMost(ours.median, FILTER_NS_MAX, "≤ 1 µs"),
@@ -25,7 +25,7 @@ export async function filterRows(context: BenchContext): Promise<Row[]> {
   ];
 }
 
-/** What asking for readiness costs where nothing else is done. */
+/** The cost of the readiness check when the handler does nothing else. */
 export async function ifReadyRows(context: BenchContext): Promise<Row[]> {
   const { rounds, scale } = context.options;
   const count = Math.round(1_000_000 * scale);

@@ -1,6 +1,6 @@
 /**
- * A storage migration as an upgrade from 1.34 to 1.35 brings it about, killed half way and resumed, and what clients
- * notice of it: the latency of GETs at a fixed rate, next to the same server with the migrator switched off.
+ * Measures a storage migration after an upgrade from 1.34 to 1.35, killed halfway and resumed, and its effect on
+ * clients: the latency of GETs at a fixed rate, compared with the same server with the migrator disabled.
  */
 import { cpSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -20,13 +20,13 @@ const FLOOR_MS_MIN = 2_000;
 const WARM_UP = 4_000;
 const CONNECTIONS = 32;
 const ROUNDS_MAX = 3;
-/** p99 during a migration: at most so many times that without one, and so many ms. */
+/** Limits for p99 during a migration: as a multiple of p99 without one, and in ms. */
 const P99_RATIO_MAX = 2;
 const P99_ADDED_MS_MAX = 5;
 
 const STORED_BEFORE = "resource.k8s.io/v1beta2";
 const STORED_AFTER = "resource.k8s.io/v1";
-/** An upgrade in place is one server, whatever the directory of its round is called. */
+/** An in-place upgrade keeps the server ID, whatever the directory of the round. */
 const IDENTITY = ["--server-id", "bench"];
 const OLD = [...IDENTITY, "--release", "1.34"];
 const NEW = [...IDENTITY, "--release", "1.35"];
@@ -47,11 +47,11 @@ interface Stretch {
   readonly endedMs: number;
 }
 
-/** A time in which a server migrated. */
+/** A period in which a server migrated objects. */
 interface MigrationStretch extends Stretch {
-  /** In that time. */
+  /** Objects migrated in that period. */
   readonly objects: number;
-  /** Since the server was started. */
+  /** Objects migrated since the server started. */
   readonly objectsDone: number;
 }
 
@@ -61,7 +61,7 @@ interface Round {
   readonly objectsPerSecond: number;
   readonly cpuUsPerObject: number;
   readonly totalMs: number;
-  /** From the kill until the migration went on. */
+  /** Time from the kill until the migration resumed. */
   readonly resumedAfterMs: number;
   readonly doneTwice: number;
 }
@@ -143,7 +143,7 @@ async function measureRound(bench: Bench): Promise<Round> {
   });
   const restartedMs = performance.now();
   const { second, rewritten } = await withServer(bench, NEW, async (server) => {
-    // Nothing is migrated yet: the dead server's lease of leadership has to run out first.
+    // Nothing is migrated yet, because the leader lease of the killed server has to expire first.
     const rewrittenBefore = await rewrittenClaims(bench);
     const isDone = async (view: MigrationView): Promise<boolean> =>
       (await isRewritten(view, objects - 1)) && (await view.isStoredAs(STORED_AFTER));
@@ -161,7 +161,7 @@ async function measureRound(bench: Bench): Promise<Round> {
   };
 }
 
-/** What an object takes beyond the requests that are answered anyway. */
+/** The cost per object beyond that of the GETs. */
 function costs(floor: Stretch, ours: readonly MigrationStretch[]): Pick<Round, "objectsPerSecond" | "cpuUsPerObject"> {
   const sum = (value: (stretch: MigrationStretch) => number): number =>
     ours.reduce((total, stretch) => total + value(stretch), 0);
@@ -186,7 +186,7 @@ async function measureWithout(bench: Bench, server: RunningServer): Promise<Stre
   return measureLoad(bench, server, () => sleep(Math.max(FLOOR_MS_MIN, FLOOR_MS * scale)));
 }
 
-/** GETs as long as something else goes on. */
+/** Sends GETs while something else runs. */
 async function measureLoad(bench: Bench, { pid }: RunningServer, meanwhile: () => Promise<void>): Promise<Stretch> {
   const { context, objects } = bench;
   const { client } = context;
@@ -200,7 +200,7 @@ async function measureLoad(bench: Bench, { pid }: RunningServer, meanwhile: () =
   return stretch;
 }
 
-/** From when the server migrates until `isPast` says so: what a restart takes beside that is not measured. */
+/** Measures from when the server migrates until `isPast` returns true; the rest of the restart is not included. */
 async function measureStretch(
   bench: Bench,
   server: RunningServer,
@@ -211,7 +211,7 @@ async function measureStretch(
     await openLoad(bench, server);
     await until("begun", async () => (await view.objectsDone()) > 0 || (await view.isStoredAs(STORED_AFTER)));
     const doneBefore = await view.objectsDone();
-    const stretch = await measureLoad(bench, server, () => until("so far", () => isPast(view)));
+    const stretch = await measureLoad(bench, server, () => until("far enough", () => isPast(view)));
     const objectsDone = await view.objectsDone();
     return { ...stretch, objects: objectsDone - doneBefore, objectsDone };
   } finally {
@@ -219,7 +219,7 @@ async function measureStretch(
   }
 }
 
-/** The connections, and what it takes to have the way of a GET compiled. */
+/** Opens the connections and warms up the code path of a GET. */
 async function openLoad({ context, objects }: Bench, { port }: RunningServer): Promise<void> {
   const { client, options } = context;
   await client.open({ name: LOAD, protocol: "http/1.1", port, connections: CONNECTIONS, token: TOKEN });
@@ -261,7 +261,7 @@ function rowsOf(rounds: readonly Round[], objects: number): Row[] {
     },
     {
       id: "migrate-rate/embedded",
-      title: `  of ${objects.toLocaleString("en")} objects, killed half way`,
+      title: `  of ${objects.toLocaleString("en")} objects, killed halfway`,
       unit: "objects/s",
       ours: figure(rounds.map(({ objectsPerSecond }) => objectsPerSecond)),
       wall: {
@@ -272,13 +272,13 @@ function rowsOf(rounds: readonly Round[], objects: number): Row[] {
     },
     {
       id: "migrate-cpu/embedded",
-      title: "  of the server, without the GETs",
+      title: "  of the server, excluding the GETs",
       unit: "CPU µs/object",
       ours: figure(rounds.map(({ cpuUsPerObject }) => cpuUsPerObject)),
     },
     {
       id: "migrate-twice/embedded",
-      title: "  done twice because of the kill",
+      title: "  repeated because of the kill",
       unit: "objects",
       ours: figure(rounds.map(({ doneTwice }) => doneTwice)),
     },

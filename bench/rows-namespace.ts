@@ -1,4 +1,4 @@
-/** A namespace full of objects, deleted on the embedded store: how long it takes until it is gone, and what that costs. */
+/** Measures the deletion of a namespace full of objects on the embedded store: its duration and CPU cost. */
 import type { BenchContext } from "./bench-context.ts";
 import { openHttp1, type Requester } from "./client/http1.ts";
 import { configMapText, namespaceText } from "./objects.ts";
@@ -70,7 +70,7 @@ async function deleteNamespace({ port, pid }: RunningServer, namespace: string):
     await requester.fetch({ method: "DELETE", path, expectStatus: 200 }, 0);
     await untilSo("a namespace that is being deleted is empty", () => isEmpty(requester, namespace));
     const empty = { emptyMs: performance.now() - began, emptyCpuMs: cpuMs(pid) - cpuBefore };
-    await untilSo("an empty namespace is let go", async () => {
+    await untilSo("an empty namespace is removed", async () => {
       const { status } = await requester.send({ method: "GET", path, expectStatus: NOT_FOUND }, 0);
       return status === NOT_FOUND;
     });
@@ -97,7 +97,7 @@ function rowsOf(rounds: readonly Round[], objects: number): Row[] {
       wall: {
         unit: "s until empty",
         ours: of(({ emptyMs }) => emptyMs / 1000),
-        note: "then it is kept until 5 s are over",
+        note: "kept for 5 s in total",
       },
     },
     {

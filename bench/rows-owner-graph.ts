@@ -1,7 +1,7 @@
 /**
- * What the garbage collector's graph of owners and dependents takes of memory: the same server on the same store,
- * without the collector and with it. Resident memory is what the system has to give, garbage included; the live heap,
- * after a collection that is asked for, is what the graph really takes.
+ * Measures the memory of the garbage collector's owner graph: the same server on the same store, with and without the
+ * collector. Resident memory includes garbage; the live heap, after a forced collection, is the memory of the graph
+ * itself.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BenchContext } from "./bench-context.ts";
@@ -17,7 +17,7 @@ const OBJECTS = 100_000;
 const DEPENDENTS_PER_OWNER = 99;
 const CONNECTIONS = 16;
 const ROUNDS_MAX = 3;
-/** What a start and the first look at all objects leave behind is collected by itself in this time, or stays. */
+/** Garbage of the start and the initial list is collected within this time, or stays. */
 const SETTLE_MS = 5_000;
 const NAMESPACE = "bench-owners";
 const PATH = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
@@ -117,6 +117,6 @@ function rowsOf(rounds: readonly Round[], objects: number): Row[] {
       ...added("MB resident", ({ residentMb: resident }) => resident),
     },
     { id: "owner-graph-heap/embedded", title: "  in the live heap", unit: "MB added", ...heap },
-    { id: "owner-graph-object/embedded", title: "  of it for one object", unit: "bytes", ours: figure(perObject) },
+    { id: "owner-graph-object/embedded", title: "  per object", unit: "bytes", ours: figure(perObject) },
   ];
 }

@@ -1,4 +1,4 @@
-/** A GET that one server answers through another, next to a plain pass-through to a plain server. */
+/** Measures a GET that one server proxies to another, compared with a plain pass-through to a plain server. */
 import type { EtcdProcess } from "../test/testing/storage/kv-etcd/start-etcd.ts";
 import { toFloorAnswer, type BenchContext } from "./bench-context.ts";
 import type { RequestShape } from "./client/protocol.ts";
@@ -13,7 +13,7 @@ import { TOKEN } from "./servers.ts";
 
 const RATIO_MAX = 1.8;
 const CPU_UNIT = "CPU µs/request";
-/** The first does not serve what the second is asked for. */
+/** The source does not serve the requested resource. */
 const RELEASES = { source: "1.33", destination: "1.36" };
 const COLLECTION = "/apis/resource.k8s.io/v1/deviceclasses";
 const GET: RequestShape = { method: "GET", path: `${COLLECTION}/${DEVICE_CLASS}`, expectStatus: 200 };
@@ -33,7 +33,7 @@ export async function proxyRows(context: BenchContext, etcd: EtcdProcess): Promi
   return await measure(context, { cluster, hop, etcd });
 }
 
-/** The object, known to be answered by the destination, and the plain servers taught the same answer. */
+/** Creates the object, verifies that the destination serves it, and gives the plain servers the same response. */
 async function prepare({ client, floor }: BenchContext, cluster: RunningCluster, hop: FloorHop): Promise<void> {
   const open = (name: string, port: number): Promise<void> =>
     client.open({ name, protocol: "http/1.1", port, connections: 1, token: TOKEN });
@@ -43,8 +43,8 @@ async function prepare({ client, floor }: BenchContext, cluster: RunningCluster,
   const direct = await client.fetch("destination", GET);
   const proxied = await eventually(() => client.fetch("source", GET));
   if (!proxied.headers.some(([name]) => name === SERVED_BY_HEADER))
-    throw new Error("the source has answered by itself what it should have handed on");
-  if (proxied.body !== direct.body) throw new Error("the answers of source and destination differ");
+    throw new Error("the source served the request itself instead of proxying it");
+  if (proxied.body !== direct.body) throw new Error("the responses of source and destination differ");
   await client.close("source");
   await client.close("destination");
   const answer = toFloorAnswer(direct, GET.expectStatus);

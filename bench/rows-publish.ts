@@ -1,4 +1,4 @@
-/** What publishing storage versions adds to a start on the embedded store. Nothing is pinned here. */
+/** Measures the cost that publishing storage versions adds to a start on the embedded store. Nothing is pinned here. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BenchContext } from "./bench-context.ts";
 import { cpuMs } from "./process-usage.ts";
@@ -7,7 +7,7 @@ import { startServer, temporaryDirectory } from "./servers.ts";
 import { figure } from "./statistics.ts";
 
 const READY_MS_MAX = 150;
-/** What is published with is left to be done after ready, too: controllers begin to watch it. */
+/** Includes work after ready: controllers start to watch the published objects. */
 const SETTLE_MS = 1_500;
 const WITHOUT = ["--feature-gates=StorageVersionAPI=false"];
 

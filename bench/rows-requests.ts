@@ -1,4 +1,4 @@
-/** GET, LIST and create: closed loops of requests. */
+/** Measures GET, LIST and create in closed loops. */
 import { createRequest, teachFloor, type BenchContext, type Subject } from "./bench-context.ts";
 import type { RequestShape } from "./client/protocol.ts";
 import { LIST_COUNT, LIST_NAMESPACE, NUMBER_MARK, WRITE_NAMESPACE } from "./objects.ts";
@@ -84,7 +84,7 @@ export async function listRows(context: BenchContext, subject: Subject): Promise
 
 export async function createRows(context: BenchContext, subject: Subject): Promise<Row[]> {
   const request = createRequest(WRITE_NAMESPACE);
-  // The floor is taught with an object whose number no round uses.
+  // The floor's response is for an object whose number no round uses.
   const taught = { ...request, body: request.body!.replaceAll(NUMBER_MARK, "99999999") };
   await teachFloor(context, subject, { request: taught, path: "create" });
   const { client, floor, options } = context;

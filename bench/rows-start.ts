@@ -1,4 +1,6 @@
-/** From the start of the process to ready, and the memory of a server that has nothing to do. Nothing is pinned here. */
+/**
+ * Measures the time from the start of the process to ready, and the memory of an idle server. Nothing is pinned here.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { fill, type BenchContext } from "./bench-context.ts";
 import { cpuMs, residentMb } from "./process-usage.ts";
@@ -7,7 +9,7 @@ import { startFloor, startServer, temporaryDirectory, type RunningServer } from 
 
 const READY_MS_MAX = 500;
 const IDLE_MB_MAX = 100;
-/** Long enough for what a start leaves to be done afterwards. */
+/** Long enough for the work that a start leaves for later. */
 const SETTLE_MS = 1_500;
 
 interface Measured {
@@ -27,7 +29,7 @@ async function measureStart(start: Start): Promise<Measured> {
   return { readyMs: server.readyMs, cpuMs: used, residentMb: resident };
 }
 
-/** On its own store each: `prepare` says what is in it before the start that counts. */
+/** Each side has its own store; `prepare` fills it before the measured start. */
 async function startRow(
   context: BenchContext,
   what: { id: string; title: string; start: Start },

@@ -11,10 +11,10 @@ import { startServer, temporaryDirectory } from "./servers.ts";
 import { figure } from "./statistics.ts";
 import { step } from "./step.ts";
 
-/** Those that are measured on one filled server. */
+/** Names of these rows. */
 const SUBJECT_ROWS: readonly RowName[] = ["get", "list", "create", "deployment", "watch", "memory"];
 
-/** One server for all rows that send requests, with the objects they need. */
+/** Starts one server with all objects that these rows need. */
 export async function withSubject(context: BenchContext, etcd: EtcdProcess | undefined): Promise<Row[]> {
   const { only } = context.options;
   if (!SUBJECT_ROWS.some((name) => only.has(name))) return [];

@@ -1,4 +1,4 @@
-/** The two servers that are compared: ours, started as a user starts it, and the floor. */
+/** Starts the two compared servers: ours, as a user starts it, and the floor. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { createServer } from "node:net";
@@ -27,9 +27,9 @@ export interface ServerStart {
   readonly core: number | undefined;
   readonly dataDirectory: string;
   readonly etcd?: string;
-  /** Further lines of the token file. */
+  /** Additional lines of the token file. */
   readonly users?: readonly string[];
-  /** Further flags of `evenkeel serve`. */
+  /** Additional flags of `evenkeel serve`. */
   readonly flags?: readonly string[];
 }
 
@@ -55,7 +55,7 @@ export async function startServer({
     dataDirectory,
     "--token-auth-file",
     tokens,
-    // What is measured are pods, not whether they have accounts.
+    // The rows measure pods without service accounts.
     "--disable-admission-plugins=ServiceAccount",
     "--log-level",
     "error",
@@ -78,7 +78,7 @@ export interface PlainProcess {
   stop(): Promise<void>;
 }
 
-/** As plain JavaScript, like ours: stripping types would cost the floor's start and memory what ours does not pay. */
+/** Runs as plain JavaScript like ours: stripping types would add to the floor's startup time and memory. */
 export function startPlain(source: string, core: number | undefined): PlainProcess {
   const directory = temporaryDirectory();
   const file = join(directory.path, source.replace(/\.ts$/, ".mjs"));

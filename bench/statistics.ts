@@ -1,4 +1,4 @@
-/** Medians, and how far the samples lie apart. */
+/** Medians and ranges of samples. */
 export interface Figure {
   readonly median: number;
   readonly low: number;
@@ -11,7 +11,7 @@ export function figure(samples: readonly number[]): Figure {
   return { median: quantile(sorted, 0.5), low: sorted[0] ?? NaN, high: sorted.at(-1) ?? NaN, samples };
 }
 
-/** Of samples in rising order. */
+/** Of samples in ascending order. */
 export function quantile(sorted: ArrayLike<number>, share: number): number {
   if (sorted.length === 0) return NaN;
   const at = (sorted.length - 1) * share;

@@ -1,4 +1,4 @@
-/** Says on standard error what has been measured, and how long it took. */
+/** Reports on standard error which step is done, and its duration. */
 
 export async function step<Value>(title: string, work: () => Promise<Value>): Promise<Value> {
   const started = performance.now();

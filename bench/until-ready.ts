@@ -1,4 +1,4 @@
-/** Asks /readyz until it says 200, closely enough to time a start by it. */
+/** Polls /readyz until it returns 200, often enough to measure the duration of a start. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,7 +12,7 @@ export async function untilReady(port: number, child: { readonly hasEnded: boole
   let requester: Requester | undefined;
   try {
     while (performance.now() < deadline) {
-      if (child.hasEnded) throw new Error("the server ended before it was ready");
+      if (child.hasEnded) throw new Error("the server exited before it was ready");
       if (requester === undefined && (await accepts(port))) requester = await openHttp1(port, "");
       if (requester !== undefined && (await isReady(requester))) return;
       await sleep(POLL_MS);
@@ -28,7 +28,7 @@ async function isReady(requester: Requester): Promise<boolean> {
   return status === 200;
 }
 
-/** A plain TCP connection that is refused costs next to nothing, unlike a failed handshake. */
+/** A rejected TCP connection costs next to nothing, unlike a failed handshake. */
 async function accepts(port: number): Promise<boolean> {
   const socket = connect(port, "127.0.0.1");
   try {

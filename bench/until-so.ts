@@ -1,4 +1,4 @@
-/** Waits for what a server does by itself. */
+/** Waits for something that a server does on its own. */
 import { setTimeout as sleep } from "node:timers/promises";
 
 const GIVE_UP_MS = 600_000;
@@ -7,7 +7,7 @@ const POLL_MS = 50;
 export async function untilSo(what: string, isSo: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + GIVE_UP_MS;
   while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`it takes too long until ${what}`);
+    if (performance.now() > deadline) throw new Error(`timed out waiting until ${what}`);
     await sleep(POLL_MS);
   }
 }

@@ -1,4 +1,4 @@
-// npm run bench: install, build, and measure the server. Arguments go to the benchmark; see --help.
+// npm run bench: installs, builds and measures the server. Arguments go to the benchmark; see --help.
 import { join } from "node:path";
 import { buildIfNeeded, install, node, root, run } from "./prepare.mjs";
 

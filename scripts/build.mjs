@@ -1,4 +1,4 @@
-// Builds dist/: the command, the library and the storage worker with the catalogue's data beside them, and the client package.
+// Builds dist/: the command, the library and the storage worker with the catalog data, and the client package.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { build } from "esbuild";
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
 const root = new URL("..", import.meta.url).pathname;
 
-// Built beside it and put in its place whole: a build that fails, and a server that runs, keep what they have.
+// Built in a separate directory and then renamed, so that a failed build and a running server keep the old files.
 const cache = `${root}node_modules/.cache/evenkeel`;
 const fresh = `${cache}/dist-new-${process.pid}`;
 const stale = `${cache}/dist-old-${process.pid}`;
@@ -39,13 +39,13 @@ const buildCommand = () =>
     mainFields: ["module", "main"],
     alias: { "node:http": `${root}scripts/node-http.mjs` },
     define: { EVENKEEL_VERSION: JSON.stringify(version) },
-    // Some dependencies are CommonJS and ask for Node's own modules.
+    // Some dependencies are CommonJS and require Node's own modules.
     banner: {
       js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
     },
   });
 
-// As package.json's "exports" name them. What is for browsers too shares its code with what is not.
+// As in package.json's "exports". Entries for browsers share code with the others.
 const CLIENT_ENTRIES = {
   index: "src/client/index.ts",
   node: "src/client/node-transport.ts",
@@ -62,7 +62,7 @@ const buildClient = () =>
     target: "es2024",
   });
 
-/** Types are not checked here: that is the type check's work. */
+/** Emits declarations without checking types; `tsc -p .` checks them. */
 async function declareTypes() {
   const types = `${fresh}/types`;
   const config = `${cache}/tsconfig-${process.pid}.json`;
@@ -81,7 +81,7 @@ async function declareTypes() {
   const tsc = spawn(process.execPath, [`${root}node_modules/typescript/bin/tsc`, "-p", config], { stdio: "inherit" });
   const [code] = await once(tsc, "exit");
   rmSync(config);
-  if (code !== 0) throw new Error("the types could not be written");
+  if (code !== 0) throw new Error("failed to write the type declarations");
   const needed = declarationsFrom(files.map((file) => file.replace(`${root}src`, types).replace(/\.ts$/, ".d.ts")));
   for (const entry of readdirSync(types, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
@@ -91,7 +91,7 @@ async function declareTypes() {
   }
 }
 
-/** What the entries' own declarations name: most of the program is no business of its users. */
+/** The declarations that the entries reference; the others are not part of the package. */
 function declarationsFrom(entries) {
   const found = new Set(entries);
   for (const file of found)
@@ -102,17 +102,21 @@ function declarationsFrom(entries) {
 
 const IMPORTED = /(?:\bfrom |\bimport\()"(\.[^"]*)\.ts"/g;
 
-/** Not every compiler finds "x.d.ts" when asked for "x.ts". */
+/** Some compilers do not resolve "x.ts" to "x.d.ts". */
 function importBuilt(file) {
   const text = readFileSync(file, "utf8");
   writeFileSync(file, text.replace(/(\bfrom |\bimport\()"(\.[^"]*)\.ts"/g, '$1"$2.js"'));
 }
 
-/** One character beyond them, and V8 keeps the whole file in two bytes for each. esbuild escapes all but those of regular expressions. */
+/**
+ * Rejects non-ASCII characters: with a single one, V8 keeps the whole file with two bytes per character. esbuild
+ * escapes all but those in regular expressions.
+ */
 function refuseBeyondAscii() {
   for (const file of readdirSync(fresh).filter((name) => name.endsWith(".js"))) {
     const found = /^.*[^\0-\x7f].*$/m.exec(readFileSync(join(fresh, file), "utf8"));
-    if (found !== null) throw new Error(`write \\u… for what is not ASCII in: ${found[0].trim().slice(0, 200)}`);
+    if (found !== null)
+      throw new Error(`use \\u… escapes for the non-ASCII characters in: ${found[0].trim().slice(0, 200)}`);
   }
 }
 
@@ -122,5 +126,5 @@ cpSync(`${root}src/objects/catalogue/data`, `${fresh}/data`, { recursive: true }
 if (existsSync(`${root}dist`)) renameSync(`${root}dist`, stale);
 renameSync(fresh, `${root}dist`);
 rmSync(stale, { recursive: true, force: true });
-// So that the first start is as quick as all others.
+// Fills the compile cache, so that the first start is as fast as all others.
 execFileSync(process.execPath, [`${root}dist/cli.js`, "--version"], { stdio: "ignore" });

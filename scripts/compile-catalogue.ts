@@ -1,11 +1,10 @@
 /**
- * Maintainer's script: turns a directory of facts about Kubernetes releases into src/objects/catalogue/data/.
+ * Maintainer's script: compiles a directory of facts about Kubernetes releases into src/objects/catalogue/data/.
  *
- *   node scripts/compile-catalogue.ts FACTS_DIR
+ *     node scripts/compile-catalogue.ts FACTS_DIR
  *
- * The output depends only on the facts, so that compiling twice changes nothing. Users never run this.
- * The shapes of the facts are written out here because nothing else may depend on them; that is what
- * makes this file long.
+ * The output depends only on the facts, so compiling twice changes nothing. Users never run this. The types of the
+ * facts are declared here, because no other code may depend on them; this makes the file long.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -145,7 +144,7 @@ const ERROR_STYLES: Readonly<Record<string, FieldSelectorErrorStyle>> = {
   "field label %q not supported for Job": "quoted-label",
 };
 
-/** By name: what JSON makes of the messages that do not become objects. */
+/** JSON forms, by name, of messages that are not objects in JSON. */
 const MESSAGE_FORMS: Readonly<Record<string, MessageForm>> = {
   Time: "time",
   MicroTime: "micro-time",
@@ -160,7 +159,7 @@ const MESSAGE_FORMS: Readonly<Record<string, MessageForm>> = {
   JSONSchemaPropsOrBool: "schema-or-bool",
   JSONSchemaPropsOrStringArray: "schema-or-strings",
 };
-/** By the last part but one of a package's name, where that is not how its group's name begins. */
+/** Groups by the last but one part of the package name, if the group name does not begin with it. */
 const GROUPS_OF_PACKAGES: Readonly<Record<string, string>> = {
   core: "",
   extensions: "extensions",
@@ -168,7 +167,7 @@ const GROUPS_OF_PACKAGES: Readonly<Record<string, string>> = {
   meta: "meta.k8s.io",
 };
 
-/** DIFFERS: kubernetes stores definitions in a version that its API has not had since 1.22. */
+/** DIFFERS: kubernetes stores CRDs in a version that it has not served since 1.22. */
 const STORED_OTHERWISE: ReadonlyMap<string, string> = new Map([
   ["apiextensions.k8s.io/customresourcedefinitions", "apiextensions.k8s.io/v1"],
 ]);
@@ -203,7 +202,7 @@ function compress(text: string): Buffer {
   return brotliCompressSync(Buffer.from(text), { params });
 }
 
-/** One entry of the second level per line. */
+/** Writes one second-level entry per line. */
 function formatLines(data: object): string {
   const sections = Object.entries(data).map(([key, value]: [string, unknown]) => {
     if (Array.isArray(value))
@@ -303,7 +302,7 @@ function compileVersion(fact: FactResource, version: string, selectors: FactSele
   };
 }
 
-/** The facts' change points leave out what never changes: when the version was introduced. */
+/** The change points of the facts omit what never changes: the release that introduced the version. */
 function compileLifecycle(
   lifecycle: StoredLifecycle,
   changes: ByRelease<StoredLifecycle> | undefined,
@@ -319,7 +318,7 @@ function compileSelectors(
   { resources, changes }: FactSelectors,
 ): ChangePoints<StoredFieldSelectors> {
   const known = resources.find((selector) => isSelectorOf(selector, fact, version));
-  // A version the selector facts do not describe answers errors like the other versions of its resource.
+  // A version without selector facts has the error style of the other versions of its resource.
   const described =
     known ?? resources.find(({ group, resource }) => group === fact.group && resource === fact.resource);
   const errorStyle = ERROR_STYLES[described?.error ?? ""] ?? "label";
@@ -379,12 +378,12 @@ function compileTables(facts: FactTables, { resources }: FactResources): StoredT
     };
     kinds[key] = changes.map(([release, columns]) => [release, columns && columns.map(withCell)]);
   }
-  // Both groups' events are printed as one type, whose field names are the core group's.
+  // The events of both groups are printed as one type with the field names of the core group.
   kinds["events.k8s.io/Event"] = (kinds["/Event"] ?? []).map(([release, columns]) => [
     release,
     columns && columns.map(([name, type, format, priority]) => [name, type, format, priority] as const),
   ]);
-  // Columns may be described for a kind whose handler does not use them.
+  // The facts may describe columns of a kind that uses the default ones.
   for (const { group, kind } of facts.default.resources) delete kinds[`${group}/${kind}`];
   return {
     defaultColumns: facts.default.columns.map(compileColumn),
@@ -393,7 +392,7 @@ function compileTables(facts: FactTables, { resources }: FactResources): StoredT
   };
 }
 
-/** Only cells that are data are kept: a field, or the age of one. All others are rules that take code. */
+/** Keeps only cells that are data: a field or its age. All others need code. */
 function compileColumn({ name, type, format = "", priority, cell }: FactColumn): StoredColumn {
   const pattern = /^(?<age>age of )?(?<path>[a-zA-Z]+(?:\.[a-zA-Z]+)*)(?: as RFC 3339 UTC)?$/;
   const match = pattern.exec(cell)?.groups;
@@ -474,7 +473,7 @@ function compileScalar({
 function sharedGroupVersions({ shared }: FactSchemas): Record<string, [ReleaseName, ReleaseName]> {
   const lists = Object.values(shared).map(({ groupVersions }) => groupVersions);
   if (new Set(lists.map((list) => JSON.stringify(list))).size > 1)
-    throw new Error("shared kinds differ in where they are");
+    throw new Error("shared kinds have different locations");
   return Object.fromEntries(
     Object.entries(lists[0] ?? {}).map(([groupVersion, range]) => [
       groupVersion,
@@ -483,7 +482,7 @@ function sharedGroupVersions({ shared }: FactSchemas): Record<string, [ReleaseNa
   );
 }
 
-/** Tab-separated values under a line of names. */
+/** Parses tab-separated values with a header line. */
 function readTable<Row>(text: string): Row[] {
   const [names = [], ...lines] = text
     .trimEnd()
@@ -522,12 +521,12 @@ function compileProtobufForm({ message }: FactProtobufField): { form?: MessageFo
 function compileProtobufShape({ label, kind, message, inline, protoType }: FactProtobufField): FieldShape {
   if (inline === "1") return "inline";
   if (label !== "optional") return label === "map" ? "map" : "list";
-  // A schema's alternatives are pointers, which facts about messages with a form of their own do not say.
+  // The alternatives of a schema are pointers, which the facts do not state for messages with their own form.
   if (message.startsWith("JSONSchemaPropsOr") && protoType === "JSONSchemaProps") return "pointer";
   return kind.startsWith("ptr-") ? "pointer" : "value";
 }
 
-/** The facts are about fields, and so do not name the messages that have none. */
+/** The facts list fields, so they do not contain messages without fields. */
 function addMessagesWithoutFields(messages: Record<string, Record<string, StoredProtobufMessage>>): void {
   const scalars = new Set(["string", "bytes", "bool", "int32", "int64", "double"]);
   for (const [packageName, own] of Object.entries(messages)) {

@@ -1,4 +1,4 @@
-// npm run demo: install, build, and play the false 404 and its cure with a real kubectl.
+// npm run demo: installs, builds, and shows the false 404 and its solution with a real kubectl.
 import { join } from "node:path";
 import { buildIfNeeded, install, node, root, run } from "./prepare.mjs";
 
@@ -6,8 +6,8 @@ const [first] = process.argv.slice(2);
 if (first !== undefined) {
   const isHelp = first === "--help" || first === "-h";
   const help =
-    "Usage: npm run demo\n\nStarts two API servers of different releases on one store, and shows with a real kubectl the\n404 that a client gets from the wrong one, and the same request through the mixed version proxy.";
-  console[isHelp ? "log" : "error"](isHelp ? help : `demo: it takes no arguments: ${first}; see --help`);
+    "Usage: npm run demo\n\nStarts two API servers of different releases on one store. Shows with a real kubectl the 404 that a client\ngets from the older server, and the same request through the mixed version proxy.";
+  console[isHelp ? "log" : "error"](isHelp ? help : `demo: unexpected argument ${first}; see --help`);
   process.exit(isHelp ? 0 : 2);
 }
 install();

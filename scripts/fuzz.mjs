@@ -1,4 +1,4 @@
-// npm run fuzz: install, and send servers what nobody should. Arguments go to the fuzzer; see --help.
+// npm run fuzz: installs, and sends malformed requests to servers. Arguments go to the fuzzer; see --help.
 import { join } from "node:path";
 import { install, node, root, run } from "./prepare.mjs";
 

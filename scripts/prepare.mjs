@@ -1,5 +1,5 @@
-// What npm start and npm test do first in a bare clone, in JavaScript that old Node.js versions run too:
-// install the dependencies (among them the Node.js everything else runs on) and build.
+// The first steps of npm start and npm test in a bare clone: install the dependencies (including the Node.js that runs
+// everything else) and build. Written in JavaScript that old Node.js versions can run.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -32,8 +32,9 @@ export function install() {
   const stamp = join(root, "node_modules", ".evenkeel-installed");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === lock) return;
   console.log("Installing dependencies.");
-  // Not `npm ci`: it refuses a lock file that lacks the optional packages of platforms some registries do not carry.
-  must("installing the dependencies", "npm", ["install", "--no-save", "--no-audit", "--no-fund"]);
+  // Not `npm ci`: it rejects a lock file without the optional packages of platforms that some registries do not
+  // provide.
+  must("installing dependencies", "npm", ["install", "--no-save", "--no-audit", "--no-fund"]);
   writeFileSync(stamp, lock);
 }
 

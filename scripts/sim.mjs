@@ -1,4 +1,4 @@
-// npm run sim: install, and let simulated clusters fail. Arguments go to the simulator; see --help.
+// npm run sim: installs, and runs simulated clusters with faults. Arguments go to the simulator; see --help.
 import { join } from "node:path";
 import { install, node, root, run } from "./prepare.mjs";
 

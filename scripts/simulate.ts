@@ -1,13 +1,13 @@
-/** Runs seeds of the simulator and says which promises broke, and how to see it again. */
+/** Runs seeds of the simulator and reports the checkers that failed, with the command to replay the seed. */
 import { parseArgs } from "node:util";
 import { runSeed, type SeedReport } from "../test/simulator/run-seed.ts";
 
 const HELP = `Usage: npm run sim -- [options]
 
-  --seeds <n>     how many seeds to run (default 50)
-  --seed <n>      the first seed (default 1); alone: just this one
-  --minutes <n>   virtual minutes of each (default 10)
-  --trace         print everything that happened
+  --seeds <n>     number of seeds to run (default 50; with --seed: 1)
+  --seed <n>      first seed (default 1)
+  --minutes <n>   virtual minutes per seed (default 10)
+  --trace         print the full trace
 `;
 
 const LINES_SHOWN = 30;
@@ -43,7 +43,7 @@ function wholeNumber(name: string, text: string): number {
 }
 
 function printFailure({ seed, swarm, violations, lines }: SeedReport, minutes: number): void {
-  console.log(`\nseed ${seed} broke ${violations.length} times: ${JSON.stringify(swarm)}`);
+  console.log(`\nseed ${seed} failed with ${violations.length} violations: ${JSON.stringify(swarm)}`);
   for (const { checker, promise, what } of violations.slice(0, 5)) console.log(`  ${checker}: ${promise}\n    ${what}`);
   const broken = lines.findIndex((line) => line.includes("BROKEN"));
   const end = broken < 0 ? lines.length : broken + 1;
@@ -73,7 +73,7 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   const pace = (count / seconds()).toFixed(2);
   const which = failed.length === 0 ? "" : `: ${failed.slice(0, 20).join(", ")}`;
-  console.log(`${count} seeds of ${minutes} virtual minutes, ${pace} per second, ${failed.length} broken${which}`);
+  console.log(`${count} seeds of ${minutes} virtual minutes, ${pace} per second, ${failed.length} failed${which}`);
   return failed.length === 0 ? 0 : 1;
 }
 

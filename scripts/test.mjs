@@ -1,4 +1,4 @@
-// npm test: everything there is to check, from a bare clone on. Ends with a line "N passed, M failed[, K skipped]".
+// npm test: runs all checks, also from a bare clone. Ends with a line "N passed, M failed[, K skipped]".
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -40,19 +40,19 @@ function vitest(name, args) {
   counts.passed += numPassedTests;
   counts.failed += numFailedTests;
   counts.skipped += numPendingTests + numTodoTests;
-  // A file that cannot be loaded has no failed test to count.
+  // A file that fails to load has no failed test to count.
   if (!isGreen && numFailedTests === 0) counts.failed++;
 }
 
-/** Debian's etcd, where it may be installed; the tests that need it say so when it is not there. */
+/** Installs Debian's etcd if possible; tests that need it report if it is missing. */
 function ensureEtcd() {
   const has = (program) => spawnSync("sh", ["-c", `command -v ${program}`]).status === 0;
   if (has("etcd") || !has("apt-get") || process.getuid?.() !== 0) return;
-  console.log("Installing Debian's etcd-server for the tests that need it.");
+  console.log("Installing etcd-server for the tests that need it.");
   const apt = (...args) =>
     spawnSync("apt-get", args, { stdio: "ignore", env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } })
       .status === 0;
-  if (!(apt("update") && apt("install", "-y", "etcd-server"))) console.log("etcd-server could not be installed.");
+  if (!(apt("update") && apt("install", "-y", "etcd-server"))) console.log("failed to install etcd-server");
 }
 
 const started = Date.now();
@@ -64,7 +64,7 @@ if (!onlyFast) {
 check("format", join(root, "node_modules", ".bin", "oxfmt"), ["--check"]);
 check("lint", join(root, "node_modules", ".bin", "oxlint"), ["--type-aware", "--deny-warnings"]);
 check("types", join(root, "node_modules", ".bin", "tsc"), ["-p", root]);
-vitest("unit, behaviour and architecture tests", ["--project", "unit"]);
+vitest("unit, behavior and architecture tests", ["--project", "unit"]);
 if (!onlyFast) vitest("tests with real processes, etcd and kubectl", ["--project", "external"]);
 if (!existsSync(node)) console.log(`(run by Node.js ${process.version})`);
 

@@ -1,6 +1,6 @@
 /**
- * A keep-alive HTTP/1.1 client that does as little as possible: one request at a time per connection,
- * answers with content-length only, bodies counted and thrown away unless somebody asked for them.
+ * A minimal keep-alive HTTP/1.1 client: one request at a time per connection, responses with content-length only, and
+ * bodies counted but discarded unless requested.
  */
 import { connect, type TLSSocket } from "node:tls";
 import { requestBytes } from "./request-bytes.ts";
@@ -11,7 +11,7 @@ export interface Answered {
   readonly bytes: number;
 }
 
-/** One request at a time; several may be made of the same pool. */
+/** Sends one request at a time; a pool creates several. */
 export interface Requester {
   send(request: RequestShape, number: number): Promise<Answered>;
   fetch(request: RequestShape, number: number): Promise<FetchResult>;
@@ -26,7 +26,7 @@ class Http1Connection implements Requester {
   #head: Buffer = Buffer.alloc(0);
   #status = 0;
   #headText = "";
-  /** Of the body; negative while the head is being read. */
+  /** Missing bytes of the body; negative while the head is being read. */
   #missing = -1;
   #bytes = 0;
   #kept: Buffer[] | undefined;
@@ -51,7 +51,7 @@ class Http1Connection implements Requester {
     const { status } = await this.#exchange(request, number);
     const body = Buffer.concat(kept).toString("latin1");
     if (status !== request.expectStatus)
-      throw new Error(`${request.method} ${request.path} was answered ${status}: ${body.slice(0, 500)}`);
+      throw new Error(`${request.method} ${request.path} returned ${status}: ${body.slice(0, 500)}`);
     return { headers: headersOf(this.#headText), body };
   }
 
@@ -61,8 +61,7 @@ class Http1Connection implements Requester {
   }
 
   #exchange(request: RequestShape, number: number): Promise<Answered> {
-    if (this.#settle !== undefined)
-      return Promise.reject(new Error("there must be a connection for every request under way"));
+    if (this.#settle !== undefined) return Promise.reject(new Error("every outstanding request needs a connection"));
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
       this.#missing = -1;
@@ -97,7 +96,7 @@ class Http1Connection implements Requester {
     this.#headText = text;
     this.#status = Number(text.slice(9, 12));
     const length = /\r\ncontent-length: *([0-9]+)/i.exec(text);
-    if (length === null) return this.#fail(new Error("an answer has no content-length"));
+    if (length === null) return this.#fail(new Error("a response has no content-length"));
     this.#missing = Number(length[1]);
   }
 
@@ -124,7 +123,7 @@ export async function openHttp1(port: number, token: string): Promise<Requester>
 
 export function openSocket(port: number): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
-    // Whose certificate it is does not matter here; both sides have the same kind.
+    // The certificate is not verified; both sides have the same kind.
     const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false, ALPNProtocols: ["http/1.1"] });
     socket.setNoDelay(true);
     socket.once("error", reject);

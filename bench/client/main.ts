@@ -1,4 +1,4 @@
-/** The load generator: keeps connections by name, runs loops of requests on them, tells how long they took. */
+/** The load generator: holds named connections, runs request loops on them, and reports their durations. */
 import { quantile } from "../statistics.ts";
 import { openHttp1, type Requester } from "./http1.ts";
 import { openHttp2 } from "./http2.ts";
@@ -19,7 +19,7 @@ async function open({ name, protocol, port, connections, token }: Of<"open">): P
 
 function pool(name: string): readonly Requester[] {
   const found = pools.get(name);
-  if (found === undefined) throw new Error(`there are no connections called ${name}`);
+  if (found === undefined) throw new Error(`no connections named ${name}`);
   return found;
 }
 
@@ -36,7 +36,7 @@ async function run({ name, request, count, concurrency, firstNumber, numbers }: 
       latencies[index] = performance.now() - started;
       bytes += answered.bytes;
       if (answered.status !== request.expectStatus)
-        throw new Error(`${request.method} ${request.path} was answered ${answered.status}`);
+        throw new Error(`${request.method} ${request.path} returned ${answered.status}`);
     }
   };
   const sleepAgain = stayAwake();
@@ -48,8 +48,8 @@ async function run({ name, request, count, concurrency, firstNumber, numbers }: 
 }
 
 /**
- * To wake a process that sleeps is work of the kernel that it charges to whoever sends. A faster server finds its client
- * awake more often, so that the slower one would pay for the same answer up to twice.
+ * Keeps the client from sleeping. The kernel charges the work of waking a process to the sender. A faster server would
+ * find its client awake more often, and the slower one would pay up to twice for the same response.
  */
 function stayAwake(): () => void {
   let isAwake = true;
@@ -70,14 +70,14 @@ function timed(started: number, latencies: Float64Array, bytes: number): RunResu
 
 function endPace(name: string): Promise<PacedResult> {
   const load = paces.get(name);
-  if (load === undefined) throw new Error(`no requests are paced on ${name}`);
+  if (load === undefined) throw new Error(`no paced requests on ${name}`);
   paces.delete(name);
   return load.finish();
 }
 
 async function fanOut({ watchers, trigger, request, events, firstNumber }: Of<"fan-out">): Promise<FanOutResult> {
   const watching = watches.get(watchers);
-  if (watching === undefined) throw new Error(`there are no watches called ${watchers}`);
+  if (watching === undefined) throw new Error(`no watches named ${watchers}`);
   const [requester] = pool(trigger);
   const latencies = new Float64Array(events);
   const bytesBefore = watching.bytes;
@@ -88,7 +88,7 @@ async function fanOut({ watchers, trigger, request, events, firstNumber }: Of<"f
     const [answered] = await Promise.all([requester!.send(request, firstNumber + index), arrived]);
     latencies[index] = performance.now() - sent;
     if (answered.status !== request.expectStatus)
-      throw new Error(`${request.method} ${request.path} was answered ${answered.status}`);
+      throw new Error(`${request.method} ${request.path} returned ${answered.status}`);
   }
   return { ...timed(started, latencies, watching.bytes - bytesBefore), event: watching.lastEvent };
 }

@@ -1,6 +1,6 @@
 /**
- * Requests at a fixed rate, whether or not those before them were answered: a server that stalls is not spared the
- * requests of that time. One that finds every connection busy waits for one, and that counts as its latency.
+ * Sends requests at a fixed rate, whether or not earlier ones have completed, so a server that stalls still gets
+ * the requests of that time. If all connections are busy, a request waits for one, and the wait counts as its latency.
  */
 import type { Requester } from "./http1.ts";
 import type { PacedResult, RequestShape } from "./protocol.ts";
@@ -8,18 +8,18 @@ import type { PacedResult, RequestShape } from "./protocol.ts";
 export interface Pace {
   readonly request: RequestShape;
   readonly perSecond: number;
-  /** How many different numbers requests carry. */
+  /** Number of different object numbers in the requests. */
   readonly numbers: number;
 }
 
 const TICK_MS = 1;
-/** A prime: neighbours in time are none in the store. */
+/** A prime, so that consecutive requests are not neighbors in the store. */
 const STRIDE = 7_919;
 
 export class PacedLoad {
   readonly #pace: Pace;
   readonly #idle: Requester[];
-  /** When those were due that no connection was free for. */
+  /** Due times of the requests that wait for a free connection. */
   readonly #waiting: number[] = [];
   readonly #latenciesMs: number[] = [];
   readonly #startedMs = performance.now();
@@ -36,7 +36,7 @@ export class PacedLoad {
     this.#timer = setInterval(() => this.#issueDue(), TICK_MS);
   }
 
-  /** Answers when everything that was issued has been. */
+  /** Resolves when all issued requests have completed. */
   async finish(): Promise<PacedResult> {
     clearInterval(this.#timer);
     if (this.#underWay > 0) await new Promise<void>((resolve) => (this.#onQuiet = resolve));
@@ -44,7 +44,7 @@ export class PacedLoad {
     return { latenciesMs: this.#latenciesMs };
   }
 
-  /** From here latency counts, not from when the timer should have fired: its lateness is the client's own. */
+  /** Latency is measured from here, not from the scheduled time, because a late timer is the client's own delay. */
   #issueDue(): void {
     const nowMs = performance.now();
     const due = Math.floor(((nowMs - this.#startedMs) / 1000) * this.#pace.perSecond);
@@ -62,12 +62,11 @@ export class PacedLoad {
       for (let issuedMs: number | undefined = firstIssuedMs; issuedMs !== undefined; issuedMs = this.#waiting.shift()) {
         const { status } = await requester.send(request, (this.#sent++ * STRIDE) % numbers);
         this.#latenciesMs.push(performance.now() - issuedMs);
-        if (status !== request.expectStatus)
-          throw new Error(`${request.method} ${request.path} was answered ${status}`);
+        if (status !== request.expectStatus) throw new Error(`${request.method} ${request.path} returned ${status}`);
       }
       this.#idle.push(requester);
     } catch (thrown) {
-      // Its connection is not used again: the run has failed anyway.
+      // The connection is not reused, because the run has failed.
       this.#failure ??= thrown instanceof Error ? thrown : new Error(String(thrown));
     }
     if (--this.#underWay === 0) this.#onQuiet?.();

@@ -1,12 +1,12 @@
-/** What the benchmark asks of its load generator, a process of its own. Messages go over Node's IPC channel. */
+/** The IPC messages between the benchmark and its load generator, which is a separate process. */
 
 export interface RequestShape {
   readonly method: string;
-  /** `@@@@@@@@` in path and body becomes the request's number. */
+  /** `@@@@@@@@` in path and body is replaced by the number of the request. */
   readonly path: string;
   readonly body?: string;
   readonly contentType?: string;
-  /** JSON unless told otherwise. */
+  /** Default: JSON. */
   readonly accept?: string;
   /** Sends X-Kubernetes-If-Ready. */
   readonly asksIfReady?: true;
@@ -23,7 +23,7 @@ export type Command =
       readonly connections: number;
       readonly token: string;
     }
-  /** A fixed number of requests in a closed loop; `concurrency` requests are under way at any time. */
+  /** Runs a fixed number of requests in a closed loop with `concurrency` outstanding requests. */
   | {
       readonly kind: "run";
       readonly name: string;
@@ -33,7 +33,7 @@ export type Command =
       readonly firstNumber: number;
       readonly numbers: number;
     }
-  /** Begins an open loop: so many requests a second until it is ended. Answers at once. */
+  /** Starts an open loop with a fixed number of requests per second. Returns at once. */
   | {
       readonly kind: "begin-pace";
       readonly name: string;
@@ -41,11 +41,11 @@ export type Command =
       readonly perSecond: number;
       readonly numbers: number;
     }
-  /** Ends it; answers when every request has been answered. */
+  /** Ends the open loop; returns when every request has completed. */
   | { readonly kind: "end-pace"; readonly name: string }
-  /** One request whose answer is returned whole. */
+  /** One request whose whole response is returned. */
   | { readonly kind: "fetch"; readonly name: string; readonly request: RequestShape }
-  /** Opens watches, one connection each; answers when all have sent their headers. */
+  /** Opens watches, one connection each; returns when all have sent their headers. */
   | {
       readonly kind: "watch";
       readonly name: string;
@@ -54,7 +54,7 @@ export type Command =
       readonly path: string;
       readonly count: number;
     }
-  /** Sends the trigger and waits until every watcher has had one more event, so many times. */
+  /** Repeats: sends the trigger and waits until every watcher has received one more event. */
   | {
       readonly kind: "fan-out";
       readonly watchers: string;
@@ -73,7 +73,7 @@ export interface RunResult {
 }
 
 export interface PacedResult {
-  /** One for each request, in the order of the answers. */
+  /** One per request, in the order of the responses. */
   readonly latenciesMs: readonly number[];
 }
 
@@ -83,7 +83,7 @@ export interface FetchResult {
 }
 
 export interface FanOutResult extends RunResult {
-  /** The last event, as the first watcher had it. */
+  /** The last event as the first watcher received it. */
   readonly event: string;
 }
 

@@ -1,11 +1,11 @@
-/** Many watches, one connection each. Events are counted by their last two bytes; only one watcher keeps text. */
+/** Many watches, one connection each. Events are counted by their last two bytes; only one watcher keeps their text. */
 import type { TLSSocket } from "node:tls";
 import { openSocket } from "./http1.ts";
 import { requestBytes } from "./request-bytes.ts";
 
 const EVENT_END = Buffer.from("}\n");
 const HEAD_END = "\r\n\r\n";
-/** Handshakes at the same time while connecting. */
+/** Maximum number of concurrent handshakes. */
 const CONNECTING_MAX = 50;
 
 export interface WatchTarget {
@@ -35,12 +35,12 @@ export class Watchers {
     return this.#bytes;
   }
 
-  /** The line of the last event, out of its chunk. */
+  /** The line of the last event, extracted from its chunk. */
   get lastEvent(): string {
     return /\{.*\}\n/.exec(this.#lastText)?.[0] ?? "";
   }
 
-  /** Resolves when every watcher has had one more event. */
+  /** Resolves when every watcher has received one more event. */
   nextEvent(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#awaited = this.#sockets.length;
@@ -81,7 +81,7 @@ export class Watchers {
         if (!head.includes(HEAD_END)) return;
         socket.off("data", read);
         if (head.startsWith("HTTP/1.1 200")) resolve();
-        else reject(new Error(`a watch was answered ${head.slice(0, 200)}`));
+        else reject(new Error(`a watch got the response ${head.slice(0, 200)}`));
       };
       socket.on("data", read);
       socket.once("error", reject);

@@ -1,4 +1,4 @@
-/** By CPU time of all threads, collection of garbage included: others on the machine cost it nothing. */
+/** Measures CPU time of all threads, including garbage collection; unaffected by other processes on the machine. */
 export function cpuMsOf(work: () => void): number {
   const before = process.cpuUsage();
   work();

@@ -1,4 +1,4 @@
-/** The peer proxy's filter for what is served locally: what every request pays for the others. */
+/** Measures the peer proxy's filter for locally served requests, a cost that every request pays. */
 import { StatusError } from "../../src/meta/status-error.ts";
 import { openCatalogue } from "../../src/objects/catalogue/catalogue.ts";
 import type { ReleaseName } from "../../src/objects/catalogue/release.ts";
@@ -20,7 +20,7 @@ const NS_PER_MS = 1e6;
 const RELEASE: ReleaseName = "1.36";
 const PEER_RELEASES: readonly ReleaseName[] = ["1.33", "1.35"];
 
-/** As clients ask: mostly single objects, some lists with selectors, some writes. */
+/** A typical mix: mostly single objects, some lists with selectors, some writes. */
 const REQUESTS = [
   ["GET", "/api/v1/namespaces/default/pods/web"],
   ["GET", "/api/v1/namespaces/default/configmaps/settings"],
@@ -32,7 +32,7 @@ const REQUESTS = [
   ["PATCH", "/api/v1/nodes/node-1/status"],
 ] as const;
 
-/** What the filter adds to the same requests handed straight on. */
+/** The cost that the filter adds to the same requests without it. */
 export function measureFilter({ rounds, count }: Extract<Measurement, { kind: "filter" }>): Samples {
   const answer: Promise<ApiResponse> = Promise.resolve({ status: 200, headers: {}, body: NO_BODY });
   let answered = 0;
@@ -43,7 +43,7 @@ export function measureFilter({ rounds, count }: Extract<Measurement, { kind: "f
   const view = createView();
   const route = peerProxy({
     view: () => view,
-    forward: () => Promise.reject(new Error("this is served here")),
+    forward: () => Promise.reject(new Error("the request must be served locally")),
     unmetNeed: createUnmetNeed(openCatalogue({ release: RELEASE }), "extended"),
     isVersionAware: true,
   });
@@ -56,7 +56,7 @@ export function measureFilter({ rounds, count }: Extract<Measurement, { kind: "f
     const usedMs = cpuMsOf(() => {
       for (let index = 0; index < count; index++) void handler(requests[index % requests.length]!);
     });
-    if (answered !== before + count) throw new Error("not every request was answered locally");
+    if (answered !== before + count) throw new Error("not every request was served locally");
     return (usedMs * NS_PER_MS) / count;
   };
   time(next);
@@ -106,7 +106,7 @@ function createRequest(method: string, target: string): WithUser {
   const [path = "", rawQuery = ""] = target.split("?");
   const query = new Query(rawQuery);
   const info = parseRequestInfo(method, path, query);
-  if (info === undefined) throw new Error(`${target} is no path`);
+  if (info === undefined) throw new Error(`${target} is not a path`);
   return {
     method,
     path,

@@ -1,4 +1,4 @@
-/** The document's benchmark: what the filter adds to a request, with and without the header, switched on and off. */
+/** Measures the cost that the If-Ready filter adds to a request, with and without the header, enabled and disabled. */
 import { ifReady, type IfReadyMode } from "../../src/serving/http/filters/if-ready.ts";
 import type { Handler } from "../../src/serving/http/chain.ts";
 import { bytesBody, type ApiRequest, type ApiResponse } from "../../src/serving/http/message.ts";
@@ -13,7 +13,7 @@ const CASES = [
   ["off, without", "off", false],
 ] as const satisfies readonly (readonly [string, IfReadyMode, boolean])[];
 
-/** Rounds of all four and of none, in turn: what disturbs a round disturbs all of them. */
+/** Alternates rounds of all four cases and of none, so that a disturbance affects all of them. */
 export async function measureIfReady({
   rounds,
   count,
@@ -42,7 +42,7 @@ export async function measureIfReady({
     const floor = await time(next, bare);
     for (const { handler, request, samples } of subjects) {
       const added = (await time(handler, request)) - floor;
-      // The first is for the compiler.
+      // The first round is a warm-up for the compiler.
       if (round >= 0) samples.push(added);
     }
   }

@@ -1,4 +1,4 @@
-/** Does one measurement after the other, as it is asked. */
+/** Runs the requested measurements one after the other. */
 import { measureFilter } from "./filter.ts";
 import { measureIfReady } from "./if-ready.ts";
 import { measureMerge } from "./merge.ts";

@@ -1,4 +1,4 @@
-/** Merging what a hundred servers say: four different documents of a thousand group versions. */
+/** Measures merging the discovery of a hundred servers: four different documents of a thousand group versions. */
 import type { DiscoveryGroup, DiscoveryResource, DiscoveryVersion } from "../../src/serving/discovery/groups.ts";
 import { mergeSources, type DiscoverySource } from "../../src/serving/discovery/merge.ts";
 import { cpuMsOf } from "./cpu-time.ts";
@@ -9,7 +9,7 @@ const DOCUMENTS = 4;
 const GROUPS = 500;
 const VERSIONS = ["v1", "v1beta1"];
 const RESOURCES = ["gadgets", "gizmos", "things", "widgets"];
-/** With "some", one group in so many differs between documents. */
+/** With "some", one of this many groups differs between documents. */
 const DIFFERENT_ONE_IN = 10;
 
 export function measureMerge({ rounds, count, documents }: Extract<Measurement, { kind: "merge" }>): Samples {
@@ -25,7 +25,7 @@ export function measureMerge({ rounds, count, documents }: Extract<Measurement, 
   return Array.from({ length: rounds }, round);
 }
 
-/** Nothing is shared between documents, as nothing is between what different servers have sent. */
+/** Documents share no objects, as documents from different servers do not. */
 function createSources(difference: Difference): DiscoverySource[] {
   const documents = Array.from({ length: DOCUMENTS }, (_, variant) => createDocument(variant, difference));
   return Array.from({ length: SERVERS }, (_, server) => {
@@ -48,7 +48,7 @@ function createDocument(variant: number, difference: Difference): DiscoveryGroup
   });
 }
 
-/** Every variant has a resource of its own, and more verbs than the one before. */
+/** Every variant has its own resource, and more verbs than the previous one. */
 function createVersion(version: string, variant: number): DiscoveryVersion {
   const names = [...RESOURCES, `variants-${variant}`].sort();
   return { version, freshness: "Current", resources: names.map((name) => createResource(name, variant)) };

@@ -1,4 +1,4 @@
-/** Fischers: of the whole cluster, in one version, with nothing but a schema. */
+/** Fischers: a cluster-scoped resource in one version, with only a schema. */
 import type { ResourceDefinition } from "evenkeel";
 
 export const fischers: ResourceDefinition = {

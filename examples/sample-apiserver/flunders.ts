@@ -1,4 +1,4 @@
-/** Flunders: two versions that say the same in different words, a default, a rule, and what `kubectl get` shows. */
+/** Flunders: a resource with two convertible versions, a default, a validation rule and printer columns. */
 import { invalidValue, type FieldError, type JsonObject, type ResourceDefinition } from "evenkeel";
 
 const GROUP = "wardle.example.com";

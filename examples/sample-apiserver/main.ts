@@ -1,4 +1,4 @@
-/** An aggregated API server: `node main.ts --help` says what it can be told, README.md how it is registered. */
+/** An aggregated API server. `node main.ts --help` lists its flags; README.md shows how to register it. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { createApiServer, readKubeconfigs, type ApiServerOptions } from "evenkeel";
@@ -22,14 +22,14 @@ const { values: flags } = parseArgs({
 
 const HELP = `An API server for flunders and fischers.
 
-  --secure-port, --bind-address     where it listens (127.0.0.1:8443)
-  --data-dir DIR                    where objects are stored; or
-  --etcd-servers URL,…              several servers share these; without either, in memory
-  --requestheader-client-ca-file F  the CA of the main API server's front-proxy certificate
+  --secure-port, --bind-address     address to listen on (default 127.0.0.1:8443)
+  --data-dir DIR                    directory of the embedded store
+  --etcd-servers URL,…              etcd shared by several servers (default without both flags: in memory)
+  --requestheader-client-ca-file F  CA of the main API server's front-proxy certificate
   --token-auth-file F               static tokens: token,user,uid
-  --kubeconfig F                    of the main API server: storage versions are published there
-  --server-id ID                    for several servers on one host
-  --ca-file F                       writes here what vouches for its certificate
+  --kubeconfig F                    kubeconfig of the main API server, to publish storage versions there
+  --server-id ID                    server ID, to run several servers on one host
+  --ca-file F                       file to write the CA of the serving certificate to
 `;
 
 function storage(): ApiServerOptions["storage"] {

@@ -1,6 +1,6 @@
 /**
- * The false 404 and its cure, played with a real kubectl: two servers of different releases on one store, once with the
- * mixed version proxy switched off, as every cluster without it is, and once as it is here by default.
+ * Shows the false 404 and its solution with a real kubectl: two servers of different releases on one store, first with
+ * the mixed version proxy disabled, then with it enabled, which is the default.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -30,21 +30,21 @@ interface Running {
 async function main(): Promise<void> {
   const kubectl = newestKubectl();
   if (kubectl === undefined) {
-    say("No kubectl could be found or fetched, so there is nothing to play with. Install one and try again.");
+    say("The demo needs kubectl, but none was found or could be downloaded. Install kubectl and try again.");
     process.exitCode = 1;
     return;
   }
   const directory = mkdtempSync(join(tmpdir(), "evenkeel-demo-"));
   try {
     say(`Two API servers share one store: Kubernetes 1.33, and 1.36, which alone serves resource.k8s.io/v1.\n`);
-    say("1. Without the mixed version proxy, as in the middle of any upgrade:\n");
+    say("1. Without the mixed version proxy, as during any upgrade:\n");
     await withCluster(directory, GATE_OFF, async (summary) => {
       const [older, newer] = contexts(summary);
       const stage = new Stage(kubectl, summary.kubeconfig, directory);
       await stage.kubectl(newer, ["create", "-f", "-"], DEVICE_CLASS);
       await stage.kubectl(newer, ["get", RESOURCE]);
       await stage.kubectl(older, ["get", "--raw", "/apis/resource.k8s.io/v1/deviceclasses/gpu"]);
-      say("   The object is there. The 404 is false, and a garbage collector would believe it.\n");
+      say("   The object exists. The 404 is false, and a garbage collector would trust it.\n");
     });
     say("2. The same two servers, the same store, with the mixed version proxy:\n");
     await withCluster(directory, [], async (summary) => {
@@ -92,7 +92,7 @@ async function startCluster(directory: string, flags: readonly string[]): Promis
   throw new Error("the cluster did not start");
 }
 
-/** Shows each command before it runs, and what it says. */
+/** Prints each command before it runs, and then its output. */
 class Stage {
   readonly #kubectl: string;
   readonly #kubeconfig: string;

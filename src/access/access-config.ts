@@ -1,4 +1,4 @@
-/** The flags of authentication, authorization, flow control and admission, checked. */
+/** Validates the flags of authentication, authorization, flow control and admission. */
 import { enabledPlugins, pluginChoiceErrors } from "./admission/plugin-order.ts";
 import { AUTHORIZATION_MODES, type AuthorizationMode } from "./auth/authorization-modes.ts";
 import type { ReleaseName } from "../objects/catalogue/release.ts";
@@ -7,13 +7,16 @@ import type { InFlightSettings } from "./flowcontrol/priority-and-fairness.ts";
 import { OptionError } from "../base/option-error.ts";
 
 export interface AccessOptions {
-  /** As --authorization-mode: the first that has an opinion decides. Default RBAC. */
+  /** As --authorization-mode: the first mode with an opinion decides. Default RBAC. */
   readonly authorizationModes?: readonly string[] | undefined;
-  /** Whether strangers are let in, as system:anonymous, to be authorized as everybody is. Default true, but for AlwaysAllow. */
+  /**
+   * Whether requests without credentials are admitted as system:anonymous and then authorized like all others. Default
+   * true, except with AlwaysAllow.
+   */
   readonly anonymousAuth?: boolean | undefined;
-  /** Who waits for whom is said by FlowSchemas and priority levels, not by two counts. Default true. */
+  /** Whether FlowSchemas and priority levels control concurrency, instead of two in-flight limits. Default true. */
   readonly priorityAndFairness?: boolean | undefined;
-  /** Beside those that are on by default. */
+  /** Plugins enabled in addition to the default ones. */
   readonly enableAdmissionPlugins?: readonly string[] | undefined;
   readonly disableAdmissionPlugins?: readonly string[] | undefined;
 }
@@ -22,11 +25,11 @@ interface AccessConfig {
   readonly authorizationModes: readonly AuthorizationMode[];
   readonly anonymousAuth: boolean;
   readonly priorityAndFairness: boolean;
-  /** In order. */
+  /** In the order in which they run. */
   readonly admissionPlugins: readonly string[];
 }
 
-/** What access control needs of a server's configuration. */
+/** The part of a server's configuration that access control needs. */
 export interface AccessSettings extends AuthenticationSettings, InFlightSettings {
   readonly release: ReleaseName;
   readonly access: AccessConfig;
@@ -39,7 +42,7 @@ export function resolveAccess(options: AccessOptions): AccessConfig {
   const modes = authorizationModes(options.authorizationModes ?? ["RBAC"]);
   return {
     authorizationModes: modes,
-    // As kubernetes: where everybody may do everything, strangers are only let in if somebody says so.
+    // As kubernetes: with AlwaysAllow, anonymous requests are rejected unless the flag enables them.
     anonymousAuth: options.anonymousAuth ?? !modes.includes("AlwaysAllow"),
     priorityAndFairness: options.priorityAndFairness ?? true,
     admissionPlugins: enabledPlugins(choice),
@@ -47,15 +50,16 @@ export function resolveAccess(options: AccessOptions): AccessConfig {
 }
 
 function authorizationModes(names: readonly string[]): AuthorizationMode[] {
-  if (names.length === 0) throw new OptionError("at least one --authorization-mode must be given");
+  if (names.length === 0) throw new OptionError("at least one --authorization-mode is required");
   const modes: AuthorizationMode[] = [];
   for (const name of names) {
     const mode = AUTHORIZATION_MODES.find((known) => known === name);
     if (mode === undefined)
       throw new OptionError(
-        `authorization-mode ${JSON.stringify(name)} is not one of those known here: ${AUTHORIZATION_MODES.join(", ")}`,
+        `authorization-mode ${JSON.stringify(name)} is not supported; supported modes: ${AUTHORIZATION_MODES.join(", ")}`,
       );
-    if (modes.includes(mode)) throw new OptionError(`authorization-mode ${JSON.stringify(name)} is given twice`);
+    if (modes.includes(mode))
+      throw new OptionError(`authorization-mode ${JSON.stringify(name)} is specified more than once`);
     modes.push(mode);
   }
   return modes;

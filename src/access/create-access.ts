@@ -25,15 +25,15 @@ interface AccessParts {
   readonly cache: WatchCache;
   readonly resources: {
     readonly catalogue: Catalogue;
-    /** Of built-in resources. */
+    /** Resolves built-in resources. */
     readonly builtIn: ResolveEndpoint;
-    /** Of everything served, custom resources included. */
+    /** Resolves all served resources, including custom resources. */
     readonly resolve: ResolveEndpoint;
     readonly groups: () => readonly CatalogueGroup[];
   };
   readonly context: RegistryContext;
   readonly callWebhook: CallWebhook;
-  /** As the server itself. */
+  /** Calls the server in-process as the server itself. */
   readonly call: Accounts["call"];
   /** Resolves when this server is ready. */
   readonly ready: Promise<void>;
@@ -44,7 +44,7 @@ export interface Access {
   readonly tokens: Tokens;
   readonly admission: ServerAdmission;
   readonly flowControl: PriorityAndFairness;
-  /** They follow the objects in the store that configure all of this. */
+  /** Watches on the stored objects that configure access. */
   readonly tasks: readonly BackgroundTask[];
 }
 

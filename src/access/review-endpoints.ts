@@ -1,4 +1,7 @@
-/** What can be asked about access, and what others verify this server's tokens by. */
+/**
+ * The ports that endpoints use for access reviews, and the OpenID documents with which other parties verify this
+ * server's tokens.
+ */
 import { authorizeCreateOnUpdate, freshAuthorizer, type CatchUp } from "./auth/authorize.ts";
 import { openIdDocuments, type OpenIdDocuments } from "./auth/service-accounts/openid.ts";
 import type { WithUser } from "./auth/user.ts";
@@ -21,14 +24,14 @@ interface AccessEndpointParts {
   readonly access: Access;
 }
 
-/** Longer than that nobody is kept waiting for a refusal, whatever the store does. */
+/** Maximum time that a denied request waits for catching up with the store. */
 const CATCH_UP_MS = 1_000;
 
 export function catchUpOf({ env, cache }: Pick<AccessEndpointParts, "env" | "cache">): CatchUp {
   return async (signal) => void (await within(env.clock, CATCH_UP_MS, () => cache.catchUp(), signal));
 }
 
-/** What endpoints ask about access. */
+/** The ports of authorization that endpoints use. */
 export function accessPorts(
   parts: AccessEndpointParts,
 ): Pick<ResourceDependencies<WithUser>, "virtual" | "tokens" | "annotate" | "admit" | "refuseCreation"> {
@@ -56,7 +59,7 @@ export function accessPorts(
   };
 }
 
-/** Undefined where the issuer is nobody that could be asked. */
+/** Returns undefined if the issuer does not allow the documents. */
 export function openIdOf(
   { env, config }: Pick<AccessEndpointParts, "env" | "config">,
   address: () => string,
@@ -66,7 +69,7 @@ export function openIdOf(
     try {
       return openIdDocuments({ ...config.serviceAccounts, externalAddress: address() });
     } catch (thrown) {
-      env.log.warn("service account tokens cannot be verified by others", { error: messageOf(thrown) });
+      env.log.warn("OpenID discovery of service account tokens disabled", { error: messageOf(thrown) });
       return undefined;
     }
   };

@@ -1,37 +1,40 @@
-/** What admission plugins are told of a write, and what they may do about it. */
+/** The interface of admission plugins: the attributes of a write that they receive, and what they may do with it. */
 import type { User } from "../auth/user.ts";
 import type { GroupVersion } from "../../meta/group-version.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import type { AdmittedWrite, Operation } from "../../serving/registry/admission.ts";
 
-/** What a request is about: the same for every write it makes. */
+/** The attributes of a request, shared by all its writes. */
 export interface AdmissionRequest {
   readonly user: User;
-  /** As requested. */
+  /** The requested group version. */
   readonly groupVersion: GroupVersion;
   readonly resource: string;
   /** Empty for the object itself. */
   readonly subresource: string;
-  /** Of the object that is written, such as autoscaling/v1 Scale. */
+  /** The kind of the written object, such as autoscaling/v1 Scale. */
   readonly kind: GroupVersion & { readonly kind: string };
-  /** Empty for what has no namespace; the name of a Namespace for the Namespace itself, as kubernetes. */
+  /** Empty for cluster-scoped objects; for a Namespace, its own name, as in kubernetes. */
   readonly namespace: string;
-  /** CreateOptions, UpdateOptions, PatchOptions, DeleteOptions with kind and apiVersion; undefined for CONNECT of nothing. */
+  /**
+   * CreateOptions, UpdateOptions, PatchOptions or DeleteOptions with kind and apiVersion; undefined for CONNECT without
+   * options.
+   */
   readonly options: JsonObject | undefined;
   readonly dryRun: boolean;
-  /** The versions in which the same objects can be seen, as webhooks may name one that was not requested. */
+  /** The versions of the same objects, because a webhook may select a version other than the requested one. */
   readonly versions: ObjectVersions;
-  /** The client is told, once for each text. */
+  /** Sends a warning to the client, once per text. */
   warn(text: string): void;
-  /** The audit event is told. */
+  /** Adds an annotation to the audit event. */
   annotate(key: string, value: string): void;
   readonly signal: AbortSignal;
 }
 
 export interface ObjectVersions {
-  /** All that this server has for the resource (and subresource), with the resource's and the object's kind's name in each. */
+  /** All served versions of the resource (and subresource), each with the names of the resource and the kind. */
   readonly served: readonly ServedVersion[];
-  /** A copy in the group version of one of `served`; defaulted. */
+  /** A defaulted copy in the group version of one of `served`. */
   convert(object: JsonObject, to: ServedVersion): Promise<JsonObject>;
 }
 
@@ -43,15 +46,15 @@ export interface ServedVersion {
 
 export interface Attributes extends AdmittedWrite, AdmissionRequest {}
 
-/** In kubernetes' order (see plugin-order.ts): all mutate, then, once the object is valid, all validate. */
+/** Plugins run in kubernetes' order (see plugin-order.ts): all mutate, then, once the object is valid, all validate. */
 export interface AdmissionPlugin {
-  /** As --enable-admission-plugins names it. */
+  /** The name in --enable-admission-plugins. */
   readonly name: string;
-  /** Cheap; false: neither of the others is called for such writes. */
+  /** A cheap check; if false, neither mutate nor validate is called for such writes. */
   handles(operation: Operation, about: Pick<AdmissionRequest, "groupVersion" | "resource" | "subresource">): boolean;
-  /** What it handles changes while the server runs: it is asked anew for each request. */
+  /** True if the result of `handles` changes while the server runs; it is then called for each request. */
   readonly handlesChange?: boolean;
-  /** The object as it is to be, or undefined when it stays; what was given is not changed. Throws a StatusError. */
+  /** Returns the new object, or undefined if it stays unchanged; does not modify its input. Throws a StatusError. */
   mutate?(
     attributes: Attributes & { readonly object: JsonObject },
   ): Promise<JsonObject | undefined> | JsonObject | undefined;

@@ -19,7 +19,7 @@ function appending(name: string, letters: string[]): AdmissionPlugin {
 }
 
 describe("createAdmission", () => {
-  test("each plugin sees what those before it made of the object, and all refuse after all have changed", async () => {
+  test("runs all mutations in order, then all validations", async () => {
     const seen: string[] = [];
     const admission = createAdmission([appending("a", seen), appending("b", seen)])(request);
     const admitted = (await admission?.mutate(write)) as JsonObject;
@@ -28,26 +28,26 @@ describe("createAdmission", () => {
     expect(seen).toEqual(["a:ab", "b:ab"]);
   });
 
-  test("a plugin that returns nothing leaves the object as it is", async () => {
+  test("keeps the object if a plugin returns undefined", async () => {
     const admission = createAdmission([{ name: "a", handles: () => true, mutate: () => undefined }])(request);
     expect(await admission?.mutate(write)).toBe(POD);
   });
 
-  test("a request nobody cares about is not held up, and nobody is asked twice", () => {
+  test("returns undefined for a request that no plugin handles, and caches this", () => {
     let asked = 0;
     const admit = createAdmission([{ name: "a", handles: () => asked++ < 0 }]);
     expect([admit(request), admit(request)]).toEqual([undefined, undefined]);
     expect(asked).toBe(4);
   });
 
-  test("a plugin is not called for operations it does not handle", async () => {
+  test("does not call a plugin for operations that it does not handle", async () => {
     const seen: string[] = [];
     const admission = createAdmission([appending("a", seen)])(request);
     await admission?.validate({ operation: "DELETE", name: "p", object: undefined, existing: POD });
     expect(seen).toEqual([]);
   });
 
-  test("a plugin whose handling changes is asked each time", async () => {
+  test("calls `handles` each time for a plugin whose handling changes", async () => {
     let isInterested = false;
     const mutate = (): JsonObject => ({ changed: true });
     const admit = createAdmission([{ name: "a", handlesChange: true, handles: () => isInterested, mutate }]);
@@ -59,7 +59,7 @@ describe("createAdmission", () => {
     expect(await admission?.mutate(write)).toBe(POD);
   });
 
-  test("a refusal is passed as it is; anything else becomes an internal error that tells nothing", async () => {
+  test("passes a StatusError on, and hides other errors behind an internal error", async () => {
     const refusing = (thrown: unknown): AdmissionPlugin => ({
       name: "a",
       handles: () => true,

@@ -1,4 +1,4 @@
-/** Asks the plugins about a request's writes: all may change an object in their order, then all may refuse it. */
+/** Runs the admission plugins for the writes of a request: first all mutations in order, then all validations. */
 import type { JsonObject } from "../../meta/json.ts";
 import { StatusError } from "../../meta/status-error.ts";
 import type { Admission, AdmittedWrite, Operation } from "../../serving/registry/admission.ts";
@@ -9,15 +9,15 @@ const OPERATIONS: readonly Operation[] = ["CREATE", "UPDATE", "DELETE", "CONNECT
 
 type About = Pick<AdmissionRequest, "groupVersion" | "resource" | "subresource">;
 
-/** Who may have something to say; those whose handling changes always. */
+/** The plugins that may handle a write, including all whose handling changes. */
 type Candidates = Readonly<Record<Operation, readonly AdmissionPlugin[]>>;
 
-/** Custom resources come and go; when there were more than these, all are asked about anew. */
+/** Custom resources come and go; when the cache exceeds this size, it is cleared. */
 const REMEMBERED_MAX = 4096;
 
 export type AdmitRequest = (request: AdmissionRequest) => Admission | undefined;
 
-/** Undefined: nobody has anything to say about such a request. */
+/** Undefined if no plugin handles such a request. */
 export function createAdmission(plugins: readonly AdmissionPlugin[]): AdmitRequest {
   const known = new Map<string, Candidates>();
   return (request) => {
@@ -50,7 +50,7 @@ function isAsked(plugin: AdmissionPlugin, operation: Operation, about: About): b
 
 function admission(candidates: Candidates, request: AdmissionRequest): Admission {
   return {
-    // What is built in does not; what is defined may look at everything.
+    // Built-in plugins ignore managed fields; webhooks and policies may read them.
     get hidesOwners() {
       return !candidates.CREATE.some((plugin) => plugin.handlesChange === true && isAsked(plugin, "CREATE", request));
     },

@@ -9,7 +9,7 @@ import {
   registeredPlugins,
 } from "./plugin-order.ts";
 
-test("what is on by default comes in kubernetes' order", () => {
+test("the default plugins are in kubernetes' order", () => {
   expect(defaultPlugins().slice(0, 4)).toEqual([
     "NamespaceLifecycle",
     "LimitRanger",
@@ -20,7 +20,7 @@ test("what is on by default comes in kubernetes' order", () => {
   expect([defaultPlugins().length, registeredPlugins().length]).toEqual([27, 41]);
 });
 
-test("flags switch on and off; what is both enabled and disabled is refused elsewhere and on here", () => {
+test("flags enable and disable plugins", () => {
   const names = enabledPlugins({ enable: ["AlwaysDeny", "NodeRestriction"], disable: ["ServiceAccount"] });
   expect(names.includes("ServiceAccount")).toBe(false);
   expect(names.indexOf("NodeRestriction")).toBe(names.indexOf("LimitRanger") + 1);
@@ -36,21 +36,21 @@ test.each([
   ],
   [{ enable: ["Priority"], disable: ["LimitRanger"] }, []],
   [{ enable: ["PodResizeValidator"], disable: ["PodNodeSelector"] }, []],
-])("%j is answered as kube-apiserver does", (choice, errors) => {
+])("%j returns the errors of kube-apiserver", (choice, errors) => {
   expect(pluginChoiceErrors(choice)).toEqual(errors);
 });
 
-test("who asks for a plugin that would check nothing is told so", () => {
-  const why = 'enable-admission-plugins plugin "PodNodeSelector" does nothing here';
+test("enabling a plugin that is not implemented is an error", () => {
+  const why = 'enable-admission-plugins plugin "PodNodeSelector" is not implemented';
   expect(pluginChoiceErrors({ enable: ["PodNodeSelector", "Priority"], disable: [] })).toEqual([why]);
 });
 
-test("it can be told which plugins do nothing here, and which cannot be switched off", () => {
+test("missingPlugins and fixedPlugins list plugins that are not implemented or cannot be disabled", () => {
   expect(missingPlugins()).toContain("ImagePolicyWebhook");
   expect(fixedPlugins()).toEqual(["NamespaceLifecycle", "NamespaceExists", "StorageObjectInUseProtection"]);
 });
 
-test("plugins are put into kubernetes' order", () => {
+test("inPluginOrder sorts plugins in kubernetes' order", () => {
   const given = ["ResourceQuota", "LimitRanger", "Priority"].map((name) => ({ name }));
   expect(inPluginOrder(given).map(({ name }) => name)).toEqual(["LimitRanger", "Priority", "ResourceQuota"]);
 });

@@ -1,16 +1,16 @@
-/** kube-apiserver's admission plugins: their order, which of them are on, and how the flags choose among them. */
+/** kube-apiserver's admission plugins: their order, their defaults, and the flags that enable and disable them. */
 
 interface PluginEntry {
   readonly name: string;
   readonly isOn: boolean;
-  /** "elsewhere": the rules of the kinds and the registry do it always. */
+  /** "elsewhere": always enforced by the kinds or the registry. */
   readonly done: "plugin" | "elsewhere" | "no";
 }
 
 const on = (name: string, done: PluginEntry["done"]): PluginEntry => ({ name, isOn: true, done });
 const off = (name: string, done: PluginEntry["done"]): PluginEntry => ({ name, isOn: false, done });
 
-/** As kube-apiserver 1.36 orders them. */
+/** In the order of kube-apiserver 1.36. */
 const PLUGINS: readonly PluginEntry[] = [
   off("AlwaysAdmit", "plugin"),
   off("NamespaceAutoProvision", "no"),
@@ -57,13 +57,13 @@ const PLUGINS: readonly PluginEntry[] = [
 
 const NAMES: ReadonlySet<string> = new Set(PLUGINS.map(({ name }) => name));
 
-/** As --enable-admission-plugins and --disable-admission-plugins list them. */
+/** The values of --enable-admission-plugins and --disable-admission-plugins. */
 interface PluginChoice {
   readonly enable: readonly string[];
   readonly disable: readonly string[];
 }
 
-/** What is wrong with the choice, in kube-apiserver's sentences where it has them. */
+/** The errors of the choice, with kube-apiserver's messages where it has them. */
 export function pluginChoiceErrors({ enable, disable }: PluginChoice): string[] {
   const unknown = (flag: string, names: readonly string[]): string[] =>
     names.filter((name) => !NAMES.has(name)).map((name) => `${flag} plugin ${JSON.stringify(name)} is unknown`);
@@ -71,9 +71,9 @@ export function pluginChoiceErrors({ enable, disable }: PluginChoice): string[] 
   return [
     ...unknown("enable-admission-plugins", enable),
     ...unknown("disable-admission-plugins", disable),
-    // DIFFERS: whoever asks for a check must not believe that it is made.
+    // DIFFERS: enabling a plugin that is not implemented is an error, so that no operator relies on its checks.
     ...PLUGINS.filter(({ name, isOn, done }) => !isOn && done === "no" && enable.includes(name)).map(
-      ({ name }) => `enable-admission-plugins plugin ${JSON.stringify(name)} does nothing here`,
+      ({ name }) => `enable-admission-plugins plugin ${JSON.stringify(name)} is not implemented`,
     ),
     ...(both.length === 0
       ? []
@@ -81,7 +81,7 @@ export function pluginChoiceErrors({ enable, disable }: PluginChoice): string[] 
   ];
 }
 
-/** The names of those that are on, in order. */
+/** The names of the enabled plugins, in order. */
 export function enabledPlugins({ enable, disable }: PluginChoice): readonly string[] {
   return PLUGINS.filter(({ name, isOn }) => enable.includes(name) || (isOn && !disable.includes(name))).map(
     ({ name }) => name,
@@ -92,22 +92,22 @@ export function defaultPlugins(): readonly string[] {
   return enabledPlugins({ enable: [], disable: [] });
 }
 
-/** In the order of the alphabet, as --help lists them. */
+/** In alphabetical order, as --help lists them. */
 export function registeredPlugins(): readonly string[] {
   return [...NAMES].sort();
 }
 
-/** Nothing here does what they do. */
+/** The plugins that are not implemented. */
 export function missingPlugins(): readonly string[] {
   return PLUGINS.filter(({ done }) => done === "no").map(({ name }) => name);
 }
 
-/** Done whatever the flags say: the registry and the kinds see to it. */
+/** The plugins that flags cannot disable, because the registry and the kinds enforce their rules. */
 export function fixedPlugins(): readonly string[] {
   return PLUGINS.filter(({ done }) => done === "elsewhere").map(({ name }) => name);
 }
 
-/** In kubernetes' order, whatever their own. */
+/** Sorts plugins in kubernetes' order. */
 export function inPluginOrder<Plugin extends { readonly name: string }>(plugins: readonly Plugin[]): Plugin[] {
   const place = new Map(PLUGINS.map(({ name }, index) => [name, index]));
   return [...plugins].sort((left, right) => (place.get(left.name) ?? 0) - (place.get(right.name) ?? 0));

@@ -1,4 +1,4 @@
-/** What an event says of an answer, or of what was thrown instead of one. Pure. */
+/** Derives the response status and object of an audit event from a response or a thrown error. Pure. */
 import { headerValue, type ApiResponse } from "../../serving/http/message.ts";
 import { isJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { Status, StatusError } from "../../meta/status-error.ts";
@@ -10,11 +10,11 @@ export interface AuditedResponse {
   readonly object: ReadObject | undefined;
 }
 
-/** A Status is no longer; it is looked for in every refusal, and in what a deletion answers. */
+/** No Status is larger. The server looks for one in every error and in the response to a delete. */
 const STATUS_BYTES_MAX = 256 * 1024;
 
 const PROTOBUF = "application/vnd.kubernetes.protobuf";
-/** In which objects are answered. Pages and texts are none. */
+/** Media types in which responses carry objects; other types, such as pages and plain text, carry none. */
 const OBJECT_TYPES: ReadonlySet<string> = new Set([
   "application/json",
   "application/yaml",
@@ -42,7 +42,7 @@ export function auditedResponse(
   const { read, omitManagedFields } = options;
   const object = readAuditObject(bytes, { mediaType, read, omitManagedFields });
   if (object.kind !== "json") return { status: { code }, object };
-  // Neither is an object: what /version and OpenAPI say.
+  // JSON without a kind, such as /version and OpenAPI, is not an object.
   if (!isJsonObject(object.value) || stringAt(object.value, "kind") === "")
     return { status: { code }, object: undefined };
   return { status: mayBeStatus ? statusIn(object.value, code) : { code }, object };
@@ -50,12 +50,12 @@ export function auditedResponse(
 
 const STATUS_BEGINNING = Buffer.from('{"kind":"Status",');
 
-/** What evictions and bindings answer. */
+/** True for the responses to evictions and bindings. */
 function beginsAsStatus([first]: readonly Buffer[]): boolean {
   return first?.subarray(0, STATUS_BEGINNING.length).equals(STATUS_BEGINNING) ?? false;
 }
 
-/** What the client is told. */
+/** The Status that the client receives. */
 export function refusalOf(error: StatusError): AuditedResponse {
   const status = error.toStatus();
   return { status: { ...boundedStatus(status), code: error.code }, object: textOf(status, false) };
@@ -68,7 +68,7 @@ export function panicOf(thrown: unknown): AuditedResponse {
   return { status: { status: "Failure", message, reason: "InternalError", code: 500 }, object: undefined };
 }
 
-/** As kubernetes: nobody knows what the answer would have been. */
+/** As kubernetes: the response is unknown because the client disconnected. */
 export const CLOSED_EARLY: AuditedResponse = {
   status: { status: "Success", message: "Connection closed early", code: 200 },
   object: undefined,

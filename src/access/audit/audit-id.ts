@@ -1,9 +1,9 @@
-/** By which ID a request is known: that of its client, or of the server that handed it on. Pure. */
+/** Determines the audit ID of a request: the one that the client or the proxying peer sent. Pure. */
 import type { ApiRequest } from "../../serving/http/message.ts";
 
 const HEADER = "audit-id";
 
-/** As kubernetes: taken as it is, the first of several. Undefined when there is none. */
+/** As kubernetes: unchanged, and the first one if there are several. Undefined if there is none. */
 export function requestAuditId({
   headers,
   rawHeaders,
@@ -14,7 +14,7 @@ export function requestAuditId({
   return first === "" ? undefined : first;
 }
 
-/** Headers that were sent several times are joined elsewhere. */
+/** Reads the raw headers, because the parsed headers join repeated lines. */
 function firstLine(rawHeaders: readonly string[] = []): string | undefined {
   for (let index = 0; index + 1 < rawHeaders.length; index += 2)
     if (rawHeaders[index]!.toLowerCase() === HEADER) return rawHeaders[index + 1];

@@ -1,25 +1,28 @@
-/** Where events go. */
+/** The ports of the audit backend and its output. */
 import type { AuditEvent } from "./event.ts";
 
 export interface AuditBackend {
   /**
-   * Takes an event; whatever of it may change later has been read when this returns. A promise where the request waits for
-   * it. False: it is not stored, and the request must not go on.
+   * Serializes the event before it returns, so that later changes have no effect. Returns a promise if the request must
+   * wait. False: the event is not stored, and the request must be rejected.
    */
   process(event: AuditEvent): boolean | Promise<boolean>;
-  /** Everything taken is written; what comes later is lost, and counted. */
+  /** Writes all accepted events; later ones are dropped and counted. */
   close(): Promise<void>;
 }
 
-/** One end of a log: a file, or standard output. */
+/** The destination of a log: a file or standard output. */
 export interface AuditOutput {
-  /** Called again only when it has settled. Those lines that were not written, and why; it never rejects. */
+  /**
+   * The caller waits for the promise before it calls again. Resolves to the lines that were not written, with the
+   * error; never rejects.
+   */
   write(lines: readonly Buffer[]): Promise<readonly LostLine[]>;
   close(): Promise<void>;
 }
 
 export interface LostLine {
-  /** Of the lines given. */
+  /** Index into the given lines. */
   readonly index: number;
   readonly error: Error;
 }

@@ -12,22 +12,22 @@ test.each([
   ["audit", "audit-2030-01-10T00-00-00.000"],
   [".log", "-2030-01-10T00-00-00.000.log"],
   ["a.b.log", "a.b-2030-01-10T00-00-00.000.log"],
-])("%s is put aside as %s", (name, backup) => {
+])("%s is rotated to %s", (name, backup) => {
   expect(backupName(logNameOf(name), NOW)).toBe(backup);
 });
 
-test("the newest are kept; a log and its compressed copy count once", () => {
+test("the newest backups are kept; a backup and its compressed copy count once", () => {
   const files = [OLD, `${NEW}.gz`, NEW, MIDDLE];
   expect(choresOf(files, LOG, { ...KEEP_ALL, backupsMax: 2 }).remove).toEqual([OLD]);
   expect(choresOf(files, LOG, { ...KEEP_ALL, backupsMax: 3 }).remove).toEqual([]);
 });
 
-test("what is too old goes; what is kept is compressed", () => {
+test("expired backups are removed and the others compressed", () => {
   const chores = choresOf([OLD, `${MIDDLE}.gz`, NEW], LOG, { ...KEEP_ALL, ageDaysMax: 7, compress: true });
   expect(chores).toEqual({ remove: [OLD], compress: [NEW] });
 });
 
-test("files of others are none of ours", () => {
+test("unrelated files are ignored", () => {
   const others = [
     ...["audit.log", "audit-x.log", "audit-2030-13-10T00-00-00.000.log", "other-2030-01-01T00-00-00.000.log"],
     ...["audit-2030-01-01T00-00-00.000.txt", "audit-2030-01-01T00-00-00.000.log.bak", "audit.log.gz"],

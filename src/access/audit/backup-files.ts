@@ -1,9 +1,9 @@
-/** How rotated logs are called, and which of them may go. Names and rules are lumberjack's. Pure. */
+/** The names of rotated logs and the retention rules, both as in lumberjack. Pure. */
 
 export interface Retention {
-  /** 0: all are kept. */
+  /** 0: no limit. */
   readonly backupsMax: number;
-  /** 0: however old they are. */
+  /** 0: no limit. */
   readonly ageDaysMax: number;
   readonly compress: boolean;
 }
@@ -21,19 +21,19 @@ interface Chores {
 export const COMPRESSED = ".gz";
 const DAY_MS = 86_400_000;
 
-/** As Go's filepath.Ext: from the last dot, also of a name that begins with it. */
+/** As Go's filepath.Ext: from the last dot, even if the name begins with it. */
 export function logNameOf(fileName: string): LogName {
   const dot = fileName.lastIndexOf(".");
   const stem = dot === -1 ? fileName : fileName.slice(0, dot);
   return { prefix: `${stem}-`, extension: dot === -1 ? "" : fileName.slice(dot) };
 }
 
-/** audit.log becomes audit-2030-01-02T03-04-05.678.log. */
+/** Turns audit.log into audit-2030-01-02T03-04-05.678.log. */
 export function backupName({ prefix, extension }: LogName, epochMs: number): string {
   return `${prefix}${new Date(epochMs).toISOString().slice(0, -1).replaceAll(":", "-")}${extension}`;
 }
 
-/** What is to be done with the files of a directory. */
+/** The backups of a directory to remove and to compress. */
 export function choresOf(fileNames: readonly string[], log: LogName, options: Retention & { nowMs: number }): Chores {
   const { backupsMax, ageDaysMax, compress, nowMs } = options;
   const remove: string[] = [];
@@ -58,7 +58,7 @@ interface Backup {
   readonly epochMs: number;
 }
 
-/** The newest first. */
+/** Newest first. */
 function backupsOf(fileNames: readonly string[], log: LogName): Backup[] {
   const backups: Backup[] = [];
   for (const fileName of fileNames) {

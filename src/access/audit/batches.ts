@@ -1,14 +1,14 @@
-/** When events that wait are written, and how many at once, as the flags of batch mode say. */
+/** Decides when waiting events are written and how many at once, by the flags of batch mode. */
 import { sleep, type Cancel, type Clock } from "../../base/clock.ts";
 
 export interface BatchOptions {
-  /** So many events may wait; further ones are lost. */
+  /** Maximum number of waiting events; further ones are dropped. */
   readonly bufferSize: number;
-  /** So many make a batch. 1: nothing waits for others. */
+  /** Maximum number of events per batch. 1: events are not batched. */
   readonly sizeMax: number;
-  /** A batch is not waited for any longer. */
+  /** Maximum time to wait for a batch to fill. */
   readonly waitMaxMs: number;
-  /** Undefined: no limit of batches per second. */
+  /** Undefined: batches per second are not limited. */
   readonly throttle: { readonly perSecond: number; readonly burst: number } | undefined;
 }
 
@@ -27,7 +27,7 @@ export class Batches<Item> {
     this.#tokensAtMs = clock.monotonic();
   }
 
-  /** Otherwise `later` is called when the first of them has waited long enough. */
+  /** True if a batch is due. Otherwise calls `later` when the first event has waited for the maximum time. */
   isDue(waiting: number, later: () => void): boolean {
     if (waiting === 0) return false;
     const { sizeMax, waitMaxMs } = this.#options;
@@ -45,11 +45,11 @@ export class Batches<Item> {
 
   take(items: readonly Item[]): readonly Item[] {
     const { sizeMax, throttle } = this.#options;
-    // Nobody can tell one batch from two, unless they are counted.
+    // Without a throttle, batches of one event may be merged, because their number is not observable.
     return sizeMax === 1 && throttle === undefined ? items : items.slice(0, sizeMax);
   }
 
-  /** Resolves when the next batch may go. */
+  /** Resolves when the throttle admits the next batch. */
   async admitted(): Promise<void> {
     const { throttle } = this.#options;
     if (throttle === undefined || this.#hurry.signal.aborted) return;
@@ -61,7 +61,7 @@ export class Batches<Item> {
     if (this.#tokens < 0) await sleep(this.#clock, (-this.#tokens / perSecond) * 1000, this.#hurry.signal);
   }
 
-  /** From now on nothing waits. */
+  /** Ends all waiting, for shutdown. */
   hurry(): void {
     this.#hurry.abort();
     this.#timer?.();

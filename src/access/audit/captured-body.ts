@@ -1,4 +1,4 @@
-/** A request body that is remembered when it is read whole. What is handed on piece by piece is not. */
+/** A request body whose bytes are kept when it is read as a whole. Streamed bodies are not kept. */
 import type { RequestBody } from "../../serving/http/message.ts";
 
 export class CapturedBody implements RequestBody {
@@ -9,7 +9,7 @@ export class CapturedBody implements RequestBody {
     this.#body = body;
   }
 
-  /** Undefined as long as nobody has read it. */
+  /** Undefined until the body has been read. */
   get bytes(): Buffer | undefined {
     return this.#bytes;
   }

@@ -44,7 +44,7 @@ class Scene {
     this.audit = createAudit({ policy, backend: this.backend, clock, random, metrics, readBody });
   }
 
-  /** With a body, and by whom. */
+  /** Sends a request with a body through the audit filters, as ALICE unless `more` overrides the user. */
   send(
     options: RequestOptions & { readonly body?: string },
     handler: Handler<Asked>,
@@ -75,7 +75,7 @@ const readAndAnswer: Handler<Asked> = async ({ body }) => {
 };
 
 describe("the audit ID", () => {
-  test("is the client's, or a new one; every answer names it, and so does every event", async () => {
+  test("is the client's or a new one, and is set on every response and event", async () => {
     const scene = new Scene();
     const seen: (string | undefined)[] = [];
     const handler: Handler<Asked> = (request) => {
@@ -92,15 +92,15 @@ describe("the audit ID", () => {
     expect(scene.events.map(({ auditID }) => auditID)).toEqual(["mine", "mine", seen[1], seen[1]]);
   });
 
-  test("is the first of several, as it was sent", async () => {
+  test("is the first of several header lines, unchanged", async () => {
     const rawHeaders = ["Audit-ID", "a,1", "audit-id", "b"];
     const response = await new Scene().send({ headers: { "audit-id": "a,1, b" } }, OK, { rawHeaders });
     expect(response.headers["audit-id"]).toBe("a,1");
   });
 });
 
-describe("a request has events", () => {
-  test("when it comes and when it was answered", async () => {
+describe("a request is recorded", () => {
+  test("when it arrives and when it is complete", async () => {
     const scene = new Scene({ rule: { level: "Metadata" } });
     const headers = { "user-agent": "x".repeat(1025), authorization: "Bearer secret" };
     await scene.send({ url: `${CONFIG_MAPS}/c?x=1`, headers }, async (request) => {
@@ -127,7 +127,7 @@ describe("a request has events", () => {
     expect(JSON.stringify(scene.events)).not.toContain("secret");
   });
 
-  test("but none at level None, and none of stages that are left out; both are counted", async () => {
+  test("not at level None and not in omitted stages, but both are counted", async () => {
     const none = new Scene({ rule: { level: "None" } });
     await none.send({}, (request) => {
       request.audit?.annotate("a", "b");
@@ -141,7 +141,7 @@ describe("a request has events", () => {
     expect(some.metrics.render()).toContain("apiserver_audit_event_total 1");
   });
 
-  test("a decision is not asked for its reason where nobody records it", async () => {
+  test("without computing the reason of a decision if the level is None or auditing is off", async () => {
     let asked = 0;
     const decision = {
       allowed: true,
@@ -163,7 +163,7 @@ describe("a request has events", () => {
     expect(asked).toBe(1);
   });
 
-  test("with what a refusal says, whether it was thrown or answered", async () => {
+  test("with the Status of an error, whether thrown or returned", async () => {
     const scene = new Scene();
     const refusal = notFound({ group: "", resource: "configmaps" }, "c");
     await expect(scene.send({ url: `${CONFIG_MAPS}/c` }, () => Promise.reject(refusal))).rejects.toBe(refusal);
@@ -178,14 +178,14 @@ describe("a request has events", () => {
       expect(answered?.[field]).toEqual(thrown?.[field]);
   });
 
-  test("of a bug: Panic, with its message", async () => {
+  test("as Panic with the message if the handler throws an unexpected error", async () => {
     const scene = new Scene();
     await expect(scene.send({}, () => Promise.reject(new TypeError("oh")))).rejects.toThrow("oh");
     expect(scene.stages).toEqual(["RequestReceived", "Panic"]);
     expect(scene.events[1]!["responseStatus"]).toMatchObject({ message: "APIServer panic'd: oh", code: 500 });
   });
 
-  test("of a client that left, and of a deadline that passed, no panic", async () => {
+  test("as complete if the client disconnects or the deadline passes", async () => {
     const scene = new Scene();
     const abort = new AbortController();
     const leave = (reason?: unknown): Promise<ApiResponse> => {
@@ -203,7 +203,7 @@ describe("a request has events", () => {
   });
 });
 
-describe("objects", () => {
+describe("the objects of an event", () => {
   const body = '{"kind": "ConfigMap", "metadata": {"name": "c", "uid": "u", "managedFields": []}}';
   const create: RequestOptions & { body: string } = { method: "POST", url: CONFIG_MAPS, body };
 
@@ -211,7 +211,7 @@ describe("objects", () => {
     ["Metadata", undefined, undefined],
     ["Request", JSON.parse(body), undefined],
     ["RequestResponse", JSON.parse(body), { kind: "ConfigMap", apiVersion: "v1" }],
-  ])("are there as far as level %s wants them, and name what is created", async (level, request, response) => {
+  ])("are included according to level %s, and objectRef names the created object", async (level, request, response) => {
     const scene = new Scene({ rule: { level } });
     await scene.send(create, readAndAnswer);
     expect(scene.events[0]).not.toHaveProperty("requestObject");
@@ -220,7 +220,7 @@ describe("objects", () => {
     expect(scene.events[1]!["objectRef"]).toMatchObject({ name: "c", uid: "u", namespace: "ns" });
   });
 
-  test("are what the server understood, where it says so", async () => {
+  test("are the decoded request object, if the handler provides it", async () => {
     const scene = new Scene({ rule: { level: "Request", omitManagedFields: true } });
     const object = {
       kind: "ConfigMap",
@@ -242,7 +242,7 @@ describe("objects", () => {
     expect(object).not.toHaveProperty("immutable");
   });
 
-  test("that are not JSON are read, or it is said that they are missing", async () => {
+  test("are decoded if they are not JSON, or an annotation reports that they are omitted", async () => {
     const yaml = { ...create, body: "a: 1", headers: { "content-type": "application/yaml" } };
     const reading = new Scene({ readBody: () => ({ a: 1 }) });
     await reading.send(yaml, readAndAnswer);
@@ -253,7 +253,7 @@ describe("objects", () => {
     expect(missing.events[1]!["annotations"]).toEqual({ "evenkeel.io/request-object": "omitted: application/yaml" });
   });
 
-  test("are not what pages, documents and texts say", async () => {
+  test("do not include pages, documents and plain text", async () => {
     const scene = new Scene();
     await scene.send({ url: "/version" }, () => Promise.resolve(jsonResponse(200, { major: "1" })));
     await scene.send({ url: "/healthz" }, () => Promise.resolve(textResponse(200, "ok")));
@@ -263,7 +263,7 @@ describe("objects", () => {
     }
   });
 
-  test("of a deletion: the Status it answers is the status", async () => {
+  test("do not include the Status of a delete, which becomes responseStatus", async () => {
     const scene = new Scene({ rule: { level: "Metadata" } });
     const status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details: { name: "c" } };
     await scene.send({ method: "DELETE", url: `${CONFIG_MAPS}/c` }, () => Promise.resolve(jsonResponse(200, status)));
@@ -273,8 +273,8 @@ describe("objects", () => {
   });
 });
 
-describe("an answer that is a Status", () => {
-  test("of an eviction: it is the status, at every level", async () => {
+describe("a response that is a Status", () => {
+  test("becomes responseStatus at every level, as for an eviction", async () => {
     const scene = new Scene({ rule: { level: "Metadata" } });
     const status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 };
     const answer = jsonResponse(201, status);
@@ -283,8 +283,8 @@ describe("an answer that is a Status", () => {
   });
 });
 
-describe("an answer without an end", () => {
-  test("starts when its headers are there, and is complete when it was closed", async () => {
+describe("a long-running response", () => {
+  test("is recorded as started with its headers and as complete when it is closed", async () => {
     const scene = new Scene();
     let close: (() => void) | undefined;
     const opened: StreamSink[] = [];
@@ -301,7 +301,7 @@ describe("an answer without an end", () => {
     expect(scene.stages).toEqual(["RequestReceived", "ResponseStarted", "ResponseComplete"]);
   });
 
-  test("of an upgrade: when the connection is gone, or was never there", async () => {
+  test("with an upgrade is complete when the connection ends or was never established", async () => {
     const scene = new Scene();
     const opened: (Duplex | undefined)[] = [];
     const upgrade: ApiResponse = {
@@ -321,7 +321,7 @@ describe("an answer without an end", () => {
     expect(scene.events.at(-1)!["responseStatus"]).toEqual({ metadata: {}, code: 101 });
   });
 
-  test("that was refused has all three events", async () => {
+  test("that fails has all three events", async () => {
     const scene = new Scene();
     const refused = scene.send({ url: `${CONFIG_MAPS}?watch=1` }, () =>
       Promise.reject(new StatusError("Expired", "old")),
@@ -331,7 +331,7 @@ describe("an answer without an end", () => {
   });
 });
 
-describe("who is not known", () => {
+describe("a request that fails authentication", () => {
   const unauthorized = new StatusError("Unauthorized", "Unauthorized");
 
   test("has one event, without a user", async () => {
@@ -348,15 +348,15 @@ describe("who is not known", () => {
     ]);
   });
 
-  test("is not somebody who is known and met a 401 further on", async () => {
+  test("differs from an authenticated request that returns 401", async () => {
     const scene = new Scene();
     await expect(scene.send({}, () => Promise.reject(unauthorized))).rejects.toBe(unauthorized);
     expect(scene.stages).toEqual(["RequestReceived", "ResponseComplete"]);
   });
 });
 
-describe("where the first event must be stored", () => {
-  test("a request whose event is not stored goes no further", async () => {
+describe("in strict mode", () => {
+  test("a request whose first event cannot be stored is rejected", async () => {
     const scene = new Scene();
     scene.backend.isStoring = false;
     let calls = 0;
@@ -371,7 +371,7 @@ describe("where the first event must be stored", () => {
     expect(scene.metrics.render()).toContain("apiserver_audit_requests_rejected_total 1");
   });
 
-  test("a later event that is not stored changes nothing", async () => {
+  test("a request whose later event cannot be stored is served", async () => {
     const scene = new Scene();
     const response = await scene.send({}, (request) => {
       scene.backend.isStoring = false;
@@ -382,8 +382,8 @@ describe("where the first event must be stored", () => {
   });
 });
 
-describe("the trail", () => {
-  test("keeps what was said first, and says who acts as whom", async () => {
+describe("the audit trail", () => {
+  test("keeps the first value of an annotation and records the impersonated user", async () => {
     const scene = new Scene();
     const say = (trail: AuditTrail | undefined): void => {
       trail?.annotate("k", "first");
@@ -409,7 +409,7 @@ describe("the trail", () => {
     [{ isProxied: true, proxiedBy: "server-1" }, { "evenkeel.io/proxied-by": "server-1" }],
     [{ isProxied: true }, { "evenkeel.io/proxied-by": "an unnamed server" }],
     [{ isProxied: false, proxiedBy: "server-1" }, undefined],
-  ])("says who handed the request on: %j", async (more, annotations) => {
+  ])("records the peer that proxied the request: %j", async (more, annotations) => {
     const scene = new Scene();
     await scene.send({}, OK, more);
     expect(scene.events[0]!["annotations"]).toEqual(annotations);

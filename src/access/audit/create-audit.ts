@@ -1,6 +1,7 @@
 /**
- * The filters of auditing. `identify` comes before all others; `failedAuthentication` directly before authentication and
- * `record` directly behind it: what is refused before anybody could know who asks is not audited, as in kube-apiserver.
+ * The audit filters. `identify` comes before all other filters, `failedAuthentication` directly before authentication,
+ * and `record` directly after it. As in kube-apiserver, a request that is rejected before authentication is not
+ * audited.
  */
 import type { Duplex } from "node:stream";
 import type { AccessAttributes, AuthorizationDecision } from "../auth/authorize.ts";
@@ -32,22 +33,22 @@ import { RequestTrail } from "./request-trail.ts";
 import type { AuditTrail } from "../../serving/http/audit-trail.ts";
 
 interface AuditOptions {
-  /** Without both, requests have an ID, and that is all. */
+  /** Without a policy and a backend, requests only get an audit ID. */
   readonly policy?: AuditPolicy | undefined;
   readonly backend?: AuditBackend | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics: AuditMetrics;
-  /** Reads bodies that are not JSON. Without it they are left out, which the event says. */
+  /** Decodes bodies that are not JSON. Without it they are omitted, with an annotation. */
   readonly readBody?: ReadBody | undefined;
-  /** What a request wants, as authorization sees it. Default: as its path says. */
+  /** The attributes of a request as authorization sees them. Default: derived from the path. */
   readonly attributesOf?: AttributesOf | undefined;
 }
 
 export type AttributesOf = (request: WithInfo) => AccessAttributes;
 
 export interface Audit {
-  /** Every request has an ID from here on, and every answer names it. */
+  /** Gives every request an audit ID, and sets it on every response. */
   readonly identify: PassingFilter<ApiRequest>;
   readonly failedAuthentication: PassingFilter<WithInfo>;
   readonly record: PassingFilter<WithUser>;
@@ -58,9 +59,9 @@ export interface Audited {
   readonly audit?: AuditTrail;
 }
 
-/** For the filter of authorization. As kubernetes endpoints/filters/authorization.go. */
+/** Called by the authorization filter. As kubernetes endpoints/filters/authorization.go. */
 export function recordDecision({ audit }: Audited, decision: AuthorizationDecision): void {
-  // To say why is work: it grows with how many a binding names, and nobody does it in vain.
+  // Computing the reason is expensive (it grows with the subjects of a binding), so do it only if it is recorded.
   if (!(audit instanceof RequestTrail) || audit.level === "None") return;
   audit.annotate("authorization.k8s.io/decision", decision.allowed ? "allow" : "forbid");
   audit.annotate("authorization.k8s.io/reason", decision.reason);
@@ -105,7 +106,9 @@ function identify(newTrail: (request: ApiRequest) => AuditTrail): PassingFilter<
   };
 }
 
-/** Headers may be shared by many answers. Copied and added to: to put three objects into one takes several times as long. */
+/**
+ * Responses may share their headers, so copy them. Adding to a copy is several times faster than merging three objects.
+ */
 function answerHeaders({ answerHeaders: wanted }: ApiRequest, headers: ResponseHeaders, id: string): ResponseHeaders {
   const all = { ...headers };
   if (wanted !== undefined) for (const name in wanted) all[name] ??= wanted[name]!;
@@ -130,7 +133,7 @@ class Recorder {
     this.#parts = parts;
   }
 
-  /** As kubernetes: one event, as if the answer had only started. */
+  /** As kubernetes: one event in the stage ResponseStarted. */
   async failedAuthentication<Req extends WithInfo>(next: Handler<Req>, request: Req): Promise<ApiResponse> {
     try {
       return await next(request);
@@ -172,7 +175,7 @@ class Recorder {
 
   async #failed(running: Running, thrown: unknown): Promise<void> {
     const { signal } = running.request;
-    // What a deadline says to the client stands in the signal.
+    // The abort reason holds the Status that a passed deadline returns to the client.
     const error: unknown = !(thrown instanceof StatusError) && signal.aborted ? signal.reason : thrown;
     if (error instanceof StatusError) await this.#ended(running, refusalOf(error));
     else if (signal.aborted) await this.#ended(running, CLOSED_EARLY);
@@ -249,7 +252,7 @@ interface Running {
   readonly isLong: boolean;
 }
 
-/** Without waiting: the answer has been sent. */
+/** The caller does not wait, because the response has been sent. */
 type Complete = () => boolean | Promise<boolean>;
 
 function untilClosed(open: (sink: StreamSink) => void, complete: Complete): (sink: StreamSink) => void {

@@ -3,14 +3,14 @@ import { jsonLine, legacyLine, microTime } from "./event.ts";
 import { auditEvent } from "../../../test/testing/access/audit/events.ts";
 
 describe("as JSON", () => {
-  test("an event is one line in kube-apiserver's order, safe to stand in HTML", () => {
+  test("an event is one line in kube-apiserver's member order, with HTML escaped", () => {
     expect(jsonLine(auditEvent())).toBe(
       String.raw`{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"id-1","stage":"ResponseComplete","requestURI":"/api/v1/pods?a=1\u0026b=\u003c2\u003e","verb":"list","user":{"username":"alice","groups":["devs"]},"sourceIPs":["127.0.0.1"],"userAgent":"curl/8","responseStatus":{"metadata":{},"code":200},"requestReceivedTimestamp":"2030-01-01T00:00:00.000000Z","stageTimestamp":"2030-01-01T00:00:00.001500Z"}` +
         "\n",
     );
   });
 
-  test("everything that can be there has its place", () => {
+  test("an event with all members has them in kube-apiserver's order", () => {
     const line = jsonLine(
       auditEvent({
         user: undefined,
@@ -49,7 +49,7 @@ describe("as text", () => {
     );
   });
 
-  test("what is not known has a word for it, and nobody can begin a line", () => {
+  test("absent values have placeholders, and line breaks are escaped", () => {
     const line = legacyLine(
       auditEvent({
         user: undefined,
@@ -70,6 +70,6 @@ test.each([
   [0, "1970-01-01T00:00:00.000000Z"],
   [1.0015, "1970-01-01T00:00:00.001001Z"],
   [999.9999, "1970-01-01T00:00:00.999999Z"],
-])("%d ms are %s", (epochMs, text) => {
+])("%d ms is formatted as %s", (epochMs, text) => {
   expect(microTime(epochMs)).toBe(text);
 });

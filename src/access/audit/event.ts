@@ -1,4 +1,4 @@
-/** An audit event and the lines it can be written as. Pure. */
+/** An audit event and its serialization as a line of JSON or legacy text. Pure. */
 import type { User } from "../auth/user.ts";
 import { goQuote } from "../../meta/go-quote.ts";
 import type { Status } from "../../meta/status-error.ts";
@@ -28,13 +28,13 @@ export interface AuditEvent {
   readonly verb: string;
   readonly user: User | undefined;
   readonly impersonatedUser: User | undefined;
-  /** Empty for none. */
+  /** Empty if there is none. */
   readonly impersonationConstraint: string;
   readonly sourceIPs: readonly string[];
   readonly userAgent: string;
   readonly objectRef: ObjectReference | undefined;
   readonly responseStatus: ResponseStatus | undefined;
-  /** JSON in one line. */
+  /** JSON on one line. */
   readonly requestObject: string | undefined;
   readonly responseObject: string | undefined;
   /** Milliseconds since the epoch, with a fraction. */
@@ -45,7 +45,7 @@ export interface AuditEvent {
 
 export type LogFormat = "json" | "legacy";
 
-/** With its line feed. */
+/** Includes the line feed. */
 export function jsonLine(event: AuditEvent): string {
   const { level, auditID, stage, requestURI, verb, sourceIPs, userAgent, requestObject, responseObject } = event;
   const head = JSON.stringify({
@@ -133,12 +133,12 @@ function given(text: string): string | undefined {
   return text === "" ? undefined : text;
 }
 
-/** Keys may be called anything, `__proto__` as well: `fromEntries` defines, it does not assign. */
+/** `fromEntries` defines properties instead of assigning them, because a key may be `__proto__`. */
 function sorted<Value>(entries: ReadonlyMap<string, Value>): Record<string, Value> {
   return Object.fromEntries([...entries].sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
-/** RFC 3339 with six digits of a second. */
+/** RFC 3339 with six fractional digits. */
 export function microTime(epochMs: number): string {
   const micros = Math.floor(epochMs * 1000);
   const ms = Math.floor(micros / 1000);
@@ -146,7 +146,7 @@ export function microTime(epochMs: number): string {
   return `${new Date(ms).toISOString().slice(0, -1)}${String(rest).padStart(3, "0")}Z`;
 }
 
-/** As Go's RFC3339Nano: zeros at the end are left out. */
+/** As Go's RFC3339Nano: without trailing zeros. */
 function nanoTime(epochMs: number): string {
   return microTime(epochMs).replace(/\.?0+Z$/, "Z");
 }

@@ -1,4 +1,4 @@
-/** The trail of a request where nothing is audited. */
+/** The trail of a request that is not audited: only its ID. */
 import type { AuditTrail } from "../../serving/http/audit-trail.ts";
 
 export class IdOnlyTrail implements AuditTrail {

@@ -9,7 +9,7 @@ import { auditEvent } from "../../../test/testing/access/audit/events.ts";
 
 const BATCH: LogOptions["batch"] = { bufferSize: 10_000, sizeMax: 1, waitMaxMs: 0, throttle: undefined };
 
-/** Writes when it is told to, or fails. */
+/** An output that writes only after release(), or fails. */
 class HeldOutput implements AuditOutput {
   readonly writes: string[][] = [];
   isHeld = false;
@@ -57,7 +57,7 @@ class Scene {
     });
   }
 
-  /** What it says at once. */
+  /** The results of process() for the events; "wait" for a promise. */
   take(...ids: string[]): (boolean | "wait")[] {
     return ids.map((auditID) => {
       const answer = this.backend.process(auditEvent({ auditID }));
@@ -65,7 +65,7 @@ class Scene {
     });
   }
 
-  /** What it says in the end. */
+  /** The awaited results of process() for the events. */
   stored(...ids: string[]): Promise<boolean[]> {
     return Promise.all(ids.map(async (auditID) => this.backend.process(auditEvent({ auditID }))));
   }
@@ -76,7 +76,7 @@ class Scene {
 }
 
 describe("in batch mode", () => {
-  test("nobody waits, and the order is that of the events, however slow the disk is", async () => {
+  test("requests do not wait, and a slow disk does not change the order of events", async () => {
     const scene = new Scene();
     scene.output.isHeld = true;
     expect(scene.take("1", "2", "3")).toEqual([true, true, true]);
@@ -87,7 +87,7 @@ describe("in batch mode", () => {
     expect(scene.output.isClosed).toBe(true);
   });
 
-  test("more than the buffer holds is lost, counted, and told of once", async () => {
+  test("events beyond the buffer size are dropped, counted and logged once", async () => {
     const scene = new Scene({ batch: { ...BATCH, bufferSize: 2 } });
     scene.output.isHeld = true;
     expect(scene.take("1", "2", "3", "4", "5")).toEqual([true, true, true, true, true]);
@@ -95,17 +95,17 @@ describe("in batch mode", () => {
     scene.output.release();
     await scene.backend.close();
     expect(scene.output.ids.flat()).toEqual(["1", "2", "3"]);
-    expect(scene.told).toEqual(["audit events are lost", "the audit log is written again"]);
+    expect(scene.told).toEqual(["audit events are being dropped", "audit log recovered"]);
   });
 
-  test("what comes after the end is lost, and counted", async () => {
+  test("events after close are dropped and counted", async () => {
     const scene = new Scene();
     await scene.backend.close();
     expect(scene.take("late")).toEqual([true]);
     expect(scene.lost("buffered")).toBe(1);
   });
 
-  test("a batch is written when it is full, or has waited long enough", async () => {
+  test("a batch is written when it is full or its maximum wait has passed", async () => {
     const scene = new Scene({ batch: { ...BATCH, sizeMax: 2, waitMaxMs: 100 } });
     scene.take("1", "2", "3");
     await scene.world.advance(99);
@@ -117,7 +117,7 @@ describe("in batch mode", () => {
     expect(scene.output.ids.at(-1)).toEqual(["4"]);
   });
 
-  test("no more batches a second than allowed, after those that may come at once", async () => {
+  test("batches are throttled after the initial burst", async () => {
     const scene = new Scene({ batch: { ...BATCH, throttle: { perSecond: 10, burst: 2 } } });
     scene.take("1", "2", "3", "4");
     await scene.world.advance(99);
@@ -130,7 +130,7 @@ describe("in batch mode", () => {
 });
 
 describe("in blocking mode", () => {
-  test("requests wait until their events are written, together where they come together", async () => {
+  test("requests wait until their events are written, and simultaneous events share a write", async () => {
     const scene = new Scene({ mode: "blocking" });
     scene.output.isHeld = true;
     const all = scene.stored("1", "2", "3");
@@ -146,17 +146,17 @@ describe("in blocking mode", () => {
   test.each([
     ["blocking", true],
     ["blocking-strict", false],
-  ] as const)("what cannot be written is counted; %s: the request goes on is %s", async (mode, goesOn) => {
+  ] as const)("write errors are counted; in %s mode, the request is served: %s", async (mode, goesOn) => {
     const scene = new Scene({ mode });
     scene.output.error = new Error("ENOSPC");
     expect(await scene.stored("1", "2")).toEqual([goesOn, goesOn]);
     expect(scene.lost("log")).toBe(2);
     scene.output.error = undefined;
     expect(await scene.stored("3")).toEqual([true]);
-    expect(scene.told).toEqual(["audit events are lost", "the audit log is written again"]);
+    expect(scene.told).toEqual(["audit events are being dropped", "audit log recovered"]);
   });
 
-  test("a disk that hangs costs no more memory than it may", async () => {
+  test("a hanging disk uses a limited amount of memory", async () => {
     const scene = new Scene({ mode: "blocking-strict", waitingBytesMax: 1000 });
     scene.output.isHeld = true;
     expect(scene.take("1", "2", "3")).toEqual(["wait", "wait", false]);
@@ -166,13 +166,13 @@ describe("in blocking mode", () => {
   });
 });
 
-test("an output that breaks its word loses the lines, and nothing else", async () => {
+test("an output that rejects loses only its lines", async () => {
   const scene = new Scene({ mode: "blocking-strict" });
   scene.output.write = () => Promise.reject(new Error("bug"));
   expect(await scene.stored("1")).toEqual([false]);
 });
 
-test("objects are left out while much waits: who floods the log hides nobody's events", async () => {
+test("objects are omitted while many bytes are waiting, so that no event is dropped", async () => {
   const scene = new Scene({ mode: "blocking-strict", waitingBytesMax: 20_000 });
   scene.output.isHeld = true;
   const responseObject = JSON.stringify({ x: "y".repeat(5_000) });
@@ -193,10 +193,10 @@ test("objects are left out while much waits: who floods the log hides nobody's e
   ]);
 });
 
-describe("an event that is too large", () => {
+describe("an event that exceeds the maximum size", () => {
   const requestObject = JSON.stringify({ x: "y".repeat(500) });
 
-  test("is written without its objects, and says so", async () => {
+  test("is written without its objects, with an annotation", async () => {
     const scene = new Scene({ eventBytesMax: 600 });
     expect(scene.backend.process(auditEvent({ level: "Request", requestObject }))).toBe(true);
     await scene.backend.close();
@@ -205,7 +205,7 @@ describe("an event that is too large", () => {
     expect(event["annotations"]).toEqual({ "audit.k8s.io/truncated": "true" });
   });
 
-  test("is left out when that is not enough, which fails nothing", async () => {
+  test("is dropped if it is still too large, and the request is served", async () => {
     const scene = new Scene({ eventBytesMax: 100, mode: "blocking-strict" });
     expect(scene.take("1")).toEqual([true]);
     expect(scene.lost("truncate")).toBe(1);
@@ -213,7 +213,7 @@ describe("an event that is too large", () => {
     expect(scene.output.writes).toEqual([]);
   });
 
-  test("in the old format is as large as it would be in JSON", async () => {
+  test("is measured as JSON even in the legacy format", async () => {
     const scene = new Scene({ eventBytesMax: 600, format: "legacy" });
     expect(scene.backend.process(auditEvent({ level: "Request", requestObject }))).toBe(true);
     await scene.backend.close();

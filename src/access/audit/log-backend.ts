@@ -1,7 +1,7 @@
 /**
- * Events as lines of a log. Lines are written in the order of the events, many at once, by somebody else than the event
- * loop; what waits for that is bounded. A log that cannot be written to is told of and counted, and stops nothing but, if
- * that is wanted, the requests it should have recorded.
+ * The audit backend that writes events as lines of a log. It keeps the order of the events, writes many lines at once
+ * without blocking the event loop, and limits the bytes that wait. A log that cannot be written is logged and counted.
+ * It affects requests only in blocking-strict mode.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -18,7 +18,7 @@ export interface LogOptions {
   readonly format: LogFormat;
   readonly mode: LogMode;
   readonly batch: BatchOptions;
-  /** Undefined: events are as long as they are. */
+  /** Undefined: no limit. */
   readonly eventBytesMax: number | undefined;
 }
 
@@ -27,14 +27,14 @@ export interface LogBackendParts extends LogOptions {
   readonly metrics: Pick<AuditMetrics, "errors">;
   readonly clock: Clock;
   readonly log: Log;
-  /** Whatever the mode: what a disk that hangs may cost. Default 64 MiB. */
+  /** Maximum number of waiting bytes in every mode, in case the disk hangs. Default 64 MiB. */
   readonly waitingBytesMax?: number;
 }
 
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
-/** Of what may wait, the rest is for events without objects. */
+/** The share of the waiting bytes that events with objects may use; the rest is reserved for events without objects. */
 const OBJECTS_SHARE = 0.75;
-/** So much is written at once: each time somebody waits for the event loop to come round. */
+/** Maximum number of bytes per write. Large writes are efficient, because each write waits for a turn of the event loop. */
 const WRITE_BYTES_MAX = 16 * 1024 * 1024;
 
 interface Waiting {
@@ -53,7 +53,7 @@ class LogBackend implements AuditBackend {
   #waitingBytes = 0;
   #writing: Promise<void> | undefined;
   #isClosed = false;
-  /** Events lost since one was stored. */
+  /** Events dropped since the last successful write. */
   #lost = 0;
 
   constructor(parts: LogBackendParts) {
@@ -91,7 +91,7 @@ class LogBackend implements AuditBackend {
     await this.#parts.output.close();
   }
 
-  /** What large objects are about must not cost others their events: while much waits, objects are left out. */
+  /** Omits objects while many bytes are waiting, so that large objects do not displace other events. */
   #fittingLineOf(event: AuditEvent): Buffer | undefined {
     const line = this.#lineOf(event);
     const { waitingBytesMax = WAITING_BYTES_MAX } = this.#parts;
@@ -99,7 +99,7 @@ class LogBackend implements AuditBackend {
     return isCrowded && hasObjects(event) ? this.#lineOf(withoutObjects(event)) : line;
   }
 
-  /** As kubernetes plugin/pkg/audit/truncate: first without its objects, then not at all. */
+  /** As kubernetes plugin/pkg/audit/truncate: first omits the objects, then drops the event. */
   #lineOf(event: AuditEvent): Buffer | undefined {
     const { format, eventBytesMax } = this.#parts;
     const lineOf = format === "json" ? jsonLine : legacyLine;
@@ -122,7 +122,7 @@ class LogBackend implements AuditBackend {
   #write(): void {
     this.#writing ??= this.#writeAll().finally(() => {
       this.#writing = undefined;
-      // What came between the last look and now.
+      // Write the events that arrived during the last write.
       if (this.#waiting.length > 0 && (this.#batches?.isDue(this.#waiting.length, () => this.#write()) ?? true))
         this.#write();
     });
@@ -150,18 +150,18 @@ class LogBackend implements AuditBackend {
     }
   }
 
-  /** Aloud once for each time that the log fails, and once when it is well again. */
+  /** Logs once when the log starts to fail, and once when it recovers. */
   #told(lost: readonly LostLine[]): void {
     for (const { error } of lost) this.#lose("log", error.message);
     if (this.#lost === 0 || lost.length > 0) return;
-    this.#parts.log.warn("the audit log is written again", { eventsLost: this.#lost });
+    this.#parts.log.warn("audit log recovered", { eventsLost: this.#lost });
     this.#lost = 0;
   }
 
   #lose(plugin: string, why: string): void {
     this.#parts.metrics.errors.with(plugin).inc();
-    if (plugin === "truncate") return this.#parts.log.warn("an audit event was left out", { why });
-    if (this.#lost++ === 0) this.#parts.log.error("audit events are lost", { plugin, why });
+    if (plugin === "truncate") return this.#parts.log.warn("audit event dropped", { why });
+    if (this.#lost++ === 0) this.#parts.log.error("audit events are being dropped", { plugin, why });
   }
 }
 

@@ -1,11 +1,11 @@
-/** What auditing counts, under kube-apiserver's names. */
+/** The metrics of auditing, with kube-apiserver's names. */
 import type { Counter, MetricFamily, MetricsRegistry } from "../../base/metrics.ts";
 
 export interface AuditMetrics {
   readonly events: Counter;
-  /** By the part that failed. */
+  /** By the component that failed. */
   readonly errors: MetricFamily<Counter>;
-  /** By what the policy says of a request. */
+  /** By the policy's level of the request. */
   readonly levels: MetricFamily<Counter>;
   readonly rejected: Counter;
 }

@@ -1,10 +1,10 @@
-/** Wall-clock time finer than a millisecond: the steady clock tells how far it is past the last full one. */
+/** Wall-clock time with microsecond resolution: adds the progress of the monotonic clock to the last millisecond. */
 import type { Clock } from "../../base/clock.ts";
 
-/** So far the two clocks may be apart before the wall clock is believed to have been set. */
+/** Maximum difference of the two clocks; beyond it the wall clock is assumed to have been set. */
 const APART_MS_MAX = 2;
 
-/** Milliseconds since the epoch, with a fraction. It goes back only when the wall clock was set back. */
+/** Milliseconds since the epoch, with a fraction. It goes back only if the wall clock was set back. */
 export function createMicroClock(clock: Clock): () => number {
   let offsetMs = clock.now() - clock.monotonic();
   return () => {

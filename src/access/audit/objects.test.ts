@@ -15,21 +15,21 @@ test.each([
   [String.raw`{"a\" ": "\\" , "b": " \\\" "}`, String.raw`{"a\" ":"\\","b":" \\\" "}`],
   ["  3 \r\n", "3"],
   ["[]", "[]"],
-])("blanks outside of strings go: %j", (text, compact) => {
+])("removes whitespace outside of strings: %j", (text, compact) => {
   expect(compactJson(text)).toBe(compact);
 });
 
 describe("a body", () => {
-  test("of JSON is kept as it was written, numbers to the last digit", () => {
+  test("of JSON keeps the digits of numbers", () => {
     expect(read('{"n": 12345678901234567890.10}')).toBe('{"n":12345678901234567890.10}');
   });
 
-  test("that is no JSON is left out without a word, as nobody could read it", () => {
+  test("that is malformed JSON is omitted without an annotation", () => {
     expect(read("{bad")).toEqual({ kind: "malformed" });
     expect(read("{bad", { mediaType: "application/merge-patch+json" })).toEqual({ kind: "malformed" });
   });
 
-  test("of another kind is read by who can, and left out with its type where nobody can", () => {
+  test("of another type is decoded if possible, and otherwise omitted with its type", () => {
     const mediaType = "application/yaml";
     expect(read("a: 1", { mediaType, read: () => ({ a: 1 }) })).toBe('{"a":1}');
     expect(read("a: 1", { mediaType })).toEqual({ kind: "omitted", why: mediaType });
@@ -39,17 +39,17 @@ describe("a body", () => {
     expect(read("a: 1", { mediaType, read: failing })).toEqual({ kind: "omitted", why: mediaType });
   });
 
-  test("of JSON is read as that, whatever it is called", () => {
+  test("that is JSON is parsed as JSON, whatever its media type", () => {
     expect(read('{"a": 1}', { mediaType: "application/apply-patch+yaml" })).toBe('{"a":1}');
   });
 
-  test("that is too large is left out with its size", () => {
+  test("that is too large is omitted with its size", () => {
     const text = `"${" ".repeat(OBJECT_BYTES_MAX)}"`;
     expect(read(text)).toEqual({ kind: "omitted", why: `${OBJECT_BYTES_MAX + 2} bytes` });
   });
 });
 
-describe("managed fields are left out", () => {
+describe("managed fields are omitted from", () => {
   const metadata = '{"name":"x","managedFields":[{}]}';
   test.each([
     [`{"kind":"A","metadata":${metadata}}`, '{"kind":"A","metadata":{"name":"x"}}'],

@@ -1,17 +1,19 @@
-/** Bodies of requests and answers, as an event can hold them: JSON in one line. Pure. */
+/** Converts the bodies of requests and responses to one-line JSON for an audit event. Pure. */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 
-/** What an event may hold of a body; kube-apiserver has no such bound, and its lines grow with what clients send. */
+/**
+ * Maximum size of a body in an event. kube-apiserver has no such limit, so clients determine the length of its lines.
+ */
 export const OBJECT_BYTES_MAX = 8 * 1024 * 1024;
 
-/** Reads what is not JSON: YAML, protobuf. Undefined when it cannot. May throw. */
+/** Decodes bodies that are not JSON, such as YAML and protobuf. Undefined if it cannot. May throw. */
 export type ReadBody = (bytes: Buffer, mediaType: string) => unknown;
 
 export type ReadObject =
   | { readonly kind: "json"; readonly text: string; readonly value: unknown }
-  /** For a reason that the event should give. */
+  /** Omitted for a reason that the event reports. */
   | { readonly kind: "omitted"; readonly why: string }
-  /** Nothing that anybody could have understood. */
+  /** Not decodable, even for the handler. */
   | { readonly kind: "malformed" };
 
 export function readAuditObject(
@@ -31,7 +33,7 @@ export function readAuditObject(
   return textOf(value, omitManagedFields) ?? { kind: "omitted", why: mediaType };
 }
 
-/** Undefined for what cannot be written. */
+/** Undefined if the value cannot be serialized. */
 export function textOf(value: unknown, omitManagedFields: boolean): ReadObject | undefined {
   try {
     const shown = omitManagedFields ? stripped(value) : value;
@@ -40,7 +42,7 @@ export function textOf(value: unknown, omitManagedFields: boolean): ReadObject |
       ? { kind: "omitted", why: `${text.length} characters` }
       : { kind: "json", text, value: shown };
   } catch {
-    // Deeper than the stack.
+    // Nested deeper than the stack allows.
     return undefined;
   }
 }
@@ -55,7 +57,7 @@ function parseJson(bytes: Buffer): (ReadObject & { kind: "json" }) | undefined {
     const value: unknown = JSON.parse(text);
     return { kind: "json", text: compactJson(text), value };
   } catch {
-    // Not JSON, whatever it was called.
+    // Not JSON, despite its media type.
     return undefined;
   }
 }
@@ -64,12 +66,12 @@ function readOther(bytes: Buffer, mediaType: string, read: ReadBody | undefined)
   try {
     return read?.(bytes, mediaType);
   } catch {
-    // Whoever answers the request tells the client.
+    // The handler reports the error to the client.
     return undefined;
   }
 }
 
-/** The text of well-formed JSON without blanks and line feeds: numbers stay as they were written. */
+/** Removes whitespace from well-formed JSON; numbers keep their digits. */
 export function compactJson(text: string): string {
   let compact = "";
   let at = 0;
@@ -99,11 +101,11 @@ function endOfString(text: string, start: number): number {
 
 function withoutManagedFields(read: ReadObject & { kind: "json" }): ReadObject {
   const value = stripped(read.value);
-  // DIFFERS: integers beyond 2^53 lose digits where something was left out.
+  // DIFFERS: if managed fields were removed, integers beyond 2^53 lose digits.
   return value === read.value ? read : { kind: "json", text: JSON.stringify(value), value };
 }
 
-/** As kubernetes audit/request.go#copyWithoutManagedFields: of objects, the items of lists and the rows of tables. */
+/** As kubernetes audit/request.go#copyWithoutManagedFields: from objects, list items and table rows. */
 function stripped(value: unknown): unknown {
   if (!isJsonObject(value)) return value;
   const { items, rows } = value;

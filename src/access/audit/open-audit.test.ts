@@ -32,7 +32,7 @@ function parts(changes: Partial<OpenAuditParts> = {}): OpenAuditParts & { metric
   return { config: CONFIG, clock, random, log: SILENT_LOG, ...changes, metrics: new MetricsRegistry() };
 }
 
-test("what happens is written, and the log is closed in the end", async () => {
+test("events are written, and close closes the log", async () => {
   const written: string[] = [];
   let isClosed = false;
   const output: AuditOutput = {
@@ -52,15 +52,15 @@ test("what happens is written, and the log is closed in the end", async () => {
   expect(isClosed).toBe(true);
 });
 
-test("a log that cannot be opened ends the start with one sentence", async () => {
+test("a log that cannot be opened fails the startup with an error", async () => {
   const openOutput = (): Promise<never> => Promise.reject(new Error("EROFS"));
-  await expect(openAudit(parts({ openOutput }))).rejects.toThrow("the audit log /audit.log cannot be written: EROFS");
+  await expect(openAudit(parts({ openOutput }))).rejects.toThrow("failed to open the audit log /audit.log: EROFS");
 });
 
 test.each([
   ["a policy and a log", { config: NO_AUDIT }],
   ["a place to write to", {}],
-])("without %s requests have an ID, and what is shared by answers is not changed", async (_, changes) => {
+])("without %s, requests get an ID and shared responses are not modified", async (_, changes) => {
   const given = parts(changes);
   const audit = await openAudit(given);
   const shared = textResponse(200, "ok");
@@ -71,7 +71,7 @@ test.each([
   await audit.close();
 });
 
-test("warnings are told at the start", async () => {
+test("warnings are logged at startup", async () => {
   const told: string[] = [];
   const log = { ...SILENT_LOG, warn: (message: string) => void told.push(message) };
   await openAudit(parts({ log, config: { ...NO_AUDIT, warnings: ["a warning"] } }));

@@ -1,4 +1,4 @@
-/** Auditing as a configuration wants it. */
+/** Creates the audit filters and the log from the configuration. */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { MetricsRegistry } from "../../base/metrics.ts";
@@ -12,7 +12,7 @@ import type { AuditConfig, LogFileOptions } from "./options.ts";
 
 export interface OpenAuditParts {
   readonly config: AuditConfig;
-  /** The end of the log. Rejects when it cannot be written to from the start. Absent: there is none in this world. */
+  /** Opens the output of the log. Rejects if it cannot be written. Absent in environments without a log. */
   readonly openOutput?: ((file: LogFileOptions) => Promise<AuditOutput>) | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -22,7 +22,9 @@ export interface OpenAuditParts {
   readonly attributesOf?: AttributesOf | undefined;
 }
 
-/** Rejects, with one clear sentence, when the log cannot be opened: a server that should audit does not start without. */
+/**
+ * Rejects with a one-sentence error if the log cannot be opened: a server that must audit does not start without it.
+ */
 export async function openAudit(parts: OpenAuditParts): Promise<Audit> {
   const { config, openOutput, clock, log, random, readBody, attributesOf } = parts;
   const metrics = createAuditMetrics(parts.metrics);
@@ -33,7 +35,7 @@ export async function openAudit(parts: OpenAuditParts): Promise<Audit> {
   const { file, ...options } = config.log;
   const output = await openOutput(file).catch((thrown: unknown) => {
     const why = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new Error(`the audit log ${file.path} cannot be written: ${why}`, { cause: thrown });
+    throw new Error(`failed to open the audit log ${file.path}: ${why}`, { cause: thrown });
   });
   return createAudit({ ...common, policy, backend: createLogBackend({ ...options, output, metrics, clock, log }) });
 }

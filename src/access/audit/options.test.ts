@@ -20,7 +20,7 @@ test("without flags nothing is audited", () => {
   expect(resolveAudit(given())).toEqual({ policy: undefined, log: undefined, warnings: [] });
 });
 
-test("defaults are kube-apiserver's", () => {
+test("the defaults are those of kube-apiserver", () => {
   expect(resolved("--audit-log-path", "a.log").log).toEqual({
     file: { path: "a.log", bytesMax: 104_857_600, backupsMax: 100, ageDaysMax: 366, compress: false },
     format: "json",
@@ -49,17 +49,17 @@ test("each flag has its effect", () => {
 });
 
 test.each([
-  [{ policy: POLICY }, "--audit-policy-file is given without --audit-log-path: nothing is audited"],
-  [{ logPath: "-" }, "--audit-log-path is given without --audit-policy-file: nothing is audited"],
+  [{ policy: POLICY }, "--audit-policy-file has no effect without --audit-log-path: nothing is audited"],
+  [{ logPath: "-" }, "--audit-log-path has no effect without --audit-policy-file: nothing is audited"],
   [
     { logPath: "-", policy: { ...POLICY, value: { ...POLICY.value, x: 1 } } },
     'the audit policy p.yaml contains the unknown field "x"',
   ],
-])("what means nothing is warned about: %j", (more, warning) => {
+])("flags without effect return a warning: %j", (more, warning) => {
   expect(resolveAudit({ ...given(), ...more }).warnings).toEqual([warning]);
 });
 
-describe("what cannot be used is refused in kube-apiserver's words", () => {
+describe("invalid flags are rejected with kube-apiserver's messages", () => {
   test.each<[change: object, message: string]>([
     [{ logMode: "x" }, 'invalid audit log mode x, allowed modes are "batch,blocking,blocking-strict"'],
     [{ logFormat: "x" }, 'invalid audit log format x, allowed formats are "legacy,json"'],

@@ -1,15 +1,15 @@
-/** The `--audit-*` flags: what is audited, and where that is written. */
+/** The `--audit-*` flags: the audit policy and the log. */
 import type { Retention } from "./backup-files.ts";
 import type { BatchOptions } from "./batches.ts";
 import type { LogOptions } from "./log-backend.ts";
 import { parsePolicy } from "./parse-policy.ts";
 import type { AuditPolicy } from "./policy.ts";
 
-/** As the flags say it; defaults are the flags' as well. */
+/** The values of the flags, with their defaults. */
 export interface AuditGiven {
-  /** What the policy file says, and what it is called. */
+  /** The parsed policy file and its name. */
   readonly policy?: { readonly value: unknown; readonly file: string };
-  /** Absent: nothing is written. "-": standard output. */
+  /** Absent: no log. "-": standard output. */
   readonly logPath?: string;
   readonly logFormat: string;
   readonly logMode: string;
@@ -35,7 +35,7 @@ export interface AuditGiven {
 
 export interface LogFileOptions extends Retention {
   readonly path: string;
-  /** 0: it is never renamed. */
+  /** 0: the log is not rotated. */
   readonly bytesMax: number;
 }
 
@@ -46,7 +46,7 @@ interface AuditLogConfig extends LogOptions {
 export interface AuditConfig {
   readonly policy: AuditPolicy | undefined;
   readonly log: AuditLogConfig | undefined;
-  /** For the operator, at the start. */
+  /** Logged for the operator at startup. */
   readonly warnings: readonly string[];
 }
 
@@ -57,14 +57,14 @@ const VERSION = "audit.k8s.io/v1";
 const MODES: readonly string[] = ["batch", "blocking", "blocking-strict"];
 const FORMATS: readonly string[] = ["legacy", "json"];
 
-/** Throws an Error with one clear sentence for flags that cannot be used. */
+/** Throws an Error with a one-sentence message if the flags are invalid. */
 export function resolveAudit(given: AuditGiven): AuditConfig {
   const { policy, warnings } = policyOf(given);
   const log = given.logPath === undefined || given.logPath === "" ? undefined : logOf(given, given.logPath);
   if (log !== undefined && policy === undefined)
-    warnings.push("--audit-log-path is given without --audit-policy-file: nothing is audited");
+    warnings.push("--audit-log-path has no effect without --audit-policy-file: nothing is audited");
   if (log === undefined && policy !== undefined)
-    warnings.push("--audit-policy-file is given without --audit-log-path: nothing is audited");
+    warnings.push("--audit-policy-file has no effect without --audit-log-path: nothing is audited");
   return { policy, log, warnings };
 }
 

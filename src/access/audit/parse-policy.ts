@@ -1,4 +1,4 @@
-/** An audit policy as its file says it becomes one that can be used, or one sentence about what is wrong with it. */
+/** Parses and validates an audit policy file. Errors are one sentence for the operator. */
 import { aggregateText } from "../../meta/aggregate-text.ts";
 import { invalidValue, required, unsupportedValue } from "../../meta/field-errors.ts";
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
@@ -14,20 +14,20 @@ import {
   type AuditStage,
 } from "./policy.ts";
 
-/** A policy that nobody can use. The message is one sentence for the operator. */
+/** An invalid policy. The message is one sentence for the operator. */
 export class AuditPolicyError extends Error {
   override readonly name = "AuditPolicyError";
 }
 
-/** Far more than anybody writes by hand; every request may meet every rule. */
+/** Every request may have to check every rule, so their number is limited. */
 const RULES_MAX = 10_000;
-/** Lists within lists may be the same one many times over, by YAML's aliases. */
+/** Counts repeated lists, because YAML aliases can repeat one list many times. */
 const ENTRIES_MAX = 1_000_000;
 const ERRORS_MAX = 100;
 
 const API_VERSION = "audit.k8s.io/v1";
 
-/** `warnings` are what the policy says that means nothing. */
+/** `warnings` lists unknown fields of the policy. */
 export function parsePolicy(value: unknown): { readonly policy: AuditPolicy; readonly warnings: readonly string[] } {
   if (!isJsonObject(value)) throw new AuditPolicyError("the audit policy is not an object");
   const { apiVersion, kind = "Policy" } = value;
@@ -77,7 +77,7 @@ function ruleOf(reader: Reader, rule: JsonObject, path: string): AuditRule {
   };
 }
 
-/** Reads members of the right type and throws for others; null is as good as absent. */
+/** Reads members of the expected type and throws for others; null counts as absent. */
 class Reader {
   readonly warnings: string[] = [];
   #entries = 0;
@@ -164,7 +164,7 @@ function* urlErrors(urls: readonly string[], path: string): Generator<FieldError
   }
 }
 
-/** As kubernetes, which does not say which entry it is. */
+/** As kubernetes: the path does not contain the index of the entry. */
 function* resourceErrors(entries: readonly GroupResources[], path: string): Generator<FieldError, void, undefined> {
   for (const { group, resources, resourceNames } of entries) {
     const problems = group === "" || group === "*" ? [] : dnsSubdomainErrors(group);

@@ -19,7 +19,7 @@ function isMatch(rule: object, url: string, method = "GET"): boolean {
 
 const POD = "/api/v1/namespaces/ns/pods/p";
 
-describe("a rule fits", () => {
+describe("a rule matches", () => {
   test.each<[rule: object, url: string, fits: boolean, method?: string]>([
     [{}, POD, true],
     [{ users: ["alice"] }, POD, true],
@@ -58,14 +58,14 @@ describe("a rule fits", () => {
   });
 });
 
-test("the first rule that fits decides, and without one nothing is audited", () => {
+test("the first matching rule decides, and without one nothing is audited", () => {
   const rules = [{ level: "None", verbs: ["get"] }, { level: "Metadata" }];
   expect(decide(policy(rules), POD).level).toBe("None");
   expect(decide(policy(rules), POD, "DELETE").level).toBe("Metadata");
   expect(decide(policy([rules[0]!]), POD, "DELETE").level).toBe("None");
 });
 
-test("stages are left out by the policy and by the rule; about managed fields the rule has the last word", () => {
+test("the policy and the rule omit stages; the rule overrides the policy for managed fields", () => {
   const value = policy(
     [
       { level: "Request", verbs: ["get"], omitStages: ["Panic"], omitManagedFields: false },
@@ -79,7 +79,7 @@ test("stages are left out by the policy and by the rule; about managed fields th
   expect(decide(value, POD, "DELETE").omitManagedFields).toBe(true);
 });
 
-test("whoever is not known meets only rules that name nobody", () => {
+test("a request without a user matches only rules without users and groups", () => {
   const rules = [
     { level: "Request", userGroups: ["devs"] },
     { level: "Request", users: ["alice"] },
@@ -89,7 +89,7 @@ test("whoever is not known meets only rules that name nobody", () => {
   expect(evaluate(undefined, infoRequest({ url: POD }).info).level).toBe("Metadata");
 });
 
-describe("a policy that cannot be used is refused in kube-apiserver's words", () => {
+describe("an invalid policy is rejected with kube-apiserver's message", () => {
   const rule = (more: object): unknown => policy([{ level: "None", ...more }]);
   test.each<[value: unknown, message: string]>([
     [policy([]), "loaded illegal policy with 0 rules"],
@@ -129,17 +129,17 @@ describe("a policy that cannot be used is refused in kube-apiserver's words", ()
     [rule({ omitManagedFields: "yes" }), /must be true or false/],
     [[], /not an object/],
     [null, /not an object/],
-  ])("or, of what no policy can be read from, in ours: %j", (value, message) => {
+  ])("or with our own, if the value is not a policy: %j", (value, message) => {
     expect(() => parsePolicy(value)).toThrow(message);
   });
 });
 
-test("the same list many times over, as an alias makes it, is counted each time", () => {
+test("a list that is repeated by an alias is counted each time", () => {
   const verbs = Array.from({ length: 2_000 }, () => "get");
   const rules = Array.from({ length: 1_000 }, () => ({ level: "None", verbs }));
   expect(() => parsePolicy(policy(rules))).toThrow(/more than 1000000 entries/);
 });
 
-test("a field that means nothing is warned about", () => {
+test("an unknown field returns a warning", () => {
   expect(parsePolicy(policy([{ level: "None", verb: ["get"] }])).warnings).toEqual(['unknown field "rules[0].verb"']);
 });

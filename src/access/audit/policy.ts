@@ -1,8 +1,8 @@
-/** Which requests are audited, and how much of them: the first rule that fits decides. Pure. */
+/** Evaluates the audit policy: the first rule that matches a request determines its level. Pure. */
 import type { AccessAttributes } from "../auth/authorize.ts";
 import type { User } from "../auth/user.ts";
 
-/** From the least to the most. */
+/** In ascending order. */
 export const LEVELS = ["None", "Metadata", "Request", "RequestResponse"] as const;
 export type AuditLevel = (typeof LEVELS)[number];
 
@@ -10,7 +10,7 @@ export const STAGES = ["RequestReceived", "ResponseStarted", "ResponseComplete",
 export type AuditStage = (typeof STAGES)[number];
 
 export interface GroupResources {
-  /** Empty: the core group. "*": all. */
+  /** Empty: the core group. "*": all groups. */
   readonly group: string;
   readonly resources: readonly string[];
   readonly resourceNames: readonly string[];
@@ -25,7 +25,7 @@ export interface AuditRule {
   readonly namespaces: readonly string[];
   readonly nonResourceURLs: readonly string[];
   readonly omitStages: readonly AuditStage[];
-  /** Undefined: as the policy says. */
+  /** Undefined: the policy's value applies. */
   readonly omitManagedFields: boolean | undefined;
 }
 
@@ -47,7 +47,7 @@ export function isAtLeast(level: AuditLevel, wanted: AuditLevel): boolean {
 
 export type EvaluatePolicy = (user: User | undefined, asked: AccessAttributes) => AuditDecision;
 
-/** Without a user only rules fit that name no users and no groups. */
+/** Without a user, only rules without users and groups match. */
 export function policyEvaluator(policy: AuditPolicy): EvaluatePolicy {
   const { omitStages, omitManagedFields } = policy;
   const unmatched: AuditDecision = { level: "None", omitStages: new Set(omitStages), omitManagedFields };
@@ -78,7 +78,7 @@ function isResourceMatch({ namespaces, resources }: AuditRule, asked: AccessAttr
   return resources.length === 0 || resources.some((one) => isGroupMatch(one, asked));
 }
 
-/** As kubernetes: a namespace is said to lie in itself. */
+/** As kubernetes: a namespace object is in its own namespace. */
 export function auditedNamespace({ resource, namespace, name }: AccessAttributes): string {
   return resource === "namespaces" && namespace === "" ? name : namespace;
 }

@@ -1,8 +1,8 @@
-/** What an event says of a request that came by way of another server. */
+/** Annotates the audit event of a request that a peer has proxied. */
 import type { WithUser } from "../auth/user.ts";
 import { PROXIED_BY_ANNOTATION, type AuditTrail } from "../../serving/http/audit-trail.ts";
 
-/** A peer that does not say its ID is known by the name in its certificate. */
+/** Names the peer by its server ID; if it sent none, by the name in its certificate. */
 export function proxiedBy(request: WithUser, trail: Pick<AuditTrail, "annotate">): void {
   if (!request.isProxied) return;
   trail.annotate(PROXIED_BY_ANNOTATION, request.proxiedBy ?? certificateName(request) ?? "an unnamed server");

@@ -1,4 +1,4 @@
-/** The events of one request: what is known when it arrives, what it is told on its way, and how it ends. */
+/** Collects the audit data of one request from its arrival to its end, and creates its events. */
 import type { AccessAttributes } from "../auth/authorize.ts";
 import type { User } from "../auth/user.ts";
 import { headerValue, type ApiRequest } from "../../serving/http/message.ts";
@@ -9,16 +9,16 @@ import { isAtLeast, auditedNamespace, type AuditDecision, type AuditLevel, type 
 import { sourceIps } from "./source-ips.ts";
 import type { AuditTrail } from "../../serving/http/audit-trail.ts";
 
-/** What an annotation may say, and how many there may be: far more than any admission plugin has to say. */
+/** Maximum number and length of annotations, far above the needs of admission plugins. */
 const ANNOTATIONS_MAX = 500;
 const ANNOTATION_CHARACTERS_MAX = 64 * 1024;
 
 const USER_AGENT_BYTES_MAX = 1024;
 const TRUNCATED_SUFFIX = "...TRUNCATED";
 
-/** As kubernetes plugin/pkg/audit/truncate: objects were left out. */
+/** As kubernetes plugin/pkg/audit/truncate: set if objects were omitted. */
 export const TRUNCATED_ANNOTATION = "audit.k8s.io/truncated";
-/** Why the object of a request or an answer is not there, although the policy wants it. */
+/** Annotations with the reason why a request or response object is omitted although the policy includes it. */
 const REQUEST_OBJECT_ANNOTATION = "evenkeel.io/request-object";
 const RESPONSE_OBJECT_ANNOTATION = "evenkeel.io/response-object";
 
@@ -47,7 +47,7 @@ export class RequestTrail implements AuditTrail {
     this.#receivedMs = receivedMs;
   }
 
-  /** Undefined until the policy was asked. */
+  /** Undefined until the policy has been evaluated. */
   get level(): AuditLevel | undefined {
     return this.#decision?.level;
   }
@@ -87,16 +87,16 @@ export class RequestTrail implements AuditTrail {
     this.#hasRequestObject = true;
     this.#referTo(object);
     if (!isAtLeast(this.#decision.level, "Request")) return;
-    // At once: it may be changed later.
+    // Serialize now, because the object may change later.
     const read = textOf(completed(object, complete), this.#decision.omitManagedFields) ?? {
       kind: "omitted",
-      why: "it is too deep",
+      why: "nested too deeply",
     };
     this.#requestObject = this.#kept(read, REQUEST_OBJECT_ANNOTATION);
   }
 
-  // DIFFERS: kube-apiserver always shows what it understood, and loses the event of a patch that is YAML.
-  /** The body as it was sent, where nobody said what it means. */
+  // DIFFERS: kube-apiserver always records the decoded object, and loses the event of a YAML patch.
+  /** Records the body as it was sent, if the handler did not provide the decoded object. */
   requestBytes(bytes: Buffer, { method, mediaType, read }: SentBody): void {
     const { level, omitManagedFields } = this.#decision!;
     const isPatch = method === "PATCH";
@@ -104,7 +104,7 @@ export class RequestTrail implements AuditTrail {
     const namesObject = method === "POST" || method === "PUT";
     if (bytes.length === 0 || (!isWanted && !namesObject)) return;
     this.#hasRequestObject = true;
-    // As kubernetes: a patch stays as it is.
+    // As kubernetes: a patch is recorded unchanged.
     const sent = readAuditObject(bytes, { mediaType, read, omitManagedFields: omitManagedFields && !isPatch });
     if (sent.kind === "json" && namesObject && isJsonObject(sent.value)) this.#referTo(sent.value);
     if (isWanted) this.#requestObject = this.#kept(sent, REQUEST_OBJECT_ANNOTATION);
@@ -120,7 +120,7 @@ export class RequestTrail implements AuditTrail {
     return this.#decision?.omitManagedFields ?? false;
   }
 
-  /** Undefined for a stage that the policy leaves out. Without a time: when the request came. */
+  /** Undefined for a stage that the policy omits. The default time is the arrival of the request. */
   eventAt(stage: AuditStage, stageMs = this.#receivedMs): AuditEvent | undefined {
     if (this.#received === undefined || this.#decision!.omitStages.has(stage)) return undefined;
     return {
@@ -143,7 +143,7 @@ export class RequestTrail implements AuditTrail {
     return undefined;
   }
 
-  /** As kubernetes audit/request.go#LogRequestObject: what the path does not say. */
+  /** As kubernetes audit/request.go#LogRequestObject: adds the fields of objectRef that the path does not contain. */
   #referTo(object: JsonObject): void {
     const reference = this.#objectRef;
     if (reference === undefined) return;
@@ -194,13 +194,13 @@ function userAgentOf(headers: ApiRequest["headers"]): string {
   return utf8(said.length > USER_AGENT_BYTES_MAX ? said.slice(0, USER_AGENT_BYTES_MAX) + TRUNCATED_SUFFIX : said);
 }
 
-/** Headers are bytes; nearly always they are ASCII. */
+/** Header values are bytes, almost always ASCII. */
 function utf8(bytes: string): string {
   // oxlint-disable-next-line no-control-regex -- any byte may be there
   return /^[\x00-\x7f]*$/.test(bytes) ? bytes : Buffer.from(bytes, "latin1").toString("utf8");
 }
 
-/** What nests too deeply cannot be copied, and is not written either. */
+/** An object that is nested too deeply cannot be copied; it is not serialized either. */
 function completed(object: JsonObject, complete: (copy: JsonObject) => JsonObject): JsonObject {
   try {
     return complete(structuredClone(object));

@@ -1,8 +1,10 @@
-/** Where a request came from, as far as anybody says. Only the last address is sure. Pure. */
+/** Determines the source IPs of a request. Only the last one, the address of the connection, is verified. Pure. */
 import { formatAddress, parseAddress } from "../../meta/ip-address.ts";
 import { headerValue, type ApiRequest } from "../../serving/http/message.ts";
 
-/** As kubernetes util/net#SourceIPs: X-Forwarded-For, X-Real-Ip unless that has it, and who is connected. */
+/**
+ * As kubernetes util/net#SourceIPs: X-Forwarded-For, then X-Real-Ip if it differs, then the address of the connection.
+ */
 export function sourceIps({ headers, connection }: Pick<ApiRequest, "headers" | "connection">): string[] {
   const ips: string[] = [];
   const forwarded = headerValue(headers, "x-forwarded-for");
@@ -19,7 +21,7 @@ export function sourceIps({ headers, connection }: Pick<ApiRequest, "headers" | 
 
 const IPV4_IN_IPV6 = 0xffffn;
 
-/** Zeros in front of numbers are harmless here; an IPv4 address within an IPv6 one is written as what it is. */
+/** Accepts leading zeros, and writes an IPv4-mapped IPv6 address as IPv4. */
 function sloppyIp(text: string): string | undefined {
   const plain = text.includes(":") ? text : text.replace(/(^|\.)0+(?=\d)/g, "$1");
   const address = parseAddress(plain);

@@ -29,7 +29,7 @@ describe("parseTokenFile", () => {
     ["# comment\r\n\r\nt,jane,1\r\n", { name: "jane", uid: "1", groups: [AUTHENTICATED] }],
     ['t,"jane, the admin",1', { name: "jane, the admin", uid: "1", groups: [AUTHENTICATED] }],
     ["t,jane,1,a,ignored", { name: "jane", uid: "1", groups: ["a", AUTHENTICATED] }],
-  ])("reads %j", (text, user) => {
+  ])("parses %j", (text, user) => {
     expect(only(text)).toEqual({ ...user, extra: {} });
   });
 
@@ -40,38 +40,38 @@ describe("parseTokenFile", () => {
     ['t,"jane,1', "line 1 of the token file is not valid CSV"],
     ['t,ja"ne,1', "line 1 of the token file is not valid CSV"],
     ['t,"jane"x,1', "line 1 of the token file is not valid CSV"],
-  ])("refuses %j", (text, sentence) => {
+  ])("rejects %j", (text, sentence) => {
     expect(() => parseTokenFile(text)).toThrow(sentence);
   });
 
-  test("no refusal repeats a token", () => {
+  test("error messages do not contain tokens", () => {
     for (const text of ["hunter2,jane", 'hunter2,"jane,1', "hunter2"])
       expect(() => parseTokenFile(text)).toThrow(/^(?!.*hunter2)/);
   });
 
-  test("does not keep tokens as they are", () => {
+  test("does not keep tokens in plain text", () => {
     expect([...parseTokenFile("hunter2,jane,1").keys()].join()).not.toContain("hunter2");
   });
 
-  test("of a token that stands twice the last holds", () => {
+  test("the last line of a duplicate token wins", () => {
     expect([...parseTokenFile("t,jane,1\nt,john,2").values()].map((user) => user.name)).toEqual(["john"]);
   });
 });
 
-describe("a token of the file", () => {
+describe("the token file authenticator", () => {
   const authenticator = tokenFileAuthenticator("secret,jane,1\n__proto__,john,2");
   const answerTo = (authorization?: string | string[]): unknown =>
     authenticator(infoRequest({ headers: authorization === undefined ? {} : { authorization } }));
 
   test.each(["Bearer secret", "bearer secret", "BEARER secret ", "Bearer secret\t"])(
-    "%j speaks for jane",
+    "authenticates %j as jane",
     (authorization) => {
       expect(answerTo(authorization)).toMatchObject({ user: { name: "jane" }, isVerifiedPeer: false });
     },
   );
 
   test.each(["Bearer wrong", "Bearer secre", "Bearer secrets", "Bearer Secret", "Bearer constructor"])(
-    "%j is rejected",
+    "rejects %j",
     (authorization) => {
       expect(answerTo(authorization)).toBe("rejected");
     },
@@ -86,11 +86,11 @@ describe("a token of the file", () => {
     "Bearersecret",
     "Bearer  secret",
     "Bearer secret more",
-  ])("%j carries no token", (authorization) => {
+  ])("finds no token in %j", (authorization) => {
     expect(answerTo(authorization)).toBe("none");
   });
 
-  test("each request of a connection speaks for itself", () => {
+  test("authenticates each request of a connection by its own header", () => {
     const { connection } = infoRequest({});
     const users = ["Bearer secret", "Bearer secret", "Bearer __proto__", "Bearer wrong", "", "Bearer secret"].map(
       (authorization) => {
@@ -101,7 +101,7 @@ describe("a token of the file", () => {
     expect(users).toEqual(["jane", "jane", "john", "rejected", "none", "jane"]);
   });
 
-  test("a token may look like anything", () => {
+  test("accepts tokens that are property names and ignores malformed headers", () => {
     expect(answerTo("Bearer __proto__")).toMatchObject({ user: { name: "john" } });
     expect(answerTo(["Bearer secret", "Bearer wrong"])).toBe("none");
     expect(answerTo(`Bearer ${"x".repeat(100_000)}${" ".repeat(100_000)}y`)).toBe("none");
@@ -113,7 +113,7 @@ describe("authorize", () => {
     (reason: string): Authorizer =>
     () => ({ allowed: false, reason });
 
-  test("passes on what is allowed", async () => {
+  test("passes allowed requests to the next handler", async () => {
     expect(await authorize(() => ({ allowed: true, reason: "" }))(() => Promise.resolve(OK))(withUser(JANE, {}))).toBe(
       OK,
     );
@@ -163,13 +163,13 @@ describe("authorize", () => {
       { kind: "<b>" },
     ],
   ];
-  test.each(rows)("%s is refused in the words clients know", async (line, message, details) => {
+  test.each(rows)("rejects %s with the message of kube-apiserver", async (line, message, details) => {
     const [method = "", url = ""] = line.split(" ");
     const asked = authorize(refuse(""))(() => expect.unreachable())(withUser(JANE, { method, url }));
     await expect(asked).rejects.toMatchObject({ reason: "Forbidden", code: 403, message, details });
   });
 
-  test("the reason is added", async () => {
+  test("appends the reason of the authorizer to the message", async () => {
     const asked = authorize(refuse("because"))(() => expect.unreachable())(withUser(JANE, { url: "/metrics" }));
     await expect(asked).rejects.toThrow('forbidden: User "jane" cannot get path "/metrics": because');
   });
@@ -188,7 +188,7 @@ describe("allowAuthenticated", () => {
     ["GET /", false],
     ["GET /HEALTHZ", false],
     ["GET /constructor", false],
-  ])("a stranger's %s: %s", (line, allowed) => {
+  ])("allows every authenticated request; an anonymous %s: %s", (line, allowed) => {
     const [method = "", url = ""] = line.split(" ");
     expect(allowAuthenticated(ANONYMOUS, infoRequest({ method, url }).info).allowed).toBe(allowed);
     expect(allowAuthenticated(JANE, infoRequest({ method, url }).info).allowed).toBe(true);

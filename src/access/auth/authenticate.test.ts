@@ -31,13 +31,13 @@ async function ask(authenticators: readonly Authenticator[], { headers = {}, cla
 }
 
 describe("authenticate", () => {
-  test("the first who knows the caller decides", async () => {
+  test("takes the user from the first authenticator that accepts the request", async () => {
     const { user } = await ask([none, known({ ...JANE, groups: ["a"] }), known({ ...JANE, name: "john" })]);
     expect(user).toMatchObject({ name: "jane", groups: ["a", AUTHENTICATED] });
     expect((await ask([rejecting, known(JANE)])).user).toBe(JANE);
   });
 
-  test("who brings no credentials is a stranger", async () => {
+  test("treats a request without credentials as anonymous", async () => {
     expect(await ask([none])).toMatchObject({
       user: { name: "system:anonymous", groups: [UNAUTHENTICATED] },
       isVerifiedPeer: false,
@@ -45,15 +45,15 @@ describe("authenticate", () => {
     });
   });
 
-  test("a stranger for whom a peer speaks stays a stranger", async () => {
+  test("does not add system:authenticated to an anonymous user that a peer forwards", async () => {
     for (const user of [
       { name: "system:anonymous", uid: "", groups: [], extra: {} },
-      { name: "somebody", uid: "", groups: [UNAUTHENTICATED], extra: {} },
+      { name: "other", uid: "", groups: [UNAUTHENTICATED], extra: {} },
     ])
       expect((await ask([known(user)])).user).toBe(user);
   });
 
-  test("wrong credentials are not no credentials", async () => {
+  test("rejects wrong credentials instead of treating the request as anonymous", async () => {
     const refusal = { reason: "Unauthorized", code: 401, message: "Unauthorized" };
     await expect(ask([rejecting, none])).rejects.toMatchObject(refusal);
     await expect(ask([none], { headers: { authorization: "Basic xyz" } })).rejects.toMatchObject({ code: 401 });
@@ -68,13 +68,16 @@ describe("authenticate", () => {
     [{ "x-kubernetes-peer-proxied": ["True"] }, false],
     [{ "x-kubernetes-peer-proxied": ["untrue", ""] }, false],
     [{ "x-remote-user": ["true"] }, false],
-  ])("%j: handed on by a peer is %s; from others it says nothing", async (claims, isProxied) => {
-    expect(await ask([peer], { claims })).toMatchObject({ isVerifiedPeer: true, isProxied });
-    expect(await ask([known(JANE)], { claims })).toMatchObject({ isVerifiedPeer: false, isProxied: false });
-    expect(await ask([none], { claims })).toMatchObject({ isVerifiedPeer: false, isProxied: false });
-  });
+  ])(
+    "%j: a request of a verified peer is proxied: %s; for other clients the claim is ignored",
+    async (claims, isProxied) => {
+      expect(await ask([peer], { claims })).toMatchObject({ isVerifiedPeer: true, isProxied });
+      expect(await ask([known(JANE)], { claims })).toMatchObject({ isVerifiedPeer: false, isProxied: false });
+      expect(await ask([none], { claims })).toMatchObject({ isVerifiedPeer: false, isProxied: false });
+    },
+  );
 
-  test("nobody behind it sees what was claimed", async () => {
+  test("removes the identity claims from the request for all later filters", async () => {
     const claims = { "x-remote-user": ["root"] };
     for (const authenticator of [peer, known(JANE), none])
       expect((await ask([authenticator], { claims })).claims).toBe(NO_CLAIMS);

@@ -7,19 +7,19 @@ import { ANONYMOUS, withAuthenticatedGroup, type User, type WithUser } from "./u
 
 export interface Authenticated {
   readonly user: User;
-  /** A front proxy spoke for the user and was believed: peers are known by this. */
+  /** True if request-header authentication succeeded; peers authenticate this way. */
   readonly isVerifiedPeer: boolean;
 }
 
-/** Whom the credentials speak for; "none" when the request carries none of this kind; "rejected" when they are wrong. */
+/** The authenticated user; "none" if the request carries no credentials of this kind; "rejected" if they are wrong. */
 export type AuthenticatorAnswer = Authenticated | "none" | "rejected";
 
-/** A promise where somebody must be asked: nearly all requests are answered at once. */
+/** Returns a promise only if it must read the store; nearly all requests are authenticated synchronously. */
 export type Authenticator = (request: WithInfo) => AuthenticatorAnswer | Promise<AuthenticatorAnswer>;
 
 /**
- * Asks each authenticator in turn. What a request claims about itself ends here. A request without any credentials is
- * anonymous, unless strangers are refused.
+ * Tries each authenticator in turn and removes the identity claims from the request, so that no later filter reads
+ * them. A request without any credentials is anonymous, unless anonymous requests are rejected.
  */
 export function authenticate(
   authenticators: readonly Authenticator[],
@@ -52,7 +52,7 @@ function withCaller(request: WithInfo, { user, isVerifiedPeer }: Authenticated):
   });
 }
 
-/** A line may hold several values, put together by whoever joined equal headers on the way. */
+/** A header line may hold several values, because an intermediary may have joined equal headers. */
 function saysProxied(claims: IdentityClaims): boolean {
   return LOOP_GUARDS.some((guard) =>
     claims.get(guard)?.some((line) => line.split(",").some((value) => value.trim() === "true")),

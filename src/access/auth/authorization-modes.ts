@@ -1,4 +1,4 @@
-/** The authorization modes in their order, and the roles and bindings that RBAC follows in the store. */
+/** The authorization modes in their configured order, and the watches on roles and bindings that feed RBAC. */
 import type { Authorization, RulesOf } from "./authorization.ts";
 import type { AuthorizationDecision } from "./authorize.ts";
 import { withPrivilegedGroups } from "./rbac/privileged-groups.ts";
@@ -12,10 +12,10 @@ export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number];
 
 export interface ConfiguredAuthorization {
   readonly authorization: Authorization;
-  /** What roles say, whether or not they decide. */
+  /** Resolves the rules of roles, even if RBAC is not an enabled mode. */
   readonly resolver: RuleResolver;
   readonly tasks: readonly BackgroundTask[];
-  /** Every role and binding of the store has been seen. */
+  /** True once all stored roles and bindings have been read. */
   isLoaded(): boolean;
 }
 
@@ -33,7 +33,7 @@ export function createAuthorization(
       { group: RBAC_GROUP, resource },
       whenReset(table, () => due.delete(resource)),
     );
-    // What is not served cannot be waited for.
+    // A resource that is not served never syncs, so do not wait for it.
     if (task === undefined) due.delete(resource);
     return task === undefined ? [] : [task];
   };
@@ -71,7 +71,7 @@ function authorizationOf(mode: AuthorizationMode, rbac: Authorization): Authoriz
   }
 }
 
-/** The first that allows; what the others said against it is told together. */
+/** Allows if any mode allows; otherwise joins the reasons of all modes. */
 function inOrder(all: readonly Authorization[]): Authorization {
   const [only] = all;
   if (all.length === 1 && only !== undefined) return only;

@@ -1,8 +1,8 @@
-/** Everything a server can be asked about access. */
+/** The port of authorization: the decision about one request, and the rules of a user. */
 import type { Authorizer } from "./authorize.ts";
 import type { User } from "./user.ts";
 
-/** As SelfSubjectRulesReview lists them. */
+/** The rules as SelfSubjectRulesReview lists them. */
 interface ResourceRule {
   readonly verbs: readonly string[];
   readonly apiGroups: readonly string[];
@@ -18,13 +18,13 @@ interface NonResourceRule {
 export interface RulesOf {
   readonly resourceRules: readonly ResourceRule[];
   readonly nonResourceRules: readonly NonResourceRule[];
-  /** There may be more than is listed. */
+  /** True if the user may have more rules than are listed. */
   readonly incomplete: boolean;
   readonly evaluationError: string;
 }
 
 export interface Authorization {
   readonly authorize: Authorizer;
-  /** What the user may do in the namespace. */
+  /** The rules of the user in the namespace. */
   rulesFor(user: User, namespace: string): RulesOf;
 }

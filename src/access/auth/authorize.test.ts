@@ -12,7 +12,7 @@ function by(user: User, options: RequestOptions): WithUser {
   return { ...infoRequest(options), user, isVerifiedPeer: false, isProxied: false };
 }
 
-/** What is granted while it catches up is known afterwards. */
+/** An authorizer that allows only after catching up, and only if `isGranted`. */
 function granting(isGranted: boolean): { authorizer: Authorizer; catchUp: () => Promise<void>; waits: () => number } {
   let allowed = false;
   let waits = 0;
@@ -27,39 +27,39 @@ function granting(isGranted: boolean): { authorizer: Authorizer; catchUp: () => 
   };
 }
 
-describe("a refusal waits for news", () => {
+describe("a denied request", () => {
   const ask = ({ authorizer, catchUp }: ReturnType<typeof granting>, user: User): Promise<ApiResponse> =>
     authorize(authorizer, { catchUp })(() => Promise.resolve(OK))(by(user, PODS));
 
-  test("a right that was granted elsewhere is a right", async () => {
+  test("is allowed if catching up reveals the permission", async () => {
     expect(await ask(granting(true), JANE)).toBe(OK);
   });
 
-  test("it waits once", async () => {
+  test("catches up only once", async () => {
     const access = granting(false);
     await expect(ask(access, JANE)).rejects.toMatchObject({ code: 403 });
     expect(access.waits()).toBe(1);
   });
 
-  test("strangers are refused at once", async () => {
+  test("of an anonymous user is rejected without catching up", async () => {
     const access = granting(true);
     await expect(ask(access, ANONYMOUS)).rejects.toMatchObject({ code: 403 });
     expect(access.waits()).toBe(0);
   });
 
-  test("who cannot catch up decides by what it knows", async () => {
+  test("stays denied if catching up fails", async () => {
     const catchUp = (): Promise<void> => Promise.reject(new Error("no store"));
     await expect(ask({ ...granting(false), catchUp }, JANE)).rejects.toMatchObject({ code: 403 });
   });
 
-  test("what is allowed waits for nothing", async () => {
+  test("an allowed request does not catch up", async () => {
     const access = granting(true);
     expect(await ask({ ...access, authorizer: () => ({ allowed: true, reason: "" }) }, JANE)).toBe(OK);
     expect(access.waits()).toBe(0);
   });
 });
 
-test("the decision is told, whichever it is", async () => {
+test("onDecision is called for allowed and denied requests", async () => {
   const told: boolean[] = [];
   const authorizer: Authorizer = (user) => ({ allowed: user === JANE, reason: "" });
   const filter = authorize(authorizer, { onDecision: (_, { allowed }) => void told.push(allowed) });
@@ -72,7 +72,7 @@ test("the decision is told, whichever it is", async () => {
 describe("authorizeCreateOnUpdate", () => {
   const request = by(JANE, { method: "PUT", url: "/apis/coordination.k8s.io/v1/namespaces/default/leases/zz" });
 
-  test("who may update may not create", async () => {
+  test("permission to update does not include permission to create", async () => {
     await expect(
       authorizeCreateOnUpdate((_, { verb }) => ({ allowed: verb === "update", reason: "" }))(request),
     ).rejects.toMatchObject({
@@ -82,7 +82,7 @@ describe("authorizeCreateOnUpdate", () => {
     });
   });
 
-  test("who may create may", async () => {
+  test("permission to create is sufficient", async () => {
     await expect(
       authorizeCreateOnUpdate((_, { verb }) => ({ allowed: verb === "create", reason: "" }))(request),
     ).resolves.toBeUndefined();
@@ -105,11 +105,11 @@ describe("accessOf", () => {
     ["/apis/metrics.example/v1/pods?fieldSelector=metadata.name=x,a=%zz", "", ""],
     ["/api/v1/watch/pods?fieldSelector=metadata.name%3Dx", "", ""],
     ["/api/v1/namespaces/n/pods/y?fieldSelector=metadata.name%3Dx", "n", "y"],
-  ])("%s is about namespace %j and name %j", (url, namespace, name) => {
+  ])("%s has namespace %j and name %j", (url, namespace, name) => {
     expect(accessOf(infoRequest({ url }))).toMatchObject({ namespace, name });
   });
 
-  test("a collection that is deleted is not one object", () => {
+  test("deletecollection with a name selector has no object name", () => {
     const url = "/api/v1/namespaces/n/pods?fieldSelector=metadata.name%3Dx";
     expect(accessOf(infoRequest({ method: "DELETE", url }))).toMatchObject({ verb: "deletecollection", name: "" });
   });

@@ -1,4 +1,4 @@
-/** May you: the last question before a request is served. */
+/** The authorization filter: rejects requests that the user is not allowed to make. */
 import type { PassingFilter } from "../../serving/http/chain.ts";
 import type { WithInfo } from "../../serving/http/filters/request-info.ts";
 import type { RequestInfo } from "../../serving/http/request-info.ts";
@@ -9,7 +9,7 @@ import { pathSegmentErrors } from "../../meta/names.ts";
 import { StatusError } from "../../meta/status-error.ts";
 import { AUTHENTICATED, type User, type WithUser } from "./user.ts";
 
-/** What somebody wants to do: a request, or what a review asks about. */
+/** The attributes of an action: of a request, or as given in an access review. */
 export type AccessAttributes = Pick<
   RequestInfo,
   "isResourceRequest" | "verb" | "group" | "version" | "namespace" | "resource" | "subresource" | "name" | "path"
@@ -17,17 +17,17 @@ export type AccessAttributes = Pick<
 
 export interface AuthorizationDecision {
   readonly allowed: boolean;
-  /** For the client. */
+  /** Shown to the client. */
   readonly reason: string;
 }
 
-/** May this user do this? */
+/** Decides whether the user may perform the action. */
 export type Authorizer = (user: User, asked: AccessAttributes) => AuthorizationDecision;
 
-/** Resolves when this server knows what the store held when it was called. */
+/** Resolves when this server has caught up with the revision that the store had at the time of the call. */
 export type CatchUp = (signal: AbortSignal) => Promise<void>;
 
-/** A promise where the answer waits for news. */
+/** Returns a promise if the decision waits for catching up. */
 type FreshAuthorizer = (
   user: User,
   asked: AccessAttributes,
@@ -35,9 +35,9 @@ type FreshAuthorizer = (
 ) => AuthorizationDecision | Promise<AuthorizationDecision>;
 
 interface AuthorizeOptions {
-  /** Absent: what this server knows is all there is. */
+  /** Absent: decides from the local cache alone. */
   readonly catchUp?: CatchUp | undefined;
-  /** For whoever keeps a record. */
+  /** Called with every decision, for the audit event. */
   readonly onDecision?: ((request: WithUser, decision: AuthorizationDecision) => void) | undefined;
 }
 
@@ -58,8 +58,8 @@ export function authorize(authorizer: Authorizer, options: AuthorizeOptions = {}
 }
 
 /**
- * DIFFERS: before somebody known is refused, the newest is looked at: a right that was granted through another server is
- * a right. Strangers make nobody wait.
+ * DIFFERS: before it denies an authenticated user, the server catches up with the store, because the permission may
+ * just have been granted through another server. Anonymous requests are denied at once.
  */
 export function freshAuthorizer(authorizer: Authorizer, catchUp: CatchUp | undefined): FreshAuthorizer {
   if (catchUp === undefined) return authorizer;
@@ -70,16 +70,19 @@ export function freshAuthorizer(authorizer: Authorizer, catchUp: CatchUp | undef
   };
 }
 
-/** Whoever cannot catch up decides by what it knows. */
+/** Swallows errors: if catching up fails, the decision is based on the local cache. */
 export async function caughtUp(catchUp: CatchUp, signal: AbortSignal): Promise<void> {
   try {
     await catchUp(signal);
   } catch {
-    // The decision that follows is the one that was made before.
+    // The caller decides again from the same local state.
   }
 }
 
-/** Who may update may still not create: asked when a PUT or an apply finds nothing. Throws the refusal. */
+/**
+ * Checks the verb create when a PUT or an apply finds no object: permission to update does not include it. Throws if it
+ * is denied.
+ */
 export function authorizeCreateOnUpdate(
   authorizer: Authorizer,
   catchUp?: CatchUp,
@@ -92,7 +95,10 @@ export function authorizeCreateOnUpdate(
   };
 }
 
-/** As kubernetes: a namespace lies in itself, and who selects one object by its name asks for that object. */
+/**
+ * As kubernetes: a namespace object is authorized in its own namespace, and a list or watch that selects one
+ * metadata.name is authorized by that name.
+ */
 export function accessOf({ info, query }: Pick<WithInfo, "info" | "query">): AccessAttributes {
   if (!info.isResourceRequest) return info;
   if (info.resource === "namespaces" && info.name !== "") return { ...info, namespace: info.name };
@@ -106,7 +112,10 @@ function isOldWatchPath({ apiPrefix, segments }: RequestInfo): boolean {
   return segments[head] === "watch" && segments.length > head + 1;
 }
 
-/** What Go would not have read in a query: an aggregated server would see no selector where this one sees a name. */
+/**
+ * Characters that Go rejects in a query. An aggregated API server would ignore such a selector, so this server must not
+ * derive a name from it.
+ */
 const NOT_IN_GO = /[;%]/;
 
 function selectedName(fieldSelector: string): string {
@@ -115,14 +124,14 @@ function selectedName(fieldSelector: string): string {
     const name = requiredValue(parseFieldSelector(fieldSelector), "metadata.name") ?? "";
     return pathSegmentErrors(name).length === 0 ? name : "";
   } catch {
-    // What cannot be read selects nothing; whoever may list is told so.
+    // An invalid selector selects no name; if the list is allowed, the list rejects the selector.
     return "";
   }
 }
 
 const PUBLIC_PATHS: ReadonlySet<string> = new Set(["healthz", "livez", "readyz", "version"]);
 
-/** Whoever is known may do everything; strangers may ask for health and version. */
+/** Allows authenticated users everything, and anonymous users health and version. */
 export function allowAuthenticated(user: User, asked: AccessAttributes): AuthorizationDecision {
   if (user.groups.includes(AUTHENTICATED)) return YES;
   return asked.verb === "get" && !asked.isResourceRequest && PUBLIC_PATHS.has(asked.path.split("/")[1] ?? "")
@@ -151,7 +160,7 @@ function describe(user: User, asked: AccessAttributes): string {
   return `${who} resource ${goQuote(resource)} in API group ${goQuote(group)} ${scope}`;
 }
 
-/** An error must never look like HTML; quotes are fine. */
+/** Escapes HTML, so that a browser never renders an error; quotes are harmless. */
 function sanitize(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -28,20 +28,20 @@ describe("bearerAuthenticator", () => {
   };
 
   test.each<readonly [what: string, options: Partial<BearerOptions>, token: string, name: string]>([
-    ["lasting", { lasting: [file] }, "secret", "jane"],
-    ["lasting, behind another", { lasting: [later(nobody), file] }, "secret", "jane"],
-    ["passing", { lasting: [file], passing: [bot] }, "bot", "bot"],
-    ["passing and late", { lasting: [file], passing: [later(bot)] }, "bot", "bot"],
-    ["passing, behind late ones", { lasting: [later(file)], passing: [later(wrong("no")), bot] }, "bot", "bot"],
-    ["nobody's", { lasting: [file], passing: [wrong("no")] }, "other", "rejected"],
-    ["without anybody to ask", {}, "secret", "rejected"],
+    ["of a static authenticator", { lasting: [file] }, "secret", "jane"],
+    ["of the second static authenticator", { lasting: [later(nobody), file] }, "secret", "jane"],
+    ["of a dynamic authenticator", { lasting: [file], passing: [bot] }, "bot", "bot"],
+    ["of an asynchronous dynamic authenticator", { lasting: [file], passing: [later(bot)] }, "bot", "bot"],
+    ["after asynchronous authenticators", { lasting: [later(file)], passing: [later(wrong("no")), bot] }, "bot", "bot"],
+    ["that no authenticator accepts", { lasting: [file], passing: [wrong("no")] }, "other", "rejected"],
+    ["without any authenticator", {}, "secret", "rejected"],
     ["of another audience", { lasting: [file], apiAudiences: ["else"] }, "secret", "rejected"],
-  ])("a token %s", async (_, options, token, name) => {
+  ])("authenticates a token %s", async (_, options, token, name) => {
     const authenticator = bearerAuthenticator({ lasting: [], passing: [], apiAudiences: API, ...options });
     expect(await nameOf(authenticator(request(token)))).toBe(name);
   });
 
-  test("nothing is remembered of tokens that can be withdrawn", async () => {
+  test("does not cache tokens that can be revoked", async () => {
     let answer: TokenAnswer = { user: BOT, audiences: API };
     const authenticator = bearerAuthenticator({ lasting: [file], passing: [() => answer], apiAudiences: API });
     const { connection } = infoRequest({});
@@ -51,7 +51,7 @@ describe("bearerAuthenticator", () => {
     expect(await ask()).toBe("rejected");
   });
 
-  test("a lasting token is looked up once for a connection", () => {
+  test("looks up a static token once per connection", () => {
     let asked = 0;
     const counted: TokenAuthenticator = (...question) => {
       asked++;
@@ -65,14 +65,14 @@ describe("bearerAuthenticator", () => {
 });
 
 describe("tokenUnion", () => {
-  test("whoever is known is authenticated", async () => {
+  test("adds system:authenticated to the user", async () => {
     expect(await tokenUnion([nobody, bot])("bot", API)).toEqual({
       user: { ...BOT, groups: ["bots", AUTHENTICATED] },
       audiences: API,
     });
   });
 
-  test("every objection is told once, where nobody knows the token", async () => {
+  test("joins the distinct errors if no authenticator accepts the token", async () => {
     const union = tokenUnion([wrong("expired"), later(wrong("unsigned")), nobody, wrong("expired")]);
     expect(await union("x", API)).toEqual({ error: "expired, unsigned" });
     expect(await tokenUnion([nobody, later(nobody)])("x", API)).toBe("unknown");
@@ -86,7 +86,7 @@ describe("staticTokens", () => {
     [["other", "api"], ["api"]],
     [["other"], undefined],
     [[], []],
-  ])("asked for %j it is meant for %j", (audiences, answer) => {
+  ])("requested audiences %j yield %j", (audiences, answer) => {
     const given = file("secret", audiences);
     if (answer === undefined) expect(given).toBe("unknown");
     else expect(given).toMatchObject({ audiences: answer });

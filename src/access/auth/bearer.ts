@@ -1,21 +1,21 @@
-/** `Authorization: Bearer …`: the token, and whoever can tell whose it is. */
+/** Bearer tokens in the `Authorization` header, and the authenticators that identify their users. */
 import { headerValue, type ApiRequest, type ConnectionInfo } from "../../serving/http/message.ts";
 import type { Authenticated, Authenticator, AuthenticatorAnswer } from "./authenticate.ts";
 import type { TokenAnswer, TokenAuthenticator, TokenOwner } from "./tokens.ts";
 import { withAuthenticatedGroup } from "./user.ts";
 
 export interface BearerOptions {
-  /** Whose answer to a token stays the same as long as the server runs; asked first. */
+  /** Authenticators whose result for a token never changes while the server runs; tried first. */
   readonly lasting: readonly TokenAuthenticator[];
-  /** Whose tokens expire or are withdrawn: asked each time. */
+  /** Authenticators whose tokens expire or are revoked; called for each request. */
   readonly passing: readonly TokenAuthenticator[];
-  /** A token must be meant for one of these. */
+  /** A token must be valid for one of these audiences. */
   readonly apiAudiences: readonly string[];
 }
 
 /**
- * A connection mostly says the same in every request: a lasting token that was right on it once is compared as it stands,
- * which tells nobody anything that has not said it before.
+ * Caches the last accepted static token per connection, because most connections send the same header in every request.
+ * Comparing in plain text is safe there: only a client that sent the token before can match it.
  */
 export function bearerAuthenticator({ lasting, passing, apiAudiences }: BearerOptions): Authenticator {
   const accepted = new WeakMap<ConnectionInfo, { readonly header: string; readonly answer: Authenticated }>();
@@ -46,8 +46,8 @@ export function bearerAuthenticator({ lasting, passing, apiAudiences }: BearerOp
 }
 
 /**
- * As kubernetes: one blank stands before the token, no more.
- * DIFFERS: what follows the token behind a blank is not passed over; such a header carries no token.
+ * As kubernetes: exactly one space before the token. DIFFERS: text after the token and a space is not ignored; such a
+ * header carries no token.
  */
 function bearerToken(header: string | undefined): string | undefined {
   return header === undefined ? undefined : /^bearer (\S+)\s*$/i.exec(header)?.[1];
@@ -63,7 +63,7 @@ function isOwner(answer: TokenAnswer): answer is TokenOwner {
   return typeof answer === "object" && "user" in answer;
 }
 
-/** The first that knows the token decides whose it is; where none does, whatever each has against it. */
+/** The first authenticator that accepts the token determines the user. If none does, the result joins their errors. */
 export function tokenUnion(authenticators: readonly TokenAuthenticator[]): TokenAuthenticator {
   return (token, audiences) => askFrom({ authenticators, token, audiences, errors: [] }, 0);
 }

@@ -1,27 +1,27 @@
 /**
- * Reads from the DER of a certificate, or of a request for one, what Node does not tell exactly. `X509Certificate.subject` is text for people:
- * a value with a line break in it looks there like two attributes.
+ * Reads fields from the DER of a certificate or certificate signing request that Node does not expose exactly.
+ * `X509Certificate.subject` is display text: a value that contains a line break looks like two attributes.
  */
 import { DER_TAG, partsOf, readElement, readElements, type DerElement } from "../../base/der-reader.ts";
 import { pemBlocks } from "../../base/pem.ts";
 
 interface CertificateSubject {
-  /** Empty when there is none; of several the last, as in Go. */
+  /** Empty if there is none; the last one if there are several, as in Go. */
   readonly commonName: string;
   readonly organizations: readonly string[];
 }
 
-/** Contents of object identifiers in hexadecimal. */
+/** Encoded object identifiers in hexadecimal. */
 const OID = { commonName: "550403", organization: "55040a", basicConstraints: "551d13" } as const;
 const EXTENSIONS_TAG = 0xa3;
 const VERSION_TAG = 0xa0;
 
-/** Undefined when the name cannot be read: the user is then unknown. */
+/** Undefined if the name cannot be parsed; the certificate then identifies no user. */
 export function readSubject(certificate: Buffer): CertificateSubject | undefined {
   return readName(readFields(certificate)?.[SUBJECT_INDEX]);
 }
 
-/** The subject that a PKCS#10 request asks for, given as base64 of PEM; undefined when it cannot be read. */
+/** The requested subject of a PKCS#10 request, given as base64 of PEM; undefined if it cannot be parsed. */
 export function readRequestedSubject(base64: string): CertificateSubject | undefined {
   const [block] = pemBlocks(Buffer.from(base64, "base64").toString("latin1"));
   const outer = block === undefined ? undefined : readElement(block.bytes);
@@ -51,7 +51,10 @@ function readName(element: DerElement | undefined): CertificateSubject | undefin
   return { commonName, organizations };
 }
 
-/** How many intermediate certificates may stand below this one; Infinity when nothing is said, -1 when it cannot be read. */
+/**
+ * The number of intermediate certificates allowed below this one; Infinity without a limit, -1 if the extension cannot
+ * be parsed.
+ */
 export function readPathLengthMax(certificate: Buffer): number {
   const fields = readFields(certificate);
   if (fields === undefined) return -1;
@@ -71,12 +74,12 @@ export function readPathLengthMax(certificate: Buffer): number {
   return Infinity;
 }
 
-/** Serial number, signature algorithm, issuer and validity stand before the subject. */
+/** Serial number, signature algorithm, issuer and validity precede the subject. */
 const SUBJECT_INDEX = 4;
-/** Behind the version of the request. */
+/** The version of the request precedes the subject. */
 const REQUEST_SUBJECT_INDEX = 1;
 
-/** The fields of the signed part from the serial number on. */
+/** The fields of the signed part, starting with the serial number. */
 function readFields(certificate: Buffer): DerElement[] | undefined {
   const whole = partsOf(readElements(certificate)?.[0], DER_TAG.sequence);
   const fields = partsOf(whole?.[0], DER_TAG.sequence);
@@ -88,7 +91,7 @@ function readSmallInteger(content: Buffer): number {
   return content.length === 1 && first !== undefined && first < 0x80 ? first : -1;
 }
 
-/** The kinds of string a name may be made of, as Go reads them. */
+/** Decodes the string types that may occur in a name, as Go does. */
 function readText({ tag, content }: DerElement): string | undefined {
   switch (tag) {
     case 0x0c: {

@@ -57,7 +57,7 @@ describe("createCertificateVerifier", () => {
     ["one signed by itself in the CA's name", [issueClient({ ...issueCa("the ca"), subject: ca.subject })]],
     ["a CA of the same name with another key", [issueClient(issueCa("the ca")), issueCa("the ca")]],
     ["one that is signed by itself", [issue({ subject: [["CN", "the ca"]] })]],
-    ["somebody else's leaf before a good one", [issueClient(otherCa), issueClient(ca)]],
+    ["a leaf of another CA before a trusted one", [issueClient(otherCa), issueClient(ca)]],
   ])("does not trust %s", (_, presented) => {
     expect(isTrusted([ca], presented)).toBe(false);
   });
@@ -67,34 +67,34 @@ describe("createCertificateVerifier", () => {
     return [issueClient(expired), expired];
   }
 
-  test("a CA may say how many CAs are below it", () => {
+  test("enforces the path length limit of a CA", () => {
     expect(isTrusted([narrow], [issueClient(narrow)])).toBe(true);
     expect(isTrusted([narrow], [issueClient(belowNarrow), belowNarrow])).toBe(false);
   });
 
-  test("an intermediate CA that stands in the bundle need not be presented", () => {
+  test("an intermediate CA in the bundle need not be presented", () => {
     expect(isTrusted([ca, intermediate], [issueClient(intermediate)])).toBe(true);
   });
 
-  test("a certificate that stands in the bundle is trusted as it is", () => {
+  test("trusts a leaf certificate in the bundle, but not certificates that it signed", () => {
     expect(isTrusted([pinned], [pinned])).toBe(true);
     expect(isTrusted([pinned], [issueClient(pinned)])).toBe(false);
   });
 
-  test("of a renewed CA the valid certificate counts", () => {
+  test("accepts the valid certificate of a renewed CA", () => {
     const old = issueCa("renewed", { notAfter: NOW - HOUR_MS });
     const renewed = issueCa("renewed", { keys: old });
     expect(isTrusted([old, renewed], [issueClient(old)])).toBe(true);
     expect(isTrusted([old], [issueClient(old)])).toBe(false);
   });
 
-  test("a connection outlives its certificate, trust does not", () => {
+  test("stops trusting a certificate that expires during the connection", () => {
     const verify = createCertificateVerifier(ca.pem);
     const chain = [issueClient(ca, { notAfter: NOW + HOUR_MS }).certificate];
     expect([NOW, NOW + HOUR_MS, NOW + HOUR_MS + 1].map((now) => verify(chain, now))).toEqual([true, true, false]);
   });
 
-  test("a maze of CAs with one name and one key ends", () => {
+  test("terminates for many CAs with the same name and key", () => {
     const first = issueCa("maze");
     const maze = Array.from({ length: 40 }, (_, index) =>
       issueCa("maze", { keys: first, issuer: first, notAfter: NOW + index * HOUR_MS }),
@@ -106,16 +106,16 @@ describe("createCertificateVerifier", () => {
     ["", "the CA bundle contains no certificate"],
     ["hello", "the CA bundle contains no certificate"],
     ["-----BEGIN CERTIFICATE-----\n", "certificate 1 of the CA bundle cannot be read"],
-  ])("refuses the bundle %j", (pem, sentence) => {
+  ])("rejects the bundle %j", (pem, sentence) => {
     expect(() => createCertificateVerifier(pem)).toThrow(sentence);
   });
 
-  test("a refusal says which certificate it is about", () => {
+  test("the error names the certificate that cannot be parsed", () => {
     const broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
     expect(() => createCertificateVerifier(ca.pem + broken)).toThrow("certificate 2 of the CA bundle cannot be read");
   });
 
-  test("a bundle may hold text between its certificates", () => {
+  test("ignores text between the certificates of a bundle", () => {
     const names = parseCertificates(`# one\n${ca.pem}\r\n# two\r\n${otherCa.pem.replaceAll("\n", "\r\n")}`);
     expect(names.map(({ subject }) => subject)).toEqual(["CN=the ca", "CN=another ca"]);
   });
@@ -186,15 +186,15 @@ describe("readSubject", () => {
 
   test.each([
     ["bytes that are not UTF-8", Buffer.of(0x0c, 1, 0xeb)],
-    ["a kind of string nobody uses", string(0x1c, Buffer.from("\0\0\0a"))],
+    ["an unsupported string type", string(0x1c, Buffer.from("\0\0\0a"))],
     ["half a character", string(0x1e, Buffer.of(0xd8, 0x00))],
-  ])("a name of %s names nobody", (_, value) => {
+  ])("returns undefined for a name of %s", (_, value) => {
     expect(subjectOf(["CN", value])).toBeUndefined();
     expect(subjectOf(["CN", "jane"], ["O", value])).toBeUndefined();
     expect(subjectOf(["CN", "jane"], ["OU", value])).toMatchObject({ commonName: "jane" });
   });
 
-  test("no damage makes a reader fail or loop", () => {
+  test("neither throws nor loops on damaged input", () => {
     const { raw } = issueClient(ca, {
       subject: [
         ["CN", "jane"],

@@ -1,22 +1,22 @@
 /**
- * Which CA a client's certificate leads to. TLS has checked the chain against all CAs the server asks for; but a
- * certificate of one CA names a user and one of another a front proxy, so each bundle is asked again on its own.
- * Revocation and name constraints are left to TLS. Some releases of Node show a server nothing but the leaf
- * (nodejs/node#65579), as a resumed session does: an intermediate CA is then trusted only if it stands in the bundle.
+ * Verifies which CA bundle a client certificate chains to. TLS has checked the chain against all CAs that the server
+ * accepts. But the CA of users and the CA of front proxies give different rights, so each bundle is checked again
+ * separately. Revocation and name constraints are left to TLS. Some releases of Node expose only the leaf to a server
+ * (nodejs/node#65579), as a resumed session does: an intermediate CA is then trusted only if the bundle contains it.
  */
 import { X509Certificate } from "node:crypto";
 import { readPathLengthMax } from "./certificate-reader.ts";
 
 export type CertificateChain = readonly X509Certificate[];
 
-/** Does the chain, leaf first, lead to the bundle at this moment (milliseconds since the epoch)? */
+/** True if the chain, leaf first, leads to the bundle at this time (milliseconds since the epoch). */
 export type CertificateVerifier = (chain: CertificateChain, now: number) => boolean;
 
-/** Certificates from leaf to root. */
+/** Maximum number of certificates from leaf to root. */
 const PATH_LENGTH_MAX = 8;
-/** Of those a client presents, the first so many are looked at. */
+/** Maximum number of presented certificates that are considered. */
 const PRESENTED_MAX = 16;
-/** Bounds what a chain made of certificates with equal names can cost. */
+/** Bounds the cost of a chain of certificates with equal names. */
 const SIGNATURE_CHECKS_MAX = 64;
 
 const CLIENT_AUTH = "1.3.6.1.5.5.7.3.2";
@@ -28,7 +28,7 @@ interface Candidate {
   readonly from: number;
   readonly until: number;
   readonly allowsClients: boolean;
-  /** How many intermediates may stand below. */
+  /** The number of intermediate certificates allowed below this one. */
   readonly pathLengthMax: number;
 }
 
@@ -44,14 +44,14 @@ interface Search {
   checksLeft: number;
 }
 
-/** Throws an Error with one clear sentence for a bundle that cannot be used. */
+/** Throws an Error with a one-sentence message if the bundle is invalid. */
 export function createCertificateVerifier(caPem: string): CertificateVerifier {
   const roots = parseCertificates(caPem).map(toCandidate);
   const windowsOf = rememberByChain((chain) => findWindows(chain, roots));
   return (chain, now) => chain.length > 0 && windowsOf(chain).some(({ from, until }) => from <= now && now <= until);
 }
 
-/** A connection keeps its chain: what follows from the chain alone is worked out once per connection. */
+/** Caches a result per chain. A connection keeps its chain, so the result is computed once per connection. */
 export function rememberByChain<T>(compute: (chain: CertificateChain) => T): (chain: CertificateChain) => T {
   const known = new WeakMap<CertificateChain, { readonly value: T }>();
   return (chain) => {
@@ -64,7 +64,7 @@ export function rememberByChain<T>(compute: (chain: CertificateChain) => T): (ch
   };
 }
 
-/** The certificates of a PEM bundle; other blocks and text between the blocks are skipped. */
+/** The certificates of a PEM bundle; skips other blocks and text between the blocks. */
 export function parseCertificates(pem: string): X509Certificate[] {
   const [, ...blocks] = pem.split("-----BEGIN CERTIFICATE-----");
   if (blocks.length === 0) throw new Error("the CA bundle contains no certificate");
@@ -78,7 +78,10 @@ export function parseCertificates(pem: string): X509Certificate[] {
   });
 }
 
-/** When the chain leads to a root: one span of time for each way that it does, all dates of the way considered. */
+/**
+ * The time windows in which the chain leads to a root: one per valid path, the intersection of the validity periods
+ * along it.
+ */
 function findWindows(chain: CertificateChain, roots: readonly Candidate[]): readonly Window[] {
   const [leaf, ...intermediates] = chain.slice(0, PRESENTED_MAX).map(toCandidate);
   const search: Search = { roots, intermediates, found: [], checksLeft: SIGNATURE_CHECKS_MAX };
@@ -89,7 +92,7 @@ function findWindows(chain: CertificateChain, roots: readonly Candidate[]): read
 function followPath(path: readonly Candidate[], search: Search): void {
   const last = path.at(-1)!;
   if (!last.allowsClients) return;
-  // As Go: a certificate that stands in the bundle itself is trusted, whoever issued it.
+  // As Go: a certificate that the bundle contains is trusted regardless of its issuer.
   if (search.roots.some((root) => root.fingerprint === last.fingerprint)) {
     search.found.push({
       from: Math.max(...path.map(({ from }) => from)),
@@ -98,7 +101,7 @@ function followPath(path: readonly Candidate[], search: Search): void {
     return;
   }
   if (path.length === PATH_LENGTH_MAX) return;
-  // As Go: all count, also those that a CA issued for itself.
+  // As Go: self-issued certificates count as well.
   const below = path.length - 1;
   for (const issuer of [...search.roots, ...search.intermediates]) {
     if (below > issuer.pathLengthMax || path.some((one) => one.fingerprint === issuer.fingerprint)) continue;
@@ -112,13 +115,13 @@ function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate, searc
   try {
     return certificate.verify(issuer.publicKey);
   } catch {
-    // A key or an algorithm that this build of OpenSSL does not know proves nothing.
+    // A key or algorithm that this build of OpenSSL does not support verifies nothing.
     return false;
   }
 }
 
 function toCandidate(certificate: X509Certificate): Candidate {
-  // Node calls the extended key usage this; undefined when the certificate does not restrict it.
+  // Node's name for the extended key usage; undefined if the certificate does not restrict it.
   const usages = certificate.keyUsage as readonly string[] | undefined;
   return {
     certificate,

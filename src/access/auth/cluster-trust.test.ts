@@ -8,13 +8,13 @@ const YEARS_MS = 100 * 365 * 86_400_000;
 const requestHeader = requestHeaderOptions({ clientCa: proxies.pem, allowedNames: ["front"] });
 const parts: TrustParts = { clientCa: users.pem, frontProxyCa: proxies.pem, requestHeader };
 
-test("a server without a CA says nothing", () => {
+test("is undefined for a server without a CA", () => {
   expect(
     clusterTrust({}, { clientCa: undefined, frontProxyCa: undefined, requestHeader: undefined }, NOW),
   ).toBeUndefined();
 });
 
-test("names the CAs, and how front proxies speak", () => {
+test("publishes the CAs and the headers of front proxies", () => {
   expect(clusterTrust({}, parts, NOW)).toEqual({
     "client-ca-file": users.pem,
     "requestheader-allowed-names": '["front"]',
@@ -26,7 +26,7 @@ test("names the CAs, and how front proxies speak", () => {
   });
 });
 
-test("keeps what other servers trust until it expires, and repeats nothing", () => {
+test("keeps the CAs of other servers until they expire, without duplicates", () => {
   const before = { "client-ca-file": otherUsers.pem, "requestheader-allowed-names": '["back","front"]' };
   const after = clusterTrust(before, parts, NOW)!;
   expect(after["client-ca-file"]).toBe(otherUsers.pem + users.pem);
@@ -35,7 +35,7 @@ test("keeps what other servers trust until it expires, and repeats nothing", () 
   expect(clusterTrust(before, { ...parts, clientCa: undefined }, NOW + YEARS_MS)?.["client-ca-file"]).toBeUndefined();
 });
 
-test("what cannot be read is replaced", () => {
+test("replaces invalid data", () => {
   const broken = {
     "client-ca-file": "nonsense",
     "requestheader-allowed-names": "{",

@@ -1,18 +1,24 @@
-/** Whom the servers of a cluster trust together, as aggregated API servers are told in a ConfigMap. Pure. */
+/**
+ * The content of the ConfigMap extension-apiserver-authentication: the CAs and front proxy headers that all servers of
+ * a cluster trust. Aggregated API servers read it. Pure.
+ */
 import { parseCertificates } from "./client-certificates.ts";
 import type { RequestHeaderOptions } from "./request-header-options.ts";
 
 export interface TrustParts {
-  /** PEM of the CA of users. */
+  /** PEM of the CA that signs user certificates. */
   readonly clientCa: string | undefined;
-  /** PEM of the CA of front proxies, as it is now. */
+  /** PEM of the CA that currently signs front proxy certificates. */
   readonly frontProxyCa: string | undefined;
   readonly requestHeader: RequestHeaderOptions | undefined;
 }
 
 type Data = Readonly<Record<string, string>>;
 
-/** Those of others stay as long as they are valid: servers are replaced one by one. Undefined when nobody is trusted. */
+/**
+ * Merges the existing data with this server's. CAs of other servers stay until they expire, because servers are
+ * replaced one by one. Undefined if there is no CA.
+ */
 export function clusterTrust(existing: Data, parts: TrustParts, nowMs: number): Data | undefined {
   const clientCa = bundles([existing["client-ca-file"], parts.clientCa], nowMs);
   const frontProxyCa = bundles([existing["requestheader-client-ca-file"], parts.frontProxyCa], nowMs);
@@ -41,12 +47,12 @@ function headersData(existing: Data, options: RequestHeaderOptions | undefined):
   };
 }
 
-/** As headers are written: X-Remote-User. */
+/** Canonical form of a header name, such as X-Remote-User. */
 function headerName(lowerCase: string): string {
   return lowerCase.replaceAll(/(^|-)([a-z])/g, (_, before: string, letter: string) => before + letter.toUpperCase());
 }
 
-/** What somebody else has written there may be anything. */
+/** Ignores invalid data, because other clients can write the ConfigMap. */
 function stringsIn(text: string | undefined): string[] {
   try {
     const value: unknown = JSON.parse(text ?? "[]");

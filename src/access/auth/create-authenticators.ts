@@ -1,4 +1,4 @@
-/** Every way in which a client can prove its identity to this server. */
+/** Creates all authenticators of this server. */
 import { type CertificateAuthorities, currentVerifier } from "./reloading/authorities.ts";
 import type { Reloading } from "./reloading/reloading.ts";
 import type { RequestHeaderOptions } from "./request-header-options.ts";
@@ -25,30 +25,30 @@ import type { BaseEnv } from "../../base/env.ts";
 
 export interface AuthenticationSettings {
   readonly serviceAccounts: ServiceAccountOptions;
-  /** By token. */
+  /** Users by token digest. */
   readonly users: ReadonlyMap<string, User>;
   readonly authorities: Reloading<CertificateAuthorities>;
   readonly requestHeader: RequestHeaderOptions | undefined;
-  /** PEM of the CA whose client certificates name users. */
+  /** PEM of the CA that signs user certificates. */
   readonly clientCa: string | undefined;
 }
 
 export interface Tokens {
-  /** Whose a token is, whoever made it. */
+  /** Authenticates tokens of every kind. */
   readonly authenticate: TokenAuthenticator;
   readonly lasting: readonly TokenAuthenticator[];
   readonly passing: readonly TokenAuthenticator[];
-  /** Undefined: this server makes none. */
+  /** Undefined if this server does not issue tokens. */
   readonly requests: TokenRequests | undefined;
 }
 
-/** What there is to know of service accounts, and how it is said that a token of a Secret has been used. */
+/** Reads of service account objects, and the call that labels the Secret of a used token. */
 export interface Accounts {
   readonly objects: ObjectReader;
   readonly call: (request: InProcessRequest) => Promise<InProcessResponse>;
 }
 
-/** Undefined: there are no service accounts. */
+/** Undefined if service accounts are disabled. */
 export function createTokens(
   { clock, random, log }: BaseEnv,
   { serviceAccounts, users }: Pick<AuthenticationSettings, "serviceAccounts" | "users">,
@@ -79,7 +79,7 @@ export function createTokens(
   };
 }
 
-/** The request that used it does not wait, and does not fail with it. */
+/** Runs in the background: the request that used the token neither waits nor fails. */
 async function labelUsed(call: Accounts["call"], use: LegacyTokenUse, log: Log): Promise<void> {
   const { namespace, name, uid, label, date } = use;
   const target = `/api/v1/namespaces/${namespace}/secrets/${name}`;
@@ -89,7 +89,7 @@ async function labelUsed(call: Accounts["call"], use: LegacyTokenUse, log: Log):
     (answer) => answer.status,
     (thrown: unknown) => messageOf(thrown),
   );
-  if (status !== 200) log.warn("a Secret does not say when its token was last used", { namespace, name, status });
+  if (status !== 200) log.warn("failed to label a Secret with the last use of its token", { namespace, name, status });
 }
 
 interface AuthenticatorParts {
@@ -99,7 +99,7 @@ interface AuthenticatorParts {
   readonly loopback: ConnectionInfo;
 }
 
-/** The order is kube-apiserver's: the first that knows the caller decides who it is. */
+/** In kube-apiserver's order: the first authenticator that accepts the request determines the user. */
 export function createAuthenticators({ env, config, tokens, loopback }: AuthenticatorParts): Authenticator[] {
   const { clock } = env;
   const { authorities, requestHeader, clientCa } = config;

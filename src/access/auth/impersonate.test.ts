@@ -30,7 +30,7 @@ async function passed(options: Partial<ImpersonateOptions>, asking: Asking): Pro
   return seen[0]!;
 }
 
-/** Each check as `verb group/resource/sub ns/name`; those that the rule refuses are refused. */
+/** Records each check as `verb group/resource/sub ns/name` and denies those that `isAllowed` denies. */
 function recorded(isAllowed: (line: string) => boolean): { authorizer: Authorizer; lines: string[] } {
   const lines: string[] = [];
   return {
@@ -46,7 +46,7 @@ function recorded(isAllowed: (line: string) => boolean): { authorizer: Authorize
 const isPlain = (line: string): boolean => line.startsWith("impersonate ");
 const SA = "system:serviceaccount:ns:sa";
 
-describe("who the request goes on as", () => {
+describe("the request continues as the user of", () => {
   test.each<readonly [headers: RequestHeaders, user: Partial<User>]>([
     [{ "impersonate-user": "jane" }, { name: "jane", groups: [AUTHENTICATED] }],
     [
@@ -74,21 +74,21 @@ describe("who the request goes on as", () => {
     expect(request.impersonatedBy).toBe(ROOT);
   });
 
-  test("an extra may have any name", async () => {
+  test("an extra key may have any name", async () => {
     const headers = { "impersonate-user": "j", ["impersonate-extra-__proto__"]: "a" };
     const { user } = await passed({ authorizer: recorded(isPlain).authorizer }, { headers });
     expect(Object.entries(user.extra)).toEqual([["__proto__", ["a"]]]);
   });
 
-  test("whoever is not named by the request stays who it is", async () => {
+  test("an empty user name impersonates no user", async () => {
     const request = await passed({ authorizer: nothing }, { headers: { "impersonate-user": "", accept: "x" } });
     expect(request).toMatchObject({ user: ROOT, headers: { accept: "x" } });
     expect(request.impersonatedBy).toBeUndefined();
   });
 });
 
-describe("headers", () => {
-  test("nothing of them is left in either form, in any casing", async () => {
+describe("the Impersonate headers", () => {
+  test("are removed from both forms of the headers, in any case", async () => {
     const raw = ["Accept", "x", "IMPERSONATE-User", "jane", "impersonate-Group", "a", "Impersonate-Group", "b, c"];
     const headers = { accept: "x", "impersonate-user": "jane", "impersonate-group": "a, b, c" };
     const request = await passed({}, { headers, raw: [...raw, "Impersonate-Extra-K", "v", "Impersonate-Else", "y"] });
@@ -97,23 +97,23 @@ describe("headers", () => {
     expect(request.user.groups).toEqual(["a", "b, c", AUTHENTICATED]);
   });
 
-  test("of a name that is sent twice the first counts", async () => {
+  test("name the user of the first line if the header is repeated", async () => {
     const raw = ["Impersonate-User", "jane", "Impersonate-User", "root"];
     expect((await passed({}, { headers: { "impersonate-user": "jane, root" }, raw })).user.name).toBe("jane");
   });
 
-  test("what stands in one form only is not passed over", async () => {
+  test("count even if only one form of the headers contains them", async () => {
     const raw = ["Impersonate-User", "jane"];
     expect((await passed({}, { raw })).user.name).toBe("jane");
     expect((await passed({}, { headers: { "impersonate-user": "jane" }, raw: [] })).user.name).toBe("jane");
   });
 
-  test("a name that is not UTF-8 is nobody's", async () => {
+  test("are rejected if they are not UTF-8", async () => {
     await expect(passed({}, { headers: { "impersonate-user": "jan\xe9" } })).rejects.toMatchObject({ code: 400 });
   });
 });
 
-describe("without a name", () => {
+describe("headers without a user name are rejected", () => {
   const said: readonly (readonly [headers: RequestHeaders, now: string, before: string])[] = [
     [
       { "impersonate-group": "g" },
@@ -142,16 +142,16 @@ describe("without a name", () => {
   });
 });
 
-describe("refusals", () => {
+describe("denied impersonation", () => {
   const headers = { "impersonate-user": "jane" };
 
-  test("the first one is told, and nothing goes on", async () => {
+  test("returns the error of the first mode", async () => {
     await expect(passed({ authorizer: nothing }, { headers })).rejects.toThrow(
       'pods is forbidden: User "root" cannot impersonate-on:user-info:list resource "pods" in API group "" in the namespace "a"',
     );
   });
 
-  test("who was allowed one way is tried that way first, and told so", async () => {
+  test("after a mode succeeded, returns the error of that mode", async () => {
     const { authorizer } = recorded((line) => line === "impersonate /users/ /jane");
     const filter = impersonate({ authorizer, isConstrained: true })(() => Promise.resolve(OK));
     const ask = (user: string): Promise<ApiResponse> => {
@@ -165,7 +165,7 @@ describe("refusals", () => {
     );
   });
 
-  test("what was granted elsewhere is looked for once, for those who are known", async () => {
+  test("is decided again after catching up once, for authenticated users only", async () => {
     let isGranted = false;
     let waits = 0;
     const options = {
@@ -183,7 +183,7 @@ describe("refusals", () => {
     expect(waits).toBe(1);
   });
 
-  test("whoever keeps a record is told who became whom, by what right", async () => {
+  test("onImpersonated receives the requester, the user and the constraint", async () => {
     const told: string[] = [];
     const onImpersonated: ImpersonateOptions["onImpersonated"] = ({ user }, as) =>
       void told.push(`${user.name} ${as.user.name} ${as.constraint}`);

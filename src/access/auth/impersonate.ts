@@ -1,4 +1,7 @@
-/** Impersonate-*: whoever may goes on as somebody else, and nothing behind this can tell. */
+/**
+ * The impersonation filter: replaces the user of a request with the user that the Impersonate-* headers name, if the
+ * requester is allowed to impersonate it. Later filters see only the impersonated user.
+ */
 import type { PassingFilter } from "../../serving/http/chain.ts";
 import { StatusError } from "../../meta/status-error.ts";
 import { accessOf, caughtUp, type Authorizer, type CatchUp } from "./authorize.ts";
@@ -15,11 +18,11 @@ import { AUTHENTICATED, type User, type WithUser } from "./user.ts";
 
 export interface ImpersonateOptions {
   readonly authorizer: Authorizer;
-  /** Since 1.36 impersonation can be allowed for some users and some requests only. */
+  /** Since 1.36, impersonation can be allowed for certain users and requests only. */
   readonly isConstrained: boolean;
-  /** Before somebody known is refused. */
+  /** Called before an authenticated requester is denied. */
   readonly catchUp?: CatchUp | undefined;
-  /** For whoever keeps a record; the request is still the requester's. */
+  /** Called for the audit log, while the request still has the requester as its user. */
   readonly onImpersonated?: ((request: WithUser, impersonated: Impersonated) => void) | undefined;
 }
 
@@ -51,11 +54,12 @@ export function impersonate(options: ImpersonateOptions): PassingFilter<WithUser
   };
 }
 
-/** Users whose way is remembered. */
+/** Maximum number of requesters whose last successful mode is remembered. */
 const REMEMBERED_MAX = 10_000;
 
 /**
- * Each mode in turn, first the one that was right for the requester before; the first refusal is the one that is told.
+ * Tries each mode, starting with the one that last succeeded for the requester. Returns the first error if all modes
+ * fail.
  */
 function createModesTrial(modes: readonly Mode[]): (attempt: Attempt) => Impersonated | StatusError {
   const remembered = new LruMap<number>(REMEMBERED_MAX);

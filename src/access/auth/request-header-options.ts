@@ -1,4 +1,4 @@
-/** The `--requestheader-*` flags: who is a front proxy, and which headers it speaks in. */
+/** The `--requestheader-*` flags: how front proxies are verified, and in which headers they name the user. */
 import type { StripIdentityOptions } from "../../serving/http/filters/strip-identity.ts";
 import {
   REMOTE_EXTRA_PREFIX,
@@ -9,21 +9,21 @@ import {
 import { parseCertificates } from "./client-certificates.ts";
 
 export interface RequestHeaderFlags {
-  /** PEM of `--requestheader-client-ca-file`; without it nobody is a front proxy. */
+  /** PEM of `--requestheader-client-ca-file`; without it, no client is a front proxy. */
   readonly clientCa: string | undefined;
   readonly allowedNames?: readonly string[] | undefined;
   readonly usernameHeaders?: readonly string[] | undefined;
   readonly uidHeaders?: readonly string[] | undefined;
   readonly groupHeaders?: readonly string[] | undefined;
   readonly extraHeadersPrefix?: readonly string[] | undefined;
-  /** PEM of `--client-ca-file`, to refuse that every user could pass for a front proxy. */
+  /** PEM of `--client-ca-file`, to reject a CA that would make every user a front proxy. */
   readonly userCa?: string | undefined;
 }
 
 /** Header names and prefixes are lower case. */
 export interface RequestHeaderOptions {
   readonly clientCa: string;
-  /** Common names; empty: every certificate of the CA. */
+  /** Allowed common names; empty: every certificate of the CA. */
   readonly allowedNames: readonly string[];
   readonly usernameHeaders: readonly string[];
   readonly uidHeaders: readonly string[];
@@ -31,7 +31,7 @@ export interface RequestHeaderOptions {
   readonly extraHeadersPrefixes: readonly string[];
 }
 
-/** Undefined when there is no CA. Throws an Error with one clear sentence for flags that cannot be used. */
+/** Undefined if there is no CA. Throws an Error with a one-sentence message if the flags are invalid. */
 export function requestHeaderOptions(flags: RequestHeaderFlags): RequestHeaderOptions | undefined {
   const allowedNames = checkedValues("requestheader-allowed-names", flags.allowedNames ?? []);
   const usernameHeaders = headers("requestheader-username-headers", flags.usernameHeaders ?? [REMOTE_USER_HEADER]);
@@ -50,7 +50,9 @@ export function requestHeaderOptions(flags: RequestHeaderFlags): RequestHeaderOp
   return { clientCa, allowedNames, usernameHeaders, uidHeaders, groupHeaders, extraHeadersPrefixes };
 }
 
-/** What must not reach anybody from an unknown caller, beside the conventional headers. */
+/**
+ * The configured headers that are removed from requests of unverified clients, in addition to the conventional ones.
+ */
 export function spoofableHeaders(options: RequestHeaderOptions | undefined): StripIdentityOptions {
   if (options === undefined) return { headerNames: new Set(), headerPrefixes: [] };
   return {
@@ -59,7 +61,7 @@ export function spoofableHeaders(options: RequestHeaderOptions | undefined): Str
   };
 }
 
-/** What every request needs to be understood; taken for identity, these would be set aside. */
+/** Headers that requests need for other purposes; as identity headers they would be removed. */
 const NEEDED_HEADERS: readonly string[] = [
   "accept",
   "accept-encoding",
@@ -80,7 +82,7 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 function headers(flag: string, values: readonly string[]): string[] {
   const names = checkedNames(flag, values);
   const needed = names.find((name) => NEEDED_HEADERS.includes(name));
-  if (needed !== undefined) throw new Error(`--${flag} must not name ${needed}, which means something else`);
+  if (needed !== undefined) throw new Error(`--${flag} must not contain ${needed}, which has another meaning`);
   return names;
 }
 
@@ -88,7 +90,7 @@ function prefixes(flag: string, values: readonly string[] = [REMOTE_EXTRA_PREFIX
   const starts = checkedNames(flag, values);
   for (const start of starts) {
     const needed = NEEDED_HEADERS.find((name) => name.startsWith(start));
-    if (needed !== undefined) throw new Error(`--${flag} must not begin ${needed}, which means something else`);
+    if (needed !== undefined) throw new Error(`--${flag} must not be a prefix of ${needed}, which has another meaning`);
   }
   return starts;
 }
@@ -97,7 +99,7 @@ function checkedNames(flag: string, values: readonly string[]): string[] {
   return checkedValues(flag, values).map((value) => {
     const name = value.toLowerCase();
     if (!TOKEN.test(name))
-      throw new Error(`--${flag} contains ${JSON.stringify(value)}, which no header can be called`);
+      throw new Error(`--${flag} contains ${JSON.stringify(value)}, which is not a valid header name`);
     return name;
   });
 }
@@ -110,7 +112,7 @@ function checkedValues(flag: string, values: readonly string[]): string[] {
   });
 }
 
-/** Where front proxies are not known by name, too, every user could pass for one. */
+/** Without allowed names, every user could pass as a front proxy. */
 export function refuseCommonCertificate(frontProxyCa: string, userCa: string): void {
   const fingerprints = new Set(parseCertificates(frontProxyCa).map(({ fingerprint256 }) => fingerprint256));
   if (parseCertificates(userCa).some(({ fingerprint256 }) => fingerprints.has(fingerprint256)))

@@ -1,20 +1,20 @@
-/** Bearer tokens: whoever can tell whose they are. */
+/** The port of token authenticators. */
 import type { User } from "./user.ts";
 
 export interface TokenOwner {
   readonly user: User;
-  /** Of the audiences that were asked for, those the token is meant for. */
+  /** The requested audiences for which the token is valid. */
   readonly audiences: readonly string[];
-  /** What the audit event is told of the token. */
+  /** Annotations for the audit event. */
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
 export type TokenAnswer =
   | TokenOwner
-  /** Not a token of this kind: somebody else may know it. */
+  /** Not a token of this kind; another authenticator may accept it. */
   | "unknown"
-  /** A token of this kind that is not valid (any more); the reason is for a TokenReview, never for the caller itself. */
+  /** A token of this kind that is not valid; a TokenReview shows the reason, a rejected request does not. */
   | { readonly error: string };
 
-/** A promise where the store must be asked. */
+/** Returns a promise if it must read the store. */
 export type TokenAuthenticator = (token: string, audiences: readonly string[]) => TokenAnswer | Promise<TokenAnswer>;

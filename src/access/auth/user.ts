@@ -9,13 +9,13 @@ export interface User {
 
 export interface WithUser extends WithInfo {
   readonly user: User;
-  /** Who asked to be somebody else, and is `user` now. */
+  /** The requester, if it impersonates `user`. */
   readonly impersonatedBy?: User | undefined;
-  /** Another server speaks for the user: request-header authentication succeeded. */
+  /** True if another server forwards the user: request-header authentication succeeded. */
   readonly isVerifiedPeer: boolean;
-  /** The ID of the server that handed the request on, where it says so and is believed. */
+  /** The ID of the peer that proxied the request, if a verified peer sent it. */
   readonly proxiedBy?: string | undefined;
-  /** A verified peer has handed the request on, so it is answered here and goes no further. */
+  /** True if a verified peer has proxied the request; it is then served locally and not proxied again. */
   readonly isProxied: boolean;
 }
 
@@ -25,7 +25,7 @@ export const UNAUTHENTICATED = "system:unauthenticated";
 
 export const ANONYMOUS: User = { name: "system:anonymous", uid: "", groups: [UNAUTHENTICATED], extra: {} };
 
-/** A stranger stays one, also when a peer hands on what it asks for. */
+/** An anonymous user stays anonymous, even if a peer forwards it. */
 export function withAuthenticatedGroup(user: User): User {
   if (user.groups.includes(AUTHENTICATED) || user.groups.includes(UNAUTHENTICATED) || user.name === ANONYMOUS.name)
     return user;

@@ -1,10 +1,10 @@
-/** Remembers what was asked for lately, in two generations: what was not asked for during one of them is forgotten. */
+/** A bounded cache in two generations: an entry that is not read during one generation is evicted. */
 export class BoundedMemo<Value> {
   readonly #max: number;
   #young = new Map<string, Value>();
   #old = new Map<string, Value>();
 
-  /** At most twice as many are kept. */
+  /** The cache holds at most twice as many entries. */
   constructor(max: number) {
     this.#max = max;
   }
@@ -31,5 +31,5 @@ export class BoundedMemo<Value> {
   }
 }
 
-/** No name of a user or a namespace is as long; together they could fill the memory. */
+/** Longer keys are not cached: no user or namespace name is longer, and together they could fill the memory. */
 const KEY_CHARACTERS_MAX = 1_024;

@@ -1,4 +1,7 @@
-/** To which flow a request belongs. What was found out about a user is kept for its next request. */
+/**
+ * Classifies requests: finds the FlowSchema and the flow of a request. The rules that apply to a user are cached for
+ * its next request.
+ */
 import type { User } from "../auth/user.ts";
 import type { RequestInfo } from "../../serving/http/request-info.ts";
 import { BoundedMemo } from "./bounded-memo.ts";
@@ -15,15 +18,15 @@ export interface Flow {
   readonly level: LevelState;
   readonly counts: FlowCounts;
   readonly series: FlowSeries;
-  /** What its answers say of it. */
+  /** The headers of its responses. */
   readonly headers: Readonly<Record<string, string>>;
-  /** By what distinguishes its flows. */
+  /** Hands of queues by flow distinguisher. */
   readonly hands: BoundedMemo<readonly number[]>;
 }
 
 export interface Classified {
   readonly flow: Flow;
-  /** The queues it may wait in; empty where there are none. */
+  /** The queues in which the request may wait; empty if its level has no queues. */
   readonly hand: readonly number[];
 }
 
@@ -32,7 +35,7 @@ const NO_HAND: readonly number[] = [];
 
 interface KnownUser {
   readonly user: User;
-  /** Those that are about this user, in the order they are asked. */
+  /** The rules that apply to this user, in matching order. */
   readonly rules: readonly { readonly rule: FlowRule; readonly flow: Flow }[];
 }
 
@@ -40,7 +43,7 @@ export class Classifier {
   readonly #flows: readonly Flow[];
   readonly #users = new BoundedMemo<KnownUser>(USERS_MAX);
 
-  /** In the order they are asked. */
+  /** In matching order. */
   constructor(flows: readonly Flow[]) {
     this.#flows = flows;
   }

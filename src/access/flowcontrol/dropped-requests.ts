@@ -1,16 +1,16 @@
-/** How long clients of an overloaded priority level had better stay away: the longer it lasts, the longer. */
+/** Computes Retry-After for rejected requests of a priority level: it grows while the overload lasts. */
 
 const RETRY_AFTER_SECONDS_MAX = 32;
 
 export class DroppedRequests {
   #second = 0;
   #count = 0;
-  /** By second, oldest first; never more than the longest wait. */
+  /** Rejections per second, oldest first; no longer than the longest wait. */
   #history: { readonly second: number; readonly count: number }[] = [];
   #raisedSecond = 0;
   #retryAfter = 1;
 
-  /** Says in how many seconds the client had better come again. */
+  /** Records a rejected request and returns its Retry-After in seconds. */
   drop(nowMs: number): number {
     const second = Math.floor(nowMs / 1_000);
     if (second === this.#second) {

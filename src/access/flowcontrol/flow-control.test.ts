@@ -28,7 +28,7 @@ class World {
   readonly clock = createManualClock();
   readonly metrics = new MetricsRegistry();
   readonly control;
-  /** Requests that were let through and have not been answered, by who asked. */
+  /** Requests that are being served, with their user. */
   readonly served: { readonly who: string; readonly answer: () => void; readonly fail: () => void }[] = [];
   readonly #handler;
 
@@ -62,7 +62,7 @@ class World {
     return { ...response, headers: { ...request.answerHeaders, ...response.headers } };
   }
 
-  /** All of the server's seats are one level's but for a few. */
+  /** Gives one level nearly all seats of the server. */
   oneLevel(queues = 8, queueLengthLimit = 2): this {
     this.control.priorityLevels.reset([
       priorityLevel("all", { nominalConcurrencyShares: 45, ...queued(queues, 1, queueLengthLimit) }),
@@ -74,8 +74,8 @@ class World {
 
 const text = ({ body }: ApiResponse): string => (body.kind === "bytes" ? Buffer.concat(body.chunks).toString() : "");
 
-describe("before anything is known of objects", () => {
-  test("everybody shares the catch-all level, and administrators are exempt", async () => {
+describe("before any objects are loaded", () => {
+  test("all users share the catch-all level, and system:masters is exempt", async () => {
     const world = new World(2);
     const held = [world.ask(JANE), world.ask(JOE)];
     const refused = await world.ask(JANE);
@@ -94,7 +94,7 @@ describe("before anything is known of objects", () => {
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
-  test("deleting the mandatory objects changes nothing", async () => {
+  test("deleting the mandatory objects has no effect", async () => {
     const world = new World(1);
     for (const name of ["exempt", "catch-all"]) {
       world.control.priorityLevels.remove("", name);
@@ -108,7 +108,7 @@ describe("before anything is known of objects", () => {
 });
 
 describe("with objects", () => {
-  test("the answer names schema and level, and what a peer says of its own stays", async () => {
+  test("the response names the FlowSchema and the priority level", async () => {
     const world = new World().oneLevel();
     const answer = world.ask(JANE);
     world.served[0]!.answer();
@@ -120,7 +120,7 @@ describe("with objects", () => {
     expect(OK.headers).toEqual({ a: "b" });
   });
 
-  test("one client fills its own queue, and another still gets its turn", async () => {
+  test("a client fills only its own queue, and another client is still served", async () => {
     const world = new World().oneLevel();
     const limit = 9;
     for (let index = 0; index < limit + 2; index++) void world.ask(JANE);
@@ -137,7 +137,7 @@ describe("with objects", () => {
     );
   });
 
-  test("a failure gives its seats back", async () => {
+  test("a failed request releases its seats", async () => {
     const world = new World(1);
     const failing = world.ask(JANE);
     world.served[0]!.fail();
@@ -146,7 +146,7 @@ describe("with objects", () => {
     expect(world.served).toHaveLength(2);
   });
 
-  test("health checks are not kept waiting by the schema for them", async () => {
+  test("an exempt FlowSchema serves health checks at once", async () => {
     const world = new World(1).oneLevel();
     world.control.flowSchemas.put(
       flowSchema("probes", "exempt", {
@@ -165,7 +165,7 @@ describe("with objects", () => {
     expect(world.served).toHaveLength(4);
   });
 
-  test("a schema without its level is not asked, until the level is there", async () => {
+  test("a FlowSchema is ignored while its priority level does not exist", async () => {
     const world = new World().oneLevel();
     world.control.flowSchemas.put(flowSchema("first", "special", { matchingPrecedence: 1 }));
     const [before] = [world.ask(JANE), world.served[0]!.answer()];
@@ -175,7 +175,7 @@ describe("with objects", () => {
     expect((await after).headers["x-kubernetes-pf-flowschema-uid"]).toBe("schema-first");
   });
 
-  test("a level that goes serves those who wait, and is forgotten then", async () => {
+  test("a deleted level serves its waiting requests and is then removed", async () => {
     const world = new World(1).oneLevel();
     const asked = [world.ask(JANE), world.ask(JANE), world.ask(JANE)];
     world.control.priorityLevels.remove("", "all");
@@ -188,7 +188,7 @@ describe("with objects", () => {
     expect(world.metrics.render()).not.toContain('limit_seats{priority_level="all"}');
   });
 
-  test("the same name with other groups is another user", async () => {
+  test("a user with different groups is classified separately", async () => {
     const world = new World().oneLevel();
     world.control.flowSchemas.put(
       flowSchema("dev", "all", {
@@ -212,12 +212,12 @@ describe("with objects", () => {
   });
 });
 
-describe("waiting", () => {
+describe("a request waits", () => {
   test.each([
     ["/api/v1/namespaces/a/pods/x", 15_000],
     ["/api/v1/namespaces/a/pods/x?timeout=2000", 500],
     ["/api/v1/namespaces/a/pods?watch=1&timeout=2000", 15_000],
-  ])("%s for a quarter of its time: %i ms", async (url, limitMs) => {
+  ])("%s for at most a quarter of its timeout: %i ms", async (url, limitMs) => {
     const world = new World(1).oneLevel();
     void world.ask(JANE);
     const waiting = world.ask(JANE, { url });
@@ -229,7 +229,7 @@ describe("waiting", () => {
     expect(world.metrics.render()).toContain('current_inqueue_requests{priority_level="all",flow_schema="all"} 0');
   });
 
-  test("a client that leaves has left the queue", async () => {
+  test("until its client disconnects", async () => {
     const world = new World(1).oneLevel();
     void world.ask(JANE);
     const leaving = new AbortController();
@@ -244,7 +244,7 @@ describe("waiting", () => {
     expect(world.served).toHaveLength(2);
   });
 
-  test("a request that a peer has let in does not wait again", async () => {
+  test("not at all if a peer has proxied it", async () => {
     const world = new World(1).oneLevel();
     void world.ask(JANE);
     void world.ask(JANE);
@@ -252,7 +252,7 @@ describe("waiting", () => {
     expect(world.served).toHaveLength(2);
   });
 
-  test("seats that nobody uses any more are lent to those who wait", async () => {
+  test("for seats that its level borrows from an idle level", async () => {
     const world = new World(100);
     world.control.priorityLevels.reset([
       priorityLevel("small", { nominalConcurrencyShares: 10, ...queued(8, 1, 50) }),
@@ -280,8 +280,8 @@ describe("waiting", () => {
   });
 });
 
-describe("requests without an end of their own", () => {
-  test("a watch counts until its answer begins", async () => {
+describe("long-running requests", () => {
+  test("a watch holds its seat until its response begins", async () => {
     const world = new World(1);
     const watch = world.ask(JANE, { url: "/api/v1/pods?watch=1" });
     expect((await world.ask(JANE)).status).toBe(429);
@@ -291,7 +291,7 @@ describe("requests without an end of their own", () => {
     expect(world.served).toHaveLength(2);
   });
 
-  test.each(["exec", "attach", "portforward", "proxy", "log"])("%s does not count", async (subresource) => {
+  test.each(["exec", "attach", "portforward", "proxy", "log"])("%s does not take a seat", async (subresource) => {
     const world = new World(1);
     void world.ask(JANE);
     void world.ask(JANE, { url: `/api/v1/namespaces/a/pods/x/${subresource}` });
@@ -299,7 +299,7 @@ describe("requests without an end of their own", () => {
   });
 });
 
-test("a client does not have all of its lists done before the event loop looks at anybody else", async () => {
+test("the lists of one client do not block the event loop for other clients", async () => {
   const turns: (() => void)[] = [];
   const control = createFlowControl({
     clock: createManualClock(),
@@ -319,7 +319,7 @@ test("a client does not have all of its lists done before the event loop looks a
   const answers: Promise<ApiResponse>[] = [];
   for (let index = 0; index < 50; index++) {
     answers.push(handler(userRequest(JANE, { url: "/api/v1/pods" })));
-    // As between two requests of one connection: what waits for nothing is over by then.
+    // As between two requests of one connection: pending microtasks complete.
     for (let tick = 0; tick < 5; tick++) await Promise.resolve();
   }
   answers.push(handler(userRequest(JOE)));
@@ -332,7 +332,7 @@ test("a client does not have all of its lists done before the event loop looks a
   expect(served).toHaveLength(51);
 });
 
-test("what is remembered of users and flows is bounded, and what is asked for is kept", () => {
+test("the cache is bounded and keeps entries that are read", () => {
   const memo = new BoundedMemo<number>(100);
   memo.set("often", 1);
   for (let index = 0; index < 10_000; index++) {
@@ -343,13 +343,13 @@ test("what is remembered of users and flows is bounded, and what is asked for is
   expect(memo.get("user-1")).toBeUndefined();
 });
 
-test("nothing is remembered under a key that is no name: a path may be as long as a head", () => {
+test("the cache ignores overlong keys, such as request paths", () => {
   const memo = new BoundedMemo<number>(100);
   memo.set("n".repeat(1_025), 1);
   expect([memo.size, memo.get("n".repeat(1_025))]).toEqual([0, undefined]);
 });
 
-describe("work on what was sent", () => {
+describe("processing of request bodies", () => {
   type Sent = RequestOptions & { readonly signal?: AbortSignal; readonly bytes?: number };
   const LARGE = 100_000;
 
@@ -392,7 +392,7 @@ describe("work on what was sent", () => {
     };
   }
 
-  test("that fills a turn of the event loop leaves the next ones to others, one user after the other", async () => {
+  test("takes several turns of the event loop, alternating between users", async () => {
     const { done, send, turn, pass } = workshop(200);
     const answers = [send(JANE), send(JANE), send(JANE), send(JOE), send(ROOT)];
     await new Promise(setImmediate);
@@ -408,7 +408,7 @@ describe("work on what was sent", () => {
     expect(done).toHaveLength(6);
   });
 
-  test("that takes long is followed by a rest, in which whoever is new can come", async () => {
+  test("that takes long is followed by a pause for new clients", async () => {
     const { done, send, turn, pass } = workshop(100);
     const answers = [send(JANE), send(JOE)];
     await new Promise(setImmediate);
@@ -420,7 +420,7 @@ describe("work on what was sent", () => {
     await Promise.all(answers);
   });
 
-  test("that takes little is done in the same turn", async () => {
+  test("that is quick shares a turn", async () => {
     const { done, send, turn } = workshop(1);
     for (let index = 0; index < 30; index++) void send(JANE);
     await new Promise(setImmediate);
@@ -429,7 +429,7 @@ describe("work on what was sent", () => {
     expect(counts).toEqual([1, 11, 21, 30]);
   });
 
-  test("is not begun when nobody waits for it any more", async () => {
+  test("is skipped if the client has disconnected", async () => {
     const { done, send, turn, pass } = workshop(200);
     const leaving = new AbortController();
     const answers = Promise.allSettled([send(JANE), send(JOE, { signal: leaving.signal })]);
@@ -438,12 +438,12 @@ describe("work on what was sent", () => {
     while ((await turn()) > 0);
     await pass(40);
     expect(done).toEqual(["jane"]);
-    // As a Status: what is none would be logged as a failure of this server.
+    // The reason must be a Status; another error would be logged as a failure of this server.
     const reason = { message: "the client left before its request was complete", code: 400 };
     expect(await answers).toMatchObject([{ status: "fulfilled" }, { status: "rejected", reason }]);
   });
 
-  test("that is large leaves at least half of the time to what is not", async () => {
+  test("of large requests leaves at least half of the time to small ones", async () => {
     const { done, send, turn, pass } = workshop(20);
     for (let index = 0; index < 3; index++) void send(JANE, { bytes: 2 * LARGE });
     await new Promise(setImmediate);
@@ -458,7 +458,7 @@ describe("work on what was sent", () => {
     expect(done).toEqual(["jane", "joe", "joe", "joe", "joe", "jane", "jane"]);
   });
 
-  test("of who took long is expected to take long again, whatever its size", async () => {
+  test("of a user whose last request took long waits with the large ones", async () => {
     const { done, send, turn, pass } = workshop(100);
     const answers = [send(JANE), send(JANE)];
     await new Promise(setImmediate);
@@ -481,7 +481,7 @@ describe("work on what was sent", () => {
     ["application/yaml", 1],
     ["application/json;as=Table;v=v1;g=meta.k8s.io", 1],
     ["application/json", 3],
-  ])("or on what is read as %s: %i of three at once", async (accept, count) => {
+  ])("and of reads as %s: %i of three at once", async (accept, count) => {
     const { done, send, turn } = workshop(1);
     const answers = [1, 2, 3].map(() => send(JANE, { method: "GET", bytes: 0, headers: { accept } }));
     await new Promise(setImmediate);
@@ -490,7 +490,7 @@ describe("work on what was sent", () => {
     await Promise.all(answers);
   });
 
-  test("of which too much waits is refused, and what nobody waits for makes room", async () => {
+  test("is rejected if too many large bodies wait, and canceled requests free their place", async () => {
     const { send } = workshop(200);
     void send(JOE, { bytes: 2 * LARGE });
     await new Promise(setImmediate);

@@ -1,4 +1,4 @@
-/** API Priority and Fairness: who is served at once, who waits for whom, and who is refused. */
+/** API Priority and Fairness: decides which requests are served at once, which wait, and which are rejected. */
 import type { WithUser } from "../auth/user.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { MetricsRegistry } from "../../base/metrics.ts";
@@ -20,15 +20,17 @@ import { estimatedSeats, type ObjectStats } from "./work-estimate.ts";
 interface FlowControlOptions {
   readonly clock: Clock;
   readonly metrics: MetricsRegistry;
-  /** Requests served at the same time, those of exempt users not counted: both in-flight limits together. */
+  /** Concurrency limit of the server without exempt requests: the sum of both in-flight limits. */
   readonly serverSeats: number;
-  /** How long a request may take that does not say otherwise. */
+  /** Default timeout of a request. */
   readonly requestTimeoutMs: number;
-  /** How long it says that it may take. */
+  /** The timeout that the request specifies. */
   readonly askedTimeoutMs?: (request: WithUser) => number | undefined;
-  /** Calls back when the event loop has come round, as setImmediate does. Absent where there is no such loop. */
+  /**
+   * Calls back in the next turn of the event loop, as setImmediate does. Absent in environments without an event loop.
+   */
   readonly nextTurn?: (callback: () => void) => void;
-  /** Of what is stored; undefined for what is not stored here. */
+  /** Statistics of the stored objects; undefined if the resource is not stored in this cluster. */
   readonly statsOf: (info: RequestInfo) => ObjectStats | undefined;
 }
 
@@ -75,8 +77,8 @@ async function serve<Req extends WithUser>(control: Control, next: Handler<Req>,
   const { level, counts, series } = flow;
   const seats = estimatedSeats(request, level.seatsMax, statsOf);
   series.seats.observe(seats);
-  // A peer has found it a seat already. If it waited for another one here, servers could wait for each other's seats.
-  // DIFFERS: kube-apiserver lets it wait.
+  // The peer has already given the request a seat. If it waited for another one here, servers could deadlock on each
+  // other's seats. DIFFERS: kube-apiserver lets it wait.
   const entrant: Entrant = { seats, hand, counts, isUrgent: isProxied };
   const place = level.queues.start(entrant, arrivedMs);
   if (typeof place === "string") return refused(control, flow, place, arrivedMs);
@@ -89,7 +91,7 @@ async function serve<Req extends WithUser>(control: Control, next: Handler<Req>,
   executing[kind]++;
   try {
     if (seats > 1 || isMadeAnew(request)) await readingTurn(control, flow, { request, isWide: seats > 1 });
-    // A watch has been begun when its answer has. What is sent of an answer is not counted.
+    // A watch holds its seats until its response begins. Sending a response is not counted.
     return await next(Object.assign(paced(control, seat, request), { answerHeaders: flow.headers }));
   } finally {
     executing[kind]--;
@@ -106,7 +108,7 @@ interface Seated {
   readonly place: QueuePlace;
 }
 
-/** Where a request sits while something is done for it. */
+/** The seat of a request while it is processed. */
 class Seat {
   readonly flow: Flow;
   readonly #control: Control;
@@ -139,12 +141,12 @@ class Seat {
 
 const OTHER_FORMS = /yaml|\bas\s*=/i;
 
-/** It is to be read in another form than it is kept in: a table, or YAML. */
+/** True if the response needs a conversion from the stored form: a table or YAML. */
 function isMadeAnew({ info, headers }: WithUser): boolean {
   return READ_VERBS.has(info.verb) && OTHER_FORMS.test(headerValue(headers, "accept") ?? "");
 }
 
-/** Answers are made in one go, and some take long: whoever asks for many of them waits for its turn with each. */
+/** Building a response blocks the event loop, sometimes for long. So each such read of a user waits for its turn. */
 async function readingTurn(
   { pacing }: Control,
   { level }: Flow,
@@ -174,7 +176,7 @@ function kindOf({ verb }: RequestInfo): keyof KindCounts {
   return READ_VERBS.has(verb) ? "readOnly" : "mutating";
 }
 
-/** False when it takes too long, or nobody waits for the answer any more. */
+/** False if the wait times out or the client disconnects. */
 async function hasTurn(control: Control, request: WithUser, { level }: Flow, place: QueuePlace): Promise<boolean> {
   const { clock, waiting } = control;
   const kind = kindOf(request.info);

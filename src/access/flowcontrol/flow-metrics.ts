@@ -1,4 +1,4 @@
-/** Metrics of flow control under kube-apiserver's names. What only states how things are is read when somebody asks. */
+/** Metrics of flow control with kube-apiserver's names. Gauges are computed when they are scraped. */
 import type { Counter, Histogram, MetricFamily, MetricsRegistry } from "../../base/metrics.ts";
 import type { FlowCounts } from "./queue-set.ts";
 import type { SeatLimits } from "./seat-allocation.ts";
@@ -22,7 +22,7 @@ interface FlowReading {
   readonly counts: FlowCounts;
 }
 
-/** Requests by kind, which administrators know from servers without flow control. */
+/** Requests by kind (read-only, mutating), as servers without priority and fairness report them. */
 export interface KindCounts {
   readOnly: number;
   mutating: number;
@@ -35,7 +35,7 @@ export interface Readings {
   readonly waiting: KindCounts;
 }
 
-/** Of one FlowSchema. */
+/** The series of one FlowSchema. */
 export interface FlowSeries {
   readonly dispatched: Counter;
   readonly seats: Histogram;

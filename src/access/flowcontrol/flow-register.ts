@@ -1,4 +1,4 @@
-/** The objects of flow control as they are known, and what is made of them when the next request comes. */
+/** The current FlowSchemas and priority levels. A change takes effect with the next request. */
 import type { User } from "../auth/user.ts";
 import type { RequestInfo } from "../../serving/http/request-info.ts";
 import type { ObjectTable } from "../../meta/object-table.ts";
@@ -17,13 +17,13 @@ import { objectMap } from "./object-map.ts";
 import { readPriorityLevel, type PriorityLevel } from "./priority-level.ts";
 import type { FlowCounts, QueuePlace } from "./queue-set.ts";
 
-/** Kept of each FlowSchema, twice at most. */
+/** Cached hands per FlowSchema; at most twice as many are kept. */
 const HANDS_MAX = 1_000;
 
 /**
- * In one event loop a list from memory is over before the next request is looked at, so a client could have any number of
- * them done in a row and never hold the seats of two. What takes more than one seat therefore keeps them until the loop has
- * come round: what others have sent meanwhile is then in the queues as well.
+ * A list from memory ends within one turn of the event loop. A client could run any number of them in a row and never
+ * hold the seats of two. Therefore a request with more than one seat releases its seats in the next turn, when the
+ * requests of other clients are queued as well.
  */
 export type NextTurn = (callback: (nowMs: number) => void) => void;
 
@@ -40,7 +40,7 @@ export class FlowRegister {
   #ended: { readonly level: LevelState; readonly place: QueuePlace }[] = [];
   #flows: readonly Flow[] = [];
   #classifier = new Classifier([]);
-  /** Since the last request something has changed. */
+  /** True if an object has changed since the last request. */
   #isStale = true;
 
   constructor(

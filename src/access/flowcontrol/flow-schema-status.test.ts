@@ -11,7 +11,7 @@ const schema = (name: string, level: string, conditions: JsonObject[] = []): Jso
   status: { conditions },
 });
 
-test("a schema is told whether its level is there, when both are known, and again when that changes", async () => {
+test("the Dangling condition is written once both resources are synced, and again when it changes", async () => {
   const world = new World({ seed: 1 });
   const said: string[] = [];
   const call = (request: InProcessRequest): Promise<InProcessResponse> => {

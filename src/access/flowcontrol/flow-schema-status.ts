@@ -1,6 +1,6 @@
 /**
- * Whether the priority level that a FlowSchema names is there: kube-apiserver says so in the schema's status, and tools look
- * for it. Every server of a cluster says the same, so that it is written once.
+ * Maintains the Dangling condition of FlowSchemas, as kube-apiserver does: whether the referenced priority level
+ * exists. Tools rely on it. All servers of a cluster compute the same condition, so it is written only once.
  */
 import type { Clock } from "../../base/clock.ts";
 import { Wakeable } from "../../base/wakeable.ts";
@@ -13,15 +13,15 @@ import { whenOrAborted, type BackgroundTask } from "../../base/background.ts";
 
 const MANAGER = "api-priority-and-fairness-config-consumer-v1";
 const DANGLING = "Dangling";
-/** After a refusal, as of a server that may not write yet. */
+/** Retry delay after a failed write, for example while the server does not accept writes yet. */
 const AGAIN_MS = 1_000;
 const IDLE_MS = 60_000;
 
 export interface FlowSchemaStatusParts {
   readonly clock: Clock;
-  /** As the server itself. */
+  /** Calls the server in-process as the server itself. */
   readonly call: (request: InProcessRequest) => Promise<InProcessResponse>;
-  /** Resolves when the server may be asked to write. */
+  /** Resolves when the server accepts writes. */
   readonly ready: Promise<void>;
 }
 
@@ -60,7 +60,7 @@ export function flowSchemaStatus({ clock, call, ready }: FlowSchemaStatusParts):
         await whenOrAborted(ready, signal);
         while (!signal.aborted) {
           let isAllSaid = true;
-          // Before both are known nobody can say that something is not there.
+          // Before both resources are synced, a missing level proves nothing.
           if (loaded.has(schemas) && loaded.has(levels))
             for (const schema of [...schemas.values()]) isAllSaid = (await report(schema)) && isAllSaid;
           await due.wait(isAllSaid ? IDLE_MS : AGAIN_MS, signal);
@@ -89,7 +89,7 @@ function isSaid(schema: JsonObject, { status, reason, message }: Condition): boo
   return said?.["status"] === status && said["reason"] === reason && said["message"] === message;
 }
 
-/** True when there is nothing more to do about it: what has gone needs no status. */
+/** True if done: the condition is written, or the FlowSchema was deleted. */
 async function say(call: FlowSchemaStatusParts["call"], schema: JsonObject, condition: JsonObject): Promise<boolean> {
   const [apiVersion, name] = [stringAt(schema, "apiVersion"), nameOf(schema)];
   const { status } = await call({

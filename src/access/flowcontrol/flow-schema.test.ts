@@ -42,7 +42,7 @@ describe("subjects", () => {
     [account("kube-system", "*"), userNamed("kube-system:robot"), false],
     [{ kind: "User" }, jane, false],
     [{ kind: "Robot", user: { name: "jane" } }, jane, false],
-  ])("%j of %j: %s", (subject, asked, expected) => {
+  ])("%j match %j: %s", (subject, asked, expected) => {
     expect(isSubject(ruleOf({ subjects: [subject], ...EVERYTHING }).subjects, asked)).toBe(expected);
   });
 });
@@ -77,11 +77,11 @@ describe("rules", () => {
     [paths("*"), "/anything", true],
     [paths("*"), "/api/v1/pods", false],
     [{ resourceRules: "odd", nonResourceRules: [null, 1] }, "/api/v1/pods", false],
-  ])("%j for %s: %s", (rule, url, expected) => {
+  ])("%j match %s: %s", (rule, url, expected) => {
     expect(isAbout(ruleOf({ subjects: [group("*")], ...rule }), infoRequest({ url }).info)).toBe(expected);
   });
 
-  test("schemas are asked by precedence, then by name", () => {
+  test("FlowSchemas are matched by precedence, then by name", () => {
     const schemas = [
       flowSchema("b", "x"),
       flowSchema("c", "x", { matchingPrecedence: 1 }),
@@ -107,19 +107,19 @@ describe("priority levels", () => {
 
   test.each<[string, JsonObject]>([
     ["no type", { metadata: { name: "a" }, spec: {} }],
-    ["exempt by another name", { metadata: { name: "a" }, spec: { type: "Exempt" } }],
-    ["limited, but named exempt", priorityLevel("exempt")],
-    ["more cards than the deck has", priorityLevel("a", queued(4, 5, 10))],
-    ["a hand that no hash can deal", priorityLevel("a", queued(10_000_000, 3, 10))],
+    ["type Exempt under another name", { metadata: { name: "a" }, spec: { type: "Exempt" } }],
+    ["type Limited under the name exempt", priorityLevel("exempt")],
+    ["a hand size above the number of queues", priorityLevel("a", queued(4, 5, 10))],
+    ["too many queues for the hash", priorityLevel("a", queued(10_000_000, 3, 10))],
     ["no queues", priorityLevel("a", queued(0, 0, 10))],
-    ["an odd answer to too much", priorityLevel("a", { limitResponse: { type: "Panic" } })],
-  ])("with %s are as if they were not there", (_, object) => {
+    ["an unknown limit response", priorityLevel("a", { limitResponse: { type: "Panic" } })],
+  ])("with %s are ignored", (_, object) => {
     expect(readPriorityLevel(object)).toBeUndefined();
   });
 });
 
-describe("hands", () => {
-  test("are of different queues, the same for the same flow, and spread over all", () => {
+describe("hands of queues", () => {
+  test("contain distinct queues, are stable per flow, and use all queues", () => {
     const deck = { queues: 128, handSize: 6 };
     const dealt = new Set<number>();
     for (let user = 0; user < 500; user++) {
@@ -133,8 +133,8 @@ describe("hands", () => {
     expect(deal(hashOfFlow("a", "b"), deck)).not.toEqual(deal(hashOfFlow("a", "c"), deck));
   });
 
-  test("as kube-apiserver deals them", () => {
-    // 0 leaves remainders of 0, which become the first cards; 2^64 − 1 has the remainders below.
+  test("equal those of kube-apiserver", () => {
+    // Hash 0 has only remainders of 0, which select the first cards; 2^64 − 1 has the remainders below.
     expect(deal(0n, { queues: 5, handSize: 3 })).toEqual([0, 1, 2]);
     expect(deal(2n ** 64n - 1n, { queues: 16, handSize: 4 })).toEqual([15, 0, 8, 7]);
     expect(isDealable({ queues: 1, handSize: 1 })).toBe(true);

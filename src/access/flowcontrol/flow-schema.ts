@@ -1,4 +1,4 @@
-/** What a FlowSchema says, read once into sets: which requests are its, and what makes two of them different flows. */
+/** Parses a FlowSchema into sets for fast matching: its rules and its flow distinguisher. */
 import type { User } from "../auth/user.ts";
 import type { RequestInfo } from "../../serving/http/request-info.ts";
 import { objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
@@ -23,17 +23,17 @@ interface Subjects {
   readonly isEverybody: boolean;
   readonly users: ReadonlySet<string>;
   readonly groups: ReadonlySet<string>;
-  /** Whose accounts are all meant. */
+  /** Namespaces of which all service accounts match. */
   readonly namespaces: ReadonlySet<string>;
 }
 
-/** Undefined: all. */
+/** Undefined: all names. */
 type Names = ReadonlySet<string> | undefined;
 
 interface ResourceRule {
   readonly verbs: Names;
   readonly groups: Names;
-  /** With their subresources: `pods/status`. */
+  /** Including subresources, such as `pods/status`. */
   readonly resources: Names;
   readonly namespaces: Names;
   readonly isClusterScope: boolean;
@@ -42,7 +42,7 @@ interface ResourceRule {
 interface PathRule {
   readonly verbs: Names;
   readonly paths: Names;
-  /** What begins like this is meant as well. */
+  /** Path prefixes that match. */
   readonly prefixes: readonly string[];
 }
 
@@ -107,7 +107,7 @@ function namesAt(rule: JsonObject, key: string): Names {
   return names.length === 1 && names[0] === "*" ? undefined : new Set(names);
 }
 
-/** Schemas in the order they are asked. */
+/** Matching order of FlowSchemas. */
 export function compareSchemas(left: FlowSchema, right: FlowSchema): number {
   if (left.precedence !== right.precedence) return left.precedence - right.precedence;
   return left.name < right.name ? -1 : left.name > right.name ? 1 : 0;
@@ -148,7 +148,7 @@ function isAmong(names: Names, name: string): boolean {
   return names === undefined || names.has(name);
 }
 
-/** Nothing gets past it, so nobody need ask the rules behind it. */
+/** True if the rule matches every request, so later rules need not be checked. */
 export function isAboutEverything({ resources, paths }: FlowRule): boolean {
   const hasAll = resources.some(
     (rule) => isEvery(rule.verbs, rule.groups, rule.resources, rule.namespaces) && rule.isClusterScope,
@@ -160,7 +160,9 @@ function isEvery(...names: readonly Names[]): boolean {
   return names.every((name) => name === undefined);
 }
 
-/** Those that are there whatever the store holds: administrators never wait, and nobody is without a level. */
+/**
+ * The FlowSchemas that always exist, regardless of the store: system:masters is exempt, and every request has a level.
+ */
 export const MANDATORY_EXEMPT: FlowSchema = mandatory(EXEMPT, 1, ["system:masters"]);
 export const MANDATORY_CATCH_ALL: FlowSchema = {
   ...mandatory(CATCH_ALL, 10_000, ["system:unauthenticated", "system:authenticated"]),

@@ -1,4 +1,4 @@
-/** Priority levels at work: their seats and queues, kept while what is said of them changes. */
+/** The seats and queues of the priority levels. They survive changes of the configuration. */
 import { DroppedRequests } from "./dropped-requests.ts";
 import type { LevelReading } from "./flow-metrics.ts";
 import { MANDATORY_LEVELS, type PriorityLevel } from "./priority-level.ts";
@@ -9,16 +9,16 @@ import { seatsMaxOf } from "./work-estimate.ts";
 export interface LevelState {
   config: PriorityLevel;
   limits: SeatLimits;
-  /** What one request may take. */
+  /** Maximum number of seats of one request. */
   seatsMax: number;
-  /** Its object is gone, but not yet all that came before. */
+  /** True if the object was deleted while requests are still queued or executing. */
   isRetiring: boolean;
   readonly queues: QueueSet;
   readonly dropped: DroppedRequests;
 }
 
 const NO_LIMITS: SeatLimits = { nominal: 0, lower: 0, upper: 0 };
-/** How often seats are lent and borrowed anew. */
+/** Interval at which seats are lent and borrowed anew. */
 const ADJUSTMENT_MS = 10_000;
 
 export class LevelStates {
@@ -30,7 +30,7 @@ export class LevelStates {
     this.#serverSeats = serverSeats;
   }
 
-  /** Undefined for one that new requests do not come to. */
+  /** Undefined for a level that accepts no new requests. */
   get(name: string): LevelState | undefined {
     const state = this.#states.get(name);
     return state?.isRetiring === true ? undefined : state;
@@ -70,7 +70,8 @@ export class LevelStates {
     this.#states.set(config.name, { config, limits: NO_LIMITS, seatsMax: 1, isRetiring: false, queues, dropped });
   }
 
-  // DIFFERS: kube-apiserver adjusts by a timer. Who has nothing to do here has nothing to adjust.
+  // DIFFERS: kube-apiserver adjusts by a timer. Here a request triggers the adjustment, because an idle server needs
+  // none.
   adjustWhenDue(nowMs: number): void {
     if (nowMs - this.#adjustedMs >= ADJUSTMENT_MS) this.#adjust(nowMs);
   }

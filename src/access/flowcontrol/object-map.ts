@@ -1,8 +1,8 @@
-/** Follows the objects of one cluster-scoped resource, each read once. */
+/** A table that parses each object of a cluster-scoped resource once. */
 import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { ObjectTable } from "../../meta/object-table.ts";
 
-/** What cannot be read is as if it were not there. */
+/** Invalid objects are ignored. */
 export function objectMap<Value>(
   values: Map<string, Value>,
   read: (object: JsonObject) => Value | undefined,

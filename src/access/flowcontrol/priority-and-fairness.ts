@@ -1,4 +1,7 @@
-/** Priority and fairness by the FlowSchemas and priority levels in the store, or two plain limits on requests in flight. */
+/**
+ * Creates the concurrency filter: priority and fairness with the stored FlowSchemas and priority levels, or two
+ * in-flight limits.
+ */
 import type { WithUser } from "../auth/user.ts";
 import { SYSTEM_MASTERS } from "../auth/rbac/privileged-groups.ts";
 import { createFlowControl } from "./flow-control.ts";
@@ -20,9 +23,9 @@ export interface PriorityAndFairness {
   readonly tasks: readonly BackgroundTask[];
 }
 
-/** What of the environment lets heavy work wait until the event loop has come round. */
+/** The part of the environment that lets heavy work wait for the next turn of the event loop. */
 export interface EventLoopTurns {
-  /** Absent where there is no event loop to wait for. */
+  /** Absent in environments without an event loop. */
   readonly nextTurn?: (callback: () => void) => void;
 }
 
@@ -33,12 +36,12 @@ export interface InFlightSettings {
   readonly access: { readonly priorityAndFairness: boolean };
 }
 
-/** How FlowSchemas and PriorityLevelConfigurations are followed, and their status is written. */
+/** The watches on FlowSchemas and PriorityLevelConfigurations, and the client that writes their status. */
 interface FlowObjects extends Pick<FlowSchemaStatusParts, "call" | "ready"> {
   readonly followed: StoredObjectParts;
 }
 
-/** Without objects to follow, or with priority and fairness off, requests are only counted. */
+/** Without stored objects, or with priority and fairness disabled, only the in-flight limits apply. */
 export function createPriorityAndFairness(
   parts: {
     readonly env: BaseEnv & EventLoopTurns;
@@ -83,10 +86,10 @@ function isMaster({ user }: WithUser): boolean {
   return user.groups.includes(SYSTEM_MASTERS);
 }
 
-/** How large objects are changes slowly, and looking at all of them takes time. */
+/** Object sizes change slowly and computing them takes time, so they are cached for this long. */
 const SIZES_MS = 60_000;
 
-/** Undefined while nobody can know, and for what is not stored here. */
+/** Undefined before the cache is synced, and for resources that are not stored in this cluster. */
 function objectStats({ clock, cache, resolve }: StoredObjectParts): (info: RequestInfo) => ObjectStats | undefined {
   const sizes = new Map<string, { readonly atMs: number; readonly averageBytes: number }>();
   const averageBytes = (prefix: string): number => {

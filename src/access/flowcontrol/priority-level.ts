@@ -1,23 +1,23 @@
-/** What a PriorityLevelConfiguration says, read once. */
+/** Parses a PriorityLevelConfiguration. */
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { isDealable } from "./shuffle-sharding.ts";
 
 export interface PriorityLevel {
   readonly name: string;
   readonly uid: string;
-  /** Nobody waits and nobody is refused. */
+  /** True if its requests neither wait nor are rejected. */
   readonly isExempt: boolean;
   readonly shares: number;
   readonly lendablePercent: number;
-  /** Undefined: as much as there is. */
+  /** Undefined: no limit. */
   readonly borrowingLimitPercent: number | undefined;
-  /** Undefined: what finds no seat is refused. */
+  /** Undefined: a request that finds no seat is rejected. */
   readonly queuing: Queuing | undefined;
 }
 
 export interface Queuing {
   readonly queues: number;
-  /** Of how many queues a flow takes the emptiest. */
+  /** The number of queues from which a flow chooses the shortest. */
   readonly handSize: number;
   readonly queueLengthLimit: number;
 }
@@ -25,13 +25,13 @@ export interface Queuing {
 export const EXEMPT = "exempt";
 export const CATCH_ALL = "catch-all";
 
-/** Undefined when nobody could go by it, which is as if it were not there. */
+/** Undefined if the object is invalid; it is then ignored. */
 export function readPriorityLevel(object: JsonObject): PriorityLevel | undefined {
   const metadata = objectAt(object, "metadata");
   const [name, uid] = [stringAt(metadata, "name"), stringAt(metadata, "uid")];
   const spec = objectAt(object, "spec");
   const isExempt = spec["type"] === "Exempt";
-  // As kube-apiserver: no level changes from one to the other.
+  // As kube-apiserver: only the level named exempt is exempt.
   if (isExempt !== (name === EXEMPT)) return undefined;
   if (isExempt) return { name, uid, isExempt, queuing: undefined, ...seatsOf(objectAt(spec, "exempt"), 0) };
   const { limited } = spec;
@@ -50,7 +50,7 @@ function seatsOf(
   defaultShares: number,
 ): Pick<PriorityLevel, "shares" | "lendablePercent" | "borrowingLimitPercent"> {
   return {
-    // The older name is that of v1beta2.
+    // assuredConcurrencyShares is the name in v1beta2.
     shares: countAt(limits, "nominalConcurrencyShares") ?? countAt(limits, "assuredConcurrencyShares") ?? defaultShares,
     lendablePercent: Math.min(countAt(limits, "lendablePercent") ?? 0, 100),
     borrowingLimitPercent: countAt(limits, "borrowingLimitPercent"),
@@ -74,7 +74,7 @@ function countAt(parent: JsonObject, key: string): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
-/** Both are always there, whatever the store holds. */
+/** The levels that always exist, regardless of the store. */
 export const MANDATORY_LEVELS: readonly PriorityLevel[] = [
   {
     name: EXEMPT,

@@ -4,7 +4,7 @@ import { QueueSet, type FlowCounts, type QueuePlace } from "./queue-set.ts";
 
 const counts = (): FlowCounts => ({ executing: 0, executingSeats: 0, waiting: 0, waitingSeats: 0 });
 
-/** A level with one queue a flow, and what was served of it in order. */
+/** A level with one queue per flow, and the order in which its requests were served. */
 class Level {
   nowMs = 0;
   readonly served: string[] = [];
@@ -32,7 +32,7 @@ class Level {
     this.queues.finish(this.places.get(name)!, this.nowMs);
   }
 
-  /** Ends what runs, one after the other, until nobody waits. */
+  /** Finishes the executing requests one by one until none waits. */
   drain(eachMs: number): void {
     for (let index = 0; index < this.served.length; index++) {
       const place = this.places.get(this.served[index]!)!;
@@ -42,7 +42,7 @@ class Level {
 }
 
 describe("fair queuing", () => {
-  test("a flow with many requests waits for one with few, not the other way round", () => {
+  test("serves a flow with few requests before the backlog of one with many", () => {
     const level = new Level(1);
     level.ask("running", 0);
     for (let index = 0; index < 20; index++) level.ask(`elephant-${index}`, 1);
@@ -53,7 +53,7 @@ describe("fair queuing", () => {
     expect(mice.at(-1)).toBeLessThanOrEqual(7);
   });
 
-  test("a flow of long requests does not get more time than one of short ones", () => {
+  test("gives flows of long and short requests the same time", () => {
     const level = new Level(1);
     level.ask("long-start", 1);
     for (let index = 0; index < 40; index++) {
@@ -71,7 +71,7 @@ describe("fair queuing", () => {
     expect(Math.abs(longMs - shortMs)).toBeLessThanOrEqual(200);
   });
 
-  test("wide requests take as many turns as they take seats", () => {
+  test("charges wide requests for all their seats", () => {
     const level = new Level(4);
     level.ask("first", 0, 4);
     for (let index = 0; index < 8; index++) level.ask(`wide-${index}`, 1, 4);
@@ -82,7 +82,7 @@ describe("fair queuing", () => {
     expect(level.served).toHaveLength(17);
   });
 
-  test("who is wider than all there is is served alone", () => {
+  test("serves a request that is wider than the limit alone", () => {
     const level = new Level(2);
     expect(level.ask("one", 0)).toBe("executing");
     expect(level.ask("wide", 1, 5)).toBe("waiting");
@@ -92,8 +92,8 @@ describe("fair queuing", () => {
   });
 });
 
-describe("bounds", () => {
-  test("a full queue refuses, and other queues do not care", () => {
+describe("the queues of a level", () => {
+  test("reject a request if its queue is full, independently of other queues", () => {
     const level = new Level(1, 2);
     expect([0, 1, 2, 3].map((index) => level.ask(`a${index}`, 1))).toEqual([
       "executing",
@@ -105,7 +105,7 @@ describe("bounds", () => {
     expect(level.counts).toEqual({ executing: 1, executingSeats: 1, waiting: 3, waitingSeats: 3 });
   });
 
-  test("no level has more waiting than it can look through, whatever it is configured to", () => {
+  test("hold at most 10,000 requests, whatever is configured", () => {
     const level = new Level(1, 1_000_000);
     level.ask("first", 0);
     let waiting = 0;
@@ -113,7 +113,7 @@ describe("bounds", () => {
     expect(waiting).toBe(10_000);
   });
 
-  test("of a hand the queue is taken that has the least before it", () => {
+  test("are chosen by the least work ahead within the hand", () => {
     const level = new Level(1, 2);
     level.ask("first", 0);
     level.ask("a", 1);
@@ -123,7 +123,7 @@ describe("bounds", () => {
     expect(level.queues.start(entrant, 0)).toMatchObject({ queue: { index: 1 } });
   });
 
-  test("who gives up leaves nothing behind, and lets those behind it through", () => {
+  test("forget a canceled request and serve those that it blocked", () => {
     const level = new Level(2);
     level.ask("one", 0);
     level.ask("wide", 1, 2);
@@ -137,7 +137,7 @@ describe("bounds", () => {
     expect(level.counts).toEqual(counts());
   });
 
-  test("more seats let those in who wait, fewer wait for those who go", () => {
+  test("adapt to more and to fewer seats", () => {
     const level = new Level(1);
     for (const name of ["a", "b", "c"]) level.ask(name, 0);
     level.queues.setLimit(3, 1);
@@ -151,7 +151,7 @@ describe("bounds", () => {
     expect(level.served).toHaveLength(4);
   });
 
-  test("an urgent one has its seat at once, and those seats count", () => {
+  test("serve an urgent request at once, and count its seats", () => {
     const level = new Level(1);
     level.ask("a", 0);
     const urgent = { seats: 1, hand: [0], counts: level.counts, isUrgent: true };
@@ -164,7 +164,7 @@ describe("bounds", () => {
     expect(level.served).toEqual(["a", "b"]);
   });
 
-  test("without queues what finds no seat is refused", () => {
+  test("reject a request without a seat if the level does not queue", () => {
     const level = new Level(2);
     level.queues.configure({ isExempt: false, queuing: undefined });
     expect([level.ask("a", 0), level.ask("b", 0), level.ask("c", 0)]).toEqual([

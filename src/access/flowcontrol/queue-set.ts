@@ -1,12 +1,13 @@
 /**
- * The seats of one priority level and the queues before them. Who is next is told by fair queuing: every queue has a
- * virtual time at which it would be served next if all that wait were served at the same pace; the earliest end is next.
+ * The seats of one priority level and the queues before them. Fair queuing selects the next request: every queue has a
+ * virtual time at which it would be served next if all waiting requests were served at the same pace, and the earliest
+ * virtual end is next.
  */
 import { must } from "../../base/assert.ts";
 import type { Queuing } from "./priority-level.ts";
 import { SeatDemand } from "./seat-demand.ts";
 
-/** Of one FlowSchema: for metrics only. */
+/** Counts of one FlowSchema, for metrics only. */
 export interface FlowCounts {
   executing: number;
   executingSeats: number;
@@ -16,10 +17,10 @@ export interface FlowCounts {
 
 export interface Entrant {
   readonly seats: number;
-  /** The queues it may wait in; not looked at where there are none. */
+  /** The queues in which it may wait; ignored if the level has no queues. */
   readonly hand: readonly number[];
   readonly counts: FlowCounts;
-  /** Takes its seats at once, also those that are not there. */
+  /** Takes its seats at once, even beyond the limit. */
   readonly isUrgent: boolean;
 }
 
@@ -29,7 +30,7 @@ export interface QueuePlace extends Entrant {
   readonly arrivalR: number;
   state: "waiting" | "executing" | "over";
   startedMs: number;
-  /** Called when its turn has come. */
+  /** Called when the request gets its seats. */
   onTurn: (() => void) | undefined;
 }
 
@@ -37,21 +38,21 @@ type QueueRefusal = "concurrency-limit" | "queue-full";
 
 interface Queue {
   readonly index: number;
-  /** Absent until somebody has waited. */
+  /** Created when the first request waits. */
   waiting: Set<QueuePlace> | undefined;
   waitingSeats: number;
   executing: number;
   executingSeats: number;
-  /** Virtual time at which its next request starts. */
+  /** Virtual start time of its next request. */
   nextStartR: number;
 }
 
-/** How long a request is taken to last before anybody knows. */
+/** Initial estimate of the duration of a request. */
 const SERVICE_MS = 3;
-// DIFFERS: kube-apiserver has no such bound beside queues × queueLengthLimit, which an administrator may set to billions.
+// DIFFERS: kube-apiserver limits only by queues × queueLengthLimit, which may be configured to billions.
 const WAITING_MAX = 10_000;
 
-/** Making them anew costs more than keeping a few. */
+/** Keeping some idle queues is cheaper than creating them anew. */
 const IDLE_QUEUES_MAX = 1_000;
 
 export class QueueSet {
@@ -59,7 +60,7 @@ export class QueueSet {
   #isExempt = false;
   #queuing: Queuing | undefined;
   #limit = 0;
-  /** Those in use and some that were; an idle one has nothing that would have to be remembered. */
+  /** Queues in use and some idle ones; an idle queue has no state that must be kept. */
   readonly #queues = new Map<number, Queue>();
   #activeQueues = 0;
   #entered = 0;
@@ -68,9 +69,9 @@ export class QueueSet {
   #waitingSeats = 0;
   #executing = 0;
   #seatsInUse = 0;
-  /** Of them, those of queues. */
+  /** The part of the seats in use that queued requests took. */
   #queuedSeatsInUse = 0;
-  /** Virtual time: seat-milliseconds given to each queue that had work. */
+  /** Virtual time: seat-milliseconds granted to each non-empty queue. */
   #currentR = 0;
   #syncedMs: number;
 
@@ -112,7 +113,7 @@ export class QueueSet {
       queue.nextStartR += entrant.seats * SERVICE_MS;
       return place;
     }
-    // DIFFERS: kube-apiserver lets a queue grow beyond its limit while seats are free that are too few for who is next.
+    // DIFFERS: kube-apiserver lets a queue exceed its limit while the free seats are too few for the next request.
     if ((queue.waiting?.size ?? 0) >= queuing.queueLengthLimit || this.#waiting >= WAITING_MAX) {
       if (isIdle(queue)) this.#queues.delete(queue.index);
       return "queue-full";
@@ -142,7 +143,7 @@ export class QueueSet {
     if (this.#waiting > 0) this.#dispatch(nowMs);
   }
 
-  /** Gives up waiting. */
+  /** Removes a request that stops waiting. */
   leave(place: QueuePlace, nowMs: number): void {
     this.#sync(nowMs);
     const queue = this.#unqueue(place);
@@ -150,7 +151,7 @@ export class QueueSet {
     boundStart(queue);
     this.#release(queue);
     this.demand.set(this.#seatsInUse + this.#waitingSeats, nowMs);
-    // It may have been a wide one that kept others waiting.
+    // It may have been a wide request that blocked others.
     this.#dispatch(nowMs);
   }
 
@@ -168,7 +169,7 @@ export class QueueSet {
     return this.#seatsInUse + seats <= this.#limit;
   }
 
-  /** Of its hand the queue with the least before it, beginning with another one each time. */
+  /** The queue of the hand with the least work ahead, starting with a different one each time. */
   #choose(hand: readonly number[]): Queue {
     const offset = this.#entered++ % hand.length;
     let best = hand[offset]!;
@@ -240,7 +241,7 @@ export class QueueSet {
     return place;
   }
 
-  /** Returns the queue it waited in. */
+  /** Returns the queue in which it waited. */
   #unqueue(place: QueuePlace): Queue {
     const { seats, counts } = place;
     const queue = must(place.queue, "a request that waits has a queue");
@@ -266,7 +267,7 @@ export class QueueSet {
     }
   }
 
-  /** The one that would end first in virtual time; of several the one whose queue follows the last served. */
+  /** The request with the earliest virtual end; among equals, the one whose queue follows the last served queue. */
   #next(): QueuePlace {
     const queues = this.#queuing?.queues ?? 1;
     let [best, earliest, distance]: [QueuePlace | undefined, number, number] = [undefined, Infinity, Infinity];
@@ -277,7 +278,7 @@ export class QueueSet {
       const steps = (((queue.index - this.#lastIndex - 1) % queues) + queues) % queues;
       if (end < earliest || (end === earliest && steps < distance)) [best, earliest, distance] = [oldest, end, steps];
     }
-    return must(best, "somebody waits");
+    return must(best, "a request waits");
   }
 
   #release(queue: Queue): void {
@@ -297,7 +298,7 @@ function oldestOf({ waiting }: Queue): QueuePlace | undefined {
   return undefined;
 }
 
-/** Nothing starts before it has come: else a queue that seldom uses its share could save it up. */
+/** No request starts before it has arrived in virtual time; otherwise an idle queue could save up its share. */
 function boundStart(queue: Queue): void {
   const oldest = oldestOf(queue);
   if (oldest !== undefined && queue.nextStartR < oldest.arrivalR) queue.nextStartR = oldest.arrivalR;

@@ -1,16 +1,16 @@
-/** How the server's seats are divided among priority levels. Pure. */
+/** Divides the server's seats among the priority levels. Pure. */
 import type { PriorityLevel } from "./priority-level.ts";
 import type { Demand } from "./seat-demand.ts";
 
 export interface SeatLimits {
   readonly nominal: number;
-  /** What it never lends. */
+  /** Seats that the level never lends. */
   readonly lower: number;
-  /** What it may have with all that it borrows. */
+  /** Maximum number of seats including borrowed ones. */
   readonly upper: number;
 }
 
-/** By their shares; rounded up, so that together they may be a few more than there are. */
+/** Nominal seats by shares; rounded up, so their sum may exceed the server's seats slightly. */
 export function seatLimits(levels: readonly PriorityLevel[], serverSeats: number): SeatLimits[] {
   const sharesOfAll = levels.reduce((sum, { shares }) => sum + shares, 0);
   return levels.map(({ shares, lendablePercent, borrowingLimitPercent }) => {
@@ -28,7 +28,7 @@ export interface SeatClaim {
   readonly demand: Demand;
 }
 
-/** Seats of now: who asks for little lends, who asks for much borrows. */
+/** The current limits: levels with low demand lend seats to levels with high demand. */
 export function currentLimits(claims: readonly SeatClaim[]): number[] {
   const all: AssuredClaim[] = claims.map((claim) => ({ ...claim, assured: assuredSeats(claim) }));
   const seats = claims.reduce((sum, { limits }) => sum + limits.nominal, 0);
@@ -41,7 +41,7 @@ export function currentLimits(claims: readonly SeatClaim[]): number[] {
       assuredSum += assured;
     }
   }
-  // As kube-apiserver, which gives away what exempt ones have taken as well.
+  // As kube-apiserver, which also allocates the seats that exempt requests have taken.
   if (left > assuredSum) return fairLimits(all, seats);
   const fraction = left <= lowerSum ? 0 : (left - lowerSum) / (assuredSum - lowerSum);
   return all.map(({ isExempt, limits: { lower }, assured }) =>
@@ -53,7 +53,7 @@ interface AssuredClaim extends SeatClaim {
   readonly assured: number;
 }
 
-/** What a level needs of its own seats, going by the last period; exempt ones take what they need. */
+/** The seats that a level needs of its own, by the demand of the last period; exempt levels take all they need. */
 function assuredSeats({ isExempt, limits: { nominal, lower }, demand: { highWatermark } }: SeatClaim): number {
   return Math.max(lower, isExempt ? highWatermark : Math.min(nominal, highWatermark));
 }
@@ -83,7 +83,7 @@ interface AllocationItem {
   readonly target: number;
 }
 
-/** The one factor by which all targets are met, as far as bounds allow, that gives away all seats, or the nearest to it. */
+/** The proportion of all targets that allocates all seats within the bounds, or comes closest to it. */
 export function fairProportion(items: readonly AllocationItem[], seats: number): number {
   const sumAt = (proportion: number): number => items.reduce((sum, item) => sum + bounded(item, proportion), 0);
   const bends = items.flatMap(({ lower, upper, target }) => [lower / target, upper / target]);

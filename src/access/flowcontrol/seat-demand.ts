@@ -1,14 +1,14 @@
-/** How many seats a priority level could use, over time: what decides how many it is given. */
+/** Measures the seat demand of a priority level over time, which determines its allocation. */
 
-/** Of that much time one adjustment forgets as much as it keeps of. */
+/** The period of one smoothing step. */
 const ADJUSTMENT_MS = 10_000;
-/** What is left of an old demand after one such time: half of it after five minutes. */
+/** The remaining part of an old demand after one period: half of it after five minutes. */
 const SMOOTHING = 0.977;
 
 export interface Demand {
-  /** The most that was asked for at once since the last adjustment. */
+  /** Maximum demand since the last adjustment. */
   readonly highWatermark: number;
-  /** Falls slowly, rises at once. */
+  /** Rises at once, falls slowly. */
   readonly smoothed: number;
 }
 
@@ -32,7 +32,7 @@ export class SeatDemand {
     if (seats > this.#max) this.#max = seats;
   }
 
-  /** What it was since this was asked last. */
+  /** Returns the demand since the last call. */
   take(nowMs: number): Demand {
     this.#advance(nowMs);
     const elapsedMs = nowMs - this.#sinceMs;

@@ -1,4 +1,4 @@
-/** Which queues a flow may use: few of many, so that no two flows are likely to share all of theirs. */
+/** Shuffle sharding: assigns each flow a few of many queues, so that two flows are unlikely to share all of theirs. */
 import { createHash } from "node:crypto";
 
 interface Deck {
@@ -9,13 +9,13 @@ interface Deck {
 const QUEUES_MAX = 2 ** 26;
 const HASH_BITS_MAX = 60;
 
-/** Whether a hash has room enough to deal such a hand. */
+/** Whether a hash has enough bits to deal such a hand. */
 export function isDealable({ queues, handSize }: Deck): boolean {
   if (queues < 1 || handSize < 1 || handSize > queues || queues > QUEUES_MAX) return false;
   return Math.ceil(Math.log2(queues) * handSize) <= HASH_BITS_MAX;
 }
 
-/** The queues of a flow, all different; the same for the same flow. */
+/** The distinct queues of a flow; the same for the same flow. */
 export function deal(flow: bigint, { queues, handSize }: Deck): readonly number[] {
   const remainders: number[] = [];
   let rest = flow;

@@ -3,7 +3,7 @@ import { createManualClock } from "../../../test/testing/storage/conformance/man
 import type { RequestBody } from "../../serving/http/message.ts";
 import { SlowBodies } from "./slow-bodies.ts";
 
-describe("a body that has not arrived soon", () => {
+describe("a slow request body", () => {
   interface Read {
     readonly arrive: () => void;
     readonly bytes: Promise<Buffer>;
@@ -37,7 +37,7 @@ describe("a body that has not arrived soon", () => {
     };
   }
 
-  test("holds no seat until it has", async () => {
+  test("releases its seat until it has arrived", async () => {
     const { read, wait } = world();
     const { arrive, bytes, seen } = read("jane");
     await wait(99);
@@ -49,7 +49,7 @@ describe("a body that has not arrived soon", () => {
     expect(seen).toEqual(["left", "back"]);
   });
 
-  test("keeps its seat when it comes in time", async () => {
+  test("keeps its seat if it arrives in time", async () => {
     const { read, wait } = world();
     const { arrive, bytes, seen } = read("jane");
     arrive();
@@ -58,7 +58,7 @@ describe("a body that has not arrived soon", () => {
     expect(seen).toEqual([]);
   });
 
-  test("is refused when its user has many of them, and when there are many at all; not when they have come", async () => {
+  test("is rejected while its user or all users together have too many of them", async () => {
     const { read, wait } = world();
     const janes = Array.from({ length: 41 }, () => read("jane"));
     await wait(100);
@@ -73,7 +73,7 @@ describe("a body that has not arrived soon", () => {
     expect(again.seen).toEqual(["left"]);
   });
 
-  test("is worth nothing when there is no seat for it any more", async () => {
+  test("is discarded if there is no seat when it arrives", async () => {
     const { read, wait } = world(() => Promise.reject(new Error("full")));
     const { arrive, bytes } = read("jane");
     await wait(100);

@@ -1,22 +1,22 @@
 /**
- * Bodies that take their time. Who sends a byte now and then would keep others from their seats: what has not arrived soon
- * holds no seat until it has, and few of them may be under way for one user, because what has arrived is held in memory.
+ * Releases the seats of requests whose bodies arrive slowly; otherwise clients that send a byte now and then could
+ * block all seats. The number of such requests is limited per user, because their partial bodies are held in memory.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { RequestBody } from "../../serving/http/message.ts";
 import { tooManyRequests } from "../../meta/status-error.ts";
 
-/** What arrives within this time is not slow. */
+/** A body that arrives within this time is not slow. */
 const SLOW_MS = 100;
 const OF_ONE_USER_MAX = 40;
 const OF_ALL_MAX = 200;
 
-/** Who waits for the body. */
+/** The request that reads the body. */
 interface WaitingReader {
   readonly who: string;
-  /** Gives the seat back. */
+  /** Releases the seat. */
   leave(): void;
-  /** Takes another one. Rejects when there is none to be had. */
+  /** Takes a seat again. Rejects if there is none. */
   comeBack(): Promise<void>;
 }
 
@@ -52,12 +52,12 @@ export class SlowBodies {
     }
   }
 
-  /** After a turn of the event loop that took long, what has arrived meanwhile must be read first. */
+  /** After a long turn of the event loop, data that has arrived meanwhile must be read first. */
   #whenRead(judge: () => void): void {
     this.#nextTurn(() => this.#nextTurn(judge));
   }
 
-  /** A function, because it changes behind the compiler's back. */
+  /** A function, because the compiler does not see that `state` changes. */
   #isSlow(state: string): boolean {
     return state === "slow";
   }
@@ -79,5 +79,5 @@ export class SlowBodies {
 }
 
 function tooManySlow(): Error {
-  return tooManyRequests("too many requests whose bodies have not arrived, please try again later", 1);
+  return tooManyRequests("too many requests with incomplete bodies, please try again later", 1);
 }

@@ -1,36 +1,40 @@
 /**
- * What was sent is mostly worked on in one go: decoded, admitted, encoded. Of many that arrive together each would follow
- * the other at once, and nobody else, health checks included, would be heard before the last is done. So they go on one
- * by one, of one user after the other, and when that has taken a while the event loop comes round first. What is expected
- * to take long waits apart from the others: at least half of the time is theirs.
+ * Schedules the processing of request bodies over turns of the event loop. Decoding, admission and encoding mostly run
+ * without interruption. If many requests arrive together, they would block the event loop for all other clients,
+ * including health checks. So requests are processed one by one, alternating between users, and after some time the
+ * event loop gets a turn. Requests that are expected to take long wait separately, so that the others get at least half
+ * of the time.
  */
 import type { Clock } from "../../base/clock.ts";
 import { LruMap } from "../../base/lru-map.ts";
 import { badRequest, StatusError, tooManyRequests } from "../../meta/status-error.ts";
 
-/** As setImmediate: what is asked for now is called when the event loop comes round, one after the other. */
+/** As setImmediate: the callbacks run in the next turn of the event loop, one after the other. */
 type NextTurn = (callback: () => void) => void;
 
-/** After so much work the loop has to come round. */
+/** Maximum work per turn of the event loop. */
 const TURN_MS = 10;
 /**
- * Who took longer makes the others behind it wait for a part of that time, and no longer than this. Whoever is not among
- * them needs the loop more than once: to greet a new client alone takes several rounds.
+ * After longer work, waiting requests pause for this share of its duration, up to the maximum. New clients need the
+ * pause: accepting a connection alone takes several turns.
  */
 const REST_SHARE = 0.2;
 const REST_MS_MAX = 200;
-/** What is heavy waits for as long as that took, and no longer than this. */
+/** Heavy requests pause for the full duration of the work before, up to this maximum. */
 const HEAVY_REST_MS_MAX = 1_000;
-/** Calls that are asked for at the same time. */
+/** Maximum number of scheduled callbacks. */
 const CALLS_MAX = 32;
 
-/** What is as large is expected to take long. */
+/** Requests of this size are heavy: they are expected to take long. */
 const HEAVY_BYTES = 64 * 1024;
-/** So is what comes from somebody whose last work took so long, for a while: little can be said that changes much. */
+/**
+ * Requests of a user whose last work took this long are heavy for a while, because a small request can also cause much
+ * work.
+ */
 const LONG_MS = 50;
 const LONG_REMEMBERED_MS_MAX = 10_000;
 const USERS_REMEMBERED_MAX = 1_000;
-/** Who waits keeps its seat, and what it has sent is held in memory. */
+/** Limits of waiting heavy requests, which keep their seats and hold their bodies in memory. */
 const HEAVY_OF_ONE_USER_MAX = 64;
 const HEAVY_MAX = 256;
 
@@ -39,7 +43,7 @@ type TurnClock = Pick<Clock, "monotonic" | "after">;
 interface WentOn {
   readonly who: string;
   readonly atMs: number;
-  /** Nothing but its work lies between this and the next call. */
+  /** True if only this work ran between this and the next callback. */
   readonly isAlone: boolean;
 }
 
@@ -49,11 +53,11 @@ export class Turns {
   readonly #light = new Lane();
   readonly #heavy = new Lane();
   readonly #longUntilMs = new LruMap<number>(USERS_REMEMBERED_MAX);
-  /** Asked for and not yet made; while there is one, somebody has just gone on. */
+  /** Scheduled callbacks that have not run; while there is one, a request has just been processed. */
   #calls = 0;
   #turn = 0;
   #turnBeganMs = 0;
-  /** Undefined when it is known how long that took. */
+  /** Undefined once its duration has been measured. */
   #wentOn: WentOn | undefined;
   #wasHeavy = false;
   #restsUntilMs = 0;
@@ -65,7 +69,10 @@ export class Turns {
     this.#nextTurn = nextTurn;
   }
 
-  /** Undefined: at once. Rejects with a StatusError when too many wait already, or nobody waits for it any more. */
+  /**
+   * Undefined: the caller may continue at once. Rejects with a StatusError if too many requests wait or the client
+   * disconnects.
+   */
   take(who: string, bytes: number, signal: AbortSignal): Promise<void> | undefined {
     const nowMs = this.#clock.monotonic();
     const isHeavy = bytes >= HEAVY_BYTES || (this.#longUntilMs.get(who) ?? 0) > nowMs;
@@ -80,7 +87,7 @@ export class Turns {
     return turn;
   }
 
-  /** Throws what it would be refused with: nobody need read it to know. */
+  /** Throws if a body of this size would be rejected, before the body is read. */
   refuseTooMany(who: string, bytes: number): void {
     if (bytes >= HEAVY_BYTES && this.#isFull(who)) throw tooManyWait();
   }
@@ -111,7 +118,7 @@ export class Turns {
     this.#nextTurn(() => this.#measure(this.#clock.monotonic()));
   }
 
-  /** What went on in the call before is done by now, unless it waits for somebody else. */
+  /** The work of the previous callback has ended by now, unless it awaits something. */
   #called(askedIn: number): void {
     this.#calls--;
     const nowMs = this.#clock.monotonic();
@@ -140,7 +147,7 @@ export class Turns {
       this.#longUntilMs.set(wentOn.who, nowMs + Math.min(workedMs * 10, LONG_REMEMBERED_MS_MAX));
   }
 
-  /** What is heavy and what is not take turns, as long as there are both. */
+  /** Heavy and light requests alternate while both wait. */
   #next(nowMs: number): Waiting | undefined {
     const mayBeHeavy = this.#heavy.size > 0 && nowMs >= this.#heavyRestsUntilMs;
     this.#wasHeavy = mayBeHeavy && (this.#light.size === 0 || !this.#wasHeavy);
@@ -174,7 +181,7 @@ interface Waiting {
   readonly goOn: () => void;
 }
 
-/** Those who wait, of one user after the other. */
+/** Waiting requests, alternating between users. */
 class Lane {
   readonly #byUser = new Map<string, Set<Waiting>>();
   #size = 0;
@@ -215,7 +222,7 @@ class Lane {
   }
 }
 
-/** Why nothing is done any more for whoever has waited: what a deadline says, or that nobody hears the answer. */
+/** The error for a canceled request: the Status of its deadline, or that the client disconnected. */
 function hasLeft({ reason }: AbortSignal): StatusError {
   return reason instanceof StatusError ? reason : badRequest("the client left before its request was complete");
 }

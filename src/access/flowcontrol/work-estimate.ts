@@ -1,8 +1,8 @@
-/** How many seats a request takes: one, but for those that list. Pure. */
+/** Estimates the seats of a request: one, except for lists. Pure. */
 import type { RequestInfo } from "../../serving/http/request-info.ts";
 import type { Query } from "../../serving/http/query.ts";
 
-/** Of all stored objects of a resource. */
+/** Statistics of all stored objects of a resource. */
 export interface ObjectStats {
   readonly count: number;
   readonly averageBytes: number;
@@ -10,7 +10,7 @@ export interface ObjectStats {
 
 const SEATS_MAX = 100;
 const BYTES_PER_SEAT = 100_000;
-/** What a list from memory holds at once, however long it is. */
+/** Maximum memory that a list from the cache holds at once, regardless of its length. */
 const LIST_BYTES_MAX = 1_000_000;
 
 interface EstimatedRequest {
@@ -18,8 +18,8 @@ interface EstimatedRequest {
   readonly query: Query;
 }
 
-/** Undefined statistics: of what is not stored here. */
-// DIFFERS: kube-apiserver also keeps the seats of a write for a while, depending on how many watch what was written.
+/** Undefined statistics: the resource is not stored in this cluster. */
+// DIFFERS: kube-apiserver also keeps the seats of a write for a while, depending on the number of watchers.
 export function estimatedSeats(
   { info, query }: EstimatedRequest,
   seatsMax: number,
@@ -54,7 +54,7 @@ function isOfOne({ name }: RequestInfo, query: Query): boolean {
   return terms.some((term) => term.startsWith("metadata.name="));
 }
 
-/** So that one request never takes most of a level, and all of a hand together no more than there is. */
+/** One request never takes most of a level, and the queues of one hand together never more than the level has. */
 export function seatsMaxOf(nominal: number, handSize: number | undefined): number {
   if (handSize === undefined) return SEATS_MAX;
   return Math.max(1, Math.min(Math.ceil(nominal * 0.15), Math.floor(nominal / handSize), SEATS_MAX));

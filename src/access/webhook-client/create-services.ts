@@ -1,4 +1,4 @@
-/** Where the Services of the cluster are reached, for webhooks and aggregated API servers, and the calls to webhooks. */
+/** Resolves the Services of webhooks and aggregated API servers to addresses, and creates the webhook client. */
 import type { BackgroundTask } from "../../base/background.ts";
 import type { BaseEnv } from "../../base/env.ts";
 import { messageOf } from "../../base/within.ts";
@@ -17,14 +17,14 @@ import { createWebhookClient, type CallWebhook } from "./webhook-client.ts";
 interface ServicesParts {
   readonly env: BaseEnv;
   readonly client: Client;
-  /** Undefined: this server calls nothing outside of the cluster. */
+  /** Undefined: this server sends no outbound requests. */
   readonly outbound: Outbound | undefined;
   readonly overrides: ServiceOverrides;
 }
 
 export interface Services {
   readonly directory: ServiceDirectory;
-  /** From what is known by now. */
+  /** Resolves from the Services and EndpointSlices cached so far. */
   readonly resolve: (service: ServiceReference) => Resolution;
   readonly overrides: ServiceOverrides;
   readonly callWebhook: CallWebhook;

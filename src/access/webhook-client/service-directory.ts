@@ -1,11 +1,11 @@
-/** Services and their endpoints, followed from the moment that somebody wants to know: most clusters never ask. */
+/** A cache of Services and EndpointSlices. It starts to watch on first use, because most clusters never need it. */
 import type { Client } from "../../client/client.ts";
 import type { Informer } from "../../client/informer.ts";
 import type { ResourceType, UnstructuredObject } from "../../client/objects.ts";
 import type { ServiceState } from "./service-resolver.ts";
 
 export interface ServiceDirectory extends ServiceState {
-  /** True once all are known; false when the signal aborts before. The first call begins to follow them. */
+  /** True once the cache is synced; false if the signal aborts before. The first call starts the watches. */
   ready(signal: AbortSignal): Promise<boolean>;
   onChange(handler: (namespace: string, name: string) => void): void;
   run(signal: AbortSignal): Promise<void>;
@@ -68,7 +68,7 @@ function follow(informer: Informer<UnstructuredObject>, tell: (object: Unstructu
   });
 }
 
-/** NAMESPACE/NAME, as the slice's label says. */
+/** NAMESPACE/NAME from the label of the slice. */
 function serviceOf({ metadata }: UnstructuredObject): string | undefined {
   const name = metadata?.labels?.[SERVICE_NAME_LABEL];
   return name === undefined || name === "" ? undefined : `${metadata?.namespace ?? ""}/${name}`;

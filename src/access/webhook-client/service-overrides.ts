@@ -1,4 +1,4 @@
-/** The values of `--service-endpoint-override`: services that are reached at a given address, where there is no other way. */
+/** Parses `--service-endpoint-override`: fixed addresses of Services that are not reachable through their endpoints. */
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
 import { parseAddress } from "../../meta/ip-address.ts";
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../meta/names.ts";
@@ -6,19 +6,19 @@ import type { ServiceOverrides } from "./service-resolver.ts";
 
 type ParsedOverrides =
   | { readonly isValid: true; readonly overrides: ServiceOverrides }
-  /** Sentences for the operator. */
+  /** One sentence per invalid value, for the operator. */
   | { readonly isValid: false; readonly problems: readonly string[] };
 
-/** Each as NAME.NAMESPACE=HOST:PORT. */
+/** Each in the form NAME.NAMESPACE=HOST:PORT. */
 export function parseServiceOverrides(texts: readonly string[]): ParsedOverrides {
   const overrides = new Map<string, UpstreamAddress>();
   const problems: string[] = [];
   for (const text of texts) {
     const [service, address] = splitAt(text, text.indexOf("="));
     const found = parseHostPort(address);
-    if (!isServiceName(service)) problems.push(`${text}: what stands before "=" must be NAME.NAMESPACE of a service.`);
-    else if (found === undefined) problems.push(`${text}: what stands behind "=" must be HOST:PORT.`);
-    else if (overrides.has(service)) problems.push(`${text}: ${service} is given twice.`);
+    if (!isServiceName(service)) problems.push(`${text}: the part before "=" must be NAME.NAMESPACE of a Service.`);
+    else if (found === undefined) problems.push(`${text}: the part after "=" must be HOST:PORT.`);
+    else if (overrides.has(service)) problems.push(`${text}: ${service} is specified more than once.`);
     else overrides.set(service, found);
   }
   return problems.length === 0 ? { isValid: true, overrides } : { isValid: false, problems };

@@ -8,20 +8,20 @@ const REFERENCE = { namespace: "kube-system", name: "metrics", port: 443 };
 const PORTS = [{ name: "https", port: 443, targetPort: "web" }];
 const NO_OVERRIDES: ServiceOverrides = new Map();
 
-describe("a service is resolved to", () => {
-  test("its ready endpoints, with the slice's number of the named port", () => {
+describe("a Service is resolved to", () => {
+  test("its ready endpoints, with the port number of the slice", () => {
     const slice = sliceOf(["10.0.0.1", "10.0.0.2", "10.0.0.3"], { notReady: "10.0.0.2" });
     const addresses = resolved(service({ ports: PORTS }), [slice]);
     expect(addresses.toSorted()).toEqual(["10.0.0.1:8443", "10.0.0.3:8443"]);
   });
 
-  test("endpoints of its first address family before those of the other", () => {
+  test("endpoints of its first address family before those of the second", () => {
     const spec = { ports: PORTS, ipFamilies: ["IPv6", "IPv4"] };
     const slices = [sliceOf(["10.0.0.1"]), sliceOf(["fd00::1"], { addressType: "IPv6" })];
     expect(resolved(service(spec), slices)).toEqual(["fd00::1:8443", "10.0.0.1:8443"]);
   });
 
-  test("no more endpoints than anybody would try, each drawn by lot", () => {
+  test("at most five endpoints, randomly chosen", () => {
     const hosts = Array.from({ length: 20 }, (_unused, index) => `10.0.0.${index + 1}`);
     const first = resolved(service({ ports: PORTS }), [sliceOf(hosts)], 0);
     const other = resolved(service({ ports: PORTS }), [sliceOf(hosts)], 0.99);
@@ -30,12 +30,12 @@ describe("a service is resolved to", () => {
     expect(other).not.toEqual(first);
   });
 
-  test("its external name with the port asked for", () => {
+  test("its external name with the port of the reference", () => {
     const external = service({ type: "ExternalName", externalName: "api.example.com" });
     expect(resolved(external, [])).toEqual(["api.example.com:443"]);
   });
 
-  test("the address of an override, whatever there is", () => {
+  test("the address of an override, even if the Service does not exist", () => {
     const overrides = new Map([["metrics.kube-system", { host: "127.0.0.1", port: 7443 }]]);
     expect(resolveService(REFERENCE, parts(undefined, [], 0, overrides))).toEqual({
       kind: "resolved",
@@ -47,7 +47,7 @@ describe("a service is resolved to", () => {
 test.each<[rule: string, found: JsonObject | undefined, slices: JsonObject[], message: string]>([
   ["no service", undefined, [], 'service "metrics" not found'],
   ["another port", service({ ports: [{ port: 80 }] }), [], 'no service port 443 found for service "metrics"'],
-  ["an odd type", service({ type: "Other" }), [], 'unsupported service type "Other"'],
+  ["an unsupported type", service({ type: "Other" }), [], 'unsupported service type "Other"'],
   ["no slices", service({ ports: PORTS }), [], 'no endpoints available for service "metrics"'],
   [
     "a slice without the port",
@@ -56,17 +56,17 @@ test.each<[rule: string, found: JsonObject | undefined, slices: JsonObject[], me
     'no endpoints available for service "metrics"',
   ],
   [
-    "a slice of odd values",
+    "a slice with invalid values",
     service({ ports: PORTS }),
     [{ ports: [null, { name: "https", port: 8443 }], endpoints: [1, {}, { addresses: [7] }] }],
     'no endpoints available for service "metrics"',
   ],
-])("with %s there is nothing to resolve to", (_rule, found, slices, message) => {
+])("with %s, the Service is not resolved", (_rule, found, slices, message) => {
   expect(resolveService(REFERENCE, parts(found, slices))).toEqual({ kind: "unresolved", message });
 });
 
 describe("an override", () => {
-  test("is NAME.NAMESPACE=HOST:PORT, with IPv6 in brackets", () => {
+  test("has the form NAME.NAMESPACE=HOST:PORT, with IPv6 in brackets", () => {
     const parsed = parseServiceOverrides(["a.default=127.0.0.1:1", "b.default=[::1]:2", "c.x=api.example.com:65535"]);
     expect(parsed).toEqual({
       isValid: true,
@@ -90,11 +90,11 @@ describe("an override", () => {
     "a.default=::1:1",
     "a.default=[127.0.0.1]:1",
     "a.default=https://x:1",
-  ])("cannot be %s", (text) => {
+  ])("%s is rejected", (text) => {
     expect(parseServiceOverrides([text])).toMatchObject({ isValid: false, problems: [expect.stringContaining(text)] });
   });
 
-  test("is given once for each service", () => {
+  test("may be specified once per Service", () => {
     expect(parseServiceOverrides(["a.x=h:1", "a.x=h:2"])).toMatchObject({ isValid: false });
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Where the servers of a Service are: pure, from its object and its EndpointSlices, as kube-apiserver does it with
- * `--enable-aggregator-routing`. There need not be a service network, because cluster addresses are not used.
+ * Resolves a Service reference to endpoint addresses from the Service and its EndpointSlices, as kube-apiserver does
+ * with `--enable-aggregator-routing`. Cluster IPs are not used, so no service network is needed. Pure.
  */
 import { randomInteger, type Random } from "../../base/random.ts";
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
@@ -15,19 +15,19 @@ export interface ServiceReference {
 
 export interface ServiceState {
   service(namespace: string, name: string): JsonObject | undefined;
-  /** Those that name the service by their label. */
+  /** The slices whose label names the Service. */
   endpointSlices(namespace: string, name: string): readonly JsonObject[];
 }
 
-/** NAME.NAMESPACE → where it is, whatever its objects say. */
+/** NAME.NAMESPACE → fixed address, which takes precedence over the objects. */
 export type ServiceOverrides = ReadonlyMap<string, UpstreamAddress>;
 
 export type Resolution =
-  /** At least one; the first is as good as the others, so they come in random order within their address family. */
+  /** At least one address, in random order within each address family. */
   | { readonly kind: "resolved"; readonly addresses: readonly UpstreamAddress[] }
   | { readonly kind: "unresolved"; readonly message: string };
 
-/** Nobody tries more of them for one request. */
+/** Maximum number of addresses that one request tries. */
 const ADDRESSES_MAX = 5;
 const WITH_ENDPOINTS: ReadonlySet<string> = new Set(["ClusterIP", "LoadBalancer", "NodePort"]);
 
@@ -45,7 +45,7 @@ export function resolveService(reference: ServiceReference, parts: ResolveParts)
   if (service === undefined) return unresolved(`service ${goQuote(name)} not found`);
   const spec = objectAt(service, "spec");
   const type = serviceType(service);
-  // DIFFERS: kube-apiserver refuses it when it routes to endpoints, and goes there only when it does not.
+  // DIFFERS: kube-apiserver rejects ExternalName if it routes to endpoints, and uses it only if it does not.
   if (type === "ExternalName") return externalName(spec, port);
   if (!WITH_ENDPOINTS.has(type)) return unresolved(`unsupported service type ${goQuote(type)}`);
   const portName = servicePortName(service, port);
@@ -62,19 +62,19 @@ export function overrideOf(
   return overrides.get(`${name}.${namespace}`);
 }
 
-/** As kubernetes defaults it. */
+/** The type, with kubernetes' default. */
 export function serviceType(service: JsonObject): string {
   const type = stringAt(objectAt(service, "spec"), "type");
   return type === "" ? "ClusterIP" : type;
 }
 
-/** "" is the name of an unnamed port; undefined: the service does not have the port. */
+/** "" for an unnamed port; undefined if the Service does not have the port. */
 export function servicePortName(service: JsonObject, port: number): string | undefined {
   const found = objectsAt(objectAt(service, "spec"), "ports").find((candidate) => candidate["port"] === port);
   return found === undefined ? undefined : stringAt(found, "name");
 }
 
-/** Ready endpoints in a slice that has the port. */
+/** True if a slice with the port has a ready endpoint. */
 export function hasReadyEndpoint(slices: readonly JsonObject[], portName: string): boolean {
   return slices.some(
     (slice) => slicePort(slice, portName) !== undefined && objectsAt(slice, "endpoints").some(isReady),
@@ -114,7 +114,7 @@ function sliceAddresses(slice: JsonObject, portName: string): UpstreamAddress[] 
   return objectsAt(slice, "endpoints")
     .filter(isReady)
     .flatMap(({ addresses }) => {
-      // More than one would be the same endpoint again.
+      // Further addresses belong to the same endpoint.
       const host: unknown = Array.isArray(addresses) ? addresses[0] : undefined;
       return typeof host === "string" && host !== "" ? [{ host, port }] : [];
     });
@@ -125,7 +125,7 @@ function slicePort(slice: JsonObject, portName: string): number | undefined {
   return found === undefined ? undefined : (found["port"] as number);
 }
 
-/** Nothing said is yes. */
+/** Ready if the condition is absent. */
 function isReady(endpoint: JsonObject): boolean {
   return objectAt(endpoint, "conditions")["ready"] !== false;
 }
@@ -134,7 +134,7 @@ function isPort(value: unknown): boolean {
   return typeof value === "number" && Number.isInteger(value) && value > 0 && value <= 65_535;
 }
 
-/** As many as are wanted, in random order. */
+/** Up to the maximum number of items in random order. */
 function drawn<Item>(items: Item[], random: Random): Item[] {
   const count = Math.min(items.length, ADDRESSES_MAX);
   for (let index = 0; index < count; index++) {

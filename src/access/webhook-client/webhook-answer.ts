@@ -1,4 +1,4 @@
-/** The HTTP answer of a webhook, in the words of kubernetes' client where it is none. Pure. */
+/** Parses the HTTP response of a webhook, with the error messages of kubernetes' client. Pure. */
 import { goQuote } from "../../meta/go-quote.ts";
 import { isJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
 import { describeSyntaxError, JSON_DEPTH_MAX, measureJson, parseJsonText } from "../../objects/json/json-text.ts";
@@ -6,15 +6,15 @@ import { jsonKind } from "../../meta/go-fmt.ts";
 
 export interface WebhookAnswer {
   readonly status: number;
-  /** "" when it does not say. */
+  /** "" if the header is absent. */
   readonly contentType: string;
   readonly body: Buffer;
 }
 
-/** Errors are for people: nobody reads more. */
+/** Maximum length of a body that is quoted in an error. */
 const TEXT_BYTES_MAX = 2_048;
 
-/** The object it holds, or why there is none. */
+/** The object in the response, or the error message. */
 export function readAnswer(answer: WebhookAnswer): JsonObject | string {
   const { status, body } = answer;
   if (status < 200 || status > 206) return refusal(answer);
@@ -38,8 +38,8 @@ function parse(body: Buffer): JsonObject | string {
   return `json: cannot unmarshal ${jsonKind(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`;
 }
 
-/** As Go names what it found in the place of something else. */
-/** A webhook may say in a Status what went wrong. */
+/** Go's name for the JSON type that was found. */
+/** A webhook may return a Status that describes its error. */
 function isStatus({ kind, apiVersion }: JsonObject): boolean {
   return kind === "Status" && apiVersion === "v1";
 }
@@ -71,7 +71,7 @@ function spokenRefusal(status: number, text: string): string {
   return `the server responded with the status code ${status} but did not return more information`;
 }
 
-/** As kubernetes: what does not say what it is, is text. */
+/** As kubernetes: a missing content type counts as text. */
 function isText(contentType: string): boolean {
   return contentType === "" || contentType.toLowerCase().startsWith("text/");
 }

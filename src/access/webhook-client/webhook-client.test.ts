@@ -15,7 +15,7 @@ const ADDRESSES = [
 
 class Asked {
   readonly requests: OutboundRequest[] = [];
-  /** In the place of answers, first to last. */
+  /** Errors that replace the first responses, in order. */
   readonly failures: UpstreamError[] = [];
   readonly #clock = new World({ seed: 1 }).clock;
 
@@ -49,7 +49,7 @@ test.each<[clientConfig: JsonObject, address: string, serverName: string, target
   [{ url: "https://[::1]:99//a" }, "::1 99", "::1", "/a?timeout=30s"],
   [{ service: { namespace: "n", name: "hook" } }, "10.0.0.1 8443", "hook.n.svc", "/?timeout=30s"],
   [{ service: { namespace: "n", name: "hook", path: "a b?c" } }, "10.0.0.1 8443", "hook.n.svc", "/a%20b?timeout=30s"],
-])("%j is there", async (clientConfig, address, serverName, target) => {
+])("%j is called at the right address", async (clientConfig, address, serverName, target) => {
   const asked = new Asked();
   await asked.call(clientConfig);
   expect(asked.requests).toMatchObject([{ method: "POST", target, to: { serverName } }]);
@@ -57,7 +57,7 @@ test.each<[clientConfig: JsonObject, address: string, serverName: string, target
   expect(`${host} ${port}`).toBe(address);
 });
 
-test("trust is what the bundle says; an empty one says nothing", async () => {
+test("the CA bundle is used; an empty one falls back to the system roots", async () => {
   const asked = new Asked();
   const url = "https://hook";
   for (const pem of ["pem", " \n", ""]) await asked.call({ url, caBundle: Buffer.from(pem).toString("base64") });
@@ -68,7 +68,7 @@ test("trust is what the bundle says; an empty one says nothing", async () => {
   ]);
 });
 
-test("of a service the next endpoint is asked, until nobody is left", async () => {
+test("the endpoints of a Service are tried in turn until none is left", async () => {
   const asked = new Asked();
   const refused = (): UpstreamError => new UpstreamError("connect", "no", { ...UNSENT, isRefused: true });
   asked.failures.push(refused());
@@ -83,14 +83,14 @@ test("of a service the next endpoint is asked, until nobody is left", async () =
 test.each<[failure: UpstreamError, requests: number, message: string]>([
   [new UpstreamError("timeout", "late", { isSent: true }), 1, "context deadline exceeded"],
   [new UpstreamError("malformed", "what?", { isSent: true }), 1, "what?"],
-])("what was heard and not answered is not asked again: %s", async (failure, requests, message) => {
+])("a request that was sent without a response is not repeated: %s", async (failure, requests, message) => {
   const asked = new Asked();
   asked.failures.push(failure);
   await expect(asked.call({ url: "https://hook" })).rejects.toThrow(`Post "https://hook/?timeout=30s": ${message}`);
   expect(asked.requests).toHaveLength(requests);
 });
 
-test("a certificate of nobody we know is told as Go tells it", async () => {
+test("a certificate of an unknown CA returns Go's error", async () => {
   const asked = new Asked();
   const cause = Object.assign(new Error("unable to verify"), { code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" });
   asked.failures.push(...[1, 2].map(() => new UpstreamError("tls", "no connection", { ...UNSENT, cause })));
@@ -99,7 +99,7 @@ test("a certificate of nobody we know is told as Go tells it", async () => {
   );
 });
 
-test("a connection that had just been closed is made anew", async () => {
+test("a connection that was just closed is replaced", async () => {
   const asked = new Asked();
   asked.failures.push(new UpstreamError("reset", "closed", { isSent: true }));
   expect(await asked.call({ url: "https://hook" })).toMatchObject({ status: 200 });
@@ -109,11 +109,11 @@ test.each<[clientConfig: JsonObject, message: string]>([
   [{}, "webhook configuration must have either service or URL"],
   [{ url: "http://hook" }, 'Unparsable URL: "http://hook"'],
   [{ service: { namespace: "n", name: "x" } }, 'Post "https://x.n.svc:443/?timeout=30s": service "x" not found'],
-])("%j is nowhere", async (clientConfig, message) => {
+])("%j returns an error", async (clientConfig, message) => {
   await expect(new Asked().call(clientConfig)).rejects.toThrow(message);
 });
 
-test("whoever leaves ends the call, and nobody else is asked", async () => {
+test("the call ends when the client disconnects, and no other endpoint is tried", async () => {
   const requests: OutboundRequest[] = [];
   const outbound: Outbound = {
     send: (request) => {
@@ -133,8 +133,8 @@ test("whoever leaves ends the call, and nobody else is asked", async () => {
   expect(requests).toHaveLength(1);
 });
 
-test("a server without a way out says so", async () => {
+test("a server without an outbound client returns an error", async () => {
   await expect(new Asked().call({ url: "https://hook" }, false)).rejects.toThrow(
-    'Post "https://hook/?timeout=30s": this server has no way to servers outside of the cluster',
+    'Post "https://hook/?timeout=30s": outbound requests are disabled on this server',
   );
 });

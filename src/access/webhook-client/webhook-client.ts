@@ -1,4 +1,4 @@
-/** The way to webhooks: where a clientConfig says they are, and whom they must prove to be. */
+/** Calls webhooks: derives the address and the TLS verification from a clientConfig. */
 import type { Resolution, ServiceReference } from "./service-resolver.ts";
 import type { Clock } from "../../base/clock.ts";
 import { messageOf } from "../../base/within.ts";
@@ -11,7 +11,7 @@ import { isJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
 /** The versions of AdmissionReview and ConversionReview. */
 export type ReviewVersion = "v1" | "v1beta1";
 
-/** POST of a JSON text. Rejects with an error whose message is for clients: why there is no response. */
+/** POSTs a JSON text. Rejects with an error whose message is shown to clients. */
 export type CallWebhook = (
   clientConfig: JsonObject,
   body: string,
@@ -20,20 +20,20 @@ export type CallWebhook = (
 
 export interface WebhookCallOptions {
   readonly timeoutMs: number;
-  /** Aborts when the client that waits for the result has left. */
+  /** Aborts when the client that waits for the result disconnects. */
   readonly signal?: AbortSignal | undefined;
 }
 
 interface WebhookClientParts {
   readonly clock: Clock;
-  /** Undefined: this server reaches nobody outside. */
+  /** Undefined: this server sends no outbound requests. */
   readonly outbound: Outbound | undefined;
   readonly resolve: (service: ServiceReference, signal: AbortSignal) => Promise<Resolution>;
 }
 
-/** Where to go, and who must be there. */
+/** The address of a webhook and the expected server name. */
 interface Place {
-  /** As messages name it. */
+  /** The URL in error messages. */
   readonly url: string;
   readonly serverName: string;
   /** Path and query. */
@@ -42,9 +42,9 @@ interface Place {
 }
 
 const HTTPS_PORT = 443;
-/** The objects of one call, several times larger than they were. */
+/** Maximum size of a response: several times the size of the objects of one call. */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
-/** As kubernetes names itself to webhooks. */
+/** The headers that kubernetes sends to webhooks. */
 const HEADERS: readonly string[] = [
   ...["User-Agent", "kube-apiserver-admission"],
   ...["Content-Type", "application/json"],
@@ -70,7 +70,7 @@ interface Question extends WebhookCallOptions {
 async function call(parts: WebhookClientParts, place: Place, question: Question): Promise<WebhookAnswer> {
   const { outbound, clock } = parts;
   const { caBundle, body, timeoutMs, signal } = question;
-  if (outbound === undefined) throw new Error("this server has no way to servers outside of the cluster");
+  if (outbound === undefined) throw new Error("outbound requests are disabled on this server");
   const until = clock.monotonic() + timeoutMs;
   let failed: unknown;
   for (const address of await addressesOf(parts, place, timeoutMs)) {
@@ -103,13 +103,13 @@ async function call(parts: WebhookClientParts, place: Place, question: Question)
   throw failed;
 }
 
-/** Another endpoint may answer; and what was asked changes nothing, so it may be asked again. */
+/** Another endpoint may respond, and the call has no side effects, so it may be repeated. */
 function isWorthAnother(thrown: unknown): boolean {
   if (!(thrown instanceof UpstreamError) || thrown.failure === "malformed") return false;
   return thrown.failure !== "timeout" || !thrown.isSent;
 }
 
-/** Once more than there are: a connection that was kept may just have been closed by the other side. */
+/** One more attempt than there are addresses, because the other side may just have closed a reused connection. */
 async function addressesOf(
   { resolve, clock }: WebhookClientParts,
   { at }: Place,
@@ -134,7 +134,7 @@ function placeOf(clientConfig: JsonObject, timeoutMs: number): Place {
   const text = stringAt(clientConfig, "url");
   if (text === "") throw new Error("webhook configuration must have either service or URL");
   const url = URL.parse(text);
-  // Definitions with anything else are not valid; a store may hold them all the same.
+  // Validation rejects other URLs, but the store may still contain them.
   if (url === null || url.protocol !== "https:") throw new Error(`Unparsable URL: ${goQuote(text)}`);
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   const target = pathOf(url.pathname) + query;
@@ -150,24 +150,24 @@ function servicePlace(service: JsonObject, query: string): Place {
     port: typeof port === "number" ? port : HTTPS_PORT,
   };
   const serverName = serviceServerName(reference);
-  // What would end the path or break the head is not left to the URL of somebody else.
+  // Parse the path, so that it cannot contain a query or break the request head.
   const path = URL.parse(stringAt(service, "path").replace(/^\/*/, "/"), "https://host")?.pathname ?? "/";
   const target = pathOf(path) + query;
   return { url: `https://${serverName}:${reference.port}${target}`, serverName, target, at: reference };
 }
 
-/** As kubernetes: without empty steps, and without a slash at its end. */
+/** As kubernetes: without empty segments and without a trailing slash. */
 function pathOf(path: string): string {
   return path.replace(/\/+/g, "/").replace(/(.)\/$/, "$1");
 }
 
-/** PEM; undefined where nobody is named. */
+/** PEM; undefined if there is no bundle. */
 function caBundleOf(clientConfig: JsonObject): string | undefined {
   const pem = Buffer.from(stringAt(clientConfig, "caBundle"), "base64").toString("utf8");
   return pem.trim() === "" ? undefined : pem;
 }
 
-/** In Go's words where they are known. */
+/** Translates known errors to Go's messages. */
 function asGo(thrown: unknown, address: UpstreamAddress): unknown {
   if (!(thrown instanceof UpstreamError)) return thrown;
   if (thrown.failure === "timeout") return new Error("context deadline exceeded", { cause: thrown });
@@ -178,7 +178,7 @@ function asGo(thrown: unknown, address: UpstreamAddress): unknown {
 }
 
 const UNKNOWN_AUTHORITY = "tls: failed to verify certificate: x509: certificate signed by unknown authority";
-/** As OpenSSL tells them apart. */
+/** The error codes of OpenSSL. */
 const UNKNOWN_AUTHORITY_CODES: ReadonlySet<unknown> = new Set([
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
   "UNABLE_TO_GET_ISSUER_CERT",

@@ -1,4 +1,4 @@
-/** What the server gives to admission, and how the plugins follow the objects that configure them. */
+/** The parts of the server that admission needs, and the watches on the objects that configure the plugins. */
 import type { BaseEnv } from "../../../base/env.ts";
 import type { MetricsRegistry } from "../../../base/metrics.ts";
 import type { ObjectReader, ObjectTable } from "../../../meta/object-table.ts";
@@ -17,12 +17,12 @@ export interface AdmissionParts {
   readonly context: RegistryContext;
   readonly authorization: ConfiguredAuthorization;
   readonly objects: ObjectReader;
-  /** How what is built in is followed in the store. */
+  /** The parts to watch built-in resources in the store. */
   readonly followed: StoredObjectParts;
-  /** Everything served, custom resources included. */
+  /** All served resources, including custom resources. */
   readonly served: { readonly resolve: ResolveEndpoint; readonly groups: () => readonly CatalogueGroup[] };
   readonly callWebhook: CallWebhook;
 }
 
-/** Keeps a table of admissionregistration.k8s.io objects up to date. */
+/** Keeps a table of admissionregistration.k8s.io objects up to date by a watch. */
 export type Follow = (resource: string, table: ObjectTable) => void;

@@ -1,4 +1,4 @@
-/** An API request in the form in which the plugins see it, and each of its writes. */
+/** Converts an API request and each of its writes to the attributes that plugins receive. */
 import type { RequestAdmission } from "../../../serving/endpoints/resources.ts";
 import type { Admission, AdmittedWrite } from "../../../serving/registry/admission.ts";
 import type { WithUser } from "../../auth/user.ts";
@@ -48,7 +48,7 @@ export function writeByWrite(asked: AdmitRequest, base: AdmissionRequest, withSt
   };
 }
 
-/** As kubernetes: a namespace that is created lies in itself, and who creates by an update has CreateOptions. */
+/** As kubernetes: a created namespace is in its own namespace, and a create by update has CreateOptions. */
 function requestFor(base: AdmissionRequest, { operation, name }: AdmittedWrite): AdmissionRequest {
   if (operation !== "CREATE") return base;
   const { groupVersion, resource, options } = base;

@@ -1,4 +1,4 @@
-/** The plugins that Kubernetes has built in, with what they need of this server. */
+/** Creates the built-in Kubernetes plugins with the ports that they need. */
 import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
 import { releaseInfo } from "../../../objects/catalogue/release.ts";
 import { preferredServed } from "../../../serving/resources/stored-objects.ts";

@@ -1,4 +1,4 @@
-/** What is admitted is written into the quota's status before it is stored. */
+/** Writes the usage of an admitted object to the status of its quota before the object is stored. */
 import type { ChargeQuota } from "../plugins/quota/resource-quota.ts";
 import { objectAt, stringAt } from "../../../meta/json.ts";
 import { isReason } from "../../../meta/status-error.ts";

@@ -1,4 +1,4 @@
-/** Admission as a server has it: the plugins that are on, what they follow in the store, and whom they ask. */
+/** Creates the admission chain of a server: the enabled plugins, their watches and their ports. */
 import type { BackgroundTask } from "../../../base/background.ts";
 import type { ObjectTable } from "../../../meta/object-table.ts";
 import { protobufTables } from "../../../objects/catalogue/protobuf-tables.ts";
@@ -40,7 +40,7 @@ export function createServerAdmission(parts: AdmissionParts): ServerAdmission {
   const follow = (resource: string, table: ObjectTable): void => {
     const awaited = untilLoaded.awaited(table);
     const task = followObjects(followed, { group: GROUP, resource }, awaited);
-    // Where the release does not know it there is none.
+    // A release that does not serve the resource has no such objects.
     if (task === undefined) awaited.reset([]);
     else tasks.push(task);
   };

@@ -5,7 +5,7 @@ import { checkedResource, checkRoleWrite } from "../../auth/rbac/role-write.ts";
 import type { WithUser } from "../../auth/user.ts";
 import type { AdmissionParts } from "./admission-parts.ts";
 
-/** Nobody grants what they do not hold: looked at when the object is as it is to be, and before it is found valid. */
+/** Prevents privilege escalation. Runs on the mutated object, before validation. */
 export function withGrantChecked(
   { authorization: { resolver, authorization }, objects }: AdmissionParts,
   { user, info }: WithUser,

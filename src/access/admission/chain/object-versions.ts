@@ -1,4 +1,7 @@
-/** The same object in the versions that admission may want to see, and what it makes of one read again. */
+/**
+ * Converts the object of a write to the versions that admission requires, and decodes objects that admission has
+ * changed.
+ */
 import type { ObjectVersions, ServedVersion } from "../admission.ts";
 import type { CatalogueGroup } from "../../../objects/catalogue/catalogue.ts";
 import { decodeAs } from "../../../serving/endpoints/decode-body.ts";
@@ -16,9 +19,9 @@ import type { ServedResource } from "../../../serving/registry/resource.ts";
 export interface VersionParts {
   readonly context: RegistryContext;
   readonly resolve: ResolveEndpoint;
-  /** Everything that is served. */
+  /** All served groups. */
   readonly groups: () => readonly CatalogueGroup[];
-  /** Of built-in kinds, also of such as are never stored. */
+  /** Schemas of built-in kinds, including kinds that are never stored. */
   readonly schemaOf: (groupVersion: GroupVersion, kind: string) => StructSchema | undefined;
   readonly zeros: GoZeros;
 }
@@ -26,17 +29,20 @@ export interface VersionParts {
 interface VersionsOf {
   readonly groupVersion: GroupVersion;
   readonly resource: string;
-  /** Of the object that is written. */
+  /** The kind of the written object. */
   readonly kind: ServedVersion["kind"];
-  /** It is the resource's own, not a subresource's such as Scale. */
+  /** True for the kind of the resource itself, false for that of a subresource such as Scale. */
   readonly isOwnKind: boolean;
 }
 
 export interface Versions {
   of(what: VersionsOf): ObjectVersions;
-  /** As if it had been sent in that version: unknown fields left out, defaults filled in. Throws what a decoder says. */
+  /**
+   * Decodes the object as if it had been sent in that version: drops unknown fields and applies defaults. Throws the
+   * decoder's error.
+   */
   decode(object: JsonObject, version: ServedVersion): JsonObject;
-  /** Undefined where it is not known. */
+  /** Undefined if the schema is unknown. */
   schemaOf(version: ServedVersion): StructSchema | undefined;
 }
 
@@ -77,7 +83,7 @@ function servedVersions(
   }));
 }
 
-/** What is of no stored kind is the same in every version. */
+/** A kind that is never stored is the same in every version. */
 async function converted(
   context: RegistryContext,
   to: ServedResource | undefined,

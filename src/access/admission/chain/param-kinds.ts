@@ -1,4 +1,4 @@
-/** The objects that policies take their parameters from: of any kind that is served here. */
+/** Reads the parameter objects of policies, which may have any served kind. */
 import type { VersionParts } from "./object-versions.ts";
 import type { ParamKinds } from "../policies/params.ts";
 import type { JsonObject } from "../../../meta/json.ts";

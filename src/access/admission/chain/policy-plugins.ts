@@ -1,4 +1,4 @@
-/** The plugins that evaluate admission policies, with what they need of this server. */
+/** Creates the plugins for admission policies with the ports that they need. */
 import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
 import { celEnvironment } from "../../../objects/cel/environment.ts";
 import type { AdmissionPlugin } from "../admission.ts";

@@ -12,11 +12,11 @@ test.each<[apiVersion: string, kind: string, status: unknown]>([
   ["authentication.k8s.io/v1", "TokenRequest", { token: "", expirationTimestamp: null }],
   ["v1", "ConfigMap", undefined],
   ["example.com/v1", "Pod", undefined],
-])("what nobody has said of the status of %s %s", (apiVersion, kind, status) => {
+])("adds the zero status to %s %s", (apiVersion, kind, status) => {
   expect(withStatus({ apiVersion, kind })["status"]).toEqual(status);
 });
 
-test("a status is left as it is, and what is shown is never the same object twice", () => {
+test("keeps an existing status, and returns a new object each time", () => {
   const pod: JsonObject = { apiVersion: "v1", kind: "Pod", status: { phase: "Running" } };
   expect(withStatus(pod)).toBe(pod);
   const service = { apiVersion: "v1", kind: "Service" };

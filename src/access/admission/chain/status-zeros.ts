@@ -1,8 +1,11 @@
-/** What Go writes of a status that nobody has set: whoever admits is shown it, and may patch below it. */
+/**
+ * Adds the status that Go serializes for an unset status struct, so that webhooks and policies see it and can patch
+ * fields below it.
+ */
 import { type JsonObject, stringAt } from "../../../meta/json.ts";
 import type { FieldTable, ProtobufTables } from "../../../objects/protobuf/tables.ts";
 
-/** The object itself where it has a status, or its kind has none. */
+/** Returns the object itself if it has a status or its kind has none. */
 export type WithStatus = (object: JsonObject) => JsonObject;
 
 export function createStatusZeros(tables: () => ProtobufTables): WithStatus {
@@ -37,11 +40,11 @@ function zeroStruct(message: string, tables: ProtobufTables): JsonObject {
   return zero;
 }
 
-/** Undefined for what is not written. */
+/** Undefined if the field is omitted. */
 function zeroOf({ shape, omitEmpty, scalar, message }: FieldTable, tables: ProtobufTables): unknown {
   if (shape === "inline") return undefined;
   if (shape !== "value") return omitEmpty ? undefined : null;
-  // Go does not take a struct for empty.
+  // Go's omitempty does not apply to structs.
   if (message !== undefined) {
     const form = tables.message(message)?.form;
     if (form === "struct") return zeroStruct(message, tables);

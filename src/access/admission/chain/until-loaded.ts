@@ -1,4 +1,4 @@
-/** Who writes while this server does not yet know all policies waits: nobody can say what they would refuse. */
+/** Delays writes until all policies are loaded, because an unknown policy could deny them. */
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
 import { refused } from "../plugins/refuse.ts";
 import type { Clock } from "../../../base/clock.ts";
@@ -7,11 +7,11 @@ import { whenReset, type ObjectTable } from "../../../meta/object-table.ts";
 
 interface UntilLoaded {
   readonly plugin: AdmissionPlugin;
-  /** The table, which is waited for. */
+  /** Registers a table to wait for. */
   awaited(table: ObjectTable): ObjectTable;
 }
 
-/** As kubernetes. */
+/** The timeout of kubernetes. */
 const PATIENCE_MS = 10_000;
 
 export function createUntilLoaded(clock: Clock): UntilLoaded {

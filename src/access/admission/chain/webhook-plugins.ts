@@ -1,4 +1,4 @@
-/** The plugins that call admission webhooks, with what they need of this server. */
+/** Creates the webhook plugins with the ports that they need. */
 import type { JsonObject } from "../../../meta/json.ts";
 import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
 import { readAnswer } from "../../webhook-client/webhook-answer.ts";

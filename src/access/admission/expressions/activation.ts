@@ -1,4 +1,4 @@
-/** The values of the variables for one write. */
+/** The values of the CEL variables for one write. */
 import type { Attributes, ServedVersion } from "../admission.ts";
 import {
   type AuthorizerAnswer,
@@ -12,7 +12,7 @@ import type { User } from "../../auth/user.ts";
 import { objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
 import { jsonValue } from "./json-values.ts";
 
-/** The write in the version that was asked for by whoever evaluates, if that is not the requested one. */
+/** The write in the version that a webhook or policy selects, if it is not the requested one. */
 export interface ConvertedWrite {
   readonly version: ServedVersion;
   readonly object: JsonObject | undefined;
@@ -20,18 +20,18 @@ export interface ConvertedWrite {
 }
 
 export interface ActivationPorts {
-  /** Undefined where expressions have no authorizer. */
+  /** Undefined if expressions have no authorizer. */
   readonly authorizer?: Authorizer | undefined;
-  /** Of the written object; undefined for what has none, and in conditions. */
+  /** The namespace of the written object; undefined for cluster-scoped objects and in match conditions. */
   readonly namespaceObject?: JsonObject | undefined;
   readonly params?: JsonObject | undefined;
   readonly versioned?: ConvertedWrite | undefined;
 }
 
-/** By the name of the variable. */
+/** By variable name. */
 export type Activation = ReadonlyMap<string, Value>;
 
-/** Members that are empty are not there, as in all requests. */
+/** Omits empty members, as in AdmissionReview requests. */
 function withoutEmpty(members: Readonly<Record<string, unknown>>): JsonObject {
   const result: JsonObject = {};
   for (const [name, value] of Object.entries(members)) if (value !== "") result[name] = value;
@@ -87,7 +87,7 @@ const NAMESPACE_METADATA: readonly string[] = [
   "finalizers",
 ];
 
-/** Without what expressions are not to see of it. */
+/** The namespace with only the fields that expressions may read. */
 function restrictedNamespace(namespace: JsonObject): JsonObject {
   const all = objectAt(namespace, "metadata");
   const metadata: JsonObject = {};
@@ -104,7 +104,7 @@ function serviceAccountUser(namespace: string, name: string): User {
   };
 }
 
-/** DIFFERS: an authorizer is not told of selectors. */
+/** DIFFERS: selectors are not passed to the authorizer. */
 function askOf(authorizer: Authorizer, user: User): AskAuthorizer {
   return (question, as): AuthorizerAnswer => {
     const who = as === undefined ? user : serviceAccountUser(as.namespace, as.name);
@@ -139,7 +139,7 @@ function authorizerValues(authorizer: Authorizer, attributes: Attributes): [stri
   ];
 }
 
-/** Expressions that know of an authorizer can be evaluated where there is none. */
+/** Expressions that do not use the authorizer can be evaluated without one. */
 const NO_AUTHORIZER: readonly [string, Value][] = ["authorizer", "authorizer.requestResource"].map((name) => [
   name,
   new EvalError(`no such attribute(s): ${name}`),
@@ -149,7 +149,7 @@ export function withoutAuthorizer(activation: Activation): Activation {
   return new Map([...activation, ...NO_AUTHORIZER]);
 }
 
-/** Conditions see the requested resource, whatever the version of the object, and not its namespace. */
+/** Match conditions see the requested resource, regardless of the object's version, and not its namespace. */
 export function conditionActivation(
   attributes: Attributes,
   { versioned, authorizer, params }: Omit<ActivationPorts, "namespaceObject">,

@@ -1,18 +1,18 @@
-/** Evaluates the expressions of a policy or webhook for one write, within what they may cost together. */
+/** Evaluates the expressions of a policy or webhook for one write within a common cost budget. */
 import { EvalError, isError, MapValue, type Value } from "../../../objects/cel/values/value.ts";
 import type { CompiledExpression } from "../../../objects/kinds/access/expressions/compile-expression.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
 import { unescapeName } from "../../../objects/cel/escaping.ts";
 import type { Activation } from "./activation.ts";
 
-/** A single evaluation. */
+/** Cost limit of a single evaluation. */
 const CALL_COST_MAX = 1_000_000;
-/** Everything a policy evaluates for one binding and one parameter. */
+/** Cost limit of a policy for one binding and one parameter. */
 export const POLICY_COST_MAX = 10_000_000;
-/** All conditions of a webhook or policy. */
+/** Cost limit of all match conditions of a webhook or policy. */
 export const CONDITIONS_COST_MAX = 2_500_000;
 
-/** Nothing further is evaluated. */
+/** The budget is exhausted; no further expression is evaluated. */
 export class OutOfBudget extends Error {
   override readonly name = "OutOfBudget";
 
@@ -27,7 +27,7 @@ export interface Budget {
 
 export type ExpressionResult = { readonly value: Exclude<Value, EvalError> } | { readonly error: string };
 
-/** What expressions are evaluated with. */
+/** Evaluates expressions with one activation. */
 export interface ExpressionEvaluator {
   /** Throws OutOfBudget. */
   evaluate(expression: CompiledExpression, budget: Budget): ExpressionResult;
@@ -43,7 +43,7 @@ function spend(budget: Budget, cost: number): void {
 
 type Run = (expression: CompiledExpression) => { readonly value: Value; readonly cost: number };
 
-/** `variables`: every one is evaluated when it is first asked for, and what that costs is added up. */
+/** `variables`: evaluates each variable on first use and sums up the cost. */
 class LazyVariables extends MapValue {
   readonly #compiled: ReadonlyMap<string, CompiledExpression>;
   readonly #values = new Map<string, Value>();
@@ -89,7 +89,7 @@ class LazyVariables extends MapValue {
     return this === other;
   }
 
-  /** What has been spent since it was last asked. */
+  /** Returns the cost since the last call. */
   takeCost(): number {
     const cost = this.#cost;
     this.#cost = 0;
@@ -97,7 +97,7 @@ class LazyVariables extends MapValue {
   }
 }
 
-/** `variables`: of a policy. */
+/** `variables`: those of the policy. */
 export function createEvaluator(
   activation: Activation,
   variables?: ReadonlyMap<string, CompiledExpression>,

@@ -1,4 +1,4 @@
-/** JSON as expressions see it where nothing is declared about it; read only when it is asked for. */
+/** CEL values of JSON without a schema; converted lazily. */
 import { ListValue, MapValue, type Value } from "../../../objects/cel/values/value.ts";
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 
@@ -16,12 +16,12 @@ export function jsonValue(json: unknown): Value {
   }
 }
 
-/** Objects and lists are kept: they are asked for again and again. */
+/** Objects and lists are cached, because expressions read them repeatedly. */
 function isKept(value: Value): boolean {
   return value instanceof MapValue || value instanceof ListValue;
 }
 
-/** How many values there are within; looked at once, and only where it matters. */
+/** The number of nested values; computed once and only if needed. */
 function weightOfJson(json: unknown): number {
   const pending: unknown[] = [json];
   let weight = -1;

@@ -33,7 +33,7 @@ test("without conditions everything matches", () => {
   expect(outcome([])).toEqual({ kind: "match" });
 });
 
-test("the first condition that is false is named, whatever is wrong with others", () => {
+test("the first false condition is reported, even if others have errors", () => {
   expect(outcome(["true", "false", "1 == 2"])).toEqual({ kind: "mismatch", name: "c1" });
   expect(outcome(["object.spec.zz == 1", "false"])).toEqual({ kind: "mismatch", name: "c1" });
 });
@@ -46,21 +46,21 @@ test.each([
     "[expression 'object.a == 1' resulted in error: no such key: a, expression 'object.b == 1' resulted in error: no such key: b]",
   ],
   [
-    "what does not compile",
+    "an expression that does not compile",
     ["params == null"],
     "compilation error: compilation failed: ERROR: <input>:1:1: undeclared reference to 'params' (in container '')\n | params == null\n | ^",
   ],
-  ["what is no condition", ["object.spec"], "compilation error: must evaluate to bool but got dyn"],
+  ["an expression that is not boolean", ["object.spec"], "compilation error: must evaluate to bool but got dyn"],
   [
-    "the namespace of the object",
+    "reading the namespace of the object",
     ["namespaceObject.metadata.name == 'ns'"],
     "expression 'namespaceObject.metadata.name == 'ns'' resulted in error: no such key: metadata",
   ],
-])("%s is told", (_what, expressions, message) => {
+])("%s returns an error", (_what, expressions, message) => {
   expect(outcome(expressions)).toEqual({ kind: "error", message });
 });
 
-test("conditions may cost so much together", () => {
+test("conditions have a common cost limit", () => {
   const ask =
     "(authorizer.requestResource.check('get').allowed() || authorizer.requestResource.check('get').allowed())";
   const three = Array.from({ length: 7 }, () => ask);
@@ -71,7 +71,7 @@ test("conditions may cost so much together", () => {
   });
 });
 
-test("in another version, the object's kind is that version's, and the resource the requested one", () => {
+test("in another version, the kind is of that version, but the resource is the requested one", () => {
   const version = {
     groupVersion: { group: "x", version: "v2" },
     resource: "pads",
@@ -84,7 +84,7 @@ test("in another version, the object's kind is that version's, and the resource 
   expect(conditions.evaluate(attributes({ object: POD }), { versioned })).toEqual({ kind: "match" });
 });
 
-test("an authorizer that is not there is missed only by who asks", () => {
+test("a missing authorizer is an error only if a condition uses it", () => {
   const conditions = compileMatchConditions([{ name: "c", expression: "true" }], { gates: gatesOf("1.36") });
   expect(conditions.evaluate(attributes({ object: POD }), {})).toEqual({ kind: "match" });
   const asking = compileMatchConditions([{ name: "c", expression: "authorizer.path('/x').check('get').allowed()" }], {

@@ -1,4 +1,4 @@
-/** Conditions under which a webhook or policy is asked at all. */
+/** Compiles and evaluates the match conditions of webhooks and policies. */
 import { aggregateText } from "../../../meta/aggregate-text.ts";
 import type { Attributes } from "../admission.ts";
 import { celEnvironment } from "../../../objects/cel/environment.ts";
@@ -15,7 +15,7 @@ import type { ReleaseGates } from "../../../objects/release-gates.ts";
 export type ConditionsOutcome =
   | { readonly kind: "match" }
   | { readonly kind: "mismatch"; readonly name: string }
-  /** What happens then is for the failure policy to say. */
+  /** The failure policy decides how to proceed. */
   | { readonly kind: "error"; readonly message: string };
 
 export interface CompiledCondition {
@@ -30,7 +30,7 @@ export interface MatchConditions {
 const MATCH: ConditionsOutcome = { kind: "match" };
 const WEBHOOK_VARIABLES = { hasParams: false, hasAuthorizer: true, composited: undefined } as const;
 
-/** One that is false outweighs whatever is wrong with others. */
+/** A false condition takes precedence over errors in others. */
 export function evaluateConditions(
   conditions: readonly CompiledCondition[],
   evaluator: ExpressionEvaluator,
@@ -52,7 +52,7 @@ export function evaluateConditions(
   return errors.length === 0 ? MATCH : { kind: "error", message: aggregateText(errors) };
 }
 
-/** The conditions of a webhook. `gates`: of the release, whose functions can be used. */
+/** The conditions of a webhook. `gates` determines the functions that the release supports. */
 export function compileMatchConditions(
   conditions: readonly JsonObject[],
   { gates }: { readonly gates: ReleaseGates },

@@ -35,20 +35,20 @@ describe("namespaceSelector", () => {
     expect(await isMatch({ namespaceSelector })).toBe(expected);
   });
 
-  test("what this server does not know yet is read", async () => {
+  test("a namespace that is not cached is read from the store", async () => {
     expect(await isMatch(PROD, { namespace: "new" })).toBe(true);
   });
 
-  test("a namespace that is not there is an error only where the rules apply", async () => {
+  test("a missing namespace is an error only if the rules match", async () => {
     expect(await refusal(() => isMatch(PROD, { namespace: "gone" }))).toBe('404 namespaces "gone" not found');
     expect(await isMatch({ ...PROD, rules: [] }, { namespace: "gone" })).toBe(false);
   });
 
-  test("what is in no namespace is always selected", async () => {
+  test("a cluster-scoped object always matches", async () => {
     expect(await isMatch({ namespaceSelector: { matchLabels: { no: "body" } } }, { namespace: "" })).toBe(true);
   });
 
-  test("of a Namespace that is written, the new labels count; of one that is deleted, the stored ones", async () => {
+  test("a written Namespace is matched by its new labels, a deleted one by its stored labels", async () => {
     const about = { resource: "namespaces", namespace: "ns", object: labelled("ns", { env: "test" }) };
     expect(await isMatch(PROD, { ...about, operation: "UPDATE" })).toBe(false);
     expect(await isMatch(PROD, { ...about, operation: "UPDATE", subresource: "status" })).toBe(true);
@@ -59,7 +59,7 @@ describe("namespaceSelector", () => {
 describe("objectSelector", () => {
   const WEB = { objectSelector: { matchLabels: { app: "web" } } };
 
-  test("the object as it is or was", async () => {
+  test("matches the new or the old object", async () => {
     const other = labelled("p", { app: "db" });
     expect(await isMatch(WEB)).toBe(true);
     expect(await isMatch(WEB, { object: other })).toBe(false);
@@ -67,12 +67,12 @@ describe("objectSelector", () => {
     expect(await isMatch(WEB, { object: undefined, existing: labelled("p", { app: "web" }) })).toBe(true);
   });
 
-  test("options of a connection have no labels, not even absent ones", async () => {
+  test("never matches CONNECT options, which have no labels", async () => {
     const selector = { objectSelector: { matchExpressions: [{ key: "x", operator: "DoesNotExist" }] } };
     expect(await isMatch(selector, { operation: "CONNECT", object: { kind: "PodExecOptions" } })).toBe(false);
   });
 
-  test("a selector that cannot be read refuses what the rules apply to", async () => {
+  test("rejects writes that match the rules if it is invalid", async () => {
     const unknown = { objectSelector: { matchExpressions: [{ key: "x", operator: "Near" }] } };
     const message = '500 Internal error occurred: "Near" is not a valid label selector operator';
     expect(await refusal(() => isMatch(unknown))).toBe(message);
@@ -82,7 +82,7 @@ describe("objectSelector", () => {
   });
 });
 
-test("policies may exclude what they match, and match everything without rules", async () => {
+test("policies may exclude resources, and match all resources without rules", async () => {
   const given = attributes({ object: labelled("p", {}) });
   const match = (criteria: JsonObject): Promise<unknown> => matchCriteria(readMatchResources(criteria), given, objects);
   expect(await match({})).toMatchObject({ resource: "pods" });
@@ -90,7 +90,7 @@ test("policies may exclude what they match, and match everything without rules",
   expect(await match({ excludeResourceRules: [{ ...EVERYTHING, resourceNames: ["q"] }] })).toMatchObject({});
 });
 
-test("admission does not judge what configures it, and policies no reviews", () => {
+test("webhooks and policies do not apply to admission configuration, and policies not to reviews", () => {
   const group = "admissionregistration.k8s.io";
   const kindOf = (kind: string): boolean => isExemptFromWebhooks({ kind: { group, version: "v1", kind } });
   expect(kindOf("MutatingWebhookConfiguration")).toBe(true);

@@ -1,4 +1,4 @@
-/** Whether a webhook or a policy applies to a write, and in which version it sees the object. */
+/** Decides whether a webhook or a policy applies to a write, and in which version it sees the object. */
 import { stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectReader } from "../../../meta/object-table.ts";
 import { StatusError } from "../../../meta/status-error.ts";
@@ -6,9 +6,9 @@ import type { Attributes, ServedVersion } from "../admission.ts";
 import { matchRules, readRules, requestedVersion, type MatchPolicy, type Rule } from "./rules.ts";
 import { namespaceSelected, objectSelected, readSelector, type Selector } from "./selectors.ts";
 
-/** Read once for each revision of the object that says it. */
+/** Parsed once per revision of the configuring object. */
 export interface Criteria {
-  /** Undefined: every resource. */
+  /** Undefined: all resources. */
   readonly rules: readonly Rule[] | undefined;
   readonly excludeRules: readonly Rule[];
   readonly policy: MatchPolicy;
@@ -16,12 +16,12 @@ export interface Criteria {
   readonly objectSelector: Selector;
 }
 
-/** Of one of the webhooks of a configuration. */
+/** The criteria of one webhook of a configuration. */
 export function readWebhookCriteria(webhook: JsonObject): Criteria {
   return { ...readCommon(webhook), rules: readRules(webhook, "rules"), excludeRules: [] };
 }
 
-/** Of MatchResources: a policy's matchConstraints, a binding's matchResources. */
+/** The criteria of MatchResources: a policy's matchConstraints or a binding's matchResources. */
 export function readMatchResources(matchResources: JsonObject): Criteria {
   const rules = readRules(matchResources, "resourceRules");
   return {
@@ -31,7 +31,7 @@ export function readMatchResources(matchResources: JsonObject): Criteria {
   };
 }
 
-/** Undefined where they do not apply. Throws a StatusError where they would, but nobody can say what is selected. */
+/** Undefined if they do not apply. Throws a StatusError if the rules match but a selector cannot be evaluated. */
 export async function matchCriteria(
   criteria: Criteria,
   attributes: Attributes,

@@ -1,4 +1,7 @@
-/** What webhooks and policies never see: they could lock everybody out, themselves included. */
+/**
+ * The resources that webhooks and policies never apply to, because these could otherwise block all changes, including
+ * their own removal.
+ */
 import { formatGroupResource } from "../../../meta/group-version.ts";
 import type { AdmissionRequest } from "../admission.ts";
 

@@ -20,7 +20,7 @@ function matched(
 
 const PODS = "/v1 pods";
 
-describe("rules", () => {
+describe("a rule matches", () => {
   test.each([
     [["*"], "", PODS],
     [["*"], "status", undefined],
@@ -68,7 +68,7 @@ describe("rules", () => {
   });
 });
 
-describe("equivalent versions", () => {
+describe("with equivalent versions", () => {
   const served = ["v1", "v1beta1", "v1alpha1"].map((version): ServedVersion => ({
     groupVersion: { group: "g", version },
     resource: "things",
@@ -81,12 +81,12 @@ describe("equivalent versions", () => {
     versions: { served, convert: (object) => Promise.resolve(object) },
   };
 
-  test("another version is seen where the requested one is not asked for", () => {
+  test("another served version matches if the rule does not name the requested one", () => {
     expect(matched({ apiVersions: ["v1beta1"] }, about, "Equivalent")).toBe("g/v1beta1 things");
     expect(matched({ apiVersions: ["v1beta1"] }, about, "Exact")).toBeUndefined();
   });
 
-  test("the requested one comes first, whatever the order of the rules", () => {
+  test("the requested version takes precedence, regardless of the order of the rules", () => {
     const rules = readRules(
       { rules: ["v1alpha1", "v1"].map((version) => ({ ...EVERYTHING, apiVersions: [version] })) },
       "rules",
@@ -95,7 +95,7 @@ describe("equivalent versions", () => {
     expect(found?.groupVersion.version).toBe("v1");
   });
 
-  test("otherwise earlier rules come first", () => {
+  test("otherwise the first matching rule decides", () => {
     const rules = readRules(
       { rules: ["v1alpha1", "v1beta1"].map((version) => ({ ...EVERYTHING, apiVersions: [version] })) },
       "rules",

@@ -1,22 +1,22 @@
-/** Which writes the rules of a webhook or of a policy speak of. */
+/** Matches writes against the rules of a webhook or policy. */
 import { objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { Attributes, ServedVersion } from "../admission.ts";
 
-/** admissionregistration.k8s.io RuleWithOperations or NamedRuleWithOperations, read once. */
+/** A parsed RuleWithOperations or NamedRuleWithOperations of admissionregistration.k8s.io. */
 export interface Rule {
   readonly operations: ReadonlySet<string>;
   readonly groups: ReadonlySet<string>;
   readonly versions: ReadonlySet<string>;
   readonly resources: readonly (readonly [resource: string, subresource: string])[];
   readonly scope: string;
-  /** Empty: any name. */
+  /** Empty: all names. */
   readonly names: ReadonlySet<string>;
 }
 
-/** "Exact", or else as kubernetes defaults it: the same objects in any of their versions. */
+/** "Equivalent", kubernetes' default, matches the same objects in any of their versions. */
 export type MatchPolicy = "Exact" | "Equivalent";
 
-/** What rules look at. */
+/** The attributes that rules match. */
 type RuleSubject = Pick<
   Attributes,
   "operation" | "name" | "namespace" | "groupVersion" | "resource" | "subresource" | "kind" | "versions"
@@ -35,7 +35,7 @@ export function readRules(parent: JsonObject, key: string): readonly Rule[] {
   }));
 }
 
-/** The version in which the first rule that applies wants to see the object; the requested one before all others. */
+/** The version that the first matching rule selects; the requested version takes precedence. */
 export function matchRules(
   rules: readonly Rule[],
   policy: MatchPolicy,
@@ -72,7 +72,7 @@ function isListed(items: ReadonlySet<string>, item: string): boolean {
   return items.has(ANY) || items.has(item);
 }
 
-/** The namespace of a Namespace is its own name, but it is in none. */
+/** A Namespace has its own name as the namespace, but is cluster-scoped. */
 function isInScope(scope: string, { groupVersion, resource }: ServedVersion, namespace: string): boolean {
   if (scope === "" || scope === ANY) return true;
   const isNamespace = groupVersion.group === "" && groupVersion.version === "v1" && resource === "namespaces";

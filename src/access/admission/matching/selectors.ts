@@ -1,4 +1,4 @@
-/** Which objects, and objects of which namespaces, a webhook or a policy wants to see. */
+/** Evaluates the object and namespace selectors of webhooks and policies. */
 import { goQuote } from "../../../meta/go-quote.ts";
 import type { GroupResource } from "../../../meta/group-version.ts";
 import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
@@ -7,11 +7,11 @@ import type { ObjectReader } from "../../../meta/object-table.ts";
 import { notFound, StatusError } from "../../../meta/status-error.ts";
 import type { Attributes } from "../admission.ts";
 
-/** A metav1.LabelSelector, read once. */
+/** A parsed metav1.LabelSelector. */
 export type Selector =
   | { readonly kind: "everything" }
   | { readonly kind: "some"; readonly requirements: readonly Requirement[] }
-  /** The store holds what nobody could write today. */
+  /** The store may contain selectors that validation rejects today. */
   | { readonly kind: "unreadable"; readonly why: string };
 
 type Operator = "In" | "NotIn" | "Exists" | "DoesNotExist";
@@ -22,7 +22,7 @@ interface Requirement {
   readonly values: ReadonlySet<string>;
 }
 
-/** Whether the selector picks something; a StatusError: nobody can say. */
+/** Whether the selector matches; a StatusError if it cannot be evaluated. */
 type Selected = boolean | StatusError;
 
 type SelectorSubject = Pick<Attributes, "operation" | "namespace" | "resource" | "subresource" | "object" | "existing">;
@@ -30,7 +30,7 @@ type SelectorSubject = Pick<Attributes, "operation" | "namespace" | "resource" |
 const NAMESPACES: GroupResource = { group: "", resource: "namespaces" };
 const OPERATORS: ReadonlySet<string> = new Set<Operator>(["In", "NotIn", "Exists", "DoesNotExist"]);
 
-/** An absent selector is one that has not been defaulted: everything. */
+/** An absent selector has not been defaulted and matches everything. */
 export function readSelector(parent: JsonObject, key: string): Selector {
   const selector = objectAt(parent, key);
   const requirements: Requirement[] = [];
@@ -54,18 +54,21 @@ export function matchesLabels(selector: Selector, labels: JsonObject): boolean {
   return selector.requirements.every((requirement) => isMet(requirement, labels));
 }
 
-/** On what the object is, or was. */
+/** Matches the new or the old object. */
 export function objectSelected(selector: Selector, { object, existing }: SelectorSubject): Selected {
   if (selector.kind === "everything") return true;
   if (selector.kind === "unreadable") return internalError(selector.why);
   return [object, existing].some((each) => {
-    // Options of a connection have no labels at all, so that even their absence is not to be found.
+    // CONNECT options have no labels, so they do not match even DoesNotExist.
     const metadata = each?.["metadata"];
     return isJsonObject(metadata) && matchesLabels(selector, objectAt(metadata, "labels"));
   });
 }
 
-/** On the namespace of the object, or on the object when it is a Namespace; what is in none is always selected. */
+/**
+ * Matches the labels of the object's namespace, or of the object if it is a Namespace; other cluster-scoped objects
+ * always match.
+ */
 export async function namespaceSelected(
   selector: Selector,
   attributes: SelectorSubject,
@@ -80,7 +83,7 @@ export async function namespaceSelected(
   return matchesLabels(selector, objectAt(objectAt(found, "metadata"), "labels"));
 }
 
-/** As this server knows it, or else as the store has it. */
+/** Reads the namespace from the cache, or else from the store. */
 export async function readNamespace(
   objects: Pick<ObjectReader, "get" | "newest">,
   name: string,

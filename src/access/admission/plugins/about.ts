@@ -1,11 +1,11 @@
-/** Which writes a plugin is interested in. */
+/** Declares the writes that a plugin handles. */
 import type { Operation } from "../../../serving/registry/admission.ts";
 import type { AdmissionPlugin } from "../admission.ts";
 
 interface Interest {
   readonly group: string;
   readonly resource: string;
-  /** Of each operation the subresources; "" is the object itself. */
+  /** Subresources by operation; "" is the object itself. */
   readonly operations: Partial<Readonly<Record<Operation, readonly string[]>>>;
 }
 

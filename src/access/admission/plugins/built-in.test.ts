@@ -4,7 +4,7 @@ import { builtInPlugins } from "./built-in.ts";
 import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
 import { readerOf } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 
-/** Made elsewhere, as they follow what the cluster says. */
+/** Created elsewhere, because their configuration is stored in the cluster. */
 const DYNAMIC: readonly string[] = [
   "MutatingAdmissionPolicy",
   "MutatingAdmissionWebhook",
@@ -12,7 +12,7 @@ const DYNAMIC: readonly string[] = [
   "ValidatingAdmissionWebhook",
 ];
 
-test("every plugin that is said to be there is, in kubernetes' order", () => {
+test("every implemented plugin is created, in kubernetes' order", () => {
   const plugins = builtInPlugins({
     reader: readerOf({}),
     authorizer: () => ({ allowed: false, reason: "" }),

@@ -1,4 +1,4 @@
-/** All plugins that are built in, in kubernetes' order: server/ picks those that are enabled. */
+/** Creates all built-in plugins in kubernetes' order; server/ selects the enabled ones. */
 import type { Authorizer } from "../../auth/authorize.ts";
 import type { Clock } from "../../../base/clock.ts";
 import type { Random } from "../../../base/random.ts";
@@ -40,7 +40,7 @@ interface BuiltInPorts {
   readonly resourcesOfKind: ResourcesOfKind;
   readonly clock: Clock;
   readonly random: Random;
-  /** 36 for release 1.36: the version of the pod security standards that "latest" stands for. */
+  /** 36 for release 1.36: the version of the Pod Security Standards to which "latest" refers. */
   readonly minor: number;
   readonly gates: ReleaseGates;
   readonly tolerations: DefaultTolerationOptions;

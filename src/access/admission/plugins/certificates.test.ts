@@ -12,7 +12,7 @@ import {
 } from "./certificates.ts";
 import { attributes, refusal } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 
-/** May do this verb for signers of this name. */
+/** Allows the verb for signers of this name. */
 function allowing(verb: string, name: string): Authorizer {
   return (_, asked) => ({
     allowed:
@@ -41,7 +41,7 @@ describe("approval", () => {
     [allowing("sign", "example.com/s"), `${start} approve requests with signerName "example.com/s"`],
     [allowing("approve", "example.com/s"), undefined],
     [allowing("approve", "example.com/*"), undefined],
-  ])("needs the permission for the signer the stored request names", async (authorizer, expected) => {
+  ])("requires the permission for the signer of the stored request", async (authorizer, expected) => {
     expect(await refusal(() => certificateApproval(authorizer).validate?.(given))).toBe(expected);
   });
 });
@@ -55,31 +55,39 @@ describe("signing", () => {
     [failed, NOBODY, `${start} sign requests with signerName "example.com/s"`],
     [signed, allowing("sign", "example.com/*"), undefined],
     [{ ...REQUEST, status: { conditions: [] } }, NOBODY, undefined],
-  ])("%j needs the permission if it says something", async (object, authorizer, expected) => {
+  ])("%j requires the permission if it sets a certificate or a condition", async (object, authorizer, expected) => {
     expect(await refusal(() => certificateSigning(authorizer).validate?.(attributes({ ...given, object })))).toBe(
       expected,
     );
   });
 });
 
-describe("attesting", () => {
+describe("attesting to a trust bundle", () => {
   const given = { ...about, resource: "clustertrustbundles" };
   const bundle = { metadata: { name: "b", finalizers: ["a/b"] }, spec: { signerName: "a.b/c", trustBundle: "x" } };
   const message =
     '403 clustertrustbundles.certificates.k8s.io "b" is forbidden: user not permitted to attest for signerName "a.b/c"';
   test.each([
-    ["a new bundle of a signer", { ...given, operation: "CREATE", object: bundle }, message],
     [
-      "one whose owners and finalizers change",
+      "requires the permission for a new bundle of a signer",
+      { ...given, operation: "CREATE", object: bundle },
+      message,
+    ],
+    [
+      "requires none if only owners and finalizers change",
       { ...given, object: { ...bundle, metadata: { name: "b" } }, existing: bundle },
       undefined,
     ],
     [
-      "one that changes",
+      "requires the permission for a change",
       { ...given, object: { ...bundle, spec: { ...bundle.spec, trustBundle: "y" } }, existing: bundle },
       message,
     ],
-    ["one of nobody", { ...given, operation: "CREATE", object: { metadata: { name: "b" }, spec: {} } }, undefined],
+    [
+      "requires none for a bundle without a signer",
+      { ...given, operation: "CREATE", object: { metadata: { name: "b" }, spec: {} } },
+      undefined,
+    ],
   ] as const)("%s", async (_, wanted, expected) => {
     expect(await refusal(() => clusterTrustBundleAttest(NOBODY).validate?.(attributes(wanted)))).toBe(expected);
     expect(
@@ -88,7 +96,7 @@ describe("attesting", () => {
   });
 });
 
-describe("the subject of client certificates", () => {
+describe("the subject of a client certificate", () => {
   const client = "kubernetes.io/kube-apiserver-client";
   const subject = '403 certificatesigningrequests.certificates.k8s.io "r" is forbidden:';
   test.each([
@@ -96,7 +104,7 @@ describe("the subject of client certificates", () => {
     [client, OPERATORS_REQUEST, undefined],
     ["example.com/other", MASTERS_REQUEST, undefined],
     [client, "bm9uZQ==", `${subject} failed to parse CSR: PEM block type must be CERTIFICATE REQUEST`],
-  ])("of %s may not be system:masters", async (signerName, request, expected) => {
+  ])("of %s must not contain system:masters", async (signerName, request, expected) => {
     const object = { metadata: { name: "r" }, spec: { signerName, request } };
     const given = attributes({ ...about, operation: "CREATE", object });
     expect(await refusal(() => certificateSubjectRestriction().validate?.(given))).toBe(expected);

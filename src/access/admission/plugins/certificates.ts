@@ -1,4 +1,4 @@
-/** Who may approve, sign and vouch for certificates, and which nobody may ask for. */
+/** The certificate plugins: who may approve, sign and attest, and which subjects are forbidden. */
 import type { Authorizer } from "../../auth/authorize.ts";
 import type { User } from "../../auth/user.ts";
 import { requestProblem } from "../../../objects/kinds/access/signing-request-text.ts";
@@ -19,7 +19,7 @@ function signerOf(object: JsonObject | undefined): string {
   return stringAt(objectAt(object ?? {}, "spec"), "signerName");
 }
 
-/** By the signer's name, or for all signers of its domain. */
+/** Checks the permission for the signer's name, or for all signers of its domain. */
 function mayUseSigner(authorizer: Authorizer, user: User, verb: string, signer: string): boolean {
   const domain = signer.split("/")[0] ?? "";
   return [signer, `${domain}/*`].some((name) => {
@@ -80,7 +80,7 @@ export function certificateSubjectRestriction(): AdmissionPlugin {
       const request = stringAt(objectAt(attributes.object ?? {}, "spec"), "request");
       const subject = readRequestedSubject(request);
       if (subject === undefined) {
-        // DIFFERS: what Go would say of a name it cannot read is not known here.
+        // DIFFERS: Go's exact error for an unreadable subject is not reproduced.
         const why = requestProblem(request) ?? "x509: invalid subject";
         throw refused(attributes, `failed to parse CSR: ${why}`);
       }

@@ -1,4 +1,4 @@
-/** Claims of storage and Ingresses that name no class get the one that is marked as the default. */
+/** Sets the default class on persistent volume claims and Ingresses without a class. */
 import type { GroupResource } from "../../../meta/group-version.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectReader } from "../../../meta/object-table.ts";
@@ -35,7 +35,7 @@ export function defaultIngressClass(reader: ObjectReader): AdmissionPlugin {
   };
 }
 
-/** An empty name is a choice, too. */
+/** An empty name counts as a choice. */
 function hasClass(object: JsonObject, annotation: string, member: string): boolean {
   const annotations = objectAt(objectAt(object, "metadata"), "annotations");
   return Object.hasOwn(annotations, annotation) || typeof objectAt(object, "spec")[member] === "string";
@@ -45,7 +45,7 @@ function withClass(object: JsonObject, members: JsonObject): JsonObject {
   return { ...object, spec: { ...objectAt(object, "spec"), ...members } };
 }
 
-/** Of several the newest, of those that are equally new the first by name. */
+/** The newest default class; among equally new ones, the first by name. */
 function defaultOf(classes: readonly JsonObject[], annotations: readonly string[]): string | undefined {
   let best: { readonly name: string; readonly created: number } | undefined;
   for (const one of classes) {

@@ -23,12 +23,12 @@ test.each([
     [{ key: UNREACHABLE.key, effect: "NoSchedule" }],
     [{ key: UNREACHABLE.key, effect: "NoSchedule" }, NOT_READY, UNREACHABLE],
   ],
-])("where %s, what is missing is added", async (_, tolerations, expected) => {
+])("if %s, the missing tolerations are added", async (_, tolerations, expected) => {
   const given = attributes({ object: pod(tolerations === undefined ? {} : { tolerations }) });
   expect(objectAt(await mutated(plugin, given), "spec")["tolerations"]).toEqual(expected);
 });
 
-test("subresources are left alone", () => {
+test("subresources are ignored", () => {
   const about = { groupVersion: { group: "", version: "v1" }, resource: "pods", subresource: "status" };
   expect(plugin.handles("UPDATE", about)).toBe(false);
   expect(plugin.handles("UPDATE", { ...about, subresource: "" })).toBe(true);

@@ -1,4 +1,4 @@
-/** A pod outlives a node that is briefly away: it tolerates that for some minutes, unless it says something itself. */
+/** Adds default tolerations for not-ready and unreachable nodes, so that a pod survives a short outage of its node. */
 import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { AdmissionPlugin } from "../admission.ts";
 import { CREATE_AND_UPDATE, handlesOnly } from "./about.ts";

@@ -1,4 +1,4 @@
-/** Names as servers make them up: a base and five letters that make no words. */
+/** Generates names: a base and five random characters that form no words. */
 import { randomInteger, type Random } from "../../../base/random.ts";
 
 const LETTERS = "bcdfghjklmnpqrstvwxz2456789";

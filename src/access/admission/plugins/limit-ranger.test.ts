@@ -21,7 +21,7 @@ describe("defaults", () => {
     defaultRequest: { cpu: "100m" },
   });
 
-  test("fill what containers do not say, and an annotation tells of it", async () => {
+  test("fill the values that containers omit, with an annotation", async () => {
     const object = pod({
       containers: containers({ limits: { cpu: "2" }, requests: { cpu: "2" } }),
       initContainers: [{ name: "i" }],
@@ -37,7 +37,7 @@ describe("defaults", () => {
     });
   });
 
-  test("leave a pod alone that says everything, and objects of other namespaces", async () => {
+  test("do not change a complete pod or objects of other namespaces", async () => {
     const all = { cpu: "1", memory: "1Gi" };
     const complete = attributes({ object: pod({ containers: containers({ limits: all, requests: all }) }) });
     expect(await mutated(withDefaults, complete)).toBe(complete.object);
@@ -45,7 +45,7 @@ describe("defaults", () => {
     expect(await mutated(withDefaults, elsewhere)).toBe(elsewhere.object);
   });
 
-  test("do not make an object nobody could store", async () => {
+  test("do not create an object that is too large to store", async () => {
     const many = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`example.com/${index}`, "1"]));
     const object = pod({ containers: Array.from({ length: 1000 }, () => ({})) });
     const asked = refusal(() => plugin({ type: "Container", default: many }).mutate?.(attributes({ object })));
@@ -95,14 +95,14 @@ describe("limits", () => {
     expect(await refusal(() => plugin(limit).validate?.(given))).toBe(`403 pods "p" is forbidden: ${why}`);
   });
 
-  test("what a pod says of itself as a whole counts instead of its containers", async () => {
+  test("of a pod apply to its pod-level resources instead of its containers", async () => {
     const object = pod({ containers: containers(both), resources: { limits: { cpu: "9" } } });
     expect(await refusal(() => plugin({ type: "Pod", max: { cpu: "5" } }).validate?.(attributes({ object })))).toBe(
       '403 pods "p" is forbidden: maximum cpu usage per Pod is 5, but limit is 9',
     );
   });
 
-  test("sidecars run beside the init containers that follow them", async () => {
+  test("count sidecars together with the init containers after them", async () => {
     const one = { limits: { cpu: "2" } };
     const initContainers = [
       { ...containers(one)[0], restartPolicy: "Always" },
@@ -117,14 +117,14 @@ describe("limits", () => {
   test.each([
     [{ min: { storage: "2Gi" } }, "minimum storage usage per PersistentVolumeClaim is 2Gi, but request is 1Gi"],
     [{ max: { storage: "1M" } }, "maximum storage usage per PersistentVolumeClaim is 1M, but request is 1Gi"],
-  ])("claims of storage keep to %j", async (limit, why) => {
+  ])("of persistent volume claims enforce %j", async (limit, why) => {
     const object = { metadata: { name: "v" }, spec: { resources: { requests: { storage: "1Gi" } } } };
     const given = attributes({ resource: "persistentvolumeclaims", object });
     const asked = refusal(() => plugin({ type: "PersistentVolumeClaim", ...limit }).validate?.(given));
     expect(await asked).toBe(`403 persistentvolumeclaims "v" is forbidden: ${why}`);
   });
 
-  test("what is on its way out is left alone", async () => {
+  test("do not apply to objects that are being deleted", async () => {
     const object = pod({ containers: containers({}) });
     const existing = pod({}, { deletionTimestamp: "2030-01-01T00:00:00Z" });
     const given = attributes({ operation: "UPDATE", subresource: "resize", object, existing });
@@ -132,7 +132,7 @@ describe("limits", () => {
   });
 });
 
-test("pods are looked at when they are made and resized, and not otherwise", () => {
+test("pods are checked only on create and resize", () => {
   const about = { groupVersion: { group: "", version: "v1" }, resource: "pods", subresource: "" };
   const handled = [plugin().handles("CREATE", about), plugin().handles("UPDATE", about)];
   expect([...handled, plugin().handles("UPDATE", { ...about, subresource: "resize" })]).toEqual([true, false, true]);

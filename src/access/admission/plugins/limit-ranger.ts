@@ -1,4 +1,6 @@
-/** LimitRanges of a namespace: what containers get that ask for nothing, and what nobody may ask for. */
+/**
+ * Enforces the LimitRanges of a namespace: default requests and limits of containers, and minimum and maximum values.
+ */
 import { aggregateText } from "../../../meta/aggregate-text.ts";
 import type { GroupResource } from "../../../meta/group-version.ts";
 import { objectAt, objectsAt, setMember, stringAt, type JsonObject } from "../../../meta/json.ts";
@@ -13,14 +15,14 @@ import { refused } from "./refuse.ts";
 
 const LIMIT_RANGES: GroupResource = { group: "", resource: "limitranges" };
 const ANNOTATION = "kubernetes.io/limit-ranger";
-/** DIFFERS: kubernetes tells all of them. */
+/** DIFFERS: kubernetes reports all of them. */
 const ERRORS_TOLD_MAX = 100;
 
 export function limitRanger(reader: ObjectReader): AdmissionPlugin {
   return {
     name: "LimitRanger",
     handles: handlesOnly(
-      // What a pod asks for is set when it is made; later, only by its resize subresource.
+      // The resources of a pod are set on create; later, only through the resize subresource.
       { group: "", resource: "pods", operations: { CREATE: [""], UPDATE: ["resize"] } },
       { group: "", resource: "persistentvolumeclaims", operations: CREATE_AND_UPDATE },
     ),
@@ -42,7 +44,7 @@ export function limitRanger(reader: ObjectReader): AdmissionPlugin {
   };
 }
 
-/** What is on its way out is left alone. */
+/** No ranges for an object that is being deleted. */
 function rangesFor(reader: ObjectReader, { existing, namespace }: Attributes): readonly JsonObject[] {
   const isLeaving = (objectAt(existing ?? {}, "metadata")["deletionTimestamp"] ?? undefined) !== undefined;
   return isLeaving ? [] : reader.list(LIMIT_RANGES, namespace);
@@ -90,7 +92,10 @@ function defaultsOf(range: JsonObject): Defaults {
   return { requests, limits };
 }
 
-/** A range with very many resources, for a pod with very many containers, would make an object nobody could store. */
+/**
+ * Limits the defaults of a range with very many resources for a pod with very many containers, which could not be
+ * stored.
+ */
 const DEFAULTS_SET_MAX = 200_000;
 
 function refuseExcess(spec: JsonObject, { requests, limits }: Defaults): void {

@@ -1,12 +1,12 @@
-/** Whether amounts keep to the limits of a namespace, and what is said when they do not. */
+/** Checks amounts against a limit item, and formats the errors. */
 import { type Amount, type Amounts, ZERO_AMOUNT } from "../../../meta/amounts.ts";
 import { millisOf, unitsOf } from "../../../meta/quantity.ts";
 
-/** Up to here amounts can be told in thousandths. */
+/** Larger amounts cannot be expressed in milli units. */
 const UNITS_IN_MILLIS_MAX = (2n ** 63n - 1n) / 1000n;
 const RATIO_DIGITS = 6;
 
-/** What somebody asks for of one resource, and what the limit says. */
+/** The request and limit of one resource, with the enforced value. */
 interface Observed {
   readonly limitType: string;
   readonly resource: string;
@@ -35,7 +35,7 @@ export function* limitErrors(item: LimitItem, asked: AskedAmounts): Generator<st
   yield* broken(item.limitType, item.ratio, asked, ratio);
 }
 
-/** Of what has requests only, as claims of storage. */
+/** For objects with requests only, such as persistent volume claims. */
 export function* requestLimitErrors(item: LimitItem, requests: Amounts): Generator<string> {
   const asked = { requests, limits: new Map<string, Amount>() };
   yield* broken(item.limitType, item.min, asked, minimum);
@@ -91,7 +91,7 @@ function ratio(observed: Observed): string | undefined {
   return isExceeded ? `${start} provided ratio is ${fixed(found)}` : undefined;
 }
 
-/** In thousandths where all of them can be told so. */
+/** In milli units if all of them can be expressed so. */
 function comparable({
   request = ZERO_AMOUNT,
   limit = ZERO_AMOUNT,
@@ -102,7 +102,7 @@ function comparable({
   return { request: value(request.nanos), limit: value(limit.nanos), enforced: value(enforced.nanos) };
 }
 
-/** As Go writes it: what lies exactly between two numbers goes to the even one. */
+/** As Go formats it: rounds half to even. */
 function fixed(value: number): string {
   const text = value.toFixed(RATIO_DIGITS);
   const isBetween = Number(value.toFixed(RATIO_DIGITS + 1)) === value && value.toFixed(RATIO_DIGITS + 1).endsWith("5");

@@ -1,7 +1,7 @@
-/** Two lists of tolerations as one, without those that others include. */
+/** Merges two lists of tolerations, without those that others include. */
 import { jsonEquals, numberAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 
-/** DIFFERS: each is compared with each; of longer lists all are kept, which tolerates the same. */
+/** DIFFERS: the comparison is quadratic; longer lists are only concatenated, which tolerates the same taints. */
 const COMPARED_MAX = 500;
 
 export function mergedTolerations(first: readonly JsonObject[], second: readonly JsonObject[]): JsonObject[] {
@@ -17,7 +17,7 @@ export function mergedTolerations(first: readonly JsonObject[], second: readonly
   return merged;
 }
 
-/** Whoever has the wide one tolerates what the narrow one does. */
+/** True if `wide` tolerates everything that `narrow` does. */
 function includes(wide: JsonObject, narrow: JsonObject): boolean {
   if (jsonEquals(wide, narrow)) return true;
   const operator = stringAt(wide, "operator");

@@ -1,4 +1,4 @@
-/** Plugins about nodes: a new one is not ready, and pods carry the zone and region of the node they run on. */
+/** Plugins about nodes: taints new nodes as not ready, and copies topology labels from nodes to pods. */
 import type { GroupResource } from "../../../meta/group-version.ts";
 import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectReader } from "../../../meta/object-table.ts";
@@ -9,7 +9,7 @@ const NODES: GroupResource = { group: "", resource: "nodes" };
 const NOT_READY = "node.kubernetes.io/not-ready";
 const TOPOLOGY_LABELS: readonly string[] = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
 
-/** Until somebody has seen that it is ready, nothing is to be scheduled on it. */
+/** Prevents scheduling on a node before a controller has seen that it is ready. */
 export function taintNodesByCondition(): AdmissionPlugin {
   return {
     name: "TaintNodesByCondition",
@@ -23,7 +23,7 @@ export function taintNodesByCondition(): AdmissionPlugin {
   };
 }
 
-/** Of pods that are made on a node, and of bindings, whose labels become the pod's. */
+/** For pods that are created on a node, and for bindings, whose labels become those of the pod. */
 export function podTopologyLabels(reader: ObjectReader): AdmissionPlugin {
   return {
     name: "PodTopologyLabels",

@@ -7,7 +7,7 @@ import { attributes, refusal } from "../../../../test/testing/access/admission/p
 const resourcesOfKind: ResourcesOfKind = ({ group, version }, kind) =>
   kind === "ReplicaSet" && group === "apps" ? [{ group, version, resource: "replicasets", isNamespaced: true }] : [];
 
-/** May do these: "verb group/resource/subresource namespace/name". */
+/** Allows these: "verb group/resource/subresource namespace/name". */
 function allowing(...known: readonly string[]): Authorizer {
   return (_, { verb, group, resource, subresource, namespace, name }) => ({
     allowed: known.includes(`${verb} ${group}/${resource}/${subresource} ${namespace}/${name}`),
@@ -29,15 +29,27 @@ const UNFINALIZABLE = `${start} blockOwnerDeletion if an ownerReference refers t
 
 test.each([
   ["a new object may have owners", object(PLAIN), undefined, [], undefined],
-  ["a new object may not hold its owner up", object(BLOCKING), undefined, [], UNFINALIZABLE],
-  ["unless whoever makes it may", object(BLOCKING), undefined, [FINALIZE], undefined],
-  ["or may do so to everything", object(BLOCKING), undefined, ["update */*/finalizers /*"], undefined],
-  ["owners that stay are nobody's business", object(BLOCKING), object(BLOCKING), [], undefined],
-  ["others are whoever's who may delete it", object(PLAIN), object(), [], UNDELETABLE],
-  ["who may also take them away", object(), object(PLAIN), [DELETE], undefined],
-  ["and may not let it hold up its owner", object(BLOCKING), object(PLAIN), [DELETE], UNFINALIZABLE],
+  ["a new object may not block the deletion of its owner", object(BLOCKING), undefined, [], UNFINALIZABLE],
+  ["a new object may block it with permission to set finalizers", object(BLOCKING), undefined, [FINALIZE], undefined],
   [
-    "an owner of a kind nobody knows cannot be held up",
+    "a new object may block it with permission on all finalizers",
+    object(BLOCKING),
+    undefined,
+    ["update */*/finalizers /*"],
+    undefined,
+  ],
+  ["unchanged owners are not checked", object(BLOCKING), object(BLOCKING), [], undefined],
+  ["adding an owner requires permission to delete the object", object(PLAIN), object(), [], UNDELETABLE],
+  ["removing an owner is allowed with permission to delete the object", object(), object(PLAIN), [DELETE], undefined],
+  [
+    "setting blockOwnerDeletion requires permission to set finalizers",
+    object(BLOCKING),
+    object(PLAIN),
+    [DELETE],
+    UNFINALIZABLE,
+  ],
+  [
+    "blockOwnerDeletion on an owner of an unknown kind is rejected",
     object({ ...BLOCKING, kind: "X" }),
     undefined,
     [],

@@ -1,4 +1,7 @@
-/** Whoever makes an object depend on another must be allowed to delete it, and to hold up the deletion of its owner. */
+/**
+ * OwnerReferencesPermissionEnforcement: a user who sets an owner must be allowed to delete the object, and with
+ * blockOwnerDeletion to set finalizers on the owner.
+ */
 import type { AccessAttributes, Authorizer } from "../../auth/authorize.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
 import { parseGroupVersion, type GroupVersion } from "../../../meta/group-version.ts";
@@ -11,7 +14,7 @@ interface OwnerResource extends GroupVersion {
   readonly isNamespaced: boolean;
 }
 
-/** The resources whose objects are of a kind; empty where nobody knows any. */
+/** The resources of a kind; empty if the kind is unknown. */
 export type ResourcesOfKind = (groupVersion: GroupVersion, kind: string) => readonly OwnerResource[];
 
 interface OwnerReferencesPorts {
@@ -19,7 +22,7 @@ interface OwnerReferencesPorts {
   readonly resourcesOfKind: ResourcesOfKind;
 }
 
-/** DIFFERS: of more owners than anybody has, permission is asked for all of what there is at once. */
+/** DIFFERS: above this number of owners, one check requires the permission for all objects. */
 const OWNERS_ASKED_MAX = 100;
 
 export function ownerReferencesPermissionEnforcement(ports: OwnerReferencesPorts): AdmissionPlugin {
@@ -27,7 +30,7 @@ export function ownerReferencesPermissionEnforcement(ports: OwnerReferencesPorts
     name: "OwnerReferencesPermissionEnforcement",
     handles: (operation, { groupVersion, resource, subresource }) =>
       (operation === "CREATE" || operation === "UPDATE") &&
-      // Old kubelets garble owners in the status of pods, where they are ignored.
+      // Old kubelets send wrong owners in the status of pods, where they are ignored.
       !(groupVersion.group === "" && resource === "pods" && subresource === "status"),
     validate(attributes) {
       const owners = ownersOf(attributes.object);

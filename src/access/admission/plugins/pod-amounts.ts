@@ -1,4 +1,4 @@
-/** What a pod asks for as a whole: containers add up, init containers run beside the sidecars started before them. */
+/** Computes the resources of a pod: containers add up, and init containers add to the sidecars started before them. */
 import {
   aggregatedAmounts,
   aggregatedResources,
@@ -7,7 +7,7 @@ import {
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { amountsAt, NO_AMOUNTS, plus, raiseTo, type Amount, type Amounts } from "../../../meta/amounts.ts";
 
-/** By what its specification says alone. */
+/** Based on the spec only. */
 export function specifiedAmounts(pod: JsonObject, side: ResourceSide): Map<string, Amount> {
   const spec = objectAt(pod, "spec");
   const total = aggregatedResources(spec, side);
@@ -16,7 +16,7 @@ export function specifiedAmounts(pod: JsonObject, side: ResourceSide): Map<strin
   return total;
 }
 
-/** Also by what its containers have at the moment, and with what running it costs beside them. */
+/** Also considers the allocated resources of the containers, and the pod overhead. */
 export function effectiveAmounts(pod: JsonObject, side: ResourceSide): Map<string, Amount> {
   const spec = objectAt(pod, "spec");
   const statuses = statusesOf(pod);

@@ -28,15 +28,15 @@ describe("a new pod", () => {
       [HIGH, LOW],
       { priorityClassName: "low", priority: 5, preemptionPolicy: "PreemptLowerPriority" },
     ],
-  ])("%s has the priority of its class", async (_, spec, classes, expected) => {
+  ])("%s gets the priority of its class", async (_, spec, classes, expected) => {
     expect(await specOf(spec, classes)).toEqual({ ...spec, ...expected });
   });
 
-  test("may name a class this server has not heard of yet", async () => {
+  test("may name a class that this server has not cached yet", async () => {
     expect(await specOf({ priorityClassName: "high" }, [], [HIGH])).toMatchObject({ priority: 1000 });
   });
 
-  test("gets the lowest of several defaults", async () => {
+  test("gets the lowest of several default classes", async () => {
     const higher = { ...LOW, metadata: { name: "b" }, value: 9 };
     expect(await specOf({}, [higher, LOW])).toMatchObject({ priorityClassName: "low" });
   });
@@ -51,12 +51,12 @@ describe("a new pod", () => {
       { preemptionPolicy: "Never" },
       'pods "p" is forbidden: the string value of PreemptionPolicy (Never) must not be provided in pod spec; priority admission controller computed PreemptLowerPriority from the given PriorityClass name',
     ],
-  ])("with %j is refused", async (spec, message) => {
+  ])("with %j is rejected", async (spec, message) => {
     expect(await refusal(() => specOf(spec, [HIGH]))).toBe(`403 ${message}`);
   });
 });
 
-test("an update that says nothing of it keeps the priority", async () => {
+test("an update without a priority keeps the existing one", async () => {
   const existing = pod({ priority: 5, preemptionPolicy: "Never" });
   const given = attributes({ operation: "UPDATE", object: pod({ priority: 6 }), existing });
   expect(objectAt(await mutated(priority(readerOf({})), given), "spec")).toEqual({
@@ -65,12 +65,12 @@ test("an update that says nothing of it keeps the priority", async () => {
   });
 });
 
-describe("a priority class that is to be the default", () => {
+describe("a priority class with globalDefault", () => {
   const about = { groupVersion: { group: "scheduling.k8s.io", version: "v1" }, resource: "priorityclasses" };
   const plugin = priority(readerOf({ [CLASSES]: [LOW] }));
   const other = { ...LOW, metadata: { name: "other" } };
 
-  test("is refused while another is", async () => {
+  test("is rejected if there is another default", async () => {
     const message =
       '403 priorityclasses.scheduling.k8s.io "other" is forbidden: PriorityClass low is already marked as default. Only one default can exist';
     for (const operation of ["CREATE", "UPDATE"] as const)

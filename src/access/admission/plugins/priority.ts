@@ -1,4 +1,4 @@
-/** The name of a pod's priority class becomes the number and the policy the class stands for. */
+/** Sets the priority and the preemption policy of a pod from its priority class. */
 import type { GroupResource } from "../../../meta/group-version.ts";
 import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectReader } from "../../../meta/object-table.ts";
@@ -28,7 +28,7 @@ export function priority(reader: ObjectReader): AdmissionPlugin {
   };
 }
 
-/** What an update does not say stays; what it changes, the rules of pods refuse. */
+/** Keeps fields that an update omits; validation of pods rejects changed ones. */
 function keptPriority(pod: JsonObject, existing: JsonObject | undefined): JsonObject | undefined {
   const before = objectAt(existing ?? {}, "spec");
   const spec = objectAt(pod, "spec");
@@ -47,7 +47,7 @@ async function classFor(reader: ObjectReader, attributes: Attributes & { object:
   return found;
 }
 
-/** If several became it at once, the lowest counts. */
+/** If several classes are the default, the lowest value counts. */
 function defaultClass(reader: ObjectReader): JsonObject | undefined {
   let lowest: JsonObject | undefined;
   for (const one of reader.list(PRIORITY_CLASSES, ""))

@@ -1,4 +1,4 @@
-/** How a plugin says no: 403 about the object of the request, in kubernetes' words. */
+/** The errors of plugins: 403 about the object of the request, with kubernetes' messages. */
 import { objectAt, stringAt } from "../../../meta/json.ts";
 import { forbidden, StatusError } from "../../../meta/status-error.ts";
 import type { Attributes } from "../admission.ts";
@@ -8,22 +8,22 @@ export function refused(attributes: Attributes, why: string): StatusError {
   return forbidden({ group: groupVersion.group, resource }, nameFor(attributes), why);
 }
 
-/** What has no name yet is called by what its name will begin with. */
+/** An object without a name is identified by its generateName. */
 function nameFor({ name, object }: Attributes): string {
   if (name !== "") return name;
   const metadata = objectAt(object ?? {}, "metadata");
   return stringAt(metadata, "name") || stringAt(metadata, "generateName") || "Unknown";
 }
 
-/** A failure that kubernetes hands on without a reason: a bare 500 with its text. */
+/** An error that kubernetes returns without a reason: a bare 500 with its text. */
 export function bareFailure(message: string): StatusError {
   return new StatusError("", message);
 }
 
-/** DIFFERS: kubernetes tells all of them, however many there are. */
+/** DIFFERS: kubernetes reports all of them. */
 const TOLD_MAX = 100;
 
-/** In the order of the alphabet; `shown` is what stands for a name. */
+/** In alphabetical order; `shown` formats a name. */
 export function toldNames(names: Iterable<string>, shown: (name: string) => string = String): string {
   return [...names].sort().slice(0, TOLD_MAX).map(shown).join(",");
 }

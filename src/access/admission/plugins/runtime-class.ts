@@ -1,4 +1,4 @@
-/** A pod's runtime class says what running it costs, and on which nodes it can run. */
+/** Sets the overhead and the scheduling constraints of a pod from its runtime class. */
 import { goQuote } from "../../../meta/go-quote.ts";
 import type { GroupResource } from "../../../meta/group-version.ts";
 import { isJsonObject, objectAt, objectsAt, setMember, type JsonObject } from "../../../meta/json.ts";

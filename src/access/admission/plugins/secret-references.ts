@@ -1,11 +1,11 @@
-/** Which Secrets a pod refers to, and which of them its service account may not hand out. */
+/** Finds the Secrets that a pod references, and checks that its service account allows them. */
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 
 type ContainerList = "initContainers" | "containers" | "ephemeralContainers";
 
 const LISTS: readonly ContainerList[] = ["initContainers", "containers", "ephemeralContainers"];
 
-/** Volumes that name a Secret by a reference, and the member that is the reference. */
+/** Volumes that reference a Secret, and the member with the reference. */
 const REFERRING_VOLUMES: readonly (readonly [volume: string, reference: string])[] = [
   ["cephfs", "secretRef"],
   ["cinder", "secretRef"],
@@ -47,7 +47,7 @@ function* nameOf(reference: unknown): Generator<string> {
   if (isJsonObject(reference) && stringAt(reference, "name") !== "") yield stringAt(reference, "name");
 }
 
-/** Why a pod may not have what it refers to; undefined when it may. */
+/** The reason why a reference is not allowed; undefined if all are. */
 export function unmountableReference(spec: JsonObject, account: JsonObject): string | undefined {
   const mountable = new Set(objectsAt(account, "secrets").map((secret) => stringAt(secret, "name")));
   const accountName = stringAt(objectAt(account, "metadata"), "name");
@@ -69,7 +69,7 @@ export function unmountableReference(spec: JsonObject, account: JsonObject): str
   return undefined;
 }
 
-/** The same for the containers that are added to a running pod. */
+/** The same for ephemeral containers. */
 export function unmountableEphemeralReference(spec: JsonObject, account: JsonObject): string | undefined {
   const mountable = new Set(objectsAt(account, "secrets").map((secret) => stringAt(secret, "name")));
   const refusal = unmountableInContainers(objectsAt(spec, "ephemeralContainers"), "ephemeral container", mountable);

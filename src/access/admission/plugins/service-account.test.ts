@@ -11,7 +11,7 @@ import {
   type StoredObjects,
 } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 
-/** Every wait is over at once. */
+/** A clock whose timers fire at once. */
 const clock: Clock = {
   now: () => 0,
   monotonic: () => 0,
@@ -40,7 +40,7 @@ async function specOf(spec: JsonObject, accounts: readonly JsonObject[]): Promis
 }
 
 describe("a new pod", () => {
-  test("runs as the default account and gets its token", async () => {
+  test("gets the default service account and its token volume", async () => {
     const name = "kube-api-access-bbbbb";
     expect(await specOf({}, [account("default")])).toEqual({
       serviceAccountName: "default",
@@ -66,7 +66,7 @@ describe("a new pod", () => {
     });
   });
 
-  test("keeps what it mounts where the token would be, and a volume made for it", async () => {
+  test("keeps an existing mount at the token path and an existing token volume", async () => {
     const mounting = [{ name: "c", volumeMounts: [{ name: "v", mountPath: MOUNT_PATH }] }];
     expect(await specOf({ containers: mounting }, [account("default")])).not.toHaveProperty("volumes");
     const spec = await specOf({ volumes: [{ name: "kube-api-access-mine" }] }, [account("default")]);
@@ -79,14 +79,17 @@ describe("a new pod", () => {
     [undefined, false, false],
     [true, false, true],
     [false, true, false],
-  ])("that wants a token %s of an account that wants %s: mounted %s", async (wanted, offered, isMounted) => {
-    const automount = (value: boolean | undefined): JsonObject =>
-      value === undefined ? {} : { automountServiceAccountToken: value };
-    const spec = await specOf(automount(wanted), [account("default", automount(offered))]);
-    expect(Object.hasOwn(spec, "volumes")).toBe(isMounted);
-  });
+  ])(
+    "with automount %s and a service account with %s has the token mounted: %s",
+    async (wanted, offered, isMounted) => {
+      const automount = (value: boolean | undefined): JsonObject =>
+        value === undefined ? {} : { automountServiceAccountToken: value };
+      const spec = await specOf(automount(wanted), [account("default", automount(offered))]);
+      expect(Object.hasOwn(spec, "volumes")).toBe(isMounted);
+    },
+  );
 
-  test("has the account's pull secrets unless it names its own", async () => {
+  test("gets the pull secrets of the account unless it sets its own", async () => {
     const accounts = [account("default", { imagePullSecrets: [{ name: "a" }] })];
     expect(await specOf({}, accounts)).toMatchObject({ imagePullSecrets: [{ name: "a" }] });
     expect(await specOf({ imagePullSecrets: [{ name: "b" }] }, accounts)).toMatchObject({
@@ -94,7 +97,7 @@ describe("a new pod", () => {
     });
   });
 
-  test("may run as an account this server has not heard of yet, and not as one that is not there", async () => {
+  test("may use an account that this server has not cached yet, but not a missing one", async () => {
     const object = pod({ containers: CONTAINERS, serviceAccountName: "new" });
     const unseen = { serviceaccounts: [account("new")] };
     expect(await refusal(() => mutated(plugin([], unseen), attributes({ object })))).toBeUndefined();
@@ -102,7 +105,7 @@ describe("a new pod", () => {
     expect(await refusal(() => mutated(plugin([]), attributes({ object })))).toBe(`403 ${message}`);
   });
 
-  test("waits a while for the default account of a new namespace", async () => {
+  test("waits for the default account of a new namespace", async () => {
     let reads = 0;
     const reader = readerOf({});
     const newest = () => Promise.resolve(++reads === 10 ? account("default") : undefined);
@@ -125,19 +128,19 @@ describe("a mirror pod", () => {
       { volumes: [{ projected: { sources: [{ serviceAccountToken: {} }] } }] },
       "a mirror pod may not use ServiceAccountToken volume projections",
     ],
-  ])("with %j is refused", async (spec, why) => {
+  ])("with %j is rejected", async (spec, why) => {
     const given = attributes({ object: pod(spec, mirror) });
     for (const ask of ["mutate", "validate"] as const)
       expect(await refusal(() => plugin([])[ask]?.(given))).toBe(`403 pods "p" is forbidden: ${why}`);
   });
 
-  test("is left as it is", async () => {
+  test("is not changed", async () => {
     const object = pod({ containers: CONTAINERS }, mirror);
     expect(await mutated(plugin([]), attributes({ object }))).toBe(object);
   });
 });
 
-describe("an account that hands out only its own secrets", () => {
+describe("an account with enforce-mountable-secrets", () => {
   const strict = account(
     "default",
     { secrets: [{ name: "own" }] },
@@ -157,16 +160,16 @@ describe("an account that hands out only its own secrets", () => {
       `container c with envFrom referencing secret.secretName="x" ${end} secret`,
     ],
     [{ imagePullSecrets: [{ name: "x" }] }, `imagePullSecrets[0].name="x" ${end} imagePullSecret`],
-  ])("refuses a pod with %j", async (spec, why) => {
+  ])("rejects a pod with %j", async (spec, why) => {
     expect(await refusal(() => specOf(spec, [strict]))).toBe(`403 pods "p" is forbidden: ${why}`);
   });
 
-  test("gives its own", async () => {
+  test("allows its own secrets", async () => {
     const volumes = [{ name: "v", secret: { secretName: "own" } }];
     expect(await refusal(() => specOf({ volumes }, [strict]))).toBeUndefined();
   });
 
-  test("refuses others to containers that are added later, by a bare failure as kubernetes", async () => {
+  test("rejects other secrets of ephemeral containers with a bare 500, as kubernetes does", async () => {
     const spec = { serviceAccountName: "default", ephemeralContainers: [{ name: "e", env }] };
     const given = attributes({ operation: "UPDATE", subresource: "ephemeralcontainers", object: pod(spec) });
     expect(await refusal(() => plugin([strict]).validate?.(given))).toBe(
@@ -175,7 +178,7 @@ describe("an account that hands out only its own secrets", () => {
   });
 });
 
-test("a pod that still has no account when it is complete is refused", async () => {
+test("a pod without an account after mutation is rejected", async () => {
   const given = attributes({ object: pod({}) });
   expect(await refusal(() => plugin([]).validate?.(given))).toBe(
     '403 pods "p" is forbidden: no service account specified for pod ns/p',

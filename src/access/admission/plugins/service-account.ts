@@ -1,4 +1,4 @@
-/** Whatever runs is somebody: a pod has a service account that exists, and what the account gives it. */
+/** Ensures that a pod has an existing service account, and adds the account's token volume and pull secrets. */
 import { sleep, type Clock } from "../../../base/clock.ts";
 import { randomInteger, type Random } from "../../../base/random.ts";
 import type { GroupResource } from "../../../meta/group-version.ts";
@@ -20,7 +20,7 @@ const SERVICE_ACCOUNTS: GroupResource = { group: "", resource: "serviceaccounts"
 const DEFAULT = "default";
 const MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
 const ENFORCE_ANNOTATION = "kubernetes.io/enforce-mountable-secrets";
-/** As Go reads a boolean. */
+/** As Go parses a boolean. */
 const TRUE_TEXTS: ReadonlySet<string> = new Set(["1", "t", "T", "TRUE", "true", "True"]);
 
 export function serviceAccount(ports: ServiceAccountPorts): AdmissionPlugin {
@@ -68,7 +68,7 @@ function isMirror(pod: JsonObject): boolean {
   return Object.hasOwn(objectAt(objectAt(pod, "metadata"), "annotations"), MIRROR_ANNOTATION);
 }
 
-/** The pod a kubelet shows of what it runs without having been asked: it knows nothing of the cluster's secrets. */
+/** A mirror pod represents a static pod of a kubelet, which cannot access Secrets of the cluster. */
 function refuseMirror(attributes: Attributes, pod: JsonObject): void {
   const spec = objectAt(pod, "spec");
   if (accountName(pod) !== "") throw refused(attributes, "a mirror pod may not reference service accounts");
@@ -81,7 +81,7 @@ function refuseMirror(attributes: Attributes, pod: JsonObject): void {
   if (hasToken) throw refused(attributes, "a mirror pod may not use ServiceAccountToken volume projections");
 }
 
-/** The default account of a new namespace is about to be made: it is waited for. */
+/** Retries while the default account of a new namespace is being created. */
 const DEFAULT_ATTEMPTS = 10;
 const RETRY_MS = 100;
 
@@ -133,6 +133,6 @@ function refuseUnmountable(attributes: Attributes, pod: JsonObject, account: Jso
 
 function refuseUnmountableEphemeral(pod: JsonObject, account: JsonObject): void {
   const why = isEnforced(account) ? unmountableEphemeralReference(objectAt(pod, "spec"), account) : undefined;
-  // As kubernetes: this one refusal is a bare failure.
+  // As kubernetes: this error is a bare 500.
   if (why !== undefined) throw bareFailure(why);
 }

@@ -16,7 +16,7 @@ import {
   refusal,
 } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 
-test("AlwaysAdmit is asked nothing, AlwaysDeny denies everything", async () => {
+test("AlwaysAdmit handles nothing, AlwaysDeny denies everything", async () => {
   const about = { groupVersion: { group: "", version: "v1" }, resource: "pods", subresource: "" };
   expect(alwaysAdmit().handles("CREATE", about)).toBe(false);
   const given = attributes({ object: pod({}) });
@@ -30,7 +30,7 @@ test.each([
   [["1.2.3.4"], ["1.2.3.4", "1.2.3.5"], false],
   [["1.2.3.6"], ["1.2.3.4"], true],
   [[], undefined, false],
-])("a service with external IPs %j after %j is refused: %s", async (externalIPs, before, isRefused) => {
+])("DenyServiceExternalIPs rejects external IPs %j after %j: %s", async (externalIPs, before, isRefused) => {
   const service = (addresses: readonly string[]) => ({ metadata: { name: "s" }, spec: { externalIPs: addresses } });
   const given = attributes({
     resource: "services",
@@ -41,7 +41,7 @@ test.each([
   expect(await refusal(() => denyServiceExternalIps().validate?.(given))).toBe(isRefused ? message : undefined);
 });
 
-test("pods are kept away from pods of a node and nothing larger", async () => {
+test("LimitPodHardAntiAffinityTopology allows only the hostname topology", async () => {
   const terms = (topologyKey: string) => [{ topologyKey }];
   const object = (key: string) =>
     pod({ affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms(key) } } });
@@ -56,20 +56,20 @@ test("pods are kept away from pods of a node and nothing larger", async () => {
 describe("AlwaysPullImages", () => {
   const object = pod({ containers: containers({}), volumes: [{ name: "v", image: { reference: "r" } }] });
 
-  test("every image is pulled by whoever uses it", async () => {
+  test("sets the pull policy Always on every image", async () => {
     expect(objectAt(await mutated(alwaysPullImages(), attributes({ object })), "spec")).toMatchObject({
       containers: [{ imagePullPolicy: "Always" }],
       volumes: [{ image: { pullPolicy: "Always" } }],
     });
   });
 
-  test("an update without new images stays as it is", async () => {
+  test("does not change an update without new images", async () => {
     const given = attributes({ operation: "UPDATE", object, existing: object });
     expect(await mutated(alwaysPullImages(), given)).toBe(object);
     expect(await refusal(() => alwaysPullImages().validate?.(given))).toBeUndefined();
   });
 
-  test("what others have changed back is refused", async () => {
+  test("rejects a pull policy that other plugins have changed back", async () => {
     const lazy = pod({ containers: [{ name: "c", image: "i", imagePullPolicy: "Never" }] });
     expect(await refusal(() => alwaysPullImages().validate?.(attributes({ object: lazy })))).toBe(
       '500 pods "p" is forbidden: spec.containers[0].imagePullPolicy: Unsupported value: "Never": supported values: "Always"',
@@ -77,7 +77,7 @@ describe("AlwaysPullImages", () => {
   });
 });
 
-test("pods tolerate the taints of the extended resources they ask for", async () => {
+test("ExtendedResourceToleration adds tolerations for the requested extended resources", async () => {
   const known = { key: "a.com/x", operator: "Exists", effect: "NoSchedule", tolerationSeconds: 5 };
   const requests = { "b.com/y": "1", "a.com/x": "1", cpu: "1" };
   const object = pod({ containers: containers({ requests }), tolerations: [known] });

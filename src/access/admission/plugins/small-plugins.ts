@@ -1,4 +1,4 @@
-/** Plugins of few words, which are off unless somebody asks for them. */
+/** Small plugins that are disabled by default. */
 import { aggregateText } from "../../../meta/aggregate-text.ts";
 import { unsupportedValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
@@ -21,7 +21,7 @@ export function alwaysDeny(): AdmissionPlugin {
   return { name: "AlwaysDeny", handles: () => true, mutate: deny, validate: deny };
 }
 
-/** External IPs may be taken over from anybody: what a service has it may keep. */
+/** Denies new external IPs, because they can intercept the traffic of others; a Service keeps those that it has. */
 export function denyServiceExternalIps(): AdmissionPlugin {
   return {
     name: "DenyServiceExternalIPs",
@@ -35,7 +35,7 @@ export function denyServiceExternalIps(): AdmissionPlugin {
   };
 }
 
-/** Nobody keeps the pods of others away from more than a node. */
+/** Limits required anti-affinity to single nodes, so that a pod cannot keep others off a whole zone. */
 export function limitPodHardAntiAffinityTopology(): AdmissionPlugin {
   return {
     name: "LimitPodHardAntiAffinityTopology",
@@ -56,7 +56,7 @@ export function limitPodHardAntiAffinityTopology(): AdmissionPlugin {
 const CONTAINER_LISTS: readonly string[] = ["initContainers", "containers", "ephemeralContainers"];
 const ERRORS_TOLD_MAX = 100;
 
-/** Whoever may pull an image has shown it to the registry, not only to a node that has it already. */
+/** Forces each pod to pull its images, so that a pod cannot use a private image only because its node has cached it. */
 export function alwaysPullImages(): AdmissionPlugin {
   return {
     name: "AlwaysPullImages",
@@ -67,7 +67,7 @@ export function alwaysPullImages(): AdmissionPlugin {
     validate(attributes) {
       if (attributes.object === undefined || !hasNewImages(attributes)) return;
       const errors = [...unpulled(attributes.object).take(ERRORS_TOLD_MAX)];
-      // As kubernetes: what several sentences are joined to is no longer a refusal, but a bare failure.
+      // As kubernetes: joined errors become a bare 500 instead of a 403.
       if (errors.length > 0) throw bareFailure(aggregateText(errors.map((why) => refused(attributes, why).message)));
     },
   };
@@ -109,7 +109,7 @@ function* notAlways(policy: unknown, field: string): Generator<string> {
   if (policy !== "Always") yield `${field}: ${unsupportedValue(field, policy ?? "", ["Always"]).message}`;
 }
 
-/** A pod that asks for an extended resource tolerates the taint that keeps others off the nodes that have it. */
+/** Lets a pod that requests an extended resource tolerate the taint of the nodes that provide it. */
 export function extendedResourceToleration(): AdmissionPlugin {
   return {
     name: "ExtendedResourceToleration",

@@ -1,15 +1,15 @@
-/** What lets a pod speak as its service account: a volume with a token, mounted where clients look for it. */
+/** Adds the volume with the service account token to a pod, mounted where clients expect it. */
 import type { Random } from "../../../base/random.ts";
 import { objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { generatedName } from "./generated-name.ts";
 
 const VOLUME_PREFIX = "kube-api-access-";
 const MOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount";
-/** An hour, and some seconds by which such a token is told from one that was asked for. */
+/** An hour, and seven seconds that distinguish such a token from a requested one. */
 const EXPIRATION_SECONDS = 3607;
 const FILE_MODE = 0o644;
 
-/** The spec with the volume, where there is a container that mounts nothing there itself. */
+/** The spec with the volume, if a container does not mount another volume at the path. */
 export function withTokenVolume(spec: JsonObject, random: Random): JsonObject {
   const volumes = objectsAt(spec, "volumes");
   const existing = volumes.map((volume) => stringAt(volume, "name")).find((name) => name.startsWith(VOLUME_PREFIX));

@@ -1,4 +1,4 @@
-/** An apply configuration laid over an object, as server-side apply would, but owned by nobody. */
+/** Applies an apply configuration to an object like server-side apply, but without ownership. */
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import { checkApplied } from "../../../objects/managed-fields/applied-check.ts";
 import { mergeObjects } from "../../../objects/managed-fields/merge.ts";
@@ -6,10 +6,10 @@ import { isAtomicMap, itemSchema, listKeys, memberSchema, rootSchema } from "../
 import type { FieldSchema, StructSchema } from "../../../objects/schema.ts";
 import { MutationError } from "./mutation-error.ts";
 
-/** Told of one configuration. */
+/** Maximum number of reported problems of one configuration. */
 const PROBLEMS_MAX = 100;
 
-/** A new object. Throws a MutationError. */
+/** Returns a new object. Throws a MutationError. */
 export function applyConfiguration(object: JsonObject, configuration: JsonObject, schema: StructSchema): JsonObject {
   const { apiVersion, kind } = object;
   const applied: JsonObject = { ...configuration, apiVersion, kind };
@@ -35,7 +35,7 @@ function first(texts: Iterable<string>, max: number): string[] {
   return taken;
 }
 
-/** What would lose members that nobody has named. */
+/** Paths of atomic fields, whose replacement would lose members that the configuration does not name. */
 function* atomicPaths(value: unknown, schema: FieldSchema, path: string): Generator<string> {
   if (isJsonObject(value) && (schema.type === "struct" || schema.type === "map")) {
     if (isAtomicMap(schema)) yield path;
@@ -58,7 +58,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   string: "string, got &value.valueUnstructured{Value:0}",
 };
 
-/** As kubernetes, in whose expressions null is a value of its own type. */
+/** As kubernetes, where null has its own type in expressions. */
 function* nullProblems(value: unknown, schema: FieldSchema, path: string): Generator<string> {
   if (value === null) {
     const expected = EXPECTED[schema.type] ?? EXPECTED["string"];

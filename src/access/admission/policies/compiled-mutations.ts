@@ -1,4 +1,4 @@
-/** The expressions of a MutatingAdmissionPolicy, compiled once for each revision of it. */
+/** The compiled expressions of a MutatingAdmissionPolicy; compiled once per revision. */
 import type { Environment } from "../../../objects/cel/check/scope.ts";
 import { BOOL } from "../../../objects/cel/types/type.ts";
 import {
@@ -23,7 +23,7 @@ export interface CompiledMutations {
   readonly isReinvocable: boolean;
 }
 
-/** `environment`: what expressions may use. */
+/** `environment`: the declarations that expressions may use. */
 export function compileMutatingPolicy(policy: JsonObject, environment: Environment): CompiledMutations {
   const spec = objectAt(policy, "spec");
   const hasParams = spec["paramKind"] !== undefined && spec["paramKind"] !== null;

@@ -1,4 +1,4 @@
-/** What a policy says to one write with one parameter. */
+/** Evaluates a validating policy for one write with one parameter. */
 import { typeName, type Value } from "../../../objects/cel/values/value.ts";
 import type { Attributes } from "../admission.ts";
 import {
@@ -18,7 +18,7 @@ import {
 import { evaluateConditions } from "../expressions/match-conditions.ts";
 import type { CompiledAnnotation, CompiledPolicy, CompiledValidation, DenyReason } from "./compiled-policy.ts";
 
-/** Of one validation; undefined where it has nothing against the write. */
+/** The denial of one validation; undefined if it passes. */
 export type PolicyDecision = { readonly message: string; readonly reason: DenyReason } | undefined;
 
 type AnnotationDecision =
@@ -26,7 +26,7 @@ type AnnotationDecision =
   | { readonly kind: "error"; readonly message: string };
 
 export interface PolicyOutcome {
-  /** One for each validation, or a single one where none of them could be evaluated. */
+  /** One per validation, or a single one if they could not be evaluated. */
   readonly decisions: readonly PolicyDecision[];
   readonly annotations: readonly AnnotationDecision[];
 }
@@ -38,7 +38,7 @@ function failure(policy: CompiledPolicy, message: string): PolicyDecision {
   return policy.isIgnoring ? undefined : { message, reason: "Invalid" };
 }
 
-/** Undefined where nothing is wrong with the budget. */
+/** Returns the error if the budget is exhausted. */
 function withinBudget<T>(evaluate: () => T): T | OutOfBudget {
   try {
     return evaluate();
@@ -78,7 +78,7 @@ function validationDecisions(policy: CompiledPolicy, activation: Activation): Po
   });
 }
 
-/** All of them count, also those of validations that have nothing to say. */
+/** Evaluates the messages of all validations, including those that pass, because their cost counts as well. */
 function evaluatedMessages(
   { validations, variables }: CompiledPolicy,
   activation: Activation,
@@ -91,7 +91,7 @@ function evaluatedMessages(
   );
 }
 
-/** Empty, long and broken messages are passed over. */
+/** Ignores messages that are empty, too long, or have line breaks. */
 function messageOf({ message, expression }: CompiledValidation, evaluated: ExpressionResult | undefined): string {
   const value = evaluated !== undefined && "value" in evaluated ? evaluated.value : "";
   const text = typeof value === "string" ? value.trim() : "";

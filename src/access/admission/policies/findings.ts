@@ -1,4 +1,4 @@
-/** What is found while the policies are asked about one write, and what comes of it at the end. */
+/** Collects the results of all validating policies for one write: denial, warnings and audit annotations. */
 import { StatusError } from "../../../meta/status-error.ts";
 import type { Attributes } from "../admission.ts";
 import { refused } from "../plugins/refuse.ts";
@@ -34,19 +34,19 @@ export class PolicyFindings {
     this.#attributes = attributes;
   }
 
-  /** Only the first is told. */
+  /** Keeps only the first denial. */
   #deny(message: string, reason: DenyReason = "Invalid"): void {
     this.#denial ??= { message, reason };
   }
 
-  /** The policy, or its binding, cannot be used. */
+  /** Records that the policy or its binding is invalid. */
   configurationError(policy: AdmissionPolicy<unknown>, binding: PolicyBinding | undefined, why: string): void {
     if (policy.isIgnoring) return;
     const what = binding === undefined ? "policy" : "binding";
     this.#deny(deniedBy(policy, binding, `failed to configure ${what}: ${why}`));
   }
 
-  /** `values`: what annotations of the policy are to say, by key; several bindings can add to one. */
+  /** `values` collects the annotations of the policy by key; several bindings can add to one. */
   outcome(
     policy: AdmissionPolicy<unknown>,
     binding: PolicyBinding,
@@ -85,14 +85,14 @@ export class PolicyFindings {
     for (const [key, value] of values.joined()) this.#annotateOnce(`${policy.name}/${key}`, value);
   }
 
-  /** What an annotation says first stays. */
+  /** The first value of an annotation stays. */
   #annotateOnce(key: string, value: string): void {
     if (this.#annotations.has(key)) return;
     this.#annotations.add(key);
     this.#attributes.annotate(key, value);
   }
 
-  /** Throws a StatusError where the write was denied. */
+  /** Throws a StatusError if the write is denied. */
   conclude(): void {
     if (this.#denial === undefined) return;
     const { message, reason } = this.#denial;
@@ -101,7 +101,7 @@ export class PolicyFindings {
   }
 }
 
-/** What the bindings of one policy want to have annotated. */
+/** The audit annotations of all bindings of one policy. */
 export class AnnotationValues {
   readonly #values = new Map<string, Set<string>>();
 

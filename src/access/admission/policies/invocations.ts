@@ -1,4 +1,4 @@
-/** Which policies, with which bindings and parameters, a write has to do with. */
+/** Determines the policies that apply to a write, with their bindings and parameters. */
 import type { JsonObject } from "../../../meta/json.ts";
 import type { ObjectReader } from "../../../meta/object-table.ts";
 import { notFound, StatusError } from "../../../meta/status-error.ts";
@@ -9,7 +9,7 @@ import { collectParams, ParamError, type ParamKinds, type ParamObjects, paramKin
 import type { PolicyBinding, BoundPolicy, AdmissionPolicy } from "./policy-table.ts";
 
 export interface InvocationPorts {
-  /** Namespaces. */
+  /** Reads namespaces. */
   readonly objects: Pick<ObjectReader, "get" | "newest">;
   readonly paramKinds: ParamKinds;
 }
@@ -17,22 +17,22 @@ export interface InvocationPorts {
 export interface Invocation<Compiled> {
   readonly policy: AdmissionPolicy<Compiled>;
   readonly binding: PolicyBinding;
-  /** In which the policy wants to see the object. */
+  /** The version in which the policy sees the object. */
   readonly version: ServedVersion;
-  /** Evaluated with each of them; with none where one is undefined. */
+  /** The policy is evaluated once per parameter; undefined means without one. */
   readonly params: readonly (JsonObject | undefined)[];
 }
 
-/** The policy, or where there is one its binding, cannot be used. */
+/** Called if the policy or, if given, its binding is invalid. */
 type OnConfigurationError = (policy: AdmissionPolicy<unknown>, binding: PolicyBinding | undefined, why: string) => void;
 
-/** Why a policy or a binding cannot be used. */
+/** The reason why a policy or a binding is invalid. */
 export function configurationFailure(thrown: unknown): string {
   if (thrown instanceof StatusError || thrown instanceof ParamError) return thrown.message;
   throw thrown;
 }
 
-/** Of one policy; empty where it does not apply. */
+/** The invocations of one policy; empty if it does not apply. */
 export async function invocationsOf<Compiled>(
   { policy, bindings }: BoundPolicy<Compiled>,
   attributes: Attributes,
@@ -79,7 +79,7 @@ async function matchedVersion(
   }
 }
 
-/** Undefined where the binding does not apply. */
+/** Undefined if the binding does not apply. */
 async function paramsOf(
   { criteria, object }: PolicyBinding,
   attributes: Attributes,
@@ -89,7 +89,7 @@ async function paramsOf(
   return isMatch ? collectParams(params, object, attributes.namespace) : undefined;
 }
 
-/** Of the written object; a Namespace is in none. Throws a StatusError where there is no such namespace. */
+/** The namespace of the written object; undefined for a Namespace. Throws a StatusError if the namespace is missing. */
 export async function namespaceObjectOf(
   { namespace, kind }: Attributes,
   { objects }: InvocationPorts,

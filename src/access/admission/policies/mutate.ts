@@ -1,4 +1,4 @@
-/** One mutation of an object. */
+/** Applies one mutation to an object. */
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import type { StructSchema } from "../../../objects/schema.ts";
 import { messageOf } from "../../../base/within.ts";
@@ -16,18 +16,18 @@ import { appliedConfiguration, patchOperations } from "./mutation-value.ts";
 import { paramKindText } from "./params.ts";
 
 export interface MutatePorts {
-  /** Of objects in that version; undefined where it is not known yet. */
+  /** The schema of the version; undefined if it is not available yet. */
   readonly schemaOf: (version: ServedVersion) => StructSchema | undefined;
   /**
-   * A changed object as if it had been sent in that version: what is unknown is an error, defaults are filled in. Throws
-   * an error whose message is the decoder's.
+   * Decodes a changed object as if it had been sent in that version: rejects unknown fields and applies defaults.
+   * Throws the decoder's error.
    */
   readonly decode: (object: JsonObject, version: ServedVersion) => Promise<JsonObject> | JsonObject;
 }
 
 type Versioned = NonNullable<ActivationPorts["versioned"]> & { readonly object: JsonObject };
 
-/** The object in its version; itself where nothing changes. Throws a MutationError or a StatusError. */
+/** Returns the object in its version; the same object if nothing changes. Throws a MutationError or a StatusError. */
 export async function mutate(
   { kind, expression }: CompiledMutation,
   { variables }: Pick<CompiledMutations, "variables">,
@@ -61,7 +61,7 @@ function evaluated(evaluator: ReturnType<typeof createEvaluator>, expression: Co
   }
 }
 
-/** The object itself where a test of the patch fails. */
+/** Returns the same object if a test operation of the patch fails. */
 function patchedObject(object: JsonObject, operations: readonly JsonObject[]): JsonObject {
   try {
     return sameKind(patched(object, operations), object);

@@ -32,7 +32,7 @@ async function denial(mutations: JsonObject | JsonObject[], spec: JsonObject = {
 }
 
 describe("an apply configuration", () => {
-  test("adds and replaces what it names, and is decoded with its defaults", async () => {
+  test("adds and replaces fields, and applies defaults", async () => {
     const object = await podOf(apply(`Object{metadata: Object.metadata{labels: {"a": object.spec.nodeName + "!"}}}`));
     expect(object).toEqual({
       ...TEST_POD,
@@ -73,13 +73,13 @@ describe("an apply configuration", () => {
     ],
     [`Object{spec: object.zz}`, `expression 'Object{spec: object.zz}' resulted in error: no such key: zz`],
     ["object", "must evaluate to Object but got dyn"],
-  ])("%s is refused", async (expression, message) => {
+  ])("%s is rejected", async (expression, message) => {
     expect(await denial(apply(expression))).toBe(message);
   });
 });
 
 describe("a JSON patch", () => {
-  test("is applied operation by operation", async () => {
+  test("is applied in order", async () => {
     const key = `"/metadata/labels/" + jsonpatch.escapeKey("a/b~c")`;
     const { metadata } = await podOf(
       patch(
@@ -89,7 +89,7 @@ describe("a JSON patch", () => {
     expect(metadata).toEqual({ name: "p", namespace: "ns", labels: { x: "y", "a/b~c": "z", node: "n" } });
   });
 
-  test("whose test fails changes nothing", async () => {
+  test("with a failing test operation changes nothing", async () => {
     const operations = `JSONPatch{op: "test", path: "/kind", value: "x"}, JSONPatch{op: "remove", path: "/spec"}`;
     expect(await podOf(patch(`[${operations}]`))).toBe(TEST_POD);
   });
@@ -112,7 +112,7 @@ describe("a JSON patch", () => {
       `[JSONPatch{op: "replace", path: "/kind", value: "Foo"}]`,
       'Internal error occurred: no kind "Foo" is registered for version "v1" in scheme "pkg/api/legacyscheme/scheme.go:30"',
     ],
-  ])("%s is refused", async (expression, message) => {
+  ])("%s is rejected", async (expression, message) => {
     expect(await denial(patch(expression))).toBe(message);
   });
 
@@ -129,7 +129,7 @@ describe("a JSON patch", () => {
   });
 });
 
-test("a denial is 403, whatever its reason, and tells all that is wrong", async () => {
+test("a denial is always 403 and reports all errors", async () => {
   const result = await outcome([apply("Object{a: object.zz}"), apply("Object{b: 1}"), apply("Object{}")]);
   const texts = [
     "expression 'Object{a: object.zz}' resulted in error: no such key: zz",
@@ -147,12 +147,12 @@ test("a denial is 403, whatever its reason, and tells all that is wrong", async 
   });
 });
 
-test("what goes wrong is passed over where failurePolicy says Ignore", async () => {
+test("errors are ignored with failurePolicy Ignore", async () => {
   const mutations = [apply("Object{a: object.zz}"), apply(`Object{spec: Object.spec{nodeName: "m"}}`)];
   expect(objectAt(await podOf(mutations, { failurePolicy: "Ignore" }), "spec")["nodeName"]).toBe("m");
 });
 
-test("a policy that cannot be configured is told of", async () => {
+test("an invalid policy is reported", async () => {
   const result = await outcome(apply("Object{}"), { paramKind: { apiVersion: "x/v1", kind: "Limit" } });
   expect(result).toMatchObject({
     reason: "Forbidden",
@@ -160,14 +160,14 @@ test("a policy that cannot be configured is told of", async () => {
   });
 });
 
-test("mutations see what those before them have done, variables, and every parameter in turn", async () => {
+test("mutations see earlier mutations, variables and each parameter", async () => {
   const variables = [{ name: "node", expression: "object.spec.nodeName" }];
   const mutation = apply(`Object{spec: Object.spec{nodeName: variables.node + params.data.max}}`);
   const object = await podOf([mutation, mutation], { variables, paramKind: { apiVersion: "v1", kind: "ConfigMap" } });
   expect(objectAt(object, "spec")["nodeName"]).toBe("n1122");
 });
 
-test("conditions decide whether an object is changed", async () => {
+test("match conditions decide whether the object is mutated", async () => {
   const conditions = (expression: string): JsonObject => ({ matchConditions: [{ name: "c", expression }] });
   const mutation = apply(`Object{spec: Object.spec{nodeName: "m"}}`);
   expect(await podOf(mutation, conditions("object.spec.nodeName == 'z'"))).toBe(TEST_POD);
@@ -176,7 +176,7 @@ test("conditions decide whether an object is changed", async () => {
   );
 });
 
-test("an object whose schema is not known yet cannot be changed now", async () => {
+test("an object without an available schema returns 503", async () => {
   const spec = { mutations: [apply("Object{}")] };
   const plugin = mutatingPlugin([policy("x", spec)], [binding("y", "x")], { schemaOf: () => undefined });
   expect(await mutatedPod(plugin)).toMatchObject({
@@ -186,7 +186,7 @@ test("an object whose schema is not known yet cannot be changed now", async () =
   });
 });
 
-test("a second round asks only those that want it and have not seen the last object", async () => {
+test("the second round runs only reinvocable policies that have not seen the last object", async () => {
   const append = (reinvocationPolicy: string, text: string): JsonObject => ({
     mutations: [apply(`Object{spec: Object.spec{nodeName: object.spec.nodeName + "${text}"}}`)],
     reinvocationPolicy,
@@ -203,7 +203,7 @@ test("a second round asks only those that want it and have not seen the last obj
   expect(await mutatedPod(plugin, { reinvocation })).toMatchObject({ spec: { nodeName: "nac" } });
 });
 
-test("deletions have nothing to be changed", () => {
+test("deletes are not handled", () => {
   const plugin = mutatingPlugin([policy("x", { mutations: [] })], [binding("y", "x")]);
   const about = { groupVersion: { group: "", version: "v1" }, resource: "pods", subresource: "" };
   expect([plugin.handles("CREATE", about), plugin.handles("DELETE", about)]).toEqual([true, false]);

@@ -1,4 +1,4 @@
-/** MutatingAdmissionPolicy: policies change what is written, one after the other. */
+/** MutatingAdmissionPolicy: applies the mutations of all matching policies in order. */
 import type { Authorizer } from "../../auth/authorize.ts";
 import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
@@ -62,7 +62,7 @@ class MutationRequest {
     this.#write = new ChangingWrite(attributes);
   }
 
-  /** All that apply are found before the first of them changes anything. */
+  /** Determines all matching policies before the first one changes the object. */
   async run(candidates: readonly BoundPolicy<CompiledMutations>[]): Promise<JsonObject | undefined> {
     const invocations: Invocation<CompiledMutations>[] = [];
     for (const bound of candidates)
@@ -104,7 +104,7 @@ class MutationRequest {
     return result;
   }
 
-  /** By the conditions of the policy. */
+  /** Evaluates the match conditions of the policy. */
   #isMeant({ invocation: { policy, binding }, param }: Single, versioned: VersionedWrite): boolean {
     const { conditions, variables } = policy.compiled();
     if (conditions.length === 0) return true;
@@ -115,7 +115,7 @@ class MutationRequest {
     return outcome.kind === "match";
   }
 
-  /** Whether the object has changed. One mutation that cannot be made does not keep others from being made. */
+  /** Whether the object has changed. A failing mutation does not prevent the next ones. */
   async #mutate(
     { invocation, param }: Single,
     before: VersionedWrite,

@@ -1,4 +1,4 @@
-/** Why a mutation cannot be made; the message is for clients, and the failure policy says what comes of it. */
+/** The error of a failed mutation. Its message is shown to clients; the failure policy decides how to proceed. */
 export class MutationError extends Error {
   override readonly name = "MutationError";
 }

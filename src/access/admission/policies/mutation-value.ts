@@ -1,11 +1,11 @@
-/** What the expression of a mutation came to, as JSON. */
+/** Converts the value of a mutation's expression to JSON. */
 import { formatTimestamp } from "../../../objects/cel/values/time-text.ts";
 import { ListValue, MapValue, Timestamp, Uint, type Value } from "../../../objects/cel/values/value.ts";
 import { JsonPatchValue, ObjectValue } from "../../../objects/kinds/access/expressions/patch-types.ts";
 import { setMember, type JsonObject } from "../../../meta/json.ts";
 import { MutationError } from "./mutation-error.ts";
 
-/** Whatever a value has no JSON for. */
+/** A value that has no JSON form. */
 class NoJson extends Error {
   override readonly name = "NoJson";
 }
@@ -15,7 +15,7 @@ function number(value: bigint): number | bigint {
   return Number.isSafeInteger(plain) ? plain : value;
 }
 
-/** `isPatch`: of a JSON patch, which knows more types. */
+/** `isPatch`: for a JSON patch, which allows more types. */
 function jsonOf(value: Value, isPatch: boolean): unknown {
   if (typeof value === "bigint") return number(value);
   if (value === null || typeof value !== "object") return value;
@@ -43,7 +43,7 @@ function mapJson(map: MapValue, isPatch: boolean): JsonObject {
   return object;
 }
 
-/** Objects within objects are named by the path that leads to them. */
+/** Nested objects have the path to them as their type name. */
 function* typeNameProblems(value: Value, path: string): Generator<string> {
   if (value instanceof ObjectValue) {
     if (value.typeName !== path)
@@ -56,7 +56,7 @@ function* typeNameProblems(value: Value, path: string): Generator<string> {
   }
 }
 
-/** Problems that are told of one value. */
+/** Maximum number of reported problems of one value. */
 const PROBLEMS_MAX = 100;
 
 function checkTypeNames(value: Value): void {
@@ -69,7 +69,7 @@ function checkTypeNames(value: Value): void {
   if (problems.length > 0) throw new MutationError(`type mismatch: ${problems.join("\n")}`);
 }
 
-/** What is to be applied. Throws a MutationError. */
+/** Returns the apply configuration. Throws a MutationError. */
 export function appliedConfiguration(value: Value): JsonObject {
   if (!(value instanceof ObjectValue))
     throw new MutationError("unsupported return type from ApplyConfiguration expression");
@@ -82,7 +82,7 @@ export function appliedConfiguration(value: Value): JsonObject {
   }
 }
 
-/** The operations of a JSON patch. Throws a MutationError. */
+/** Returns the operations of a JSON patch. Throws a MutationError. */
 export function patchOperations(value: Value): JsonObject[] {
   if (!(value instanceof ListValue))
     throw new MutationError("type mismatch: JSONPatchType.expression should evaluate to array");

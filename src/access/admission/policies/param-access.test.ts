@@ -60,7 +60,7 @@ test.each([
     { group: "rules.example.com", version: "v1", resource: "*" },
     "(kind=Limit, apiVersion=rules.example.com/v1)",
   ],
-])("a policy over %s wants its writer to read them all", async (paramKind, resource, shown) => {
+])("the writer of a policy with %s must be allowed to read all parameters", async (paramKind, resource, shown) => {
   const { told, asked } = await write("validatingadmissionpolicies", { paramKind });
   expect(asked).toEqual([{ ...ASKED, ...resource, verb: "get", namespace: "*", name: "*" }]);
   expect(told).toBe(
@@ -107,14 +107,14 @@ test.each<Bound>([
     wanted: { ...ALL, group: "rules.example.com", version: "v1", verb: "get", namespace: "", name: "one" },
     why: `unable to resolve paramKind &{rules.example.com/v1 Limit} ${FOR_ALL}`,
   },
-])("$resource of the policy $policyName want their writer to read what they name", async (bound) => {
+])("the writer of $resource for the policy $policyName must be allowed to read the parameters", async (bound) => {
   const { resource, policyName, paramRef, wanted, why } = bound;
   const { told, asked } = await write(resource, { policyName, paramRef });
   expect(asked).toEqual([{ ...ASKED, ...wanted }]);
   expect(told).toBe(`${INVALID}spec.paramRef: Forbidden: ${why}`);
 });
 
-test("nothing is asked about what names no parameters, has named them before, or is written by system:masters", async () => {
+test("no permission is checked without parameters, for unchanged parameters, and for system:masters", async () => {
   const paramKind = CONFIG_MAP;
   const masters = { ...ALICE, groups: ["system:masters"] };
   const outcomes = await Promise.all([

@@ -1,4 +1,6 @@
-/** Who writes a policy or a binding must be allowed to read the parameters it names: its messages could tell of them. */
+/**
+ * Checks that the writer of a policy or binding may read its parameters, because policy messages could disclose them.
+ */
 import type { AccessAttributes, Authorizer } from "../../auth/authorize.ts";
 import type { User } from "../../auth/user.ts";
 import { forbiddenField } from "../../../meta/field-errors.ts";
@@ -11,21 +13,21 @@ import { paramKindOf, type ParamKind, type ParamKinds } from "./params.ts";
 interface ParamAccessPorts {
   readonly authorizer: Authorizer;
   readonly paramKinds: ParamKinds;
-  /** Policies. */
+  /** Reads policies. */
   readonly objects: Pick<ObjectReader, "get" | "newest">;
 }
 
 const GROUP = "admissionregistration.k8s.io";
 const POLICIES: ReadonlySet<string> = new Set(["validatingadmissionpolicies", "mutatingadmissionpolicies"]);
-/** By the resource of the bindings. */
+/** The policy resource by binding resource. */
 const BOUND: ReadonlyMap<string, string> = new Map([
   ["validatingadmissionpolicybindings", "validatingadmissionpolicies"],
   ["mutatingadmissionpolicybindings", "mutatingadmissionpolicies"],
 ]);
-/** They may do everything. */
+/** Members are allowed everything. */
 const MASTERS = "system:masters";
 
-/** A part of what kubernetes does when it validates the objects, and thus without a flag of its own. */
+/** Part of kubernetes' validation, so no flag disables it. */
 export function createParamAccess(ports: ParamAccessPorts): AdmissionPlugin {
   return {
     name: "ParamAccess",
@@ -53,7 +55,7 @@ function isAllowed(
   return authorizer(user, { ...asked, isResourceRequest: true, subresource: "", path: "" }).allowed;
 }
 
-/** What is not known must be allowed for all. */
+/** Unknown values require the permission for all. */
 function resourceAttributes(
   { paramKinds }: ParamAccessPorts,
   kind: ParamKind | undefined,
@@ -96,7 +98,7 @@ async function bindingRefusal(
   if (policy === undefined) return `unable to get policy ${policyName} ${forAll}`;
   if (kind !== undefined && asked.resource === "*")
     return `unable to resolve paramKind ${goParamKind(paramKindAt(policy) ?? {})} ${forAll}`;
-  // As kubernetes, which takes the one for the other where a binding mutates.
+  // As kubernetes, which swaps the two arguments for mutating bindings.
   if (resource === "mutatingadmissionpolicybindings")
     return `user ${verb} does not have "${goUser(user)}" permission on the object referenced by paramRef`;
   return `${lacking} on the object referenced by paramRef`;
@@ -106,7 +108,7 @@ function goParamKind(paramKind: JsonObject): string {
   return `&{${stringAt(paramKind, "apiVersion")} ${stringAt(paramKind, "kind")}}`;
 }
 
-/** As Go prints it. */
+/** In Go's print format. */
 function goUser({ name, uid, groups, extra }: User): string {
   const keys = Object.keys(extra).sort();
   const shown = keys.map((key) => `${key}:[${(extra[key] ?? []).join(" ")}]`).join(" ");

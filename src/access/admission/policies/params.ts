@@ -1,20 +1,20 @@
-/** The objects that a binding parametrizes its policy with. */
+/** Reads the parameter objects of a policy binding. */
 import { type GroupVersion, parseGroupVersion } from "../../../meta/group-version.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { matchesLabels, readSelector } from "../matching/selectors.ts";
 
 export type ParamKind = GroupVersion & { readonly kind: string };
 
-/** The objects of a kind, in the version of the kind, with apiVersion and kind. "" is the namespace of what has none. */
+/** The objects of a kind in its version, with apiVersion and kind. The namespace of cluster-scoped objects is "". */
 export interface ParamObjects {
-  /** As requests name it, such as configmaps. */
+  /** The resource name, such as configmaps. */
   readonly resource: string;
   readonly isNamespaced: boolean;
   get(namespace: string, name: string): Promise<JsonObject | undefined>;
   list(namespace: string): Promise<readonly JsonObject[]>;
 }
 
-/** Built-in and custom kinds; undefined for a kind that nobody serves. */
+/** Built-in and custom kinds; undefined for a kind that is not served. */
 export type ParamKinds = (kind: ParamKind) => ParamObjects | undefined;
 
 /** Undefined for a policy without parameters. */
@@ -28,14 +28,14 @@ export function paramKindText({ group, version, kind }: ParamKind): string {
   return `${group}/${version}, Kind=${kind}`;
 }
 
-/** Why a binding cannot be used. */
+/** The error of an invalid binding. */
 export class ParamError extends Error {
   override readonly name = "ParamError";
 }
 
 /**
- * An undefined among them: evaluate once without. Empty: do not evaluate at all. `requestNamespace`: "" for what has
- * none. Throws a ParamError.
+ * An undefined entry: evaluate once without a parameter. Empty: do not evaluate. `requestNamespace` is "" for
+ * cluster-scoped objects. Throws a ParamError.
  */
 export async function collectParams(
   objects: ParamObjects | undefined,

@@ -1,4 +1,4 @@
-/** What mutating policies have against a write, all of it, as one answer. */
+/** Combines all errors of mutating policies into one Status. */
 import { StatusError, type Reason } from "../../../meta/status-error.ts";
 import type { Attributes } from "../admission.ts";
 import { refused } from "../plugins/refuse.ts";
@@ -11,7 +11,7 @@ export interface PolicyFailure {
   readonly reason: Extract<Reason, "Forbidden" | "Invalid">;
 }
 
-/** As kubernetes: 403, whatever the reason. */
+/** As kubernetes: always 403. */
 class PolicyDenied extends StatusError {
   override get code(): number {
     return 403;
@@ -23,7 +23,7 @@ function sentence({ policy, binding, message }: PolicyFailure): string {
   return `policy '${policy.name}' with binding '${binding.name}' denied request: ${message}`;
 }
 
-/** Undefined where there is nothing against it. */
+/** Undefined if there are no errors. */
 export function policyDenial(attributes: Attributes, errors: readonly PolicyFailure[]): StatusError | undefined {
   const [first] = errors;
   if (first === undefined) return undefined;

@@ -8,7 +8,7 @@ function names(tables: PolicyTables<unknown>, resource = "pods"): string[] {
     .map((bound) => `${bound.policy.name}: ${bound.bindings.map(({ name }) => name).join(" ")}`);
 }
 
-test("policies are candidates where they are bound and name the resource, by name", () => {
+test("bound policies that match the resource are candidates, sorted by name", () => {
   const { tables } = policyServer(
     [policy("b", {}), policy("a", {}), policy("unbound", {})],
     [binding("2", "a"), binding("1", "a"), binding("3", "b"), binding("4", "nobody")],
@@ -17,7 +17,7 @@ test("policies are candidates where they are bound and name the resource, by nam
   expect(names(tables, "secrets")).toEqual([]);
 });
 
-test("every change is seen", () => {
+test("changes take effect at once", () => {
   const { tables } = policyServer([policy("a", {})], [binding("1", "a")]);
   expect(names(tables)).toEqual(["a: 1"]);
   tables.policies.put(policy("b", {}));
@@ -29,7 +29,7 @@ test("every change is seen", () => {
   expect(names(tables)).toEqual([]);
 });
 
-test("a policy is compiled once for each of its revisions, and not before it is asked", () => {
+test("a policy is compiled once per revision, on first use", () => {
   let compiled = 0;
   const tables = createPolicyTables(() => ++compiled);
   const first = policy("a", { variables: [] });
@@ -47,7 +47,7 @@ test("a policy is compiled once for each of its revisions, and not before it is 
   expect(compiled).toBe(2);
 });
 
-test("a policy that does not say what it applies to denies everything", async () => {
+test("a policy without match constraints denies all writes", async () => {
   const server = policyServer([policy("x", { matchConstraints: null })], [binding("y", "x")]);
   expect((await ask(server)).error?.message).toBe(
     `pods "p" is forbidden: ValidatingAdmissionPolicy 'x' denied request: failed to configure policy: policy contained no match constraints, a required field`,

@@ -1,25 +1,25 @@
-/** The policies that are bound, each with what binds it. */
+/** The bound policies, each with its bindings. */
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectTable } from "../../../meta/object-table.ts";
 import type { Operation } from "../../../serving/registry/admission.ts";
 import { type Criteria, readMatchResources } from "../matching/criteria.ts";
 import { type ParamKind, paramKindOf } from "./params.ts";
 
-/** `Compiled`: what its expressions are made into. */
+/** `Compiled`: the type of its compiled expressions. */
 export interface AdmissionPolicy<Compiled> {
   readonly name: string;
-  /** Undefined for what nobody could write today: it says to which writes it applies. */
+  /** Undefined if matchConstraints are missing, which validation rejects today. */
   readonly criteria: Criteria | undefined;
   readonly paramKind: ParamKind | undefined;
   readonly isIgnoring: boolean;
-  /** Compiled when it is first needed. */
+  /** Compiled on first use. */
   readonly compiled: () => Compiled;
 }
 
 export interface PolicyBinding {
   readonly name: string;
   readonly policyName: string;
-  /** Undefined: whatever the policy applies to. */
+  /** Undefined: as the policy. */
   readonly criteria: Criteria | undefined;
   readonly actions: readonly string[];
   readonly object: JsonObject;
@@ -31,15 +31,15 @@ export interface BoundPolicy<Compiled> {
 }
 
 export interface PolicyTables<Compiled> {
-  /** Follows policies of one kind. */
+  /** The table that a watch on the policies of one kind fills. */
   readonly policies: ObjectTable;
-  /** Follows the bindings of these policies. */
+  /** The table that a watch on the bindings of these policies fills. */
   readonly bindings: ObjectTable;
-  /** Those that may apply to such a write, by name; whether they do is still to be seen. */
+  /** The policies that may apply to such a write, sorted by name; a superset of those that match. */
   candidates(operation: Operation, resource: string): readonly BoundPolicy<Compiled>[];
 }
 
-/** Read once for each revision of an object. */
+/** Parses each revision of an object once. */
 class Table<T extends { readonly name: string }> implements ObjectTable {
   readonly #read: (object: JsonObject) => T;
   readonly #onChange: () => void;
@@ -50,7 +50,7 @@ class Table<T extends { readonly name: string }> implements ObjectTable {
     this.#onChange = onChange;
   }
 
-  /** By name. */
+  /** Sorted by name. */
   entries(): readonly T[] {
     return [...this.#entries.values()]
       .map(({ entry }) => entry)
@@ -136,7 +136,7 @@ function boundPolicies<Compiled>(
   });
 }
 
-/** The same objects can be seen in another group under the same name, so that groups are not looked at. */
+/** Ignores groups, because another group may serve the same objects under the same name. */
 function mayApply({ criteria }: AdmissionPolicy<unknown>, operation: Operation, resource: string): boolean {
   if (criteria?.rules === undefined) return true;
   return criteria.rules.some(
@@ -146,7 +146,7 @@ function mayApply({ criteria }: AdmissionPolicy<unknown>, operation: Operation, 
   );
 }
 
-/** Custom resources come and go. */
+/** Custom resources come and go, so the cache is limited. */
 const REMEMBERED_MAX = 4096;
 
 export function createPolicyTables<Compiled>(compile: (policy: JsonObject) => Compiled): PolicyTables<Compiled> {

@@ -15,14 +15,14 @@ function check(expression: string, more: JsonObject = {}): JsonObject {
   return { validations: [{ expression, ...more }] };
 }
 
-/** What stands behind who denied it; undefined when it was admitted. */
+/** The message after the name of the denying policy; undefined if admitted. */
 async function denial(spec: JsonObject, bound: JsonObject = {}): Promise<string | undefined> {
   const { error } = await askOne(spec, bound);
   const cause = error?.details?.causes?.[0]?.message;
   return cause?.startsWith(DENIED) === true ? cause.slice(DENIED.length) : cause;
 }
 
-test("a denial is told as kubernetes tells it", async () => {
+test("a denial has kubernetes' message and details", async () => {
   const { error } = await askOne(check("object.spec.nodeName == 'm'"));
   const message = `${DENIED}failed expression: object.spec.nodeName == 'm'`;
   expect(error?.toStatus()).toEqual({
@@ -41,19 +41,19 @@ test.each([
   ["Forbidden", 403],
   ["Invalid", 422],
   ["RequestEntityTooLarge", 413],
-])("the reason %s is code %s", async (reason, code) => {
+])("the reason %s returns code %s", async (reason, code) => {
   const { error } = await askOne(check("false", { reason }));
   expect([error?.reason, error?.code]).toEqual([reason, code]);
 });
 
-describe("the message is", () => {
+describe("the denial message is", () => {
   test.each<[string, JsonObject, string]>([
     ["the expression", {}, "failed expression: false"],
     ["the message", { message: " no " }, "no"],
-    ["what messageExpression says", { message: "no", messageExpression: "' it is ' + request.name" }, "it is p"],
-    ["the message for an empty one", { message: "no", messageExpression: "' '" }, "no"],
-    ["the message for several lines", { message: "no", messageExpression: "'a\\nb'" }, "no"],
-    ["the message for an error", { message: "no", messageExpression: "string(object.zz)" }, "no"],
+    ["the result of messageExpression", { message: "no", messageExpression: "' it is ' + request.name" }, "it is p"],
+    ["the message, if messageExpression is empty", { message: "no", messageExpression: "' '" }, "no"],
+    ["the message, if messageExpression has several lines", { message: "no", messageExpression: "'a\\nb'" }, "no"],
+    ["the message, if messageExpression fails", { message: "no", messageExpression: "string(object.zz)" }, "no"],
     [
       "the message for too long a one",
       { message: "no", messageExpression: "lists.range(600).map(i, '0123456789').join()" },
@@ -66,13 +66,13 @@ describe("the message is", () => {
 
 test.each([
   ["a condition", "object.zz == 1", "expression 'object.zz == 1' resulted in error: no such key: zz"],
-  ["what is not compiled", "object.zz", "compilation error: must evaluate to bool but got dyn"],
-])("an error in %s denies unless failurePolicy says Ignore", async (_what, expression, message) => {
+  ["an expression that does not compile", "object.zz", "compilation error: must evaluate to bool but got dyn"],
+])("an error in %s denies unless failurePolicy is Ignore", async (_what, expression, message) => {
   expect(await denial(check(expression))).toBe(message);
   expect(await denial({ failurePolicy: "Ignore", ...check(expression) })).toBeUndefined();
 });
 
-test("match conditions decide whether validations are asked", async () => {
+test("match conditions decide whether validations run", async () => {
   const conditions = (expression: string): JsonObject => ({
     matchConditions: [{ name: "c", expression }],
     ...check("false"),
@@ -93,10 +93,10 @@ describe("variables", () => {
     { name: "asked", expression: "authorizer.requestResource.check('get').allowed()" },
   ];
   test.each<[string, JsonObject, string | undefined]>([
-    ["are seen by those after them", check("variables.b == 'n!'"), undefined],
-    ["are seen by messages", check("false", { messageExpression: "'b is ' + string(variables.b)" }), "b is n!"],
+    ["can be used by later variables", check("variables.b == 'n!'"), undefined],
+    ["can be used by messages", check("false", { messageExpression: "'b is ' + string(variables.b)" }), "b is n!"],
     [
-      "that fail, fail who asks for them",
+      "that fail, fail the expressions that use them",
       check("variables.broken == 1"),
       `expression 'variables.broken == 1' resulted in error: composited variable "broken" fails to evaluate: no such key: zz`,
     ],
@@ -109,14 +109,14 @@ describe("variables", () => {
     expect(await denial({ variables, ...spec })).toBe(message);
   });
 
-  test("that do not compile fail who asks for them", async () => {
+  test("that do not compile fail the expressions that use them", async () => {
     expect(await denial({ variables, ...check("variables.uncompiled == 1") })).toMatch(
       /resulted in error: composited variable "uncompiled" fails to compile: compilation failed: ERROR: <input>:1:4: Syntax error/,
     );
   });
 });
 
-test("a policy may cost so much for one binding", async () => {
+test("a policy has a cost limit per binding", async () => {
   const ask2 = "(authorizer.requestResource.check('x').allowed() || authorizer.requestResource.check('get').allowed())";
   const validations = Array.from({ length: 15 }, () => ({ expression: ask2 }));
   const outOfBudget = "validation failed due to running out of cost budget, no further validation rules will be run";
@@ -127,16 +127,16 @@ test("a policy may cost so much for one binding", async () => {
   expect(await denial({ validations: asking })).toBe(`failed messageExpression: ${outOfBudget}`);
 });
 
-describe("what happens where a validation fails", () => {
+describe("a failed validation with the action", () => {
   const failing = { validations: [{ expression: "true" }, { expression: "false", message: "<no>" }] };
 
-  test("Warn tells the client", async () => {
+  test("Warn returns a warning to the client", async () => {
     const { error, warnings } = await askOne(failing, { validationActions: ["Warn"] });
     expect(error).toBeUndefined();
     expect(warnings).toEqual(["Validation failed for ValidatingAdmissionPolicy 'x' with binding 'y': <no>"]);
   });
 
-  test("Audit tells the event, and what was told first stays", async () => {
+  test("Audit annotates the audit event with the first failure", async () => {
     const both = { validations: [...failing.validations, { expression: "1 == 2" }] };
     const { error, annotations } = await askOne(both, { validationActions: ["Audit"] });
     expect(error).toBeUndefined();
@@ -153,23 +153,23 @@ describe("audit annotations", () => {
   const annotate = (valueExpression: string): JsonObject => ({ auditAnnotations: [{ key: "k", valueExpression }] });
 
   test.each([
-    ["say what their expression says", "' ' + request.name + ' '", [["x/k", "p"]]],
-    ["are left out for null", "null", []],
-    ["are left out where there is nothing to say", "' '", []],
-    ["are cut", "lists.range(2000).map(i, 'abcdef').join()", [["x/k", "abcdef".repeat(1707).slice(0, 10240)]]],
+    ["have the value of their expression", "' ' + request.name + ' '", [["x/k", "p"]]],
+    ["are omitted for null", "null", []],
+    ["are omitted if empty", "' '", []],
+    ["are truncated", "lists.range(2000).map(i, 'abcdef').join()", [["x/k", "abcdef".repeat(1707).slice(0, 10240)]]],
   ])("%s", async (_what, expression, wanted) => {
     const { error, annotations } = await askOne(annotate(expression));
     expect(error).toBeUndefined();
     expect(annotations).toEqual(wanted);
   });
 
-  test("deny where they cannot be said, whatever the binding's actions", async () => {
+  test("deny if they cannot be evaluated, whatever the binding's actions", async () => {
     const message = "expression 'string(object.zz)' resulted in error: no such key: zz";
     expect(await denial(annotate("string(object.zz)"), { validationActions: ["Audit"] })).toBe(message);
     expect(await denial({ failurePolicy: "Ignore", ...annotate("string(object.zz)") })).toBeUndefined();
   });
 
-  test("have no authorizer", async () => {
+  test("cannot use the authorizer", async () => {
     expect(await denial(annotate("authorizer.path('/x').check('get').reason()"))).toBe(
       "expression 'authorizer.path('/x').check('get').reason()' resulted in error: no such attribute(s): authorizer",
     );
@@ -189,9 +189,9 @@ describe("parameters", () => {
   test.each<[string, JsonObject, JsonObject, string | undefined]>([
     ["by name", shown, { name: "two", parameterNotFoundAction: "Deny" }, "max 2"],
     ["of another namespace", shown, { name: "three", namespace: "other", parameterNotFoundAction: "Deny" }, "max 3"],
-    ["that are not there, allowed", shown, { name: "four", parameterNotFoundAction: "Allow" }, undefined],
+    ["that are missing, with action Allow", shown, { name: "four", parameterNotFoundAction: "Allow" }, undefined],
     [
-      "that are not there, denied",
+      "that are missing, with action Deny",
       shown,
       { name: "four", parameterNotFoundAction: "Deny" },
       "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction",
@@ -206,18 +206,18 @@ describe("parameters", () => {
     expect(await denial(spec, { paramRef })).toBe(message);
   });
 
-  test("are null where the binding names none", async () => {
+  test("are null if the binding has no paramRef", async () => {
     expect(await denial({ paramKind: LIMITS, ...check("params != null") })).toBe("failed expression: params != null");
   });
 
-  test("of a kind that nobody serves deny, unless failurePolicy says Ignore", async () => {
+  test("of a kind that is not served deny, unless failurePolicy is Ignore", async () => {
     const spec = { paramKind: { apiVersion: "rules.example.com/v1", kind: "Limit" }, ...check("true") };
     const why = "failed to find resource referenced by paramKind: 'rules.example.com/v1, Kind=Limit'";
     expect(await denial(spec)).toBe(`ValidatingAdmissionPolicy 'x' denied request: failed to configure policy: ${why}`);
     expect(await denial({ failurePolicy: "Ignore", ...spec })).toBeUndefined();
   });
 
-  test("of a namespace cannot be used for what has none", async () => {
+  test("in a namespace cannot be used for cluster-scoped objects", async () => {
     const spec = { ...shown, matchConstraints: { resourceRules: [] } };
     const server = policyServer(
       [policy("x", spec)],
@@ -230,31 +230,31 @@ describe("parameters", () => {
   });
 });
 
-test("the namespace of the object is seen, without what is none of a policy's business", async () => {
+test("namespaceObject contains only the fields that expressions may read", async () => {
   const seen = "namespaceObject.metadata.labels.team == 'red' && namespaceObject.status.phase == 'Active'";
   expect(await denial(check(`${seen} && !('managedFields' in dyn(namespaceObject).metadata)`))).toBeUndefined();
   const { error } = await askOne(check("namespaceObject == null"), {}, { namespace: "" });
   expect(error).toBeUndefined();
 });
 
-test("a namespace that is not there is not found", async () => {
+test("a missing namespace returns 404", async () => {
   const { error } = await askOne(check("true"), {}, { namespace: "gone" });
   expect(error?.message).toBe('namespaces "gone" not found');
 });
 
-test("of a deletion there is only what was", async () => {
+test("a delete has only oldObject", async () => {
   const given = { operation: "DELETE", object: undefined, existing: { metadata: { name: "p" } } } as const;
   const { error } = await askOne(check("object == null && oldObject.metadata.name == 'p'"), {}, given);
   expect(error).toBeUndefined();
 });
 
-test("a binding can narrow down what its policy applies to", async () => {
+test("a binding can restrict the resources of its policy", async () => {
   const selecting = (app: string): JsonObject => ({ matchResources: { objectSelector: { matchLabels: { app } } } });
   expect(await denial(check("false"), selecting("web"))).toBe("failed expression: false");
   expect(await denial(check("false"), selecting("db"))).toBeUndefined();
 });
 
-test("the object is seen in the version that the rules name", async () => {
+test("the policy sees the object in the version that its rules select", async () => {
   const kind = { group: "", version: "v2", kind: "Pod" };
   const version = { groupVersion: { group: "", version: "v2" }, resource: "pods", kind };
   const rules = [{ apiGroups: [""], apiVersions: ["v2"], operations: ["*"], resources: ["pods"], scope: "*" }];
@@ -268,7 +268,7 @@ test("the object is seen in the version that the rules name", async () => {
   expect((await askOne(exact, {}, { versions })).error).toBeUndefined();
 });
 
-test("policies themselves are never asked about", async () => {
+test("policies do not apply to policies", async () => {
   const everything = { matchConstraints: {}, ...check("false") };
   const { plugin } = policyServer([policy("x", everything)], [binding("y", "x")]);
   const about = { groupVersion: { group: "admissionregistration.k8s.io", version: "v1" }, subresource: "" };

@@ -1,4 +1,4 @@
-/** ValidatingAdmissionPolicy: policies are asked whether a write may be. */
+/** ValidatingAdmissionPolicy: evaluates all matching policies for a write. */
 import type { Authorizer } from "../../auth/authorize.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { AdmissionPlugin, Attributes, ServedVersion } from "../admission.ts";

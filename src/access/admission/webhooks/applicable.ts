@@ -1,4 +1,4 @@
-/** Whether a webhook is to be asked about a write, and in which version. */
+/** Decides whether a webhook is called for a write, and in which version. */
 import type { Attributes, ServedVersion } from "../admission.ts";
 import { forbidden } from "../../../meta/status-error.ts";
 import { matchCriteria } from "../matching/criteria.ts";
@@ -6,7 +6,7 @@ import type { VersionedWrite } from "./versioned-write.ts";
 import type { WebhookParts } from "./webhook-parts.ts";
 import type { Webhook } from "./webhook.ts";
 
-/** Undefined: it is not asked. Throws a StatusError where nobody can say. */
+/** Undefined if it is not called. Throws a StatusError if this cannot be determined. */
 export async function applicableVersion(
   { objects, authorizer }: Pick<WebhookParts, "objects" | "authorizer">,
   webhook: Webhook,

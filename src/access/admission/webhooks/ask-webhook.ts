@@ -1,4 +1,4 @@
-/** Asks one webhook about one write. */
+/** Calls one webhook for one write. */
 import type { JsonObject } from "../../../meta/json.ts";
 import type { Attributes } from "../admission.ts";
 import { randomUuid } from "../../../base/random.ts";
@@ -20,8 +20,8 @@ interface AskedWrite {
 }
 
 /**
- * What it allows. Throws a WebhookCallError for the failure policy to deal with, or a StatusError, such as its
- * denial, that nothing outweighs.
+ * The response of an allowing webhook. Throws a WebhookCallError, to which the failure policy applies, or a
+ * StatusError, such as a denial, to which it does not.
  */
 export async function askWebhook(parts: Asking, webhook: Webhook, asked: AskedWrite): Promise<AdmissionResponse> {
   refuseSideEffects(webhook, asked.attributes);
@@ -65,21 +65,21 @@ async function responseOf(
   return read.response;
 }
 
-/** What it says beside yes and no: also when it says no. */
+/** Passes on warnings and audit annotations, even if the webhook denies. */
 function tell({ name }: Webhook, { auditAnnotations, warnings }: AdmissionResponse, attributes: Attributes): void {
   for (const [key, value] of auditAnnotations) {
     const prefixed = `${name}/${key}`;
     if (!key.includes("/") && qualifiedNameErrors(prefixed).length === 0) attributes.annotate(prefixed, value);
   }
-  // As kubernetes: what cannot stand in a header is not said.
+  // As kubernetes: a warning that a header cannot contain is dropped.
   for (const warning of warnings.slice(0, WARNINGS_MAX)) if (!CONTROL.test(warning)) attributes.warn(warning);
 }
 
 const CONTROL = /\p{Cc}/u;
-/** More than the head of an answer holds. */
+/** More than the response headers can hold. */
 const WARNINGS_MAX = 1_000;
 
-/** Whatever the work does then, nobody waits for it. */
+/** If the signal aborts, the result of the work is ignored. */
 async function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   if (signal.aborted) throw new Error("context canceled");
   const { promise: aborted, reject } = Promise.withResolvers<never>();

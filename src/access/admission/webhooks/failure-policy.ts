@@ -1,4 +1,4 @@
-/** What follows when a webhook has not let a write pass. */
+/** Applies the failure policy of a webhook to a failed call. */
 import type { Attributes } from "../admission.ts";
 import { StatusError } from "../../../meta/status-error.ts";
 import type { WebhookMetrics } from "./metrics.ts";
@@ -8,16 +8,16 @@ import { internalError, requestEnded, WebhookCallError } from "./webhook-errors.
 interface Failure {
   readonly thrown: unknown;
   readonly attributes: Attributes;
-  /** Whom the audit event names where the write goes on all the same. */
+  /** The audit annotation that names the webhook if its failure is ignored. */
   readonly failedOpenKey: string;
   readonly metrics: WebhookMetrics;
 }
 
-/** Returns where the webhook's failure is to be ignored; throws a StatusError where it is not. */
+/** Returns if the failure is ignored; throws a StatusError otherwise. */
 export function heedFailurePolicy(webhook: Webhook, { thrown, attributes, failedOpenKey, metrics }: Failure): void {
   if (!(thrown instanceof WebhookCallError)) throw StatusError.from(thrown);
   if (!webhook.ignoresFailures) throw internalError(thrown.message);
-  // There is no point in going on with what nobody waits for.
+  // Stop if the client has disconnected.
   if (attributes.signal.aborted) throw requestEnded();
   metrics.failedOpen(webhook.name);
   attributes.annotate(failedOpenKey, webhook.name);

@@ -1,4 +1,4 @@
-/** The webhooks there are, once all of them are known: until then nobody can say what they would refuse. */
+/** Waits until all webhook configurations are loaded, because an unknown webhook could deny the write. */
 import type { Attributes } from "../admission.ts";
 import { within } from "../../../base/within.ts";
 import { isExemptFromWebhooks } from "../matching/exemptions.ts";
@@ -6,14 +6,14 @@ import { refused } from "../plugins/refuse.ts";
 import type { WebhookParts } from "./webhook-parts.ts";
 import type { Webhook } from "./webhook.ts";
 
-/** As kubernetes. */
+/** The timeout of kubernetes. */
 const PATIENCE_MS = 10_000;
 
 export function mayHaveWebhooks({ table }: Pick<WebhookParts, "table">): boolean {
   return !table.isLoaded || table.webhooks().length > 0;
 }
 
-/** Those that may be asked about such a write. Throws a StatusError. */
+/** The webhooks that may apply to such a write. Throws a StatusError. */
 export async function knownWebhooks(
   { clock, table }: Pick<WebhookParts, "clock" | "table">,
   attributes: Attributes,

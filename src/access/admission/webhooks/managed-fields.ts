@@ -1,10 +1,10 @@
-/** Who mutates an object may not leave managedFields that nobody can read. */
+/** Restores managedFields that a webhook has made invalid. */
 import { messageOf } from "../../../base/within.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
 import { jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { decodeEntries } from "../../../objects/managed-fields/entries.ts";
 
-/** The object, or a copy with those it had before. */
+/** Returns the object, or a copy with its previous managedFields. */
 export function withReadableManagedFields(
   object: JsonObject,
   before: JsonObject,

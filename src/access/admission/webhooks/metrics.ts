@@ -1,4 +1,4 @@
-/** How long webhooks take and what they say, under kubernetes' names. */
+/** Metrics of webhook calls, with kubernetes' names. */
 import type { Clock } from "../../../base/clock.ts";
 import type { MetricsRegistry } from "../../../base/metrics.ts";
 import type { Operation } from "../../../serving/registry/admission.ts";
@@ -6,12 +6,12 @@ import { isDenial, WebhookCallError } from "./webhook-errors.ts";
 import type { Webhook } from "./webhook.ts";
 
 export interface WebhookMetrics {
-  /** Counts and measures the work; what it throws is thrown. */
+  /** Counts and measures the work; rethrows its errors. */
   observe<T>(webhook: Webhook, operation: Operation, work: () => Promise<T>): Promise<T>;
   failedOpen(name: string): void;
 }
 
-/** One for both plugins: each has its type. */
+/** Shared by both plugins, distinguished by type. */
 export type WebhookMetricsOf = (type: "admit" | "validating") => WebhookMetrics;
 
 const BUCKETS: readonly number[] = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25];

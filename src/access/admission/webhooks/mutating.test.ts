@@ -54,7 +54,7 @@ async function mutate({ configurations, answer, about = {}, parts = {} }: Trial)
 
 const ONE = [configuration("config", {})];
 
-test("webhooks change the object one after the other", async () => {
+test("webhooks mutate the object in order", async () => {
   const requested: string[] = [];
   const { object, told, webhooks } = await mutate({
     configurations: [configuration("b", { name: "b1" }), configuration("a", { name: "a1" }, { name: "a2" })],
@@ -77,13 +77,13 @@ test("webhooks change the object one after the other", async () => {
   expect(requested).toEqual([0, 2].map((index) => `patch.webhook.admission.k8s.io/round_0_index_${index}`));
 });
 
-test("what changes nothing leaves the object alone", async () => {
+test("a patch without effect keeps the object", async () => {
   const patch = [label("a"), { op: "remove", path: "/metadata/labels/a" }];
   expect((await mutate({ configurations: ONE, answer: (review) => withPatch(review, patch) })).object).toBeUndefined();
   expect((await mutate({ configurations: ONE, answer: (review) => withPatch(review, []) })).object).toBeUndefined();
 });
 
-test("labels that a webhook adds select the next one", async () => {
+test("labels that a webhook adds select the next webhook", async () => {
   const objectSelector = { matchLabels: { first: "x" } };
   const { webhooks } = await mutate({
     configurations: [configuration("config", { name: "first" }, { name: "second", objectSelector })],
@@ -92,34 +92,34 @@ test("labels that a webhook adds select the next one", async () => {
   expect(webhooks.asked.map(({ name }) => name)).toEqual(["first", "second"]);
 });
 
-describe("what cannot be done", () => {
+describe("the write is rejected for", () => {
   const internal = "500 Internal error occurred:";
   const failing = `${internal} failed calling webhook "a":`;
 
   test.each<[string, WebhookReply, string]>([
     ["a denial", (review) => denied(review, { message: "no" }), '400 admission webhook "a" denied the request: no'],
     [
-      "a patch without type",
+      "a patch without a patch type",
       (review) => allowed(review, { patch: base64("[]") }),
       `${failing} received invalid webhook response: webhook returned response.patch but not response.patchType`,
     ],
     [
-      "a type without patch",
+      "a patch type without a patch",
       (review) => allowed(review, { patchType: "JSONPatch" }),
       `${failing} received invalid webhook response: webhook returned response.patchType but not response.patch`,
     ],
     [
-      "another type",
+      "an unsupported patch type",
       (review) => allowed(review, { patchType: "Merge", patch: base64(JSON.stringify([label("a")])) }),
       `${failing} unsupported patch type "Merge"`,
     ],
     [
-      "no patch",
+      "an invalid patch",
       (review) => allowed(review, { patchType: "JSONPatch", patch: base64("x") }),
       `${failing} received undecodable patch in webhook response: invalid character 'x' looking for beginning of value`,
     ],
     [
-      "a patch that does not fit",
+      "a patch that does not apply",
       (review) => withPatch(review, [{ op: "remove", path: "/q" }]),
       `${internal} error in remove for path: '/q': Unable to remove nonexistent key: q: missing value`,
     ],
@@ -132,7 +132,7 @@ describe("what cannot be done", () => {
     expect((await mutate({ configurations: ONE, answer })).refused).toBe(expected);
   });
 
-  test("what the kind's decoder refuses", async () => {
+  test("a patch that the decoder rejects", async () => {
     const decode = (): never => {
       throw badRequest('Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal number');
     };
@@ -141,7 +141,7 @@ describe("what cannot be done", () => {
     expect(refused).toBe(`${internal} json: cannot unmarshal number`);
   });
 
-  test("failures are ignored where the webhook wants it, and the others go on", async () => {
+  test("failures are ignored with failurePolicy Ignore, and the next webhooks are called", async () => {
     const { object, told } = await mutate({
       configurations: [configuration("config", { failurePolicy: "Ignore" }, { name: "b" })],
       answer: (review, name) => (name === "b" ? withPatch(review, [label("b")]) : {}),
@@ -151,16 +151,16 @@ describe("what cannot be done", () => {
   });
 });
 
-describe("a deletion", () => {
+describe("a delete", () => {
   const about: Partial<Attributes> = { operation: "DELETE", object: undefined, existing: OBJECT };
 
-  test("is shown to webhooks, who can refuse it", async () => {
+  test("is sent to webhooks, which can deny it", async () => {
     const { refused, webhooks } = await mutate({ configurations: ONE, answer: (review) => denied(review), about });
     expect(refused).toBe('400 admission webhook "a" denied the request without explanation');
     expect(webhooks.asked[0]?.review.request).toMatchObject({ object: null, oldObject: OBJECT, operation: "DELETE" });
   });
 
-  test("has no object that they could change", async () => {
+  test("cannot be patched", async () => {
     const { refused } = await mutate({
       configurations: ONE,
       answer: (review) => withPatch(review, [label("a")]),
@@ -172,7 +172,7 @@ describe("a deletion", () => {
   });
 });
 
-describe("versions", () => {
+describe("object versions", () => {
   const versionOf = (version: string): ServedVersion => ({
     groupVersion: { group: "", version },
     resource: "pods",
@@ -186,7 +186,7 @@ describe("versions", () => {
     rules: [{ operations: ["*"], apiGroups: [""], apiVersions: [version], resources: ["pods"] }],
   });
 
-  test("each webhook sees and patches the object in the one it names", async () => {
+  test("each webhook sees and patches the object in the version of its rules", async () => {
     const { object, webhooks } = await mutate({
       configurations: [configuration("c", inVersion("a", "v2"), inVersion("b", "v1"), inVersion("d", "v2"))],
       answer: (review, name) => withPatch(review, [label(name)]),
@@ -203,7 +203,7 @@ describe("versions", () => {
     expect(object).toEqual(labelled({ a: "x", b: "x", d: "x" }));
   });
 
-  test("that cannot be made are an error", async () => {
+  test("that cannot be converted are an error", async () => {
     const { refused } = await mutate({
       configurations: [configuration("c", inVersion("a", "v2"))],
       answer: (review) => allowed(review),
@@ -213,7 +213,7 @@ describe("versions", () => {
   });
 });
 
-test("managedFields that nobody can read are as before", async () => {
+test("invalid managedFields are replaced by the previous ones", async () => {
   const managedFields = [{ manager: "m", operation: "Update", apiVersion: "v1", fieldsType: "FieldsV1", fieldsV1: {} }];
   const before = { ...OBJECT, metadata: { name: "p", labels: {}, managedFields } };
   const set = (value: unknown): JsonObject => ({ op: "add", path: "/metadata/managedFields", value });
@@ -233,8 +233,10 @@ test("managedFields that nobody can read are as before", async () => {
   expect((await answered([])).object).toMatchObject({ metadata: { managedFields: [] } });
 });
 
-describe("reinvocation", () => {
-  /** As whoever asks the plugins does it; between the rounds, other plugins may change the object. */
+describe("reinvocation after", () => {
+  /**
+   * Runs both rounds as the chain does; `between` stands for other plugins that change the object between the rounds.
+   */
   async function rounds(
     given: readonly JsonObject[],
     answer: WebhookReply,
@@ -266,7 +268,7 @@ describe("reinvocation", () => {
     ["a later change", [again("a"), { name: "b" }], "b", ["a", "b", "a"]],
     ["no later change", [{ name: "a" }, again("b")], "a", ["a", "b"]],
     ["its own change", [again("a")], "a", ["a"]],
-    ["nobody who wants it", [{ name: "a" }, { name: "b" }], "b", ["a", "b"]],
+    ["a later change without a reinvocable webhook", [{ name: "a" }, { name: "b" }], "b", ["a", "b"]],
   ])("%s", async (_, given, patcher, expected) => {
     expect(await rounds(given, by(patcher))).toEqual(expected);
   });
@@ -275,7 +277,7 @@ describe("reinvocation", () => {
     expect(await rounds([{ name: "a" }, again("b")], by("a"), () => labelled({ other: "x" }))).toEqual(["a", "b", "b"]);
   });
 
-  test("a webhook that did not apply before is not asked later", async () => {
+  test("no call of a webhook that did not apply in the first round", async () => {
     const objectSelector = { matchLabels: { b: "x" } };
     expect(await rounds([{ ...again("a"), objectSelector }, { name: "b" }], by("b"))).toEqual(["b"]);
   });
@@ -286,7 +288,7 @@ test.each<[{ kind: "match" | "mismatch" | "error" }, string, string | undefined,
   [{ kind: "mismatch" }, "Fail", undefined, 0],
   [{ kind: "error" }, "Fail", '403 pods "p" is forbidden: why', 0],
   [{ kind: "error" }, "Ignore", undefined, 0],
-])("match conditions that say %j with failurePolicy %s", async ({ kind }, failurePolicy, expected, calls) => {
+])("match conditions with the result %j and failurePolicy %s", async ({ kind }, failurePolicy, expected, calls) => {
   const outcome = kind === "match" ? { kind } : kind === "error" ? { kind, message: "why" } : { kind, name: "c" };
   const webhooks = new FakeWebhooks(
     (review) => allowed(review),

@@ -1,4 +1,4 @@
-/** MutatingAdmissionWebhook: webhooks are asked one after the other, each about what the last one has left. */
+/** MutatingAdmissionWebhook: calls the webhooks in order, each with the object that the previous one returned. */
 import type { AdmissionPlugin, Attributes, ServedVersion } from "../admission.ts";
 import { messageOf } from "../../../base/within.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
@@ -20,17 +20,17 @@ import type { Webhook } from "./webhook.ts";
 
 export interface MutatingParts extends WebhookParts {
   /**
-   * A patched object as if it had been sent in that version: unknown fields left out, defaults filled in. Throws an
-   * error whose message is the decoder's.
+   * Decodes a patched object as if it had been sent in that version: drops unknown fields and applies defaults. Throws
+   * the decoder's error.
    */
   readonly decode: (object: JsonObject, version: ServedVersion) => Promise<JsonObject> | JsonObject;
 }
 
-/** What whoever asks the plugins may add to the attributes of a write. */
+/** Optional attributes that the caller of the plugins may set. */
 export interface MutatedAttributes extends Attributes {
   /** Absent: there is one round. */
   readonly reinvocation?: Reinvocation | undefined;
-  /** The audit event is told where it shows the object as well. */
+  /** Annotates the audit event at levels that include the request object. */
   annotateRequest?(key: string, value: string): void;
 }
 
@@ -47,7 +47,7 @@ export function mutatingAdmissionWebhook(parts: MutatingParts): AdmissionPlugin 
     handles: () => mayHaveWebhooks(parts),
     mutate: dispatch,
     async validate(attributes) {
-      // What has no object to be mutated is not given to be mutated, but webhooks are asked.
+      // A write without an object, such as a delete, skips mutate, but its webhooks are called.
       if (attributes.object === undefined) await dispatch(attributes);
     },
   };
@@ -74,7 +74,7 @@ class Dispatch {
     for (const [index, webhook] of webhooks.entries()) {
       const { attributes } = this.#write;
       const version = await applicableVersion(this.#parts, webhook, attributes, inVersion);
-      // A webhook that did not apply before is not asked for the first time in the second round.
+      // A webhook that did not apply in the first round is not called in the second.
       if (version === undefined || (isSecond && !state.isOutdated(webhook.id))) continue;
       if (await this.#ask(webhook, await inVersion(version), index)) {
         state.outdate();
@@ -133,8 +133,8 @@ class Dispatch {
     const object = await this.#decode(before, operations, version);
     this.#write.replace(object);
     this.#attributes.annotateRequest?.(`patch.webhook.admission.k8s.io/${place}`, patchAnnotation(webhook, operations));
-    // DIFFERS: a patch that changes nothing counts as a change for kube-apiserver where managedFields are from the same
-    // request, as it knows their time more precisely than it says it.
+    // DIFFERS: for kube-apiserver, a patch without effect counts as a change if managedFields are from the same
+    // request, because it holds their time with a higher precision than it serializes.
     return !jsonEquals(before, object);
   }
 
@@ -149,7 +149,7 @@ class Dispatch {
   }
 }
 
-/** What stands before the decoder's words where they are about a body. */
+/** The prefix of the decoder's message for a request body. */
 const NOT_HANDLED = /^\S+ in version "[^"]*" cannot be handled as a \S+: /;
 
 function operationsOf({ name }: Webhook, { patch }: AdmissionResponse): readonly unknown[] {
@@ -161,13 +161,13 @@ function operationsOf({ name }: Webhook, { patch }: AdmissionResponse): readonly
   }
 }
 
-/** What the patch has taken away is what it was; what it has made something else, nobody can use. */
+/** Restores a removed kind or apiVersion; rejects a changed one. */
 function withKind(object: JsonObject, { kind }: ServedVersion): JsonObject {
   const apiVersion = formatGroupVersion(kind);
   const given = { kind: stringAt(object, "kind"), apiVersion: stringAt(object, "apiVersion") };
   const is = { kind: given.kind || kind.kind, apiVersion: given.apiVersion || apiVersion };
   if (is.kind === kind.kind && is.apiVersion === apiVersion) return { ...object, ...is };
-  // DIFFERS: kube-apiserver says so of kinds that it does not know, and fails later, and otherwise, with those it does.
+  // DIFFERS: kube-apiserver returns this for unknown kinds only, and fails later with another message for known ones.
   throw new PatchProblem(
     `no kind ${goQuote(is.kind)} is registered for version ${goQuote(is.apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`,
   );

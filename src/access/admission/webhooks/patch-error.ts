@@ -1,4 +1,4 @@
-/** Why an operation of a JSON patch cannot be carried out, in the words of the library that Kubernetes uses. Pure. */
+/** Describes why an operation of a JSON patch fails, with the messages of the library that Kubernetes uses. Pure. */
 import { goQuote } from "../../../meta/go-quote.ts";
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import { unmarshalError } from "../../../meta/go-fmt.ts";
@@ -12,7 +12,7 @@ interface Target {
   readonly key: string;
 }
 
-/** Undefined: nothing is known to be wrong with it. */
+/** Undefined if no problem is found. */
 export function describePatchProblem(document: unknown, operation: unknown): string | undefined {
   const members = isJsonObject(operation) ? operation : {};
   const { op } = members;

@@ -13,7 +13,7 @@ function problem(work: () => unknown): string | undefined {
   }
 }
 
-describe("a patch that does not fit is described as kubernetes describes it", () => {
+describe("the error of a failing patch equals that of kubernetes for", () => {
   test.each<[Record<string, unknown>, string]>([
     [{}, "Unexpected kind: unknown"],
     [{ op: 5 }, "Unexpected kind: unknown"],
@@ -84,7 +84,7 @@ describe("a patch that does not fit is described as kubernetes describes it", ()
     expect(problem(() => patched(DOCUMENT, [operation]))).toBe(expected);
   });
 
-  test.each([0, 1, 7, 8, 100])("the first of them that fails, after %i that do not", (count) => {
+  test.each([0, 1, 7, 8, 100])("the first failing operation after %i successful ones", (count) => {
     const fine = Array.from({ length: count }, (_, index) => ({ op: "add", path: `/data/k${index}`, value: "v" }));
     const again = { op: "remove", path: `/data/k${count - 1}` };
     const operations = [...fine, again, again, { op: "frob" }];
@@ -93,7 +93,7 @@ describe("a patch that does not fit is described as kubernetes describes it", ()
     );
   });
 
-  test("what is no object afterwards", () => {
+  test("a result that is not an object", () => {
     expect(problem(() => patched(DOCUMENT, [{ op: "replace", path: "", value: [] }]))).toMatch(
       /^couldn't get version\/kind; json parse error: json: cannot unmarshal array into/,
     );
@@ -108,11 +108,11 @@ test.each<[string, string | undefined]>([
   ["{}", "json: cannot unmarshal object into Go value of type jsonpatch.Patch"],
   ['["a"]', "json: cannot unmarshal string into Go value of type jsonpatch.Operation"],
   [`[${"{},".repeat(10_000)}{}]`, "The allowed maximum operations in a JSON patch is 10000, got 10001"],
-])("the patch %.20s", (text, expected) => {
+])("parses or rejects the patch %.20s", (text, expected) => {
   expect(problem(() => readWebhookPatch(Buffer.from(text)))).toBe(expected);
 });
 
-test("the audit event shows patches as Go writes them", () => {
+test("the audit annotation shows patches in Go's JSON format", () => {
   const operations = [{ value: { b: "<&", a: 1 }, path: "/x", op: "add" }];
   expect(patchAnnotation({ configuration: "c", name: "w" }, operations)).toBe(
     String.raw`{"configuration":"c","webhook":"w","patch":[{"op":"add","path":"/x","value":{"b":"\u003c\u0026","a":1}}],"patchType":"JSONPatch"}`,

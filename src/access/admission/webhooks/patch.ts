@@ -1,4 +1,4 @@
-/** The patch in a webhook's answer: read, and applied as kubernetes applies it. */
+/** Parses the patch in a webhook's response and applies it as kubernetes does. */
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import { describeSyntaxError, JSON_DEPTH_MAX, measureJson, parseJsonText } from "../../../objects/json/json-text.ts";
 import { applyJsonPatch, JSON_PATCH_OPERATIONS_MAX, JsonPatchError } from "../../../objects/patch/json-patch.ts";
@@ -7,7 +7,7 @@ import type { Webhook } from "./webhook.ts";
 import { goJson, sortedMap } from "../../../meta/go-json.ts";
 import { unmarshalError } from "../../../meta/go-fmt.ts";
 
-/** Something that is no patch, or does not fit; the message is for clients. */
+/** An invalid or failing patch; the message is shown to clients. */
 export class PatchProblem extends Error {
   override readonly name = "PatchProblem";
 }
@@ -44,7 +44,7 @@ function unfit(value: unknown, type: "Patch" | "Operation"): PatchProblem {
   return new PatchProblem(unmarshalError(value, `value of type jsonpatch.${type}`));
 }
 
-/** A new object. Throws a PatchProblem. */
+/** Returns a new object. Throws a PatchProblem. */
 export function patched(document: JsonObject, operations: readonly unknown[]): JsonObject {
   let value: unknown;
   try {
@@ -59,7 +59,7 @@ export function patched(document: JsonObject, operations: readonly unknown[]): J
   );
 }
 
-/** Whatever comes before the first operation that fails can be applied: halving finds it in a few attempts. */
+/** All operations before the first failing one can be applied, so a binary search finds it in a few attempts. */
 function failedOperation(document: JsonObject, operations: readonly unknown[]): string | undefined {
   let applied: unknown = document;
   let good = 0;
@@ -76,7 +76,7 @@ function failedOperation(document: JsonObject, operations: readonly unknown[]): 
   return describePatchProblem(applied, operations[good]);
 }
 
-/** As the audit event shows it: members of operations in the order of their names, and text as Go writes it. */
+/** The patch as in the audit event: members of operations sorted by name, and text escaped as Go does. */
 export function patchAnnotation(
   { configuration, name }: Pick<Webhook, "configuration" | "name">,
   operations: readonly unknown[],

@@ -1,7 +1,7 @@
-/** Mutating admission is asked a second time about one write when what was asked later has changed the object. */
+/** Tracks the second round of mutating admission, which runs if a later plugin has changed the object. */
 import { jsonEquals, type JsonObject } from "../../../meta/json.ts";
 
-/** One for each write. Whoever asks the plugins begins a second round, the last one, when one was requested. */
+/** One per write. The caller of the plugins starts the second and last round if it was requested. */
 export class Reinvocation {
   #isRequested = false;
   #isSecond = false;
@@ -30,14 +30,14 @@ export class Reinvocation {
   }
 }
 
-/** Which of a plugin's webhooks, or policies, have seen an object that is not the last one. */
+/** The webhooks or policies of a plugin that have not seen the last version of the object. */
 class PluginReinvocation {
   #output: JsonObject | undefined;
-  /** Have seen it, and want to see it again once it has changed. */
+  /** Reinvocable ones that have been called and must be called again if the object changes. */
   readonly #asked = new Set<string>();
   readonly #outdated = new Set<string>();
 
-  /** The second round begins: others may have changed the object since. */
+  /** Starts the second round: other plugins may have changed the object since. */
   resume(object: JsonObject | undefined): void {
     if (!jsonEquals(this.#output, object)) this.outdate();
   }

@@ -1,4 +1,4 @@
-/** What kubernetes' decoder says of an AdmissionReview whose members have other types than they must have. Pure. */
+/** The messages of kubernetes' decoder for an AdmissionReview whose members have wrong types. Pure. */
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import { base64Error } from "../../../objects/go/go-text.ts";
 import type { ReviewVersion } from "../../webhook-client/webhook-client.ts";
@@ -6,7 +6,7 @@ import { unmarshalError } from "../../../meta/go-fmt.ts";
 
 interface Field {
   readonly is: "string" | "boolean" | "int32" | "int64" | "bytes" | "struct" | "map" | "strings" | "structs";
-  /** Of the field, in Go. */
+  /** The Go type of the field. */
   readonly go: string;
   readonly struct?: Struct;
 }
@@ -78,7 +78,7 @@ function reviewStruct(version: ReviewVersion): Struct {
   };
 }
 
-/** The first that does not fit; undefined: all can be read as what they are. */
+/** The first member with a wrong type; undefined if there is none. */
 export function typeProblem(review: JsonObject, version: ReviewVersion): string | undefined {
   return structProblem(review, reviewStruct(version), "");
 }

@@ -1,4 +1,4 @@
-/** What a webhook answers: an AdmissionReview, held against what was asked. Pure. */
+/** Parses the AdmissionReview that a webhook returns and validates it against the request. Pure. */
 import { goQuote } from "../../../meta/go-quote.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { REVIEW_GROUP } from "./review.ts";
@@ -7,9 +7,9 @@ import type { ReviewVersion } from "../../webhook-client/webhook-client.ts";
 
 export interface AdmissionResponse {
   readonly isAllowed: boolean;
-  /** metav1.Status: why not. */
+  /** The metav1.Status of a denial. */
   readonly status: JsonObject;
-  /** Bytes of a JSON text; none when there is no patch. */
+  /** The bytes of a JSON text; empty without a patch. */
   readonly patch: Buffer;
   readonly patchType: string;
   readonly auditAnnotations: readonly (readonly [key: string, value: string])[];
@@ -39,7 +39,7 @@ export function readResponse(review: JsonObject, expected: Expected): ReadRespon
       isAllowed: response["allowed"] === true,
       status: objectAt(response, "status"),
       patch,
-      // As kubernetes: who speaks v1beta1 need not say it.
+      // As kubernetes: v1beta1 webhooks may omit it.
       patchType: expected.version === "v1beta1" ? JSON_PATCH : stringAt(response, "patchType"),
       auditAnnotations: annotationsOf(objectAt(response, "auditAnnotations")),
       warnings: stringsAt(response, "warnings"),
@@ -57,7 +57,7 @@ function failed(why: string): ReadResponse {
   return { kind: "failed", why };
 }
 
-/** As kubernetes: whoever speaks v1beta1 may answer anything. */
+/** As kubernetes: responses in v1beta1 are not validated. */
 function problemOf(review: JsonObject, response: JsonObject, expected: Expected): string | undefined {
   if (expected.version === "v1beta1") return undefined;
   const uid = stringAt(response, "uid");
@@ -87,7 +87,7 @@ function unwantedPatch(response: JsonObject): string | undefined {
     : "validating webhook may not return response.patchType";
 }
 
-/** As Go shows a GroupVersionKind. */
+/** A GroupVersionKind in Go's format. */
 function gvkText(apiVersion: string, kind: string): string {
   return `${apiVersion.includes("/") ? "" : "/"}${apiVersion}, Kind=${kind}`;
 }
@@ -98,7 +98,7 @@ const OTHERS: ReadonlySet<string> = new Set([
   "v1 Status",
 ]);
 
-/** The other version is a type of its own for kubernetes, and so is everything else. */
+/** For kubernetes, the other version and every other kind are different types. */
 function foreignReview(review: JsonObject, version: ReviewVersion): string | undefined {
   const apiVersion = stringAt(review, "apiVersion");
   const kind = stringAt(review, "kind");

@@ -1,4 +1,4 @@
-/** AdmissionReviews: what a webhook is asked, as JSON text. Pure. */
+/** Serializes the AdmissionReview that is sent to a webhook. Pure. */
 import type { Attributes, ServedVersion } from "../admission.ts";
 import type { User } from "../../auth/user.ts";
 import type { ReviewVersion } from "../../webhook-client/webhook-client.ts";
@@ -9,9 +9,9 @@ interface AdmissionReviewRequest {
   readonly version: ReviewVersion;
   readonly uid: string;
   readonly attributes: Attributes;
-  /** In which the webhook wants to see the object. */
+  /** The version in which the webhook sees the object. */
   readonly seen: ServedVersion;
-  /** JSON texts in that version; "null" for none. */
+  /** JSON texts in that version; "null" if absent. */
   readonly object: string;
   readonly existing: string;
 }

@@ -39,7 +39,7 @@ async function validate(
   return { webhooks, refused: await refusal(() => plugin.validate?.(write)), warnings, annotations };
 }
 
-test("the review tells all about the request", async () => {
+test("the review contains all attributes of the request", async () => {
   const { webhooks } = await validate([{}], (review) => allowed(review), {
     operation: "UPDATE",
     subresource: "status",
@@ -73,7 +73,7 @@ test("the review tells all about the request", async () => {
   });
 });
 
-test("what is absent is null or left out", async () => {
+test("absent attributes are null or omitted", async () => {
   const { webhooks } = await validate([{ admissionReviewVersions: ["v9", "v1beta1", "v1"] }], () => ({
     response: { allowed: true },
   }));
@@ -83,7 +83,7 @@ test("what is absent is null or left out", async () => {
   expect(Object.keys(request)).not.toContain("subResource");
 });
 
-describe("a webhook that says no", () => {
+describe("a webhook that denies the request", () => {
   const prefix = 'admission webhook "a" denied the request';
 
   test.each<[JsonObject | undefined, string]>([
@@ -98,7 +98,7 @@ describe("a webhook that says no", () => {
     expect(refused).toBe(expected);
   });
 
-  test("its Status is handed on", async () => {
+  test("returns its Status to the client", async () => {
     const details = { name: "n", kind: "k", causes: [{ reason: "R", message: "M", field: "F" }], retryAfterSeconds: 7 };
     const webhooks = new FakeWebhooks((review) =>
       denied(review, { code: 409, reason: "Odd", status: "Success", details, metadata: { continue: "c" }, other: 1 }),
@@ -115,7 +115,7 @@ describe("a webhook that says no", () => {
     });
   });
 
-  test("all are asked, and the first in order is reported", async () => {
+  test("does not stop the others; the first denial in order is returned", async () => {
     const { webhooks, refused } = await validate([{ name: "slow" }, { name: "fast" }], async (review, name) => {
       if (name === "slow") await new Promise((resolve) => setImmediate(resolve));
       return denied(review);
@@ -128,7 +128,7 @@ describe("a webhook that says no", () => {
   });
 });
 
-test("warnings and audit annotations of webhooks are told, unless nobody could hear them", async () => {
+test("warnings and audit annotations of webhooks are passed on if they are valid", async () => {
   const told = await validate([{ name: "a.example.com" }], (review) =>
     allowed(review, { allowed: false, warnings: ["w", "in\njected"], auditAnnotations: { key: "v", "x/y": "z" } }),
   );
@@ -136,44 +136,44 @@ test("warnings and audit annotations of webhooks are told, unless nobody could h
   expect(told.annotations).toEqual({ "a.example.com/key": "v" });
 });
 
-describe("a webhook that cannot be used", () => {
+describe("a failing webhook", () => {
   const failing = 'Internal error occurred: failed calling webhook "a":';
 
   test.each<[string, WebhookReply, string]>([
-    ["it is not there", () => Promise.reject(new Error("gone")), "failed to call webhook: gone"],
-    ["no response", () => ({}), "received invalid webhook response: webhook response was absent"],
+    ["that is unreachable", () => Promise.reject(new Error("gone")), "failed to call webhook: gone"],
+    ["without a response", () => ({}), "received invalid webhook response: webhook response was absent"],
     [
-      "another uid",
+      "that returns another uid",
       (review) => allowed(review, { uid: "x" }),
       'received invalid webhook response: expected response.uid="00000000-0000-4000-8000-000000000000", got "x"',
     ],
     [
-      "no kind",
+      "that returns no kind",
       ({ request }) => ({ response: { uid: request.uid, allowed: true } }),
       "received invalid webhook response: expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind=",
     ],
     [
-      "the other version",
+      "that returns the other version",
       (review) => ({ ...allowed(review), apiVersion: "admission.k8s.io/v1beta1" }),
       "failed to call webhook: converting (v1beta1.AdmissionReview) to (v1.AdmissionReview): unknown conversion",
     ],
     [
-      "another kind",
+      "that returns another kind",
       () => ({ apiVersion: "v1", kind: "Pod" }),
       'failed to call webhook: no kind "Pod" is registered for version "v1" in scheme "k8s.io/apiserver/pkg/util/webhook/client.go:71"',
     ],
     [
-      "a wrong type",
+      "that returns a wrong type",
       (review) => allowed(review, { allowed: "yes" }),
       "failed to call webhook: json: cannot unmarshal string into Go struct field AdmissionResponse.response.allowed of type bool",
     ],
     [
-      "a patch",
+      "that returns a patch",
       (review) => allowed(review, { patch: base64("[]") }),
       "received invalid webhook response: validating webhook may not return response.patch",
     ],
     [
-      "a type of patch",
+      "that returns a patch type",
       (review) => allowed(review, { patchType: "JSONPatch" }),
       "received invalid webhook response: validating webhook may not return response.patchType",
     ],
@@ -184,7 +184,7 @@ describe("a webhook that cannot be used", () => {
     expect(open.annotations).toEqual({ "failed-open.validating.webhook.admission.k8s.io/round_0_index_0": "a" });
   });
 
-  test("because it knows no version of reviews", async () => {
+  test("that supports no known review version is not called", async () => {
     const { refused, webhooks } = await validate([{ admissionReviewVersions: ["v9"] }], (review) => allowed(review));
     expect(refused).toBe(
       `500 ${failing} could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)`,
@@ -192,7 +192,7 @@ describe("a webhook that cannot be used", () => {
     expect(webhooks.asked).toEqual([]);
   });
 
-  test("nobody waits for it longer than for the request", async () => {
+  test("ends its call when the client disconnects", async () => {
     const client = new AbortController();
     const hangs: WebhookReply = () => {
       client.abort();
@@ -222,13 +222,13 @@ describe("a dry run", () => {
   });
 });
 
-test("configurations of webhooks are judged by no webhook", async () => {
+test("webhooks are not called for webhook configurations", async () => {
   const kind = { group: "admissionregistration.k8s.io", version: "v1", kind: "ValidatingWebhookConfiguration" };
   const { webhooks } = await validate([{}], (review) => denied(review), { kind });
   expect(webhooks.asked).toEqual([]);
 });
 
-describe("before all webhooks are known", () => {
+describe("before all webhooks are loaded", () => {
   const start = (): { webhooks: FakeWebhooks; answer: Promise<string | undefined> } => {
     const webhooks = new FakeWebhooks((review) => denied(review));
     const plugin = validatingAdmissionWebhook(webhooks.parts("validating"));
@@ -237,20 +237,20 @@ describe("before all webhooks are known", () => {
     return { webhooks, answer: refusal(() => plugin.validate?.(attributes({ object: pod({}) }))) };
   };
 
-  test("a write waits for them", async () => {
+  test("a write waits", async () => {
     const { webhooks, answer } = start();
     webhooks.tables.validating.reset([configuration("another", { name: "late" })]);
     expect(await answer).toBe('400 admission webhook "late" denied the request without explanation');
   });
 
-  test("it is refused when they are not known in time", async () => {
+  test("a write is rejected after the timeout", async () => {
     const { webhooks, answer } = start();
     for (const pass of webhooks.waiting) pass();
     expect(await answer).toBe('403 pods "p" is forbidden: not yet ready to handle request');
     expect(webhooks.asked).toEqual([]);
   });
 
-  test("once there are none, nobody is asked", () => {
+  test("the plugin handles nothing once it is known that there are no webhooks", () => {
     const webhooks = new FakeWebhooks((review) => denied(review));
     const plugin = validatingAdmissionWebhook(webhooks.parts("validating"));
     webhooks.tables.validating.reset([]);

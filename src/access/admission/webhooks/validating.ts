@@ -1,4 +1,4 @@
-/** ValidatingAdmissionWebhook: all webhooks that apply are asked at once. */
+/** ValidatingAdmissionWebhook: calls all applicable webhooks in parallel. */
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
 import { StatusError } from "../../../meta/status-error.ts";
 import { applicableVersion } from "./applicable.ts";
@@ -39,12 +39,12 @@ async function validate(parts: WebhookParts, webhooks: readonly Webhook[], attri
   if (calls.length === 0) return;
   if (attributes.signal.aborted) throw requestEnded();
   const outcomes = await Promise.all(calls.map((call, index) => outcomeOf(parts, call, attributes, index)));
-  // DIFFERS: kube-apiserver reports whichever was the fastest to refuse.
+  // DIFFERS: kube-apiserver returns the denial that arrives first.
   const refusal = outcomes.find((outcome) => outcome !== undefined);
   if (refusal !== undefined) throw refusal;
 }
 
-/** Why not; undefined: it may pass. */
+/** The error of a denial; undefined if the webhook allows the write. */
 async function outcomeOf(
   parts: WebhookParts,
   { webhook, write }: Call,

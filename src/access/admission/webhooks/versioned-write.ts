@@ -1,4 +1,4 @@
-/** A write in the versions that webhooks want to see. */
+/** A write in the versions that webhooks select. */
 import type { Attributes, ServedVersion } from "../admission.ts";
 import { messageOf } from "../../../base/within.ts";
 import { jsonEquals, type JsonObject } from "../../../meta/json.ts";
@@ -7,11 +7,11 @@ import { requestedVersion } from "../matching/rules.ts";
 import { internalError } from "./webhook-errors.ts";
 
 export interface VersionedWrite extends ConvertedWrite {
-  /** JSON texts; "null" for none. */
+  /** JSON texts; "null" if absent. */
   readonly texts: () => { readonly object: string; readonly existing: string };
 }
 
-/** Each version is made once; nothing changes the object meanwhile. */
+/** Converts to each version once; the object must not change meanwhile. */
 export function versionsOf(attributes: Attributes): (version: ServedVersion) => Promise<VersionedWrite> {
   const made = new Map<string, Promise<VersionedWrite>>();
   return (version) => {
@@ -22,7 +22,7 @@ export function versionsOf(attributes: Attributes): (version: ServedVersion) => 
   };
 }
 
-/** A write whose object webhooks change one after the other, each in the version it wants. */
+/** A write whose object is mutated by one webhook after the other, each in its own version. */
 export class ChangingWrite {
   readonly #attributes: Attributes;
   readonly #requested: ServedVersion;
@@ -36,7 +36,7 @@ export class ChangingWrite {
     this.#current = versionedWrite(version, attributes.object, attributes.existing);
   }
 
-  /** As rules and selectors see it. */
+  /** The attributes for rules and selectors. */
   get attributes(): Attributes {
     return { ...this.#attributes, object: this.#current.object };
   }
@@ -47,18 +47,18 @@ export class ChangingWrite {
       const object = await this.#inRequested();
       return (this.#current = await convertWrite({ ...this.#attributes, object }, version));
     } catch (thrown) {
-      // As kubernetes, which says it twice.
+      // As kubernetes, which wraps the error twice.
       throw internalError(messageOf(thrown), thrown);
     }
   }
 
-  /** In the version in which it was asked for last. */
+  /** In the version that was requested last. */
   replace(object: JsonObject): void {
     this.#isPatched = true;
     this.#current = versionedWrite(this.#current.version, object, this.#current.existing);
   }
 
-  /** In the requested version; undefined when it has stayed as it was. */
+  /** In the requested version; undefined if it has not changed. */
   async result(): Promise<JsonObject | undefined> {
     if (!this.#isPatched) return undefined;
     const object = await this.#inRequested();

@@ -1,4 +1,4 @@
-/** How calls of webhooks end badly, in kubernetes' words. */
+/** The errors of webhook calls, with kubernetes' messages. */
 import { goQuote } from "../../../meta/go-quote.ts";
 import { numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import {
@@ -9,7 +9,7 @@ import {
   type StatusDetails,
 } from "../../../meta/status-error.ts";
 
-/** There is no answer that can be used: what follows is for the failure policy to say. */
+/** There is no usable response; the failure policy decides how to proceed. */
 export class WebhookCallError extends Error {
   override readonly name = "WebhookCallError";
 
@@ -19,12 +19,12 @@ export class WebhookCallError extends Error {
 }
 
 const CODE_MIN = 400;
-/** More than anybody reads. */
+/** Maximum number of causes in a denial. */
 const CAUSES_MAX = 100;
-/** What can stand in the head of an answer. */
+/** The largest status code that a response line can contain. */
 const CODE_MAX = 999;
 
-/** The webhook has said no: with the code, the reason and the details that it gave. */
+/** A denial, with the code, the reason and the details that the webhook returned. */
 class WebhookDenial extends StatusError {
   readonly #status: Status;
 
@@ -61,12 +61,12 @@ function statusOf(webhook: string, result: JsonObject): Status {
     kind: "Status",
     apiVersion: "v1",
     metadata: metadataOf(objectAt(result, "metadata")),
-    // Whatever else it says is handed on, though nobody knows what it means.
+    // Other values are passed on unchanged.
     status: (status === "Success" ? "" : (status as Status["status"])) || "Failure",
     message: why === "" ? `${deniedBy} without explanation` : `${deniedBy}: ${why}`,
     ...(reason === "" ? {} : { reason }),
     ...detailsOf(result),
-    // DIFFERS: kube-apiserver fails to answer at all with a code beyond those of HTTP.
+    // DIFFERS: kube-apiserver fails to respond with a code outside of HTTP's range.
     code: Math.min(Math.max(code, CODE_MIN), CODE_MAX),
   };
 }
@@ -109,7 +109,7 @@ export function internalError(why: string, cause?: unknown): StatusError {
   });
 }
 
-/** The client, or its patience, is gone. */
+/** The client has disconnected, or the request has timed out. */
 export function requestEnded(): StatusError {
   return new StatusError("Timeout", "Timeout: request did not complete within requested timeout", { details: {} });
 }

@@ -1,4 +1,4 @@
-/** What the two webhook plugins need of the server, and the functions that they share. */
+/** The parts of the server that the two webhook plugins need, and the functions that they share. */
 import type { Clock } from "../../../base/clock.ts";
 import type { Random } from "../../../base/random.ts";
 import type { JsonObject } from "../../../meta/json.ts";
@@ -7,9 +7,9 @@ import type { Authorizer } from "../../auth/authorize.ts";
 import type { WebhookMetricsOf } from "./metrics.ts";
 import type { WebhookTable } from "./webhook-table.ts";
 
-/** POST of a JSON text. Rejects with an error whose message is for clients: why there is no JSON object to be had. */
+/** POSTs a JSON text. Rejects with an error whose message is shown to clients if there is no JSON object. */
 export type AskWebhook = (
-  /** Of the webhook: url or service, and caBundle. */
+  /** The webhook's clientConfig: url or service, and caBundle. */
   clientConfig: JsonObject,
   body: string,
   options: { readonly timeoutMs: number; readonly signal: AbortSignal },
@@ -20,7 +20,7 @@ export interface WebhookParts {
   readonly random: Random;
   readonly table: Pick<WebhookTable, "webhooks" | "isLoaded" | "loaded">;
   readonly objects: Pick<ObjectReader, "get" | "newest">;
-  /** For expressions that check what a user may do; undefined: such expressions fail. */
+  /** The authorizer for expressions; undefined: expressions that use it fail. */
   readonly authorizer: Authorizer | undefined;
   readonly ask: AskWebhook;
   readonly metrics: WebhookMetricsOf;

@@ -4,17 +4,17 @@ import type { ObjectTable } from "../../../meta/object-table.ts";
 import { readWebhooks, type CompileConditions, type Webhook } from "./webhook.ts";
 
 export interface WebhookTable extends ObjectTable {
-  /** Before that there may be webhooks that it has not been told of. */
+  /** False until all stored configurations have been read. */
   readonly isLoaded: boolean;
   readonly loaded: Promise<void>;
-  /** By the names of their configurations, then as each lists them. */
+  /** Ordered by the name of their configuration, then as listed. */
   webhooks(): readonly Webhook[];
 }
 
 export interface WebhookTables {
-  /** Follows mutatingwebhookconfigurations.admissionregistration.k8s.io */
+  /** Filled by a watch on mutatingwebhookconfigurations.admissionregistration.k8s.io */
   readonly mutating: WebhookTable;
-  /** Follows validatingwebhookconfigurations.admissionregistration.k8s.io */
+  /** Filled by a watch on validatingwebhookconfigurations.admissionregistration.k8s.io */
   readonly validating: WebhookTable;
 }
 
@@ -71,7 +71,7 @@ class Table implements WebhookTable {
       .flatMap(([, { webhooks }]) => webhooks));
   }
 
-  /** What has not changed since it was read is not read again. */
+  /** Unchanged objects are not parsed again. */
   #set(object: JsonObject, known: ReadonlyMap<string, Configuration>): void {
     const metadata = objectAt(object, "metadata");
     const name = stringAt(metadata, "name");

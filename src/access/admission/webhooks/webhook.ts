@@ -1,19 +1,19 @@
-/** One of the webhooks of a configuration, read once for each revision. */
+/** One webhook of a configuration; parsed once per revision. */
 import type { ReviewVersion } from "../../webhook-client/webhook-client.ts";
 import { objectAt, stringAt, stringsAt, type JsonObject, numberAt, objectsAt } from "../../../meta/json.ts";
 import type { MatchConditions } from "../expressions/match-conditions.ts";
 import { readWebhookCriteria, type Criteria } from "../matching/criteria.ts";
 
 export interface Webhook {
-  /** Among all of its kind: names alone need not be unique. */
+  /** Unique among the webhooks of its kind; names need not be unique. */
   readonly id: string;
   readonly name: string;
   readonly configuration: string;
   readonly clientConfig: JsonObject;
   readonly criteria: Criteria;
-  /** Undefined: there are none. Compiled when they are first asked for. */
+  /** Undefined if there are none. Compiled on first use. */
   readonly conditions: (() => MatchConditions) | undefined;
-  /** The first one that both sides know, as the webhook prefers it. */
+  /** The first supported version in the webhook's order of preference; undefined if there is none. */
   readonly reviewVersion: ReviewVersion | undefined;
   readonly ignoresFailures: boolean;
   readonly sideEffects: string;
@@ -24,7 +24,7 @@ export interface Webhook {
 
 export type CompileConditions = (conditions: readonly JsonObject[]) => MatchConditions;
 
-/** As kubernetes defaults it. */
+/** The default of kubernetes. */
 const TIMEOUT_SECONDS = 10;
 
 export function readWebhooks(configuration: JsonObject, compile: CompileConditions): readonly Webhook[] {

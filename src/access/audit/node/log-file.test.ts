@@ -44,7 +44,7 @@ function files(): Record<string, string> {
 const FIRST = "audit-2030-01-01T00-00-00.000.log";
 const SECOND = "audit-2030-01-01T00-00-00.001.log";
 
-test("the file and its directory are made, for the server's user only", async () => {
+test("the file and its directory are created with access for the server's user only", async () => {
   const path = join(directory, "a", "b", "audit.log");
   const output = await open({ path });
   expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -52,17 +52,17 @@ test("the file and its directory are made, for the server's user only", async ()
   await output.close();
 });
 
-test("a file that cannot be made is told of at the start", async () => {
+test("a file that cannot be created is an error at startup", async () => {
   writeFileSync(join(directory, "a"), "");
   await expect(open({ path: join(directory, "a", "audit.log") })).rejects.toThrow(/ENOTDIR|EEXIST/);
 });
 
-test.runIf(process.platform === "linux")("a directory that no process can make is an error at the start", async () => {
+test.runIf(process.platform === "linux")("a directory that cannot be created is an error at startup", async () => {
   await expect(open({ path: "/proc/foo/audit.log" })).rejects.toThrow("ENOENT");
 });
 
 describe("a log", () => {
-  test("goes on where it was, and is put aside before it would be too large", async () => {
+  test("is appended to, and rotated before it exceeds the maximum size", async () => {
     writeFileSync(join(directory, "audit.log"), "old\n");
     const output = await open();
     expect(await output.write(lines("1234"))).toEqual([]);
@@ -71,14 +71,14 @@ describe("a log", () => {
     expect(files()).toEqual({ [FIRST]: "old\n1234\n", [SECOND]: "5678\n9\n", "audit.log": "abcdefg\n" });
   });
 
-  test("that is never put aside grows", async () => {
+  test("grows without a limit if rotation is disabled", async () => {
     const output = await open({ bytesMax: 0 });
     await output.write(lines("0123456789", "0123456789"));
     await output.close();
     expect(files()).toEqual({ "audit.log": "0123456789\n0123456789\n" });
   });
 
-  test("keeps the rights it was given", async () => {
+  test("keeps its file mode after rotation", async () => {
     const path = join(directory, "audit.log");
     writeFileSync(path, "0123456789\n");
     chmodSync(path, 0o700);
@@ -88,7 +88,7 @@ describe("a log", () => {
     expect(statSync(path).mode & 0o777).toBe(0o700);
   });
 
-  test("takes no line that no file could hold; the others are written", async () => {
+  test("skips a line that exceeds the maximum file size and writes the others", async () => {
     const output = await open();
     const lost = await output.write(lines("a", "0123456789", "b"));
     expect(lost.map(({ index, error }) => [index, error.message])).toEqual([
@@ -98,7 +98,7 @@ describe("a log", () => {
     expect(files()).toEqual({ "audit.log": "a\nb\n" });
   });
 
-  test("that cannot be written loses its lines, and is tried again with the next", async () => {
+  test("drops lines that cannot be written, and retries with the next lines", async () => {
     const path = join(directory, "sub", "audit.log");
     const output = await open({ path });
     renameSync(join(directory, "sub"), join(directory, "gone"));
@@ -111,8 +111,8 @@ describe("a log", () => {
   });
 });
 
-describe("old logs", () => {
-  test("beyond the number go", async () => {
+describe("rotated logs", () => {
+  test("beyond the maximum number are removed", async () => {
     const output = await open({ backupsMax: 1 });
     for (const text of ["1234567", "2345678", "3456789"]) await output.write(lines(text));
     await output.close();

@@ -1,6 +1,6 @@
 /**
- * A log file that is renamed when it would grow too large, as lumberjack does it: the last of them are kept. Whatever
- * goes wrong costs the lines it concerns; with the next lines everything is tried anew.
+ * A log file that is rotated before it exceeds its maximum size, as in lumberjack. An error drops only the lines that
+ * it concerns; the next write retries everything.
  */
 import { must } from "../../../base/assert.ts";
 import { chown, open, readdir, rename, stat, unlink, type FileHandle } from "node:fs/promises";
@@ -20,11 +20,11 @@ export interface LogFileEnv {
   readonly log: Log;
 }
 
-/** Audit logs may hold secrets: they are for the server's user only, unless the file was there before. */
+/** Audit logs may contain secrets, so only the server's user may read them. An existing file keeps its mode. */
 const FILE_MODE = 0o600;
 const APPEND = constants.O_APPEND | constants.O_WRONLY;
 
-/** Makes the file and its directory where they are missing; rejects when it cannot be written. */
+/** Creates missing directories and the file; rejects if the file cannot be written. */
 export async function openLogFile(options: LogFileOptions, env: LogFileEnv): Promise<AuditOutput> {
   makeDirectory(dirname(options.path));
   const handle = await open(options.path, constants.O_CREAT | constants.O_APPEND | constants.O_RDWR, FILE_MODE);
@@ -59,7 +59,8 @@ class LogFile implements AuditOutput {
     while (start < lines.length) {
       const end = await this.#writeSome(lines, start).catch((thrown: unknown) => {
         const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-        // What is too long concerns nobody else; on a disk that is full there is no room for the others either.
+        // A line that is too long does not affect the others; other errors, such as a full disk, affect all remaining
+        // lines.
         const failed = error instanceof TooLongError ? start + 1 : lines.length;
         for (let index = start; index < failed; index++) lost.push({ index, error });
         return failed;
@@ -76,7 +77,7 @@ class LogFile implements AuditOutput {
     await this.#chores;
   }
 
-  /** As many as go into this file. Returns where the next begin. */
+  /** Writes as many lines as fit into the current file. Returns the index of the next line. */
   async #writeSome(lines: readonly Buffer[], start: number): Promise<number> {
     const first = must(lines[start], "there is a line to write");
     if (first.length > this.#bytesMax)
@@ -101,7 +102,7 @@ class LogFile implements AuditOutput {
       while (written < bytes.length) written += (await handle.write(bytes, written)).bytesWritten;
       this.#size += bytes.length;
     } catch (thrown) {
-      // Half a line would spoil the next one as well.
+      // Remove a partial line, which would corrupt the next one.
       await handle.truncate(this.#size).catch(() => undefined);
       this.#handle = undefined;
       await handle.close().catch(() => undefined);
@@ -138,7 +139,7 @@ class LogFile implements AuditOutput {
     if (found !== undefined) await chown(path, found.uid, found.gid).catch(() => undefined);
   }
 
-  /** DIFFERS: lumberjack overwrites what was renamed in the same millisecond. */
+  /** DIFFERS: lumberjack overwrites a file that was rotated in the same millisecond. */
   async #freeName(): Promise<string> {
     for (let epochMs = this.#env.clock.now(); ; epochMs++) {
       const name = join(this.#directory, backupName(this.#name, epochMs));
@@ -146,7 +147,7 @@ class LogFile implements AuditOutput {
     }
   }
 
-  /** One after the other, beside the writing. */
+  /** Runs one at a time, concurrently with writes. */
   #startChores(): void {
     const { backupsMax, ageDaysMax, compress, bytesMax } = this.#options;
     if (bytesMax === 0 || (backupsMax === 0 && ageDaysMax === 0 && !compress)) return;
@@ -162,7 +163,7 @@ class LogFile implements AuditOutput {
       try {
         await this.#tidy();
       } catch (thrown) {
-        this.#env.log.warn("old audit logs cannot be removed or compressed", { error: thrown });
+        this.#env.log.warn("failed to remove or compress rotated audit logs", { error: thrown });
       }
     }
   }

@@ -1,11 +1,11 @@
-/** Standard output as a log: a reader that does not read holds up the log, and nothing else. */
+/** Standard output as the audit log. A reader that stalls delays only the log. */
 import { write } from "node:fs";
 import { promisify } from "node:util";
 import { sleep, type Clock } from "../../../base/clock.ts";
 import type { AuditOutput, LostLine } from "../backend.ts";
 
 const STANDARD_OUTPUT = 1;
-/** A full pipe that does not wait by itself is asked again after this time. */
+/** Retry interval for a full non-blocking pipe. */
 const AGAIN_MS = 10;
 
 const writeTo = promisify(write);

@@ -45,7 +45,7 @@ function requestHeader(flags: Partial<RequestHeaderFlags> = {}): ReturnType<type
 }
 
 describe("x509Authenticator", () => {
-  test("the certificate speaks for its common name", () => {
+  test("takes the user name from the common name and the groups from the organizations", () => {
     const fingerprint = hash("sha256", jane.certificate.raw, "hex");
     expect(x509(asked([jane]))).toEqual({
       user: {
@@ -58,7 +58,7 @@ describe("x509Authenticator", () => {
     });
   });
 
-  test("no certificate is no credentials", () => {
+  test("returns none if the client presents no certificate", () => {
     expect(x509(asked([]))).toBe("none");
   });
 
@@ -68,7 +68,7 @@ describe("x509Authenticator", () => {
     ["without a name", issueClient(userCa, { subject: [["O", "admins"]] })],
     ["with an empty name", issueClient(userCa, { subject: [["CN", ""]] })],
     ["with a name in another attribute", issueClient(userCa, { subject: [["OU", "x\nCN=admin"]] })],
-  ])("a certificate %s is rejected", (_, presented) => {
+  ])("rejects a certificate %s", (_, presented) => {
     expect(x509(asked([presented]))).toBe("rejected");
   });
 });
@@ -97,23 +97,23 @@ describe("requestHeaderAuthenticator", () => {
     [{ "x-remote-extra-a+b": [wire("é")] }, { extra: { "a+b": ["é"] } }],
     [{ "x-remote-extra-": ["a"] }, { extra: { "": ["a"] } }],
     [{ "x-kubernetes-peer-proxied": ["true"], "x-evenkeel-source": ["b"] }, {}],
-  ])("of %j comes the user %j", (claims, user) => {
+  ])("%j yields the user %j", (claims, user) => {
     expect(userOf({ "x-remote-user": ["jane"], ...claims })).toEqual(who(user));
   });
 
-  test("an extra may have any name", () => {
+  test("an extra key may have any name", () => {
     const user = userOf({ "x-remote-user": ["jane"], "x-remote-extra-__proto__": ["a"] }) as User;
     expect(Object.entries(user.extra)).toEqual([["__proto__", ["a"]]]);
   });
 
-  test("the first header with a name decides", () => {
+  test("the first non-empty username header wins", () => {
     const flags = { usernameHeaders: ["X-Other-User", "X-Remote-User"] };
     expect(userOf({ "x-remote-user": ["jane"], "x-other-user": ["john"] }, flags)).toEqual(who({ name: "john" }));
     expect(userOf({ "x-remote-user": ["jane"], "x-other-user": [""] }, flags)).toEqual(who({}));
     expect(userOf({ "x-remote-user": ["jane", "root"] })).toEqual(who({}));
   });
 
-  test("all group headers and all prefixes count, in the order of the flags", () => {
+  test("reads all group headers and extra prefixes, in the order of the flags", () => {
     const flags = { groupHeaders: ["X-G", "X-Remote-Group"], extraHeadersPrefix: ["X-E-", "X-Remote-Extra-"] };
     const claims = { "x-remote-group": ["b"], "x-g": ["a"], "x-remote-extra-k": ["2"], "x-e-k": ["1"] };
     expect(userOf({ "x-remote-user": ["jane"], ...claims }, flags)).toEqual(
@@ -122,7 +122,7 @@ describe("requestHeaderAuthenticator", () => {
   });
 
   test.each<Claims>([{}, { "x-remote-user": [""] }, { "x-remote-group": ["system:masters"] }])(
-    "%j names nobody: other credentials are asked",
+    "%j without a user name is left to the other authenticators",
     (claims) => {
       expect(userOf(claims)).toBe("none");
     },
@@ -133,23 +133,23 @@ describe("requestHeaderAuthenticator", () => {
     { "x-remote-user": ["jane"], "x-remote-uid": ["\xff"] },
     { "x-remote-user": ["jane"], "x-remote-group": ["a", "\xc3"] },
     { "x-remote-user": ["jane"], "x-remote-extra-a": ["\xc0\x80"] },
-  ])("%j is not UTF-8 and rejected", (claims) => {
+  ])("%j is rejected because it is not UTF-8", (claims) => {
     expect(userOf(claims)).toBe("rejected");
   });
 
   const claims = { "x-remote-user": ["root"] };
   test.each<readonly [what: string, presented: readonly Issued[], answer: unknown]>([
-    ["nobody's", [], "none"],
+    ["no", [], "none"],
     ["a user's", [jane], "rejected"],
-    ["a stranger's", [issueClient(issueCa("proxy ca"), { subject: [["CN", "front-proxy-client"]] })], "rejected"],
+    ["another CA's", [issueClient(issueCa("proxy ca"), { subject: [["CN", "front-proxy-client"]] })], "rejected"],
     ["an expired", [issueClient(proxyCa, { notAfter: NOW - HOUR_MS })], "rejected"],
     ["a server's", [issueClient(proxyCa, { usages: ["serverAuth"] })], "rejected"],
     ["the front proxy's", [proxy], { user: who({ name: "root" }), isVerifiedPeer: true }],
-  ])("headers under %s certificate", (_, presented, answer) => {
+  ])("treats the headers correctly with %s certificate", (_, presented, answer) => {
     expect(requestHeader()(asked(presented, claims))).toEqual(answer);
   });
 
-  test("only allowed names may speak for others, unless all may", () => {
+  test("accepts only allowed common names, or all if none are configured", () => {
     const other = issueClient(proxyCa, {
       subject: [
         ["O", "front-proxy-client"],
@@ -164,7 +164,7 @@ describe("requestHeaderAuthenticator", () => {
   });
 });
 
-describe("all together", () => {
+describe("all authenticators together", () => {
   const tokens = tokenFileAuthenticator("secret,tom,1");
   async function outcome(request: WithInfo): Promise<string> {
     const seen: WithUser[] = [];
@@ -190,11 +190,11 @@ describe("all together", () => {
     ["claims and a user's certificate", asked([jane], claims), "jane"],
     ["claims of a front proxy", asked([proxy], claims), "root peer proxied"],
     ["claims of a front proxy and a bad token", asked([proxy], claims, "Bearer wrong"), "root peer proxied"],
-    ["a front proxy that names nobody", asked([proxy], guard), "401"],
-    ["a front proxy that names nobody, with a token", asked([proxy], guard, "Bearer secret"), "tom"],
+    ["a front proxy without a user name", asked([proxy], guard), "401"],
+    ["a front proxy without a user name, with a token", asked([proxy], guard, "Bearer secret"), "tom"],
     ["a user's certificate and a bad token", asked([jane], {}, "Bearer wrong"), "jane"],
-    ["a stranger's certificate and a token", asked([issueClient(issueCa("x"))], claims, "Bearer secret"), "tom"],
-    ["a stranger's certificate", asked([issueClient(issueCa("x"))], claims), "401"],
+    ["a certificate of an unknown CA and a token", asked([issueClient(issueCa("x"))], claims, "Bearer secret"), "tom"],
+    ["a certificate of an unknown CA", asked([issueClient(issueCa("x"))], claims), "401"],
     ["a bad token", asked([], {}, "Bearer wrong"), "401"],
   ])("%s", async (_, request, result) => {
     expect(await outcome(request)).toBe(result);
@@ -204,12 +204,12 @@ describe("all together", () => {
 describe("requestHeaderOptions", () => {
   const clientCa = proxyCa.pem;
 
-  test("without a CA nobody is a front proxy", () => {
+  test("returns undefined without a CA", () => {
     expect(requestHeaderOptions({ clientCa: undefined })).toBeUndefined();
     expect(spoofableHeaders(undefined)).toEqual({ headerNames: new Set(), headerPrefixes: [] });
   });
 
-  test("the conventional headers are the default", () => {
+  test("uses the conventional headers by default", () => {
     expect(requestHeaderOptions({ clientCa })).toEqual({
       clientCa,
       allowedNames: [],
@@ -220,7 +220,7 @@ describe("requestHeaderOptions", () => {
     });
   });
 
-  test("all headers that are asked for are spoofable", () => {
+  test("all configured headers are spoofable", () => {
     const options = requestHeaderOptions({
       clientCa,
       usernameHeaders: [" X-A "],
@@ -241,15 +241,18 @@ describe("requestHeaderOptions", () => {
       { uidHeaders: ["X-Uid"] },
       "--requestheader-uid-headers is set without specifying the standard X-Remote-Uid header",
     ],
-    [{ groupHeaders: ["X Group"] }, '--requestheader-group-headers contains "X Group", which no header can be called'],
-    [{ usernameHeaders: ["Authorization"] }, "--requestheader-username-headers must not name authorization"],
-    [{ extraHeadersPrefix: ["A"] }, "--requestheader-extra-headers-prefix must not begin accept"],
+    [
+      { groupHeaders: ["X Group"] },
+      '--requestheader-group-headers contains "X Group", which is not a valid header name',
+    ],
+    [{ usernameHeaders: ["Authorization"] }, "--requestheader-username-headers must not contain authorization"],
+    [{ extraHeadersPrefix: ["A"] }, "--requestheader-extra-headers-prefix must not be a prefix of accept"],
     [{ userCa: clientCa }, "--requestheader-client-ca-file and --client-ca-file contain overlapping certificates"],
-  ])("refuses %j", (flags, sentence) => {
+  ])("rejects %j", (flags, sentence) => {
     expect(() => requestHeaderOptions({ clientCa, ...flags })).toThrow(sentence);
   });
 
-  test("one CA may sign users and front proxies if the latter are named", () => {
+  test("one CA may sign certificates of users and front proxies if allowed names are set", () => {
     const allowedNames = ["front-proxy-client"];
     expect(requestHeaderOptions({ clientCa, userCa: clientCa, allowedNames })).toMatchObject({ allowedNames });
     expect(requestHeaderOptions({ clientCa, userCa: userCa.pem })).toBeDefined();

@@ -6,7 +6,7 @@ const SELF: Authenticated = {
   isVerifiedPeer: false,
 };
 
-/** The server's own calls are recognised by the connection object itself, which nothing outside can name. */
+/** Recognizes the server's own calls by the connection object itself, which no external client can forge. */
 export function loopbackAuthenticator(loopback: ConnectionInfo): Authenticator {
   return (request) => (request.connection === loopback ? SELF : "none");
 }

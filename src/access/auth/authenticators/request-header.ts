@@ -1,6 +1,6 @@
 /**
- * A front proxy, known by its certificate, says in headers for whom it asks. Only here are the claims that a request
- * came with believed.
+ * Authenticates users by the headers of a front proxy, which is verified by its client certificate. No other code
+ * trusts the identity headers that a request arrived with.
  */
 import type { Clock } from "../../../base/clock.ts";
 import type { IdentityClaims } from "../../../serving/http/filters/strip-identity.ts";
@@ -10,7 +10,7 @@ import { createCertificateVerifier, rememberByChain, type CertificateVerifier } 
 import type { RequestHeaderOptions } from "../request-header-options.ts";
 import type { User } from "../user.ts";
 
-/** `verify` asks whom `--requestheader-client-ca-file` trusts, where that may change. */
+/** `verify` checks against the current CA bundle of `--requestheader-client-ca-file`, which may be reloaded. */
 export function requestHeaderAuthenticator(
   options: RequestHeaderOptions,
   clock: Pick<Clock, "now">,
@@ -29,7 +29,7 @@ export function requestHeaderAuthenticator(
   };
 }
 
-/** A name that is not UTF-8 could pass for another once it is written down, so it is nobody's. */
+/** Rejects a name that is not UTF-8, because it could equal another name once it is encoded. */
 function claimedUser(claims: IdentityClaims, options: RequestHeaderOptions): User | "none" | "rejected" {
   const name = firstValue(claims, options.usernameHeaders);
   if (name === "") return "none";
@@ -56,11 +56,11 @@ function claimedExtra(claims: IdentityClaims, prefixes: readonly string[]): User
       extra.set(key, [...(extra.get(key) ?? []), ...values]);
     }
   }
-  // Not by assignment: a key may be called `__proto__`.
+  // Not by assignment, because a key may be `__proto__`.
   return Object.fromEntries(extra);
 }
 
-/** As kubernetes: of a header sent several times the first line counts; an empty one lets the next header speak. */
+/** As kubernetes: the first line of a repeated header counts; if it is empty, the next header is used. */
 function firstValue(claims: IdentityClaims, headers: readonly string[]): string {
   for (const header of headers) {
     const value = claims.get(header)?.[0];
@@ -69,7 +69,7 @@ function firstValue(claims: IdentityClaims, headers: readonly string[]): string 
   return "";
 }
 
-/** As kubernetes: a key that is not properly escaped is taken as it stands. */
+/** As kubernetes: a key with invalid percent-encoding is used unchanged. */
 function unescapeKey(escaped: string): string {
   try {
     return decodeURIComponent(escaped);
@@ -78,10 +78,10 @@ function unescapeKey(escaped: string): string {
   }
 }
 
-/** Header values are bytes, which Node shows as ISO 8859-1; what they mean is UTF-8. */
+/** Header values are UTF-8 bytes, which Node presents as ISO 8859-1. */
 function toText(value: string): string | undefined {
   if (/^[\0-\x7f]*$/.test(value)) return value;
-  // Such text never was on a wire.
+  // Text beyond ISO 8859-1 did not come from a socket (in-process client).
   if (/[^\0-\xff]/.test(value)) return value;
   const bytes = Buffer.from(value, "latin1");
   const text = bytes.toString("utf8");

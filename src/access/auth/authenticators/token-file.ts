@@ -1,9 +1,9 @@
-/** Static bearer tokens from a CSV file as kube-apiserver reads it: token,user,uid[,"group1,group2"]. */
+/** Static bearer tokens from a CSV file in kube-apiserver's format: token,user,uid[,"group1,group2"]. */
 import { hash } from "node:crypto";
 import { AUTHENTICATED, type User } from "../user.ts";
 import type { TokenAuthenticator } from "../tokens.ts";
 
-/** Throws an Error with one clear sentence for a file that cannot be used. */
+/** Throws an Error with a one-sentence message if the file is invalid. */
 export function parseTokenFile(text: string): ReadonlyMap<string, User> {
   const users = new Map<string, User>();
   text.split(/\r?\n/).forEach((line, index) => {
@@ -23,8 +23,8 @@ export function parseTokenFile(text: string): ReadonlyMap<string, User> {
 }
 
 /**
- * Tokens are looked up by digest, so that comparing takes the same time however much of a guess is right. They are meant
- * for this API and nobody else.
+ * Looks tokens up by digest, so that the time of a comparison does not reveal how much of a guess is correct. Static
+ * tokens are valid for the API audiences only.
  */
 export function staticTokens(users: ReadonlyMap<string, User>, apiAudiences: readonly string[]): TokenAuthenticator {
   const own = new Set(apiAudiences);

@@ -1,4 +1,7 @@
-/** Bearer tokens of browsers, which cannot set Authorization for a WebSocket: one of the protocols they offer is the token. */
+/**
+ * Bearer tokens of browsers. They cannot set Authorization for a WebSocket, so they offer the token as one of the
+ * subprotocols.
+ */
 import { headerValue } from "../../../serving/http/message.ts";
 import { isWebSocketRequest } from "../../../serving/http/web-socket.ts";
 import { offeredProtocols, PROTOCOL_HEADER } from "../../../serving/http/web-socket-protocols.ts";
@@ -14,7 +17,8 @@ export function webSocketAuthenticator(ask: TokenAuthenticator, apiAudiences: re
     const { tokens, others } = offeredProtocols(headerValue(request.headers, PROTOCOL_HEADER));
     const [encoded] = tokens;
     if (encoded === undefined) return "none";
-    // As kubernetes: one token, and a protocol beside it, because the token must not be the one that is chosen.
+    // As kubernetes: exactly one token and at least one other protocol, because the server must not select the token as
+    // the protocol.
     if (tokens.length > 1 || others.length === 0 || !BASE64URL.test(encoded)) return "rejected";
     const answer = ask(Buffer.from(encoded, "base64url").toString("utf8"), apiAudiences);
     return answer instanceof Promise

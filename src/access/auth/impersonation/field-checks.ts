@@ -1,4 +1,6 @@
-/** Everything that is said of a user must be allowed to be said: name, uid, each group and each extra value. */
+/**
+ * Checks that the requester may impersonate every field of the wanted user: name, uid, each group and each extra value.
+ */
 import { aggregateText } from "../../../meta/aggregate-text.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
 import { dnsSubdomainErrors } from "../../../meta/names.ts";
@@ -11,16 +13,16 @@ type UserField = "username" | "uid" | "groups" | "extra";
 
 export interface FieldRules {
   readonly verb: string;
-  /** The API group of users, groups and service accounts; uids and extras always have the same. */
+  /** The API group of users, groups and service accounts; uids and extras always use authentication.k8s.io. */
   readonly subjectsGroup: string;
-  /** Nodes are known, and what makes no sense or gives everything is refused. */
+  /** Recognizes node names, and rejects invalid values and system:masters. */
   readonly isConstrained: boolean;
-  /** A node must be allowed whichever it is. */
+  /** The requester must be allowed to impersonate every node. */
   readonly isForAnyNode?: boolean;
   readonly order: readonly UserField[];
 }
 
-/** Undefined when it is allowed; with a problem, the refusal for that reason. */
+/** Undefined if the access is allowed; otherwise the error. With a problem, returns the error for that reason. */
 type PermissionCheck = (asked: AccessAttributes, problem?: string) => StatusError | undefined;
 
 export function fieldsRefusal(wanted: User, rules: FieldRules, check: PermissionCheck): StatusError | undefined {
@@ -66,7 +68,7 @@ function usernameRefusal({ name }: User, rules: FieldRules, check: PermissionChe
   return check(subject(verb, subjectsGroup, "nodes", isForAnyNode === true ? "*" : node));
 }
 
-/** From so many on it is tried first whether all may be said. */
+/** From this number of values on, the wildcard is checked first. */
 const MANY = 4;
 
 function groupsRefusal({ groups }: User, rules: FieldRules, check: PermissionCheck): StatusError | undefined {
@@ -124,7 +126,7 @@ function extraProblem(entries: readonly (readonly [string, readonly string[]])[]
 
 const HTTP_PATH = /^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/;
 
-/** Each with the part that it is about. */
+/** Each error with the part of the key that it concerns. */
 function domainPrefixedPathErrors(key: string): (readonly [value: string, why: string])[] {
   const slash = key.indexOf("/");
   const [host, path] = [key.slice(0, slash), key.slice(slash + 1)];
@@ -135,7 +137,7 @@ function domainPrefixedPathErrors(key: string): (readonly [value: string, why: s
   return [...errors, [path, why]];
 }
 
-/** With the groups that go without saying. */
+/** The wanted user with its implied groups. */
 export function actualUser(wanted: User, isConstrained: boolean): User {
   const groups = [...impliedGroups(wanted, isConstrained)];
   if (wanted.name === ANONYMOUS.name) {

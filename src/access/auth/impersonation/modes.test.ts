@@ -24,7 +24,7 @@ interface Tried {
   readonly answer: Impersonated | StatusError | undefined;
 }
 
-/** Every mode in turn until one succeeds; each check is a line. */
+/** Tries the modes until one succeeds, and records each check as a line. */
 function tried(modes: readonly Mode[], wanted: Partial<User>, isAllowed: (line: string) => boolean): Tried {
   const lines: string[] = [];
   const authorizer: Authorizer = (_user, { verb, group, resource, subresource, namespace, name }) => {
@@ -44,7 +44,7 @@ function tried(modes: readonly Mode[], wanted: Partial<User>, isAllowed: (line: 
 
 const isPlain = (line: string): boolean => line.startsWith("impersonate ");
 
-describe("what is asked, in order", () => {
+describe("checks in order", () => {
   const everything = { uid: "7", groups: ["g", "h"], extra: { k: ["1", "2"] } };
   const plain = ["impersonate /users/ /jane"];
   const uid = ["impersonate authentication.k8s.io/uids/ /7"];
@@ -54,7 +54,7 @@ describe("what is asked, in order", () => {
     "impersonate authentication.k8s.io/userextras/k /2",
   ];
 
-  test("of everything that is said, before and since 1.36", () => {
+  test("every field of the wanted user, before and since 1.36", () => {
     expect(tried(OLD_MODES, everything, isPlain).lines).toEqual([...plain, ...groups, ...extra, ...uid]);
     expect(tried(MODES, everything, isPlain).lines).toEqual([
       "impersonate-on:user-info:list /pods/ a/",
@@ -97,30 +97,30 @@ describe("what is asked, in order", () => {
       ],
       "impersonate:user-info",
     ],
-  ])("as %j", (wanted, lines, constraint) => {
+  ])("impersonating %j", (wanted, lines, constraint) => {
     const { lines: asked, answer } = tried(MODES, wanted, () => true);
     expect(asked).toEqual(lines);
     expect(answer).toMatchObject({ constraint });
   });
 
-  test("what is no node's name is a user's", () => {
+  test("an invalid node name is checked as a user", () => {
     const { lines, answer } = tried(MODES, { name: "system:node:*" }, () => true);
     expect(lines[1]).toBe("impersonate:user-info authentication.k8s.io/users/ /system:node:*");
     expect(answer).toMatchObject({ user: { groups: [AUTHENTICATED] } });
   });
 
-  test("who may not say all groups may say each", () => {
+  test("each group is checked if the wildcard is denied", () => {
     const { answer } = tried(MODES, { groups: ["a", "b", "c", "d"] }, (line) => !line.endsWith("/*"));
     expect(answer).toMatchObject({ constraint: "impersonate:user-info" });
   });
 
-  test("a node that may be impersonated is a node", () => {
+  test("an impersonated node is a member of system:nodes", () => {
     const { answer } = tried(MODES, { name: NODE }, () => true);
     expect(answer).toMatchObject({ user: { groups: ["system:nodes", AUTHENTICATED] } });
   });
 });
 
-describe("refusals", () => {
+describe("returns an error for", () => {
   const onlyConstrained = (line: string): boolean => !isPlain(line);
   const notAllowed = 'resource "userextras" in API group "authentication.k8s.io" at the cluster scope: impersonating';
   test.each<readonly [wanted: Partial<User>, isAllowed: (line: string) => boolean, message: string]>([
@@ -161,7 +161,7 @@ describe("refusals", () => {
   });
 });
 
-describe("a pod's account as the pod's node", () => {
+describe("a service account that impersonates the node of its pod", () => {
   const extra = { "authentication.kubernetes.io/node-name": ["n1"], other: ["x"] };
   const asked: { user: User; asked: AccessAttributes }[] = [];
   const attempt = (requester: Partial<User>, wanted: Partial<User>, isAllowed = true): ReturnType<Mode> =>
@@ -175,7 +175,7 @@ describe("a pod's account as the pod's node", () => {
       wanted: who(wanted),
     });
 
-  test("it is that node, and allowed for any", () => {
+  test("becomes that node, with a check for all nodes", () => {
     asked.length = 0;
     expect(attempt({}, { name: NODE })).toEqual({
       user: who({ name: NODE, groups: ["system:nodes", AUTHENTICATED] }),
@@ -196,7 +196,7 @@ describe("a pod's account as the pod's node", () => {
     [{ name: "jane" }, { name: NODE }],
     [{ extra: {} }, { name: NODE }],
     [{ extra: { "authentication.kubernetes.io/node-name": ["n1", "n2"] } }, { name: NODE }],
-  ])("%j as %j is another matter", (requester, wanted) => {
+  ])("the mode does not apply to %j as %j", (requester, wanted) => {
     expect(attempt(requester, wanted)).toBeUndefined();
   });
 });

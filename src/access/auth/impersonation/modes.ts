@@ -1,11 +1,11 @@
-/** The ways in which somebody may be allowed to act as somebody else. */
+/** The impersonation modes: the ways in which a requester may be allowed to impersonate a user. */
 import type { StatusError } from "../../../meta/status-error.ts";
 import { refusal, type AccessAttributes, type Authorizer } from "../authorize.ts";
 import type { User } from "../user.ts";
 import { actualUser, fieldsRefusal, type FieldRules } from "./field-checks.ts";
 import { nodeOfUsername, serviceAccountOf } from "./usernames.ts";
 
-/** What is asked, and by whom. */
+/** One request to impersonate a user. */
 export interface Attempt {
   readonly authorizer: Authorizer;
   readonly requester: User;
@@ -15,16 +15,16 @@ export interface Attempt {
 
 export interface Impersonated {
   readonly user: User;
-  /** The verb that allowed it, for the record; empty for the plain one. */
+  /** The verb that allowed the impersonation, for the audit event; empty for the unconstrained mode. */
   readonly constraint: string;
 }
 
-/** Undefined where the mode is not for such users. */
+/** Undefined if the mode does not apply to such users. */
 export type Mode = (attempt: Attempt) => Impersonated | StatusError | undefined;
 
 const ORDER = ["username", "uid", "groups", "extra"] as const;
 
-/** Since 1.36, in the order in which they are tried. */
+/** The modes since 1.36, in the order in which they are tried. */
 export const MODES: readonly Mode[] = [
   associatedNode(),
   constrained("arbitrary-node", ({ wanted }) => isOnlyNamed(wanted) && nodeOfUsername(wanted.name) !== undefined),
@@ -36,14 +36,14 @@ export const MODES: readonly Mode[] = [
   unconstrained(ORDER),
 ];
 
-/** Before 1.36. */
+/** The mode before 1.36. */
 export const OLD_MODES: readonly Mode[] = [unconstrained(["username", "groups", "extra", "uid"])];
 
 function unconstrained(order: FieldRules["order"]): Mode {
   return (attempt) => withFields(attempt, { verb: "impersonate", subjectsGroup: "", isConstrained: false, order }, "");
 }
 
-/** Asks also whether the requester may do this very thing as somebody else. */
+/** Also checks whether the requester may perform the requested action while impersonating. */
 function constrained(
   mode: string,
   isFor: (attempt: Attempt) => boolean,
@@ -75,7 +75,7 @@ function refusalOf({ authorizer, requester }: Attempt, asked: AccessAttributes):
 const NODE_NAME_KEY = "authentication.kubernetes.io/node-name";
 const ASSOCIATED_KEYS = "authentication.kubernetes.io/associated-node-keys";
 
-/** A pod's service account as the node the pod runs on: whoever may do that may do it on every node. */
+/** A pod's service account may impersonate the node that runs the pod. The permission covers every node. */
 function associatedNode(): Mode {
   const onAnyNode = constrained("associated-node", () => true, { isForAnyNode: true });
   return (attempt) => {

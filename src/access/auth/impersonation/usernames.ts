@@ -1,4 +1,4 @@
-/** Users whose names say what they are. */
+/** User names with a fixed form: service accounts and nodes. */
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
 
 interface AccountName {

@@ -1,4 +1,4 @@
-/** Whom a request wants to act as: the Impersonate-* headers, as they stand. */
+/** Reads the user that a request wants to impersonate from the Impersonate-* headers. */
 import type { ApiRequest } from "../../../serving/http/message.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
 import { badRequest, type StatusError } from "../../../meta/status-error.ts";
@@ -10,10 +10,10 @@ const UID = "impersonate-uid";
 const GROUP = "impersonate-group";
 const EXTRA_PREFIX = "impersonate-extra-";
 
-/** How a release words that a name is missing. */
+/** The release-specific error message for a missing user name. */
 type NamelessMessage = (wanted: User) => string;
 
-/** Both forms of the headers are searched: whichever is read later, nothing may be left in it. */
+/** Searches both forms of the headers, because later code may read either. */
 export function hasImpersonationHeaders({ headers, rawHeaders }: ApiRequest): boolean {
   for (const name in headers) if (isImpersonationHeader(name)) return true;
   if (rawHeaders === undefined) return false;
@@ -26,7 +26,7 @@ function isImpersonationHeader(name: string): boolean {
   return initial === 0x69 && name.length > PREFIX.length && name.slice(0, PREFIX.length).toLowerCase() === PREFIX;
 }
 
-/** What the request goes on with. DIFFERS: nothing that begins like them is left, whatever it means. */
+/** The headers without any Impersonate-* header. DIFFERS: removes every header with this prefix, known or not. */
 export function withoutImpersonationHeaders({ headers, rawHeaders }: ApiRequest): Partial<ApiRequest> {
   const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => !isImpersonationHeader(name)));
   if (rawHeaders === undefined) return { headers: kept };
@@ -36,7 +36,7 @@ export function withoutImpersonationHeaders({ headers, rawHeaders }: ApiRequest)
   return { headers: kept, rawHeaders: raw };
 }
 
-/** Undefined when nobody is named. Throws when something is said of somebody who is not. */
+/** Undefined if no user is named. Throws if groups, a uid or extras are given without a user name. */
 export function wantedUser(request: ApiRequest, nameless: NamelessMessage): User | undefined {
   const lines = headerLines(request);
   const extra = new Map<string, readonly string[]>();
@@ -56,7 +56,7 @@ export function wantedUser(request: ApiRequest, nameless: NamelessMessage): User
   return undefined;
 }
 
-/** Lower-case name → the values, one for each line that was sent. */
+/** Maps the lower-case name to its values, one per header line. */
 function headerLines({ headers, rawHeaders }: ApiRequest): Map<string, string[]> {
   const lines = new Map<string, string[]>();
   const add = (name: string, value: string): void => {
@@ -75,7 +75,7 @@ function headerLines({ headers, rawHeaders }: ApiRequest): Map<string, string[]>
   return lines;
 }
 
-/** As kubernetes: a key that is not properly escaped is taken as it stands. */
+/** As kubernetes: a key with invalid percent-encoding is used unchanged. */
 function unescapedKey(escaped: string): string {
   try {
     return decodeURIComponent(escaped);
@@ -84,9 +84,9 @@ function unescapedKey(escaped: string): string {
   }
 }
 
-/** DIFFERS: a name that is not UTF-8 could pass for another once it is written down, so it is nobody's. */
+/** DIFFERS: rejects a name that is not UTF-8, because it could equal another name once it is encoded. */
 function headerText(value: string): string {
-  // Text that holds more than bytes never was on a wire.
+  // Text beyond ISO 8859-1 did not come from a socket (in-process client).
   if (/^[\0-\x7f]*$/.test(value) || /[^\0-\xff]/.test(value)) return value;
   const bytes = Buffer.from(value, "latin1");
   const text = bytes.toString("utf8");
@@ -98,7 +98,7 @@ function notText(): StatusError {
   return badRequest("the Impersonate headers must be UTF-8");
 }
 
-/** Since 1.36. */
+/** The message since 1.36. */
 export function namelessUser({ name, uid, groups, extra }: User): string {
   const entries = Object.entries(extra).sort(([left], [right]) =>
     Buffer.compare(Buffer.from(left), Buffer.from(right)),
@@ -114,7 +114,10 @@ function goStrings(values: readonly string[]): string {
   return `[]string{${values.map(goQuote).join(", ")}}`;
 }
 
-/** Before 1.36: a list of references with kind, namespace, name, uid, version, resource version and path. */
+/**
+ * The message before 1.36: a list of object references with kind, namespace, name, uid, version, resource version and
+ * path.
+ */
 export function namelessReferences({ uid, groups, extra }: User): string {
   const references = [
     ...groups.map((group) => `{Group  ${group}    }`),

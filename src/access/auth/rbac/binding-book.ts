@@ -1,4 +1,4 @@
-/** Bindings by whom they are about: what a user is granted is found without looking at anybody else's. */
+/** Bindings indexed by subject, so that a decision visits only the bindings of the user and its groups. */
 import type { JsonObject } from "../../../meta/json.ts";
 import type { ObjectTable } from "../../../meta/object-table.ts";
 import type { AuthorizationDecision } from "../authorize.ts";
@@ -9,11 +9,11 @@ import type { RoleBook, RoleEntry } from "./role-book.ts";
 export interface BoundRole {
   readonly binding: RbacBinding;
   readonly role: RoleEntry;
-  /** What everybody is told whom it allows something; undefined while nobody was, or when it depends on who asks. */
+  /** The cached decision of this binding; undefined before its first use, or if its reason depends on the user. */
   decision: AuthorizationDecision | undefined;
 }
 
-/** By namespace; everywhere is "". */
+/** Bound roles by namespace; "" holds the cluster-wide ones. */
 type Grants = Map<string, Set<BoundRole>>;
 
 export class BindingBook {
@@ -35,7 +35,7 @@ export class BindingBook {
     };
     const put = (object: JsonObject): void => {
       const binding = readBinding(object, isNamespaced);
-      // One without its namespace would hold everywhere.
+      // A RoleBinding without a namespace would apply cluster-wide.
       if (isNamespaced && binding.namespace === "") return;
       const key = `${binding.namespace}/${binding.name}`;
       remove(key);
@@ -51,13 +51,16 @@ export class BindingBook {
     };
   }
 
-  /** The first of the user's that is wanted: those that hold everywhere come first. */
+  /** The first binding of the user that `isWanted` accepts; cluster-wide bindings come first. */
   find(user: User, namespace: string, isWanted: (bound: BoundRole) => boolean): BoundRole | undefined {
     const everywhere = this.#findIn(user, "", isWanted);
     return everywhere !== undefined || namespace === "" ? everywhere : this.#findIn(user, namespace, isWanted);
   }
 
-  /** All of the user's, each once: first those that hold everywhere, then the namespace's, in the order of their names. */
+  /**
+   * All bindings of the user without duplicates: the cluster-wide ones, then those of the namespace, each sorted by
+   * name.
+   */
   inOrder(user: User, namespace: string): BoundRole[] {
     const found = new Set<BoundRole>();
     this.find(user, namespace, (bound) => {
@@ -125,7 +128,7 @@ function addGrant(to: Map<string, Grants>, name: string, bound: BoundRole): void
   else here.add(bound);
 }
 
-/** Nothing remains of whom nobody speaks. */
+/** Also removes the empty maps, so that the index does not grow. */
 function removeGrant(from: Map<string, Grants>, name: string, bound: BoundRole): void {
   const { namespace } = bound.binding;
   const grants = from.get(name);

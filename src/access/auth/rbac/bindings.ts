@@ -1,4 +1,4 @@
-/** Bindings as objects give them, and whom they are about. */
+/** Reads bindings and their subjects from objects. */
 import { goQuote } from "../../../meta/go-quote.ts";
 import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { User } from "../user.ts";
@@ -6,7 +6,7 @@ import type { User } from "../user.ts";
 export interface Subject {
   readonly kind: string;
   readonly name: string;
-  /** Of a service account. */
+  /** The namespace of a service account. */
   readonly namespace: string;
 }
 
@@ -17,7 +17,7 @@ export interface RoleRef {
 
 export interface RbacBinding {
   readonly name: string;
-  /** Empty for one that holds everywhere. */
+  /** Empty for a ClusterRoleBinding. */
   readonly namespace: string;
   readonly roleRef: RoleRef;
   readonly subjects: readonly Subject[];
@@ -39,7 +39,7 @@ export function readRoleRef(binding: JsonObject): RoleRef & { readonly apiGroup:
   return { kind: stringAt(ref, "kind"), name: stringAt(ref, "name"), apiGroup: stringAt(ref, "apiGroup") };
 }
 
-/** A service account that names no namespace is one of the binding's. */
+/** A service account without a namespace is in the namespace of the binding. */
 function readSubject(subject: JsonObject, bindingNamespace: string): Subject {
   const namespace = stringAt(subject, "namespace");
   return {
@@ -49,7 +49,7 @@ function readSubject(subject: JsonObject, bindingNamespace: string): Subject {
   };
 }
 
-/** The one user the subject is; undefined for a group and for what is nobody. */
+/** The user name of the subject; undefined for a group and for an invalid subject. */
 export function userOf({ kind, name, namespace }: Subject): string | undefined {
   if (kind === "User") return name;
   return kind === "ServiceAccount" && namespace !== "" ? `system:serviceaccount:${namespace}:${name}` : undefined;
@@ -59,7 +59,9 @@ export function groupOf({ kind, name }: Subject): string | undefined {
   return kind === "Group" ? name : undefined;
 }
 
-/** Such as `RoleBinding "name/namespace" of Role "reader" to User "jane"`; for whom it is: the first that fits. */
+/**
+ * Such as `RoleBinding "name/namespace" of Role "reader" to User "jane"`, with the first subject that matches the user.
+ */
 export function describeBinding({ name, namespace, roleRef, subjects }: RbacBinding, user: User): string {
   const subject = subjects.find((each) => isAbout(each, user));
   const binding =

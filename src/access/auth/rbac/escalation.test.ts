@@ -3,7 +3,7 @@ import { compacted, uncovered } from "./escalation.ts";
 import { compactText, policyRules, type PolicyRule } from "./policy-rule.ts";
 import { clusterRole, paths, rule } from "../../../../test/testing/access/auth/rbac/objects.ts";
 
-/** As `rule` reads them, or "paths verbs path...". */
+/** Rules in the notation of `rule`, or as "paths verbs path...". */
 const rules = (...texts: string[]): readonly PolicyRule[] =>
   policyRules(clusterRole("r", ...texts.map((text) => (text.startsWith("paths ") ? pathsOf(text) : rule(text)))));
 
@@ -12,7 +12,7 @@ function pathsOf(text: string) {
   return paths(verbs, ...urls);
 }
 
-describe("what is missing", () => {
+describe("the missing permissions", () => {
   test.each<[owned: string[], wanted: string[], missing: string[]]>([
     [["get core pods"], ["get core pods"], []],
     [["get core pods"], ["get,list core pods"], ["list core pods"]],
@@ -35,39 +35,39 @@ describe("what is missing", () => {
     [["* * *"], ["get core pods", "paths get /a"], ["paths get /a"]],
     [[], [], []],
     [[], ["get core pods"], ["get core pods"]],
-  ])("of those who have %j for %j", (owned, wanted, missing) => {
+  ])("of a user with %j who grants %j", (owned, wanted, missing) => {
     expect(uncovered(rules(...owned), rules(...wanted))).toEqual({ missing: rules(...missing), isComplete: true });
   });
 
-  test("a rule without verbs, groups or resources stands for nothing", () => {
+  test("of a rule without verbs, groups or resources are none", () => {
     const empty = policyRules({ rules: [{ verbs: ["get"] }, { verbs: [], apiGroups: [""], resources: ["pods"] }] });
     expect(uncovered([], empty).missing).toEqual([]);
   });
 });
 
-describe("rules that stand for more than can be compared", () => {
+describe("rules with too many permissions to compare", () => {
   const many = (prefix: string, count: number): string =>
     Array.from({ length: count }, (_, index) => `${prefix}${index}`).join(",");
 
-  test("end the comparison, whether something is missing or not", () => {
+  test("end the comparison as incomplete, whether or not permissions are missing", () => {
     const vast = rules(`${many("v", 2000)} ${many("g", 2000)} ${many("r", 2000)}`);
     expect(uncovered(rules("* * r"), vast)).toMatchObject({ isComplete: false });
     const narrower = vast.map((one) => ({ ...one, verbs: ["*"] }));
     expect(uncovered(narrower, vast)).toEqual({ missing: [], isComplete: false });
   });
 
-  test("are no trouble for whoever may do everything", () => {
+  test("are compared completely for a user with all permissions", () => {
     const vast = rules(`${many("v", 2000)} ${many("g", 2000)} ${many("r", 2000)}`);
     expect(uncovered(rules("* * *"), vast)).toEqual({ missing: [], isComplete: true });
   });
 
-  test("are bounded by the length of what would be shown", () => {
+  test("are cut off by the length of the error message", () => {
     const long = rules(`${many("v", 100)} core ${"r".repeat(500_000)}`);
     expect(uncovered([], long).missing.length).toBeLessThan(5);
   });
 });
 
-test("missing verbs of one resource and name are put together", () => {
+test("missing verbs of the same resource and name are merged", () => {
   const missing = rules("get core pods", "list core pods", "get core pods x", "list core pods x", "paths get /a");
   expect(compacted(missing).map(compactText)).toEqual([
     '{NonResourceURLs:["/a"], Verbs:["get"]}',

@@ -1,21 +1,24 @@
-/** Which permissions of some rules are not among those of others. */
+/** Finds the permissions of some rules that other rules do not cover, to prevent privilege escalation. */
 import { ALL, type PolicyRule } from "./policy-rule.ts";
 import { compilePolicyRules, hasTerm, type RuleMatcher, type RuleTerms } from "./rule-matcher.ts";
 
 interface Coverage {
-  /** What is missing, each with one verb and one resource or path. */
+  /** The missing permissions, each with one verb and one resource or path. */
   readonly missing: readonly PolicyRule[];
-  /** DIFFERS: kubernetes compares on, however long it takes. Whatever was not compared is neither held nor missing. */
+  /**
+   * DIFFERS: kubernetes compares without a limit. False if the limit was reached; the remaining permissions are
+   * undecided.
+   */
   readonly isComplete: boolean;
 }
 
-/** A rule of some kilobytes can stand for billions of permissions; so much work takes about a tenth of a second. */
+/** A rule of some kilobytes can contain billions of permissions; this amount of work takes about 0.1 s. */
 const WORK_MAX = 500_000;
 
-/** Long names are more work. */
+/** Comparing long names costs more. */
 const CHARACTERS_PER_WORK = 64;
 
-/** A refusal shows what is missing. */
+/** The error message lists the missing permissions, so their number is limited. */
 const MISSING_MAX = 10_000;
 const MISSING_CHARACTERS_MAX = 1_000_000;
 
@@ -53,7 +56,7 @@ function charactersOf({ apiGroups, resources, verbs, resourceNames, nonResourceU
   return characters;
 }
 
-/** The permissions a rule stands for, but for kinds of which everything is owned. */
+/** The single permissions of a rule, except those of a kind (resources, paths) for which everything is owned. */
 function* atoms(rule: PolicyRule, owned: { resources: boolean; paths: boolean }): Generator<PolicyRule> {
   if (!owned.resources) {
     for (const group of rule.apiGroups) for (const resource of rule.resources) yield* atomsFor(rule, group, resource);
@@ -113,7 +116,7 @@ function holds(matcher: RuleMatcher, atom: PolicyRule, counting: Counting): bool
   );
 }
 
-/** Rules for the same resource and name that differ in their verbs alone become one. */
+/** Merges rules for the same resource and name that differ only in their verbs. */
 export function compacted(rules: readonly PolicyRule[]): PolicyRule[] {
   const others: PolicyRule[] = [];
   const byResource = new Map<string, { readonly rule: PolicyRule; readonly verbs: string[] }>();

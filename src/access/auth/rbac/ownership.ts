@@ -1,4 +1,4 @@
-/** Whether an update touches only what the garbage collector needs for its work. */
+/** Detects updates that change only the fields that the garbage collector writes. They need no escalation check. */
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 

@@ -1,20 +1,20 @@
-/** What a role grants, read from its object: the store may hold what nobody could write today. */
+/** Reads the rules of a role from its object. Tolerates invalid data, which older servers may have stored. */
 import { goQuote } from "../../../meta/go-quote.ts";
 import { isJsonObject, stringsAt, type JsonObject } from "../../../meta/json.ts";
 
-/** An absent list is an empty one. */
+/** An absent list is read as an empty one. */
 export interface PolicyRule {
   readonly verbs: readonly string[];
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
-  /** Empty: every name. */
+  /** Empty: all names. */
   readonly resourceNames: readonly string[];
   readonly nonResourceURLs: readonly string[];
 }
 
 export const RBAC_GROUP = "rbac.authorization.k8s.io";
 
-/** Of verbs, groups, resources and paths: every one. */
+/** The wildcard for verbs, groups, resources and paths. */
 export const ALL = "*";
 
 const NO_RULES: readonly PolicyRule[] = [];
@@ -31,7 +31,7 @@ export function policyRules(role: JsonObject): readonly PolicyRule[] {
   }));
 }
 
-/** As refusals show a rule. */
+/** A rule as error messages show it. */
 export function compactText(rule: PolicyRule): string {
   const members: [name: string, values: readonly string[]][] = [
     ["APIGroups", rule.apiGroups],
@@ -44,12 +44,12 @@ export function compactText(rule: PolicyRule): string {
   return `{${shown.join(", ")}}`;
 }
 
-/** A list of strings as Go writes it with %q. */
+/** A list of strings in Go's %q format. */
 export function quotedList(values: readonly string[]): string {
   return `[${values.map(goQuote).join(" ")}]`;
 }
 
-/** The start that a path ending in stars stands for; undefined for one that stands for itself alone. */
+/** The prefix of a path that ends in stars; undefined for a path without a wildcard. */
 export function pathPrefix(path: string): string | undefined {
   let end = path.length;
   while (end > 0 && path[end - 1] === ALL) end--;

@@ -1,4 +1,4 @@
-/** Members of some groups are asked nothing. */
+/** Allows members of privileged groups everything. */
 import type { Authorization } from "../authorization.ts";
 import type { AuthorizationDecision } from "../authorize.ts";
 
@@ -6,7 +6,7 @@ export const SYSTEM_MASTERS = "system:masters";
 
 const ALLOWED: AuthorizationDecision = { allowed: true, reason: "" };
 
-/** What the rules say of them is listed all the same: nothing more, as kubernetes. */
+/** As kubernetes: rulesFor lists only the rules that RBAC grants them. */
 export function withPrivilegedGroups(
   authorization: Authorization,
   groups: readonly string[] = [SYSTEM_MASTERS],

@@ -29,7 +29,7 @@ function decide({ authorization }: Rbac, who: ReturnType<typeof user>, what: str
 const allows = (rbac: Rbac, who: string, namespace = ""): boolean =>
   rbac.authorization.authorize(user(who), asked("get pods", namespace)).allowed;
 
-describe("the reason of an allowed request", () => {
+describe("the reason of a decision", () => {
   const rbac = filled(({ roles, clusterRoles, roleBindings, clusterRoleBindings }) => {
     clusterRoles.put(clusterRole("reader", READS, paths("get", "/x")));
     roles.put(role("team", "local", READS));
@@ -57,7 +57,7 @@ describe("the reason of an allowed request", () => {
       "team",
       'RBAC: allowed by RoleBinding "own/team" of Role "local" to ServiceAccount "robot/other"',
     ],
-  ])("names the binding, the role and whom it is for: %j %j in %j", (who, what, namespace, reason) => {
+  ])("names the binding, the role and the subject: %j %j in %j", (who, what, namespace, reason) => {
     expect(decide(rbac, who, what, namespace)).toEqual([true, reason]);
   });
 
@@ -68,13 +68,13 @@ describe("the reason of an allowed request", () => {
     [user("bob"), "get /x", ""],
     [user("readers"), "get pods", ""],
     [user("eve", "ann"), "get pods", ""],
-  ])("a refusal has none: %j %j in %j", (who, what, namespace) => {
+  ])("is empty if the request is denied: %j %j in %j", (who, what, namespace) => {
     expect(decide(rbac, who, what, namespace)).toEqual([false, ""]);
   });
 });
 
-describe("order of arrival", () => {
-  test("a role may come before its binding or after it, be replaced, go and come back", () => {
+describe("objects that arrive in any order", () => {
+  test("a role may arrive before or after its binding, be replaced, deleted and recreated", () => {
     const rbac = createRbac();
     rbac.clusterRoleBindings.put(binding("b", "ClusterRole/reader", "User/ann"));
     expect(allows(rbac, "ann")).toBe(false);
@@ -89,7 +89,7 @@ describe("order of arrival", () => {
     expect(allows(rbac, "ann")).toBe(true);
   });
 
-  test("a binding that is replaced or removed leaves nothing behind", () => {
+  test("a replaced or removed binding grants nothing", () => {
     const rbac = filled(({ roles }) => roles.put(role("team", "reader", READS)));
     rbac.roleBindings.put(binding("team/b", "Role/reader", "User/ann", "User/ann", "Group/g"));
     expect(allows(rbac, "ann", "team")).toBe(true);
@@ -102,7 +102,7 @@ describe("order of arrival", () => {
     rbac.roleBindings.remove("team", "b");
   });
 
-  test("a reset forgets whatever it does not name", () => {
+  test("a reset removes all objects that it does not contain", () => {
     const rbac = filled(({ clusterRoles, clusterRoleBindings }) => {
       clusterRoles.put(clusterRole("reader", READS));
       clusterRoleBindings.put(binding("b", "ClusterRole/reader", "User/ann"));
@@ -116,7 +116,7 @@ describe("order of arrival", () => {
   });
 });
 
-describe("references that lead nowhere", () => {
+describe("references to missing roles", () => {
   const rbac = filled(({ clusterRoles, roleBindings, clusterRoleBindings }) => {
     clusterRoles.put(clusterRole("reader", READS));
     clusterRoleBindings.put(binding("b", "ClusterRole/gone", "User/ann", "User/bob"));
@@ -136,11 +136,11 @@ describe("references that lead nowhere", () => {
       `RBAC: [${GONE}, role.rbac.authorization.k8s.io "reader" not found, unsupported role reference kind: "Strange"]`,
     ],
     ["eve", "", 'RBAC: role.rbac.authorization.k8s.io "reader" not found'],
-  ])("are told with the refusal of %j in %j, each once", (who, namespace, reason) => {
+  ])("are listed once each in the reason for denying %j in %j", (who, namespace, reason) => {
     expect(decide(rbac, user(who), "get pods", namespace)).toEqual([false, reason]);
   });
 
-  test("no list of them grows without end", () => {
+  test("are listed up to a limit", () => {
     const many = filled(({ clusterRoleBindings }) =>
       clusterRoleBindings.reset(
         Array.from({ length: 5000 }, (_, index) => binding(`b${index}`, `ClusterRole/r${index}`, "User/ann")),
@@ -151,7 +151,7 @@ describe("references that lead nowhere", () => {
   });
 });
 
-test("a namespaced object without a namespace grants nothing anywhere, and neither does an odd one", () => {
+test("a namespaced object without a namespace and an invalid object grant nothing", () => {
   const rbac = filled(({ roles, clusterRoles, roleBindings, clusterRoleBindings }) => {
     clusterRoles.put(clusterRole("reader", READS));
     roles.put(clusterRole("reader", READS));
@@ -167,7 +167,7 @@ test("a namespaced object without a namespace grants nothing anywhere, and neith
   expect(allows(rbac, "")).toBe(false);
 });
 
-test("rulesFor lists cluster-wide rules before the namespace's, by the names of the bindings, each binding once", () => {
+test("rulesFor lists cluster-wide rules before those of the namespace, sorted by binding, each binding once", () => {
   const rbac = filled(({ roles, clusterRoles, roleBindings, clusterRoleBindings }) => {
     clusterRoles.put(clusterRole("a", rule("get core pods x"), paths("get", "/x")));
     clusterRoles.put(clusterRole("b", rule("list apps deployments")));
@@ -190,14 +190,14 @@ test("rulesFor lists cluster-wide rules before the namespace's, by the names of 
   });
 });
 
-test("members of system:masters may do everything, and rules are listed as if they were nobody special", () => {
+test("members of system:masters may do everything, but rulesFor lists only the rules from bindings", () => {
   const { authorize, rulesFor } = withPrivilegedGroups(createRbac().authorization);
   expect(authorize(user("root", "system:masters"), asked("delete nodes"))).toEqual({ allowed: true, reason: "" });
   expect(authorize(user("system:masters"), asked("delete nodes")).allowed).toBe(false);
   expect(rulesFor(user("root", "system:masters"), "team").resourceRules).toEqual([]);
 });
 
-test("whoever asks, the bindings of others are not looked at", () => {
+test("a decision visits only the bindings of the user and its groups", () => {
   const book = new BindingBook(new RoleBook());
   const table = book.table("ClusterRoleBinding");
   table.reset(Array.from({ length: 1000 }, (_, index) => binding(`b${index}`, "ClusterRole/r", `User/u${index}`)));
@@ -210,7 +210,7 @@ test("whoever asks, the bindings of others are not looked at", () => {
   expect(looked).toEqual(["b7", "shared", "shared"]);
 });
 
-describe("a role that is bound again and again", () => {
+describe("rulesFor with a role that is bound several times", () => {
   const rulesOfReader = (rules: number, bindings: number): number => {
     const { authorization } = filled(({ roles, roleBindings }) => {
       roles.put(role("team", "reader", ...Array.from({ length: rules }, () => READS)));
@@ -220,9 +220,9 @@ describe("a role that is bound again and again", () => {
     return authorization.rulesFor(user("ann"), "team").resourceRules.length;
   };
 
-  test("is told as often, as by kubernetes", () => expect(rulesOfReader(2, 3)).toBe(6));
+  test("repeats its rules for each binding, as kubernetes does", () => expect(rulesOfReader(2, 3)).toBe(6));
 
-  test("but not when that would be more than anybody reads: a few bindings of a large one would fill the memory", () => {
+  test("lists its rules once if repeating them would exceed the limit", () => {
     expect(rulesOfReader(500, 100)).toBe(500);
   });
 });

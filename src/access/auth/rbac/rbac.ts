@@ -1,4 +1,4 @@
-/** Role-based access control: who may do what, as roles and bindings in the store say. */
+/** Role-based access control: decides from the roles and bindings in the store. */
 import { aggregateText } from "../../../meta/aggregate-text.ts";
 import type { ObjectTable } from "../../../meta/object-table.ts";
 import type { Authorization, RulesOf } from "../authorization.ts";
@@ -19,25 +19,28 @@ export interface Rbac {
   readonly resolver: RuleResolver;
 }
 
-/** What the check of role and binding writes asks. */
+/** Rules of users and roles, for the escalation check of role and binding writes. */
 export interface RuleResolver {
   policyRulesFor(user: User, namespace: string): ResolvedRules;
-  /** Of a role as it is known here; undefined when none is. */
+  /** The rules of a cached role; undefined if there is none. */
   roleRules(ref: RoleRef, namespace: string): readonly PolicyRule[] | undefined;
 }
 
 interface ResolvedRules {
   readonly rules: readonly PolicyRule[];
-  /** References of the user's bindings that lead nowhere; the first of them. */
+  /** References to missing roles, up to a limit. */
   readonly unresolved: readonly RoleRef[];
 }
 
 const DENIED: AuthorizationDecision = { allowed: false, reason: "" };
 
-/** DIFFERS: kubernetes names them all. */
+/** DIFFERS: kubernetes lists them all. */
 const UNRESOLVED_TOLD_MAX = 100;
 
-/** DIFFERS: kubernetes repeats what a role says for each of its bindings, and a few large ones fill the memory. */
+/**
+ * DIFFERS: kubernetes repeats the rules of a role for each of its bindings, so a few large roles can exhaust the
+ * memory.
+ */
 const REPEATED_RULES_MAX = 1_000;
 
 export function createRbac(): Rbac {
@@ -68,7 +71,7 @@ function createAuthorizer(bindings: BindingBook): Authorization["authorize"] {
     let isAnyUnresolved = false;
     const allowing = bindings.find(user, asked.namespace, (bound) => {
       const { role } = bound;
-      // However often a role is bound, it says the same.
+      // Check each role once, even if several bindings refer to it.
       if (role.question === question) return false;
       role.question = question;
       const { matcher } = role;
@@ -80,7 +83,7 @@ function createAuthorizer(bindings: BindingBook): Authorization["authorize"] {
   };
 }
 
-/** Few ask for the reason. */
+/** The reason is computed on demand, because few callers read it. */
 function allowedBy(bound: BoundRole, user: User): AuthorizationDecision {
   if (bound.decision !== undefined) return bound.decision;
   const { binding } = bound;
@@ -90,7 +93,7 @@ function allowedBy(bound: BoundRole, user: User): AuthorizationDecision {
       return `RBAC: allowed by ${describeBinding(binding, user)}`;
     },
   };
-  // With a single subject the reason is the same whoever asks.
+  // With a single subject, the reason is the same for every user.
   if (binding.subjects.length === 1) bound.decision = decision;
   return decision;
 }
@@ -109,7 +112,7 @@ function resolveRules(bound: readonly BoundRole[]): ResolvedRules {
   const unresolved = bound.filter(({ role }) => role.rules === undefined).map(({ role }) => role.ref);
   const roles = bound.map(({ role }) => role);
   const count = roles.reduce((sum, { rules }) => sum + (rules?.length ?? 0), 0);
-  // However often a role is bound, it says the same.
+  // Above the limit, list each role once.
   const told = count > REPEATED_RULES_MAX ? [...new Set(roles)] : roles;
   return {
     rules: told.flatMap(({ rules }) => rules ?? []),

@@ -1,4 +1,4 @@
-/** Roles by the references to them: a binding may name what does not exist yet, or no longer. */
+/** Roles indexed by reference. A binding may refer to a role that does not exist yet or was deleted. */
 import { goQuote } from "../../../meta/go-quote.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectTable } from "../../../meta/object-table.ts";
@@ -6,12 +6,12 @@ import type { RoleRef } from "./bindings.ts";
 import { policyRules, RBAC_GROUP, type PolicyRule } from "./policy-rule.ts";
 import { compilePolicyRules, type RuleMatcher } from "./rule-matcher.ts";
 
-/** The place of one role; whoever refers to it sees it come, change and go. */
+/** One referenced role. Bindings hold the entry and see when the role is created, changed or deleted. */
 export class RoleEntry {
   readonly ref: RoleRef;
-  /** How many bindings name it. */
+  /** The number of bindings that refer to it. */
   users = 0;
-  /** The last question it was asked. */
+  /** The number of the last decision that checked it. */
   question = 0;
   #rules: readonly PolicyRule[] | undefined;
   #matcher: RuleMatcher | undefined;
@@ -20,7 +20,7 @@ export class RoleEntry {
     this.ref = ref;
   }
 
-  /** Undefined while there is no such role. */
+  /** Undefined while the role does not exist. */
   get rules(): readonly PolicyRule[] | undefined {
     return this.#rules;
   }
@@ -36,7 +36,7 @@ export class RoleEntry {
   }
 }
 
-/** Why a reference leads nowhere, as authorizers say it. */
+/** The authorizer's message for an unresolved reference. */
 export function unresolvedText({ kind, name }: RoleRef): string {
   return kind === "Role" || kind === "ClusterRole"
     ? `${kind.toLowerCase()}.${RBAC_GROUP} ${goQuote(name)} not found`
@@ -46,12 +46,12 @@ export function unresolvedText({ kind, name }: RoleRef): string {
 export class RoleBook {
   readonly #entries = new Map<string, RoleEntry>();
 
-  /** The role as it is known; undefined when none is. */
+  /** The rules of the cached role; undefined if there is none. */
   find(ref: RoleRef, namespace: string): readonly PolicyRule[] | undefined {
     return this.#entries.get(keyOf(ref, namespace))?.rules;
   }
 
-  /** Whoever takes an entry gives it back. */
+  /** The caller must return the entry with giveBack. */
   take(ref: RoleRef, namespace: string): RoleEntry {
     const entry = this.#entryOf(ref, namespace);
     entry.users += 1;
@@ -63,14 +63,14 @@ export class RoleBook {
     this.#forgetIfUnused(entry, namespace);
   }
 
-  /** Follows Roles, or ClusterRoles. */
+  /** The table that a watch on Roles or ClusterRoles fills. */
   table(kind: "Role" | "ClusterRole"): ObjectTable {
     const known = new Map<string, { readonly namespace: string; readonly name: string }>();
     const put = (role: JsonObject): void => {
       const metadata = objectAt(role, "metadata");
       const namespace = kind === "Role" ? stringAt(metadata, "namespace") : "";
       const name = stringAt(metadata, "name");
-      // A Role without a namespace could be taken for one that holds everywhere.
+      // A Role without a namespace could be mistaken for a cluster-wide one.
       if (kind === "Role" && namespace === "") return;
       known.set(`${namespace}/${name}`, { namespace, name });
       this.#entryOf({ kind, name }, namespace).rules = policyRules(role);

@@ -37,7 +37,7 @@ const JANE = `user "jane" (groups=["dev" "ops"]) ${HELD}`;
 const jane = user("jane", "dev", "ops");
 const roles = "clusterroles.rbac.authorization.k8s.io";
 
-describe("a role", () => {
+describe("a write of a role", () => {
   test.each<[User, JsonObject[], string | undefined]>([
     [jane, [], undefined],
     [jane, [rule("get core pods x")], undefined],
@@ -56,18 +56,18 @@ describe("a role", () => {
       `user "dan" (groups=[]) ${HELD}{APIGroups:[""], Resources:["pods"], Verbs:["get"]}; ` +
         `resolution errors: [${roles} "gone" not found]`,
     ],
-  ])("of %j with %j", async (who, rules, why) => {
+  ])("by %j with %j", async (who, rules, why) => {
     const refused = await refusal(who, { resource: "clusterroles", object: clusterRole("new", ...rules) });
     expect(refused).toEqual(why === undefined ? undefined : [403, `${roles} "new" is forbidden: ${why}`]);
   });
 
-  test("is not checked for whoever may escalate it by the name in the path", async () => {
+  test("is not checked if the user may escalate the name in the path", async () => {
     const write = { resource: "clusterroles", object: clusterRole("special", rule("* * *")) } as const;
     expect(await refusal(user("eva"), { ...write, name: "special" })).toBeUndefined();
     expect(await refusal(user("eva"), write)).toMatchObject([403, expect.stringContaining(HELD)]);
   });
 
-  test("that gathers, or did, is for those who may do everything", async () => {
+  test("with an aggregationRule, new or existing, requires cluster-admin privileges", async () => {
     const aggregationRule = { clusterRoleSelectors: [{ matchLabels: { a: "b" } }] };
     const [plain, gathering] = [clusterRole("new"), { ...clusterRole("new"), aggregationRule }];
     const why = `${roles} "new" is forbidden: must have cluster-admin privileges to use the aggregationRule`;
@@ -76,7 +76,7 @@ describe("a role", () => {
     expect(await refusal(user("root"), { resource: "clusterroles", object: gathering })).toBeUndefined();
   });
 
-  test("that would grant more than can be compared is refused", async () => {
+  test("is rejected if it grants too many permissions to compare", async () => {
     const words = Array.from({ length: 2000 }, (_, index) => `w${index}`);
     const vast = { verbs: words, apiGroups: words, resources: ["pods"], resourceNames: words };
     const refused = await refusal(jane, { resource: "clusterroles", object: clusterRole("new", vast) });
@@ -100,7 +100,7 @@ describe("an update", () => {
   });
 });
 
-describe("a binding", () => {
+describe("a write of a binding", () => {
   const crb = (ref: string) => ({ resource: "clusterrolebindings", object: binding("new", ref, "User/x") }) as const;
   const rb = (ref: string) =>
     ({ resource: "rolebindings", namespace: "team", object: binding("team/new", ref, "User/x") }) as const;
@@ -133,11 +133,11 @@ describe("a binding", () => {
         expect.stringMatching(/; resolution errors: \[rolebindings\.rbac\.authorization\.k8s\.io "gone" not found\]$/),
       ],
     ],
-  ])("by %j of %j", async (who, write, expected) => {
+  ])("by %j: %j", async (who, write, expected) => {
     expect(await refusal(who, write)).toEqual(expected);
   });
 
-  test("of a role that this server has not seen yet asks the store", async () => {
+  test("reads a role that this server has not cached yet from the store", async () => {
     const asked: unknown[] = [];
     const newest: RoleWrite["newest"] = async (...what) => {
       asked.push(what);

@@ -1,4 +1,4 @@
-/** Nobody grants what they do not hold: the check of writes of roles and bindings. */
+/** Prevents privilege escalation: checks that the writer of a role or binding holds every permission that it grants. */
 import { aggregateText } from "../../../meta/aggregate-text.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
 import { formatGroupResource, type GroupResource } from "../../../meta/group-version.ts";
@@ -17,27 +17,27 @@ export interface RoleWrite {
   readonly user: User;
   readonly authorize: Authorizer;
   readonly resolver: RuleResolver;
-  /** A role as the store has it now: before a binding is refused for its absence. */
+  /** Reads a role from the store, before a binding is rejected because the role is missing from the cache. */
   readonly newest: (resource: GroupResource, namespace: string, name: string) => Promise<JsonObject | undefined>;
-  /** Of the group rbac.authorization.k8s.io. */
+  /** Resources of the group rbac.authorization.k8s.io. */
   readonly resource: "roles" | "clusterroles" | "rolebindings" | "clusterrolebindings";
-  /** As the path of the request says: empty for the whole cluster. */
+  /** The namespace in the request path; empty for cluster-scoped requests. */
   readonly namespace: string;
-  /** As the path of the request says: empty for a creation by POST. */
+  /** The name in the request path; empty for a POST. */
   readonly name: string;
   readonly object: JsonObject;
-  /** Undefined for a creation. */
+  /** Undefined for a create. */
   readonly existing: JsonObject | undefined;
 }
 
 const CHECKED: readonly RoleWrite["resource"][] = ["roles", "clusterroles", "rolebindings", "clusterrolebindings"];
 
-/** Undefined for a resource whose writes grant nothing. */
+/** Undefined for a resource whose writes grant no permissions. */
 export function checkedResource({ group, resource }: GroupResource): RoleWrite["resource"] | undefined {
   return group === RBAC_GROUP ? CHECKED.find((checked) => checked === resource) : undefined;
 }
 
-/** Throws a StatusError when the write would grant what the user does not hold. */
+/** Throws a StatusError if the write would grant permissions that the user does not hold. */
 export async function checkRoleWrite(write: RoleWrite): Promise<void> {
   const { user, resource, object, existing } = write;
   if (user.groups.includes(SYSTEM_MASTERS)) return;
@@ -59,7 +59,7 @@ function checkRole(write: RoleWrite): void {
   if (escalation !== undefined) throw refusal(write, escalation);
   const isAggregated = hasAggregationRule(object) || (existing !== undefined && hasAggregationRule(existing));
   if (write.resource !== "clusterroles" || !isAggregated) return;
-  // Such a role can come to hold anything, and nobody can make it hold less.
+  // The controller can add any rule to such a role, so the user must hold all permissions.
   if (escalationText(write, EVERYTHING) !== undefined)
     throw refusal(write, "must have cluster-admin privileges to use the aggregationRule");
 }
@@ -79,13 +79,13 @@ async function checkBinding(write: RoleWrite): Promise<void> {
 async function referencedRules(write: RoleWrite, ref: RoleRef): Promise<readonly PolicyRule[]> {
   const { resolver, newest, namespace } = write;
   const resource = roleResource(ref);
-  // As kubernetes: a reference that validation would refuse.
+  // As kubernetes: a reference that validation would reject.
   if (resource === undefined) throw new StatusError("", `unsupported role reference kind: ${goQuote(ref.kind)}`);
   if (ref.kind === "Role" && namespace === "") throw badRequest("Namespace parameter required.");
   const known = resolver.roleRules(ref, namespace);
   if (known !== undefined) return known;
   const role = await newest(resource, ref.kind === "Role" ? namespace : "", ref.name);
-  // As kubernetes: what is missing is named like what is written.
+  // As kubernetes: the error names the missing role with the resource of the written object.
   if (role === undefined) throw notFound(writtenResource(write), ref.name);
   return policyRules(role);
 }
@@ -108,14 +108,14 @@ function mayBind({ user, authorize, namespace }: RoleWrite, ref: RoleRef & { rea
 
 const ASKED = { isResourceRequest: true, version: ALL, subresource: "", path: "" } as const;
 
-/** Undefined when the user holds all of the rules. */
+/** Undefined if the user holds all of the rules. */
 function escalationText(write: RoleWrite, rules: readonly PolicyRule[]): string | undefined {
   const { user, resolver, namespace } = write;
   const { rules: held, unresolved } = resolver.policyRulesFor(user, namespace);
   const { missing, isComplete } = uncovered(held, rules);
   if (missing.length === 0 && isComplete) return undefined;
   const lines = [...new Set(compacted(missing).map(compactText))].sort();
-  // DIFFERS: what is too much to be compared is not granted.
+  // DIFFERS: a write with too many permissions to compare is rejected.
   if (!isComplete) lines.push("...");
   const who = `user ${goQuote(user.name)} (groups=${quotedList(user.groups)})`;
   const errors = unresolved.map((ref) => unresolvedError(write, ref));

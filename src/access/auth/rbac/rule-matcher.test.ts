@@ -4,7 +4,7 @@ import { combinedResource, compilePolicyRules } from "./rule-matcher.ts";
 import { asked, clusterRole, paths, rule } from "../../../../test/testing/access/auth/rbac/objects.ts";
 
 test.each([
-  // [rule, asked, allowed]
+  // [rule, requested access, allowed]
   ["get core pods", "get pods", true],
   ["get core pods", "list pods", false],
   ["get core pods", "get secrets", false],
@@ -26,7 +26,7 @@ test.each([
   ["deletecollection core pods a", "deletecollection pods", false],
   ["get core pods", "get pods a", true],
   ["get core pods", "get /pods", false],
-])("the rule %j for %j: %j", (text, wanted, isAllowed) => {
+])("the rule %j allows %j: %j", (text, wanted, isAllowed) => {
   const matcher = compilePolicyRules(policyRules(clusterRole("r", rule(text))));
   expect(matcher.allows(asked(wanted), combinedResource(asked(wanted)))).toBe(isAllowed);
 });
@@ -42,12 +42,12 @@ test.each([
   ["*", "*", "head /anything", true],
   ["get", "/*/x", "get /a/x", false],
   ["get", "*", "get pods", false],
-])("%j of the path %j for %j: %j", (verbs, path, wanted, isAllowed) => {
+])("the verb %j on the path %j allows %j: %j", (verbs, path, wanted, isAllowed) => {
   const matcher = compilePolicyRules(policyRules(clusterRole("r", paths(verbs, path))));
   expect(matcher.allows(asked(wanted), combinedResource(asked(wanted)))).toBe(isAllowed);
 });
 
-test("what is no rule grants nothing", () => {
+test("an invalid rule grants nothing", () => {
   const odd = { rules: [null, 7, "x", {}, { verbs: "*", apiGroups: 1, resources: {} }, { verbs: [1, null] }] };
   const matcher = compilePolicyRules(policyRules(odd));
   expect(matcher.allows(asked("get pods"), "pods")).toBe(false);

@@ -1,20 +1,20 @@
-/** The rules of one role in a form that is quick to ask. */
+/** The rules of one role, indexed for fast matching. */
 import type { AccessAttributes } from "../authorize.ts";
 import { ALL, pathPrefix, type PolicyRule } from "./policy-rule.ts";
 
-/** All but the resource or path by which the rule was found. */
+/** The remaining conditions of a rule that was found by its resource or path. */
 export interface RuleTerms {
   readonly verbs: ReadonlySet<string>;
   readonly apiGroups: ReadonlySet<string>;
-  /** Undefined: every name. */
+  /** Undefined: all names. */
   readonly resourceNames: ReadonlySet<string> | undefined;
 }
 
 export interface RuleMatcher {
-  /** Each is looked at for each path. */
+  /** Number of path prefixes; a lookup checks each of them. */
   readonly pathPrefixCount: number;
   allows(asked: AccessAttributes, resource: string): boolean;
-  /** Rules that speak of the resource, such as "pods" or, with its subresource, "pods/log"; until `isWanted` holds for one. */
+  /** Calls `isWanted` for the rules of the resource, such as "pods" or "pods/log", until it returns true. */
   someForResource(resource: string, subresource: string | undefined, isWanted: (rule: RuleTerms) => boolean): boolean;
   someForPath(path: string, isWanted: (rule: RuleTerms) => boolean): boolean;
 }
@@ -24,7 +24,7 @@ export const hasTerm = (terms: ReadonlySet<string>, value: string): boolean => t
 interface RuleIndex {
   readonly everyResource: RuleTerms[];
   readonly byResource: Map<string, RuleTerms[]>;
-  /** Of every resource that has it: "*" + "/" + the subresource. */
+  /** Rules for a subresource of every resource: "*" + "/" + the subresource. */
   readonly bySubresource: Map<string, RuleTerms[]>;
   readonly byPath: Map<string, RuleTerms[]>;
   readonly byPathPrefix: Map<string, RuleTerms[]>;

@@ -1,4 +1,4 @@
-/** Who may sign certificates of users, and of front proxies, while the files that say so may be replaced. */
+/** The CAs that sign certificates of users and front proxies. Their files may be replaced while the server runs. */
 import { createCertificateVerifier, type CertificateVerifier } from "../client-certificates.ts";
 import { refuseCommonCertificate } from "../request-header-options.ts";
 import type { Reloading } from "./reloading.ts";
@@ -9,32 +9,32 @@ interface CertificateAuthority {
 }
 
 export interface CertificateAuthorities {
-  /** Of `--client-ca-file`. */
+  /** CA of `--client-ca-file`. */
   readonly users: CertificateAuthority | undefined;
-  /** Of `--requestheader-client-ca-file`. */
+  /** CA of `--requestheader-client-ca-file`. */
   readonly frontProxies: CertificateAuthority | undefined;
 }
 
 interface AuthorityTexts {
   readonly users: string | undefined;
   readonly frontProxies: string | undefined;
-  /** Front proxies are known by name, too. */
+  /** Whether `--requestheader-allowed-names` restricts the front proxies. */
   readonly hasAllowedNames: boolean;
 }
 
-/** Throws an Error with one clear sentence for what cannot be used. */
+/** Throws an Error with a one-sentence message if the CAs are invalid. */
 export function certificateAuthorities({
   users,
   frontProxies,
   hasAllowedNames,
 }: AuthorityTexts): CertificateAuthorities {
-  // DIFFERS: kubernetes looks at this when it starts, and not when a file is replaced.
+  // DIFFERS: kubernetes checks this at startup, but not when a file is replaced.
   if (users !== undefined && frontProxies !== undefined && !hasAllowedNames)
     refuseCommonCertificate(frontProxies, users);
   return { users: authority(users), frontProxies: authority(frontProxies) };
 }
 
-/** Asks whoever is trusted at the moment; nobody is while there is no authority. */
+/** Verifies against the current CA; rejects all certificates while there is none. */
 export function currentVerifier(
   authorities: Reloading<CertificateAuthorities>,
   of: keyof CertificateAuthorities,

@@ -1,4 +1,4 @@
-/** Certificates and CAs that may be replaced while the server runs: looked at again and again. */
+/** The certificate and CA files of the server, polled so that replaced files are reloaded. */
 import { readFileSync } from "node:fs";
 import type { Log } from "../../../base/log.ts";
 import { certificateAuthorities, type CertificateAuthorities } from "./authorities.ts";
@@ -9,7 +9,7 @@ import type { BaseEnv } from "../../../base/env.ts";
 export interface CredentialFileNames {
   readonly clientCaFile?: string | undefined;
   readonly requestHeaderClientCaFile?: string | undefined;
-  /** Front proxies are known by name, too. */
+  /** Whether `--requestheader-allowed-names` restricts the front proxies. */
   readonly hasAllowedNames: boolean;
   readonly tlsCertFile?: string | undefined;
   readonly tlsKeyFile?: string | undefined;
@@ -17,12 +17,12 @@ export interface CredentialFileNames {
 
 interface CredentialFiles {
   readonly authorities: Reloading<CertificateAuthorities>;
-  /** Undefined where no files were named. */
+  /** Undefined if no files are configured. */
   readonly certificate: Reloading<ServingKeyPair> | undefined;
   follow(clock: BaseEnv["clock"], signal: AbortSignal): Promise<void>;
 }
 
-/** Throws for files that cannot be used. */
+/** Throws if the files are invalid. */
 export function openCredentialFiles(names: CredentialFileNames, log: Pick<Log, "info" | "warn">): CredentialFiles {
   const { clientCaFile, requestHeaderClientCaFile, hasAllowedNames, tlsCertFile, tlsKeyFile } = names;
   const read = (file: string): string => readFileSync(file, "utf8");
@@ -44,7 +44,7 @@ export function openCredentialFiles(names: CredentialFileNames, log: Pick<Log, "
   };
   return {
     authorities:
-      files.length === 0 ? fixedValue(authoritiesIn([])) : followedFiles("CA of clients", files, authoritiesIn),
+      files.length === 0 ? fixedValue(authoritiesIn([])) : followedFiles("client CA bundle", files, authoritiesIn),
     certificate:
       tlsCertFile === undefined || tlsKeyFile === undefined
         ? undefined

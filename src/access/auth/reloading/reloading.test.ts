@@ -20,7 +20,7 @@ function newFile(text: string): string {
   return file;
 }
 
-/** As editors and volumes do it. */
+/** Replaces the file by a rename, as editors and volumes do. */
 function replace(file: string, text: string): void {
   writeFileSync(`${file}.new`, text);
   renameSync(`${file}.new`, file);
@@ -32,18 +32,18 @@ function numbers(file: string, said: string[]): ReloadingFiles<number> {
     files: [file],
     read: (name) => readFileSync(name, "utf8"),
     parse([text = ""]) {
-      if (!/^\d+$/.test(text)) throw new Error("it is no number");
+      if (!/^\d+$/.test(text)) throw new Error("not a number");
       return Number(text);
     },
     log: { info: (message) => said.push(message), warn: (message) => said.push(message) },
   });
 }
 
-const AGAIN = "the number was read again";
-const UNUSABLE = "the number cannot be used; what was read before stays in use";
+const AGAIN = "number reloaded";
+const UNUSABLE = "failed to reload number; the previous value stays in use";
 
 describe("reloadingFiles", () => {
-  test("a new content is a new value, told once", () => {
+  test("a changed file yields a new value and calls the listeners once", () => {
     const [said, told]: [string[], number[]] = [[], []];
     const file = newFile("1");
     const value = numbers(file, said);
@@ -57,7 +57,7 @@ describe("reloadingFiles", () => {
     expect([value.current, told, said]).toEqual([2, [2], [AGAIN]]);
   });
 
-  test("what cannot be used or read leaves the value as it was, and is said once per change", () => {
+  test("an invalid or unreadable file keeps the value, with one warning per change", () => {
     const said: string[] = [];
     const file = newFile("1");
     const value = numbers(file, said);
@@ -76,12 +76,12 @@ describe("reloadingFiles", () => {
     expect([value.current, said.slice(3)]).toEqual([1, [AGAIN]]);
   });
 
-  test("what cannot be used at first is refused", () => {
-    expect(() => numbers(newFile("x"), [])).toThrow("it is no number");
+  test("a file that is invalid at startup throws", () => {
+    expect(() => numbers(newFile("x"), [])).toThrow("not a number");
     expect(() => numbers(join(directory, "absent"), [])).toThrow("ENOENT");
   });
 
-  test("files are looked at every ten seconds until the end", async () => {
+  test("files are polled every ten seconds until the signal aborts", async () => {
     const waits: { readonly delayMs: number; readonly go: () => void }[] = [];
     const clock: Clock = {
       now: () => 0,
@@ -127,7 +127,7 @@ describe("certificate authorities", () => {
   const jane = [issueClient(before, {}).certificate];
   const john = [issueClient(after, {}).certificate];
 
-  test("whom a new file names is trusted, and nobody else any more", () => {
+  test("a replaced file replaces the trusted CAs; an invalid one does not", () => {
     const [users, frontProxies] = [newFile(before.pem), newFile(proxies.pem)];
     const authorities = authoritiesOf(users, frontProxies);
     const verify = currentVerifier(authorities, "users");
@@ -140,20 +140,20 @@ describe("certificate authorities", () => {
     expect([verify(jane, NOW), verify(john, NOW)]).toEqual([false, true]);
   });
 
-  test("without an authority nobody is trusted", () => {
+  test("no certificate is trusted without a CA", () => {
     const none = fixedValue(
       certificateAuthorities({ users: undefined, frontProxies: undefined, hasAllowedNames: false }),
     );
     expect(currentVerifier(none, "frontProxies")(jane, NOW)).toBe(false);
   });
 
-  test("users must not pass for front proxies, unless these are known by name", () => {
+  test("users and front proxies may share a CA only with allowed names", () => {
     const file = newFile(before.pem);
     expect(() => authoritiesOf(file, file)).toThrow("contain overlapping certificates");
     expect(authoritiesOf(file, file, true).current.frontProxies?.pem).toBe(before.pem);
   });
 
-  test("new connections have the newest certificate that goes with its key", () => {
+  test("new connections use the newest certificate that matches its key", () => {
     const make = () => createServingCertificate({ hosts: ["a"], nowMs: NOW, commonName: "a" });
     const [first, second] = [make(), make()];
     const [cert, key] = [newFile(first.certPem), newFile(first.keyPem)];

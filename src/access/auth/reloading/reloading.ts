@@ -1,55 +1,55 @@
-/** Values made of files that are replaced while the server runs. */
+/** Values that are reloaded when their files are replaced while the server runs. */
 import { sleep, type Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
 
 export interface Reloading<T> {
-  /** To be read anew for every use. */
+  /** The current value; read it for every use. */
   readonly current: T;
-  /** Told of every later value. */
+  /** Calls the listener on each change. */
   onChange(listener: (value: T) => void): void;
 }
 
 export interface ReloadingFiles<T> extends Reloading<T> {
-  /** Reads the files; takes what they say when that is new and can be used. Never throws. */
+  /** Reads the files and replaces the value if they have changed and are valid. Never throws. */
   look(): void;
 }
 
 interface ReloadingFilesOptions<T> {
-  /** Such as "client CA": for the log. */
+  /** The name of the value for the log, such as "client CA bundle". */
   readonly what: string;
-  /** They belong together: what one says counts only with what the others say. */
+  /** Files that are read together as one value. */
   readonly files: readonly string[];
-  /** The whole content of a file; throws when it cannot be read. */
+  /** Returns the whole content of a file; throws if it cannot be read. */
   readonly read: (file: string) => string;
-  /** Throws an Error for what cannot be used; its message must not show what the files say. */
+  /** Throws an Error for invalid contents; its message must not contain any of them. */
   readonly parse: (contents: readonly string[]) => T;
   readonly log: Pick<Log, "info" | "warn">;
 }
 
-/** For what no file says. */
+/** A value that does not come from a file. */
 export function fixedValue<T>(value: T): Reloading<T> {
   return { current: value, onChange: () => undefined };
 }
 
-/** Throws for files that cannot be used at first; later the last ones that could be stay in use. */
+/** Throws if the files are invalid at startup; later, an invalid change keeps the last valid value. */
 export function reloadingFiles<T>(options: ReloadingFilesOptions<T>): ReloadingFiles<T> {
   const { what, files, read, parse, log } = options;
   let seen = files.map(read);
   let current = parse(seen);
-  /** Said once, and again only after something has changed. */
+  /** The last logged error; the same error is logged again only after a change. */
   let complaint: string | undefined;
   const listeners: ((value: T) => void)[] = [];
   const take = (contents: readonly string[]): void => {
     seen = [...contents];
     current = parse(contents);
-    log.info(`the ${what} was read again`, { files });
+    log.info(`${what} reloaded`, { files });
     for (const listener of listeners) listener(current);
   };
   const complain = (thrown: unknown): void => {
     const error = thrown instanceof Error ? thrown.message : String(thrown);
     if (error === complaint) return;
     complaint = error;
-    log.warn(`the ${what} cannot be used; what was read before stays in use`, { files, error });
+    log.warn(`failed to reload ${what}; the previous value stays in use`, { files, error });
   };
   return {
     get current() {
@@ -68,10 +68,10 @@ export function reloadingFiles<T>(options: ReloadingFilesOptions<T>): ReloadingF
   };
 }
 
-/** kubernetes is told of changes, and looks every minute besides. */
+/** kubernetes watches the files, and also polls every minute. */
 const LOOK_MS = 10_000;
 
-/** Looks again and again until the signal aborts. */
+/** Polls the files until the signal aborts. */
 export async function followFiles(
   clock: Clock,
   files: readonly Pick<ReloadingFiles<unknown>, "look">[],

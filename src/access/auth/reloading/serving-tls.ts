@@ -1,4 +1,7 @@
-/** What a listener shows and asks for, while the files that say so may be replaced. */
+/**
+ * The TLS configuration of the listener: the serving certificate and the accepted client CAs. Their files may be
+ * replaced while the server runs.
+ */
 import { createSecureContext } from "node:tls";
 import type { Log } from "../../../base/log.ts";
 import type { ListenTls } from "../../../serving/http/node/listener.ts";
@@ -15,13 +18,13 @@ interface ServingTls {
   readonly authorities: Reloading<CertificateAuthorities>;
 }
 
-/** Files are replaced one by one: throws for a certificate that does not go with the key yet. */
+/** Throws if the certificate does not match the key, which happens while the two files are replaced one by one. */
 export function servingCertificate([cert = "", key = ""]: readonly string[]): ServingKeyPair {
   createSecureContext({ cert, key });
   return { cert, key };
 }
 
-/** Whoever presents a certificate is looked at; which authority it leads to is for authentication to find out. */
+/** The listener requests client certificates of all CAs; authentication determines which CA one belongs to. */
 export function listenTls({ certificate, authorities }: ServingTls): ListenTls {
   const { users, frontProxies } = authorities.current;
   const asked = [users, frontProxies].flatMap((authority) => authority?.pem ?? []);
@@ -29,14 +32,14 @@ export function listenTls({ certificate, authorities }: ServingTls): ListenTls {
   return { cert, key, ...(asked.length === 0 ? {} : { clientCa: asked.join("\n") }) };
 }
 
-/** Connections that are made from now on have what is current; those in use stay. */
+/** Applies each change to new connections; existing connections keep their certificates. */
 export function followTls(tls: ServingTls, setTls: (tls: ListenTls) => void, log: Pick<Log, "warn">): void {
   const apply = (): void => {
     try {
       setTls(listenTls(tls));
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown.message : String(thrown);
-      log.warn("new certificates cannot be served; those before stay in use", { error });
+      log.warn("failed to apply new serving certificates; the previous ones stay in use", { error });
     }
   };
   tls.certificate.onChange(apply);

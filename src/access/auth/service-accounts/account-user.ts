@@ -1,4 +1,4 @@
-/** Whom a service account is to authorizers and to whoever reads an audit log. */
+/** The user of a service account, for authorizers and the audit log. */
 import { AUTHENTICATED, type User } from "../user.ts";
 import type { ObjectClaim } from "./claims.ts";
 
@@ -10,7 +10,7 @@ interface AccountUse {
   readonly serviceAccount: ObjectClaim;
   readonly pod?: ObjectClaim | undefined;
   readonly node?: ObjectClaim | undefined;
-  /** Empty where the token has no id. */
+  /** Empty if the token has no id. */
   readonly tokenId?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Tokens of TokenRequests: bound to an account, and perhaps to a pod, a node or a secret. */
+/** Tokens of TokenRequests: bound to a service account, and optionally to a pod, a node or a secret. */
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { notFound } from "../../../meta/status-error.ts";
 import { accountUser } from "./account-user.ts";
@@ -13,7 +13,7 @@ import {
   type Use,
 } from "./credential.ts";
 
-/** An object that must be there for as long as the token is to hold. */
+/** An object that must exist for the token to be valid. */
 interface BoundObject extends CredentialPlace {
   readonly uid: string;
   readonly absent: string;
@@ -41,7 +41,7 @@ export function boundToken(given: PublicClaims, claims: BoundClaims): Credential
   };
 }
 
-/** In the order in which they are asked for. */
+/** In the order in which they are checked. */
 function boundObjects({ namespace, serviceAccount, secret, pod, node }: BoundClaims): BoundObject[] {
   const account = { resource: SERVICE_ACCOUNTS, namespace, ...serviceAccount };
   return [
@@ -53,7 +53,7 @@ function boundObjects({ namespace, serviceAccount, secret, pod, node }: BoundCla
     },
     ...(secret === undefined ? [] : [boundTo("secret", { resource: SECRETS, namespace, ...secret })]),
     ...(pod === undefined ? [] : [boundTo("pod", { resource: PODS, namespace, ...pod })]),
-    // What a pod's token says of its node is for whoever reads it.
+    // The node claim of a pod's token is informational.
     ...(node === undefined || pod !== undefined ? [] : [boundTo("node", { resource: NODES, namespace: "", ...node })]),
   ];
 }
@@ -67,7 +67,7 @@ function boundTo(kind: string, place: CredentialPlace & ObjectClaim): BoundObjec
   };
 }
 
-/** What has no name is nowhere. */
+/** An object without a name does not exist. */
 function misplaced({ namespace, serviceAccount }: BoundClaims): string | undefined {
   if (serviceAccount.name === "") return "resource name may not be empty";
   return namespace === "" ? "the server could not find the requested resource" : undefined;
@@ -87,7 +87,7 @@ function problemOf(wanted: BoundObject, object: JsonObject | undefined, nowMs: n
   const uid = stringAt(metadata, "uid");
   if (uid !== wanted.uid) return wanted.replaced(uid);
   const deleted = metadata["deletionTimestamp"] ?? undefined;
-  // A time that cannot be read is long ago.
+  // An invalid time counts as long past.
   const isOver = deleted !== undefined && !(Date.parse(String(deleted)) >= nowMs - LEEWAY_MS);
   return isOver ? wanted.deleted : undefined;
 }

@@ -1,4 +1,4 @@
-/** What a service account token says, as kubernetes 1.36 writes it, and when it holds. */
+/** The claims of service account tokens in the format of kubernetes 1.36, and their validity period. */
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import { unmarshalError } from "../../../meta/go-fmt.ts";
 
@@ -28,19 +28,19 @@ export interface BoundClaims {
   readonly warnAfter: number | undefined;
 }
 
-/** Of tokens that lie in Secrets and never end. */
+/** Claims of tokens that are stored in Secrets and never expire. */
 export interface LegacyClaims {
   readonly namespace: string;
   readonly secretName: string;
   readonly serviceAccount: ObjectClaim;
 }
 
-/** A claim is of another type than it must be; the message is for a TokenReview. */
+/** A claim has the wrong type; a TokenReview shows the message. */
 export class ClaimError extends Error {
   override readonly name = "ClaimError";
 }
 
-/** Clocks of servers may differ by this much. */
+/** Tolerated clock skew between servers. */
 export const LEEWAY_MS = 60_000;
 
 const LEGACY = "kubernetes.io/serviceaccount/";
@@ -80,7 +80,7 @@ export function legacyClaims(payload: JsonObject): LegacyClaims {
   };
 }
 
-/** Why the token does not hold at this moment; undefined when it does. */
+/** The reason why the token is not valid at this time; undefined if it is. */
 export function validityProblem(claims: PublicClaims, nowMs: number): string | undefined {
   const { notBefore, expiry, issuedAt } = claims;
   if (notBefore !== undefined && nowMs + LEEWAY_MS < notBefore * 1000) return "service account token is not valid yet";
@@ -90,7 +90,7 @@ export function validityProblem(claims: PublicClaims, nowMs: number): string | u
   return undefined;
 }
 
-/** Members in the order of the alphabet, as kubernetes writes them. */
+/** Members in alphabetical order, as kubernetes writes them. */
 export function claimsPayload(given: PublicClaims, about: BoundClaims): JsonObject {
   const { pod, secret, node, warnAfter } = about;
   return {
@@ -123,7 +123,7 @@ function stringClaim(claims: JsonObject, name: string): string {
   return value;
 }
 
-/** As kubernetes: fractions of a second do not count. */
+/** As kubernetes: fractions of a second are ignored. */
 function dateClaim(claims: JsonObject, name: string): number | undefined {
   const value = memberOf(claims, name);
   if (value === undefined) return undefined;
@@ -151,7 +151,7 @@ function objectClaim(claims: JsonObject, name: string): JsonObject | undefined {
   throw mismatch(value, name === "kubernetes.io" ? "serviceaccount.kubernetes" : "serviceaccount.ref");
 }
 
-/** As Go: null says nothing. */
+/** As Go: null counts as absent. */
 function memberOf(claims: JsonObject, name: string): unknown {
   return Object.hasOwn(claims, name) ? (claims[name] ?? undefined) : undefined;
 }

@@ -1,4 +1,4 @@
-/** What a verified token claims, to be held against the objects it names on every use. */
+/** The claims of a verified token, which every use checks against the objects that they name. */
 import type { GroupResource } from "../../../meta/group-version.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { User } from "../user.ts";
@@ -10,7 +10,7 @@ export interface CredentialPlace {
 }
 
 export interface Use {
-  /** As found at `places`, one for each. */
+  /** The objects at `places`, in the same order. */
   readonly objects: readonly (JsonObject | undefined)[];
   readonly nowMs: number;
 }
@@ -18,15 +18,15 @@ export interface Use {
 export interface Credential {
   readonly user: User;
   readonly places: readonly CredentialPlace[];
-  /** Why the token is worth nothing whatever the objects say; undefined when they decide. */
+  /** The reason why the token is invalid regardless of the objects; undefined if the objects decide. */
   problemNow(nowMs: number): string | undefined;
-  /** Why the objects say that it is worth nothing; undefined when it is good. */
+  /** The reason why the objects invalidate the token; undefined if it is valid. */
   problemWith(use: Use): string | undefined;
-  /** For the audit event of a request that is let in with it. */
+  /** Annotations for the audit event of an authenticated request. */
   annotations(use: Use): Readonly<Record<string, string>>;
-  /** For whoever sends it. */
+  /** Warnings for the client. */
   warnings(use: Use): readonly string[];
-  /** Told of every use that was let in. */
+  /** Called after each successful authentication. */
   used?(use: Use): void;
 }
 

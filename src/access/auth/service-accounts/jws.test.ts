@@ -28,25 +28,28 @@ function isGood(token: string, key: SigningKey): boolean {
 }
 
 describe("keys", () => {
-  test("the key id is the digest of the public key, whichever half it is read from", () => {
+  test("have the digest of the public key as their id, whether read from the public or the private key", () => {
     const pem = createPublicKey(rsa.privateKey).export({ type: "spki", format: "pem" }).toString();
     expect(parsePublicKeys(pem).map(({ keyId }) => keyId)).toEqual([rsa.keyId]);
     expect(rsa.keyId).toMatch(/^[\w-]{43}$/);
   });
 
-  test("a file may hold several keys, and blocks that are none", () => {
+  test("may share a file with each other and with other blocks", () => {
     const junk = "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n";
     const pem = `text\n${junk}${ecPem("P-384")}${rsaPem()}${ecPem("P-521")}`;
     expect(parsePublicKeys(pem).map(({ algorithm }) => algorithm)).toEqual(["ES384", "RS256", "ES512"]);
     expect(parseSigningKey(pem).algorithm).toBe("ES384");
   });
 
-  test.each(["", "nothing", ecPem("secp256k1"), rsaPem(512)])("what holds no usable key is refused", (pem) => {
-    expect(() => parsePublicKeys(pem)).toThrow("data does not contain any valid RSA or ECDSA public keys");
-    expect(() => parseSigningKey(pem)).toThrow("data does not contain a valid RSA or ECDSA private key");
-  });
+  test.each(["", "nothing", ecPem("secp256k1"), rsaPem(512)])(
+    "are required: a file without a usable key is rejected",
+    (pem) => {
+      expect(() => parsePublicKeys(pem)).toThrow("data does not contain any valid RSA or ECDSA public keys");
+      expect(() => parseSigningKey(pem)).toThrow("data does not contain a valid RSA or ECDSA private key");
+    },
+  );
 
-  test("a public key signs nothing", () => {
+  test("that are public cannot sign", () => {
     const pem = createPublicKey(rsa.privateKey).export({ type: "spki", format: "pem" }).toString();
     expect(() => parseSigningKey(pem)).toThrow("private key");
   });
@@ -54,7 +57,7 @@ describe("keys", () => {
 
 describe("signatures", () => {
   test.each([KEY, rsa, parseSigningKey(ecPem("P-384")), parseSigningKey(ecPem("P-521"))])(
-    "what $algorithm signs is verified by its public half, and by no other",
+    "of $algorithm are verified by their public key and by no other",
     (key) => {
       const token = signCompactJws(PAYLOAD, key);
       expect(isGood(token, key)).toBe(true);
@@ -77,25 +80,25 @@ describe("signatures", () => {
   });
 
   test.each<readonly [why: string, header: JsonObject]>([
-    ["no algorithm", {}],
-    ["the algorithm none", { alg: "none" }],
-    ["an algorithm of another key", { alg: "RS256" }],
-    ["an algorithm of another curve", { alg: "ES384" }],
-    ["a shared secret", { alg: "HS256" }],
-    ["a critical header", { alg: "ES256", crit: ["b64"], b64: true }],
-    ["a payload that is not encoded", { alg: "ES256", b64: false }],
-  ])("%s proves nothing", (_, header) => {
+    ["a token without an algorithm", {}],
+    ["a token with the algorithm none", { alg: "none" }],
+    ["a token with the algorithm of another key", { alg: "RS256" }],
+    ["a token with the algorithm of another curve", { alg: "ES384" }],
+    ["a token with a shared-secret algorithm", { alg: "HS256" }],
+    ["a token with a critical header", { alg: "ES256", crit: ["b64"], b64: true }],
+    ["a token with an unencoded payload", { alg: "ES256", b64: false }],
+  ])("%s is not verified", (_, header) => {
     expect(isGood(signedWith({ alg: "ES256" }, KEY, "sha256"), KEY)).toBe(true);
     expect(isGood(signedWith(header, KEY, "sha256"), KEY)).toBe(false);
   });
 
-  test("the public key is nobody's shared secret", () => {
+  test("a public key is not accepted as an HMAC secret", () => {
     const signed = `${encode({ alg: "HS256" })}.${encode(PAYLOAD)}`;
     const pem = rsa.publicKey.export({ type: "spki", format: "pem" });
     expect(isGood(`${signed}.${createHmac("sha256", pem).update(signed).digest("base64url")}`, rsa)).toBe(false);
   });
 
-  test("nothing of a token can be changed", () => {
+  test("no character of a token can be changed", () => {
     const token = signCompactJws(PAYLOAD, KEY);
     for (let at = 0; at < token.length; at++) {
       const changed = token.slice(0, at) + (token[at] === "A" ? "B" : "A") + token.slice(at + 1);
@@ -105,22 +108,22 @@ describe("signatures", () => {
 });
 
 test.each<readonly [why: string, token: string]>([
-  ["nothing", ""],
-  ["two parts", "a.b"],
-  ["four parts", `${signCompactJws(PAYLOAD, KEY)}.x`],
-  ["padding", `${signCompactJws(PAYLOAD, KEY)}=`],
-  ["line ends", `${signCompactJws(PAYLOAD, KEY)}\n`],
-  ["the other alphabet", `${encode({})}.${encode({})}.+/+/`],
-  ["bits behind the end", `${encode({})}.${encode({})}.AB`],
-  ["a header that is no object", `${encode([])}.${encode({})}.AA`],
-  ["a payload that is no object", `${encode({})}.${encode("7")}.AA`],
-  ["a payload that is no JSON", `${encode({})}.${encode("{")}.AA`],
-  ["a key id that is no text", `${encode({ kid: 7 })}.${encode({})}.AA`],
-  ["a member twice", `${encode('{"alg":"a","alg":"b"}')}.${encode({})}.AA`],
-  ["a member of a member twice", `${encode({})}.${encode('{"a":{"b:\\"":1,"b:\\"":2}}')}.AA`],
+  ["an empty string", ""],
+  ["a text of two parts", "a.b"],
+  ["a text of four parts", `${signCompactJws(PAYLOAD, KEY)}.x`],
+  ["base64 with padding", `${signCompactJws(PAYLOAD, KEY)}=`],
+  ["base64 with a line break", `${signCompactJws(PAYLOAD, KEY)}\n`],
+  ["base64 in the standard alphabet", `${encode({})}.${encode({})}.+/+/`],
+  ["base64 with extra bits", `${encode({})}.${encode({})}.AB`],
+  ["a header that is not an object", `${encode([])}.${encode({})}.AA`],
+  ["a payload that is not an object", `${encode({})}.${encode("7")}.AA`],
+  ["a payload that is not JSON", `${encode({})}.${encode("{")}.AA`],
+  ["a key id that is not a string", `${encode({ kid: 7 })}.${encode({})}.AA`],
+  ["a duplicate member", `${encode('{"alg":"a","alg":"b"}')}.${encode({})}.AA`],
+  ["a duplicate nested member", `${encode({})}.${encode('{"a":{"b:\\"":1,"b:\\"":2}}')}.AA`],
   ["deep nesting", `${encode({})}.${encode(`{"a":${"[".repeat(40)}${"]".repeat(40)}}`)}.AA`],
-  ["bytes that are no text", `${encode({})}.${Buffer.from('{"a":"\xff"}', "latin1").toString("base64url")}.AA`],
-  ["too much", `${encode({})}.${encode({ a: "x".repeat(TOKEN_CHARACTERS_MAX) })}.AA`],
-])("%s is no token", (_, token) => {
+  ["invalid UTF-8", `${encode({})}.${Buffer.from('{"a":"\xff"}', "latin1").toString("base64url")}.AA`],
+  ["a text that is too long", `${encode({})}.${encode({ a: "x".repeat(TOKEN_CHARACTERS_MAX) })}.AA`],
+])("%s is not parsed as a token", (_, token) => {
   expect(parseCompactJws(token)).toBeUndefined();
 });

@@ -1,16 +1,16 @@
-/** JSON Web Signatures in their compact form: strictly read, and signed. */
+/** JSON Web Signatures in compact form: strict parsing, verification and signing. */
 import { constants, sign, verify, type KeyObject } from "node:crypto";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { SigningKey, VerifyingKey } from "./keys.ts";
 import { parseTokenJson } from "./token-json.ts";
 
-/** DIFFERS: kubernetes reads tokens of any length; one of a service account has about a thousand characters. */
+/** DIFFERS: kubernetes accepts tokens of any length; a service account token has about a thousand characters. */
 export const TOKEN_CHARACTERS_MAX = 64 * 1024;
 
 export interface CompactJws {
   readonly header: JsonObject;
   readonly payload: JsonObject;
-  /** Which key it says it was signed with; "" when it does not say. */
+  /** The key id in the header; "" if absent. */
   readonly keyId: string;
   readonly signed: string;
   readonly signature: Buffer;
@@ -20,14 +20,14 @@ interface Verification {
   readonly keyType: "rsa" | "ec";
   readonly hash: string;
   readonly padding?: number;
-  /** Of the curve that belongs to it. */
+  /** The curve that the algorithm requires. */
   readonly curve?: string;
 }
 
 const PKCS1 = constants.RSA_PKCS1_PADDING;
 const PSS = constants.RSA_PKCS1_PSS_PADDING;
 
-/** As kubernetes: what a key can verify, though its own tokens come in one algorithm only. */
+/** As kubernetes: the algorithms that a key can verify, although tokens are signed with one algorithm only. */
 const VERIFICATIONS: ReadonlyMap<unknown, Verification> = new Map([
   ["RS256", { keyType: "rsa", hash: "sha256", padding: PKCS1 }],
   ["RS384", { keyType: "rsa", hash: "sha384", padding: PKCS1 }],
@@ -40,7 +40,7 @@ const VERIFICATIONS: ReadonlyMap<unknown, Verification> = new Map([
   ["ES512", { keyType: "ec", hash: "sha512", curve: "secp521r1" }],
 ]);
 
-/** Undefined for what is no such thing; nothing of it is verified. */
+/** Undefined if the token is malformed. Does not verify the signature. */
 export function parseCompactJws(token: string): CompactJws | undefined {
   if (token.length > TOKEN_CHARACTERS_MAX) return undefined;
   const parts = token.split(".", 4);
@@ -56,14 +56,14 @@ export function parseCompactJws(token: string): CompactJws | undefined {
   return { header: headerJson, payload: payloadJson, keyId, signed, signature };
 }
 
-/** DIFFERS: kubernetes ignores line ends, and bits behind the last byte; so one token could be written in many ways. */
+/** DIFFERS: kubernetes ignores line breaks and bits after the last byte, so one token would have several spellings. */
 function decodeBase64Url(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, "base64url");
   return bytes.toString("base64url") === text ? bytes : undefined;
 }
 
 export function isSignedBy({ header, signed, signature }: CompactJws, { publicKey }: VerifyingKey): boolean {
-  // What a critical header means is not known here; a payload that is not encoded is never a token.
+  // No critical header is supported, and a token never has an unencoded payload.
   if (Object.hasOwn(header, "crit") || Object.hasOwn(header, "b64")) return false;
   const how = VERIFICATIONS.get(header["alg"]);
   if (how === undefined || !fits(publicKey, how)) return false;

@@ -1,14 +1,14 @@
-/** The keys of service account tokens: PEM in, and what each may sign and verify. */
+/** The keys of service account tokens: parsing of PEM, and the algorithm of each key. */
 import { createPrivateKey, createPublicKey, hash, type KeyObject } from "node:crypto";
 import { pemBlocks } from "../../../base/pem.ts";
 
 type SignatureAlgorithm = "RS256" | "ES256" | "ES384" | "ES512";
 
 export interface VerifyingKey {
-  /** As kubernetes derives it: from the public key, irreversibly. */
+  /** Derived from the public key by a one-way hash, as in kubernetes. */
   readonly keyId: string;
   readonly publicKey: KeyObject;
-  /** What tokens are signed with by the private half. */
+  /** The algorithm with which the private key signs tokens. */
   readonly algorithm: SignatureAlgorithm;
 }
 
@@ -16,27 +16,27 @@ export interface SigningKey extends VerifyingKey {
   readonly privateKey: KeyObject;
 }
 
-/** By the name that Node has for the curve. */
+/** By Node's name of the curve. */
 const CURVE_ALGORITHMS: ReadonlyMap<string, SignatureAlgorithm> = new Map([
   ["prime256v1", "ES256"],
   ["secp384r1", "ES384"],
   ["secp521r1", "ES512"],
 ]);
 
-/** As Go: what is shorter proves nothing. */
+/** As Go: shorter keys are not accepted. */
 const RSA_BITS_MIN = 1024;
 
-/** All keys of a file, public ones and the public halves of private ones. Throws an Error when there is none. */
+/** All keys of a file: public keys, and the public part of private keys. Throws an Error if there is none. */
 export function parsePublicKeys(pem: string): VerifyingKey[] {
   const keys = [...pemBlocks(pem)].flatMap(({ text }) => verifyingKey(() => createPublicKey(text)) ?? []);
   if (keys.length === 0) throw new Error("data does not contain any valid RSA or ECDSA public keys");
   return keys;
 }
 
-/** The first private key of a file. Throws an Error when there is none. */
+/** The first private key of a file. Throws an Error if there is none. */
 export function parseSigningKey(pem: string): SigningKey {
   for (const { text } of pemBlocks(pem)) {
-    // Blocks that are no keys, such as EC PARAMETERS, are skipped, as in Kubernetes.
+    // Blocks that are not keys, such as EC PARAMETERS, are skipped, as in Kubernetes.
     const privateKey = attempt(() => createPrivateKey(text));
     const verifying = privateKey && verifyingKey(() => createPublicKey(privateKey));
     if (privateKey !== undefined && verifying !== undefined) return { ...verifying, privateKey };

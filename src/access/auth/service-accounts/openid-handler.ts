@@ -1,4 +1,4 @@
-/** Serves the documents of openid.ts. */
+/** Serves the OpenID discovery documents of openid.ts. */
 import type { WithInfo } from "../../../serving/http/filters/request-info.ts";
 import { bytesBody, headerValue, type ApiResponse } from "../../../serving/http/message.ts";
 import { methodNotAllowed, StatusError } from "../../../meta/status-error.ts";
@@ -11,7 +11,7 @@ const CONTENT_TYPES: ReadonlyMap<string, string> = new Map([
   [JWKS_PATH, "application/jwk-set+json"],
 ]);
 
-/** Undefined for paths that are not its own, and for all while there are no documents. */
+/** Undefined for other paths, and for all paths while there are no documents. */
 export function openIdHandler(
   documents: () => OpenIdDocuments | undefined,
 ): (request: WithInfo) => ApiResponse | undefined {
@@ -30,7 +30,7 @@ export function openIdHandler(
   };
 }
 
-/** As kubernetes has it for these paths: everything, or exactly this. */
+/** As kubernetes for these paths: accepts the full wildcard or exactly this type. */
 function refuseUnacceptable(accept: string, contentType: string): void {
   if (accept === "") return;
   const types = accept.split(",").map((range) => range.replace(/;.*$/s, "").trim());

@@ -1,4 +1,4 @@
-/** What others need to verify tokens of service accounts by themselves: OpenID's discovery document and the keys. */
+/** The OpenID discovery document and the key set, with which other parties verify service account tokens. */
 import type { ServiceAccountOptions } from "./options.ts";
 import type { VerifyingKey } from "./keys.ts";
 import { goJson } from "../../../meta/go-json.ts";
@@ -12,11 +12,11 @@ export interface OpenIdDocuments {
 }
 
 export interface OpenIdOptions extends Pick<ServiceAccountOptions, "issuers" | "keys" | "jwksUri"> {
-  /** Where this server is reached, as host:port: there the keys are unless it is said where else. */
+  /** The address of this server as host:port; the keys are served there unless a JWKS URI is configured. */
   readonly externalAddress: string;
 }
 
-/** Throws an Error that says why the issuer cannot have them: as kubernetes, the server then goes without. */
+/** Throws an Error if the issuer does not allow these documents; as kubernetes, the server then does not serve them. */
 export function openIdDocuments(options: OpenIdOptions): OpenIdDocuments {
   const [issuer] = options.issuers;
   refuseUnfit(issuer);
@@ -42,7 +42,7 @@ function refuseUnfit(issuer: string): void {
   if (hash !== "") throw new Error(`issuer URL may not include a fragment, got: ${issuer}`);
 }
 
-/** Members in the order of kubernetes. */
+/** Members in the order in which kubernetes writes them. */
 function toJwk({ keyId, publicKey, algorithm }: VerifyingKey): object {
   const { kty, crv, x, y, n, e } = publicKey.export({ format: "jwk" });
   const isCurve = kty === "EC";

@@ -13,7 +13,7 @@ const { keyId } = parseSigningKey(signing.pem);
 const HOUR_MS = 3_600_000;
 
 describe("serviceAccountOptions", () => {
-  test("without flags the default issuer issues for itself", () => {
+  test("uses the default issuer, which is also the audience, without flags", () => {
     expect(serviceAccountOptions({ signingKey: signing })).toMatchObject({
       issuers: ["https://kubernetes.default.svc.cluster.local"],
       apiAudiences: ["https://kubernetes.default.svc.cluster.local"],
@@ -26,13 +26,13 @@ describe("serviceAccountOptions", () => {
     });
   });
 
-  test("all issuers are audiences unless audiences are named", () => {
+  test("uses all issuers as audiences unless audiences are configured", () => {
     const issuers = ["https://a", "b"];
     expect(serviceAccountOptions({ issuers }).apiAudiences).toEqual(issuers);
     expect(serviceAccountOptions({ issuers, apiAudiences: ["c"] }).apiAudiences).toEqual(["c"]);
   });
 
-  test("the signing key verifies, too, and stands there once", () => {
+  test("verifies with the signing key as well, without duplicates", () => {
     const own = {
       file: "sa.pub",
       pem: createPublicKey(signing.pem).export({ type: "spki", format: "pem" }).toString(),
@@ -56,13 +56,13 @@ describe("serviceAccountOptions", () => {
     ],
     [
       { signingKey: { file: "x", pem: "" } },
-      "--service-account-signing-key-file x cannot be used: data does not contain a valid RSA or ECDSA private key",
+      "--service-account-signing-key-file x is invalid: data does not contain a valid RSA or ECDSA private key",
     ],
     [
       { keyFiles: [{ file: "x", pem: "" }] },
-      "--service-account-key-file x cannot be used: data does not contain any valid RSA or ECDSA public keys",
+      "--service-account-key-file x is invalid: data does not contain any valid RSA or ECDSA public keys",
     ],
-  ])("%j cannot be used", (flags, message) => {
+  ])("rejects %j", (flags, message) => {
     expect(() => serviceAccountOptions(flags)).toThrow(new Error(message));
   });
 });
@@ -77,7 +77,7 @@ function openId(options: Partial<OpenIdOptions> = {}): OpenIdOptions {
 }
 
 describe("openIdDocuments", () => {
-  test("the configuration leads to the keys, byte by byte as kubernetes writes it", () => {
+  test("the configuration refers to the keys, byte for byte as kubernetes writes it", () => {
     expect(openIdDocuments(openId()).configuration.toString()).toBe(
       '{"issuer":"https://issuer","jwks_uri":"https://192.0.2.2:6443/openid/v1/jwks","response_types_supported":["id_token"],"subject_types_supported":["public"],"id_token_signing_alg_values_supported":["ES256","RS256"]}',
     );
@@ -85,7 +85,7 @@ describe("openIdDocuments", () => {
     expect(elsewhere.configuration.toString()).toContain(String.raw`"jwks_uri":"https://x/?a\u0026b"`);
   });
 
-  test("the key set holds public keys and nothing else", () => {
+  test("the key set contains only public keys", () => {
     const { keys } = JSON.parse(openIdDocuments(openId()).keySet.toString()) as { keys: object[] };
     expect(keys.map((key) => Object.keys(key))).toEqual([
       ["use", "kty", "kid", "alg", "n", "e"],
@@ -100,7 +100,7 @@ describe("openIdDocuments", () => {
     [{ issuers: ["https://a?b"] }, "issuer URL may not include a query, got: https://a?b"],
     [{ issuers: ["https://a#b"] }, "issuer URL may not include a fragment, got: https://a#b"],
     [{ keys: [] }, "no keys provided for validating keyset"],
-  ])("there are none for %j", (options, message) => {
+  ])("throws for %j", (options, message) => {
     expect(() => openIdDocuments(openId(options))).toThrow(new Error(message));
   });
 });
@@ -113,7 +113,7 @@ describe("openIdHandler", () => {
     ["/.well-known/openid-configuration", "application/json", "{}"],
     ["/openid/v1/jwks", "application/jwk-set+json", "[]"],
     ["/openid/v1/jwks/", "application/jwk-set+json", "[]"],
-  ])("%s is served as %s, to be kept for an hour", (url, type, text) => {
+  ])("serves %s as %s, cacheable for an hour", (url, type, text) => {
     const answer = handle(infoRequest({ url, headers: { accept: `text/html, ${type};q=0.5` } }));
     expect(answer).toMatchObject({
       status: 200,
@@ -122,7 +122,7 @@ describe("openIdHandler", () => {
     });
   });
 
-  test("other paths, methods and types are not", () => {
+  test("rejects or ignores other paths, methods and types", () => {
     expect(handle(infoRequest({ url: "/openid/v1" }))).toBeUndefined();
     expect(openIdHandler(() => undefined)(infoRequest({ url: "/openid/v1/jwks" }))).toBeUndefined();
     expect(() => handle(infoRequest({ method: "HEAD", url: "/openid/v1/jwks" }))).toThrow("does not allow this method");

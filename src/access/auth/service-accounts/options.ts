@@ -1,7 +1,7 @@
-/** The `--service-account-*` flags: who issues tokens, for how long, and whose are accepted. */
+/** The `--service-account-*` flags: the issuer of tokens, their lifetime, and the accepted issuers. */
 import { parsePublicKeys, parseSigningKey, type SigningKey, type VerifyingKey } from "./keys.ts";
 
-/** The content of a file, and its name for messages. */
+/** The content of a key file, and its name for messages. */
 interface KeyFile {
   readonly file: string;
   readonly pem: string;
@@ -9,11 +9,11 @@ interface KeyFile {
 
 export interface ServiceAccountFlags {
   readonly keyFiles?: readonly KeyFile[] | undefined;
-  /** Without it no tokens are issued. */
+  /** Without it, no tokens are issued. */
   readonly signingKey?: KeyFile | undefined;
   readonly issuers?: readonly string[] | undefined;
   readonly jwksUri?: string | undefined;
-  /** 0 and undefined: as long as is asked for. */
+  /** 0 and undefined: no maximum. */
   readonly maxTokenExpirationMs?: number | undefined;
   readonly extendTokenExpiration?: boolean | undefined;
   readonly lookup?: boolean | undefined;
@@ -21,13 +21,13 @@ export interface ServiceAccountFlags {
 }
 
 export interface ServiceAccountOptions {
-  /** The first one issues, all are accepted. */
+  /** The first one issues tokens; all are accepted. */
   readonly issuers: readonly [string, ...string[]];
-  /** What tokens are verified with. */
+  /** The keys that verify tokens. */
   readonly keys: readonly VerifyingKey[];
   readonly signingKey: SigningKey | undefined;
   readonly jwksUri: string | undefined;
-  /** 0: as long as is asked for. */
+  /** 0: no maximum. */
   readonly maxExpirationSeconds: number;
   readonly extendsExpiration: boolean;
   readonly lookup: boolean;
@@ -38,7 +38,7 @@ const DEFAULT_ISSUER = "https://kubernetes.default.svc.cluster.local";
 const HOUR_MS = 3_600_000;
 const EXPIRATION_MS_MAX = 2 ** 32 * 1000;
 
-/** Throws an Error with one clear sentence for flags that cannot be used. */
+/** Throws an Error with a one-sentence message if the flags are invalid. */
 export function serviceAccountOptions(flags: ServiceAccountFlags): ServiceAccountOptions {
   const issuers = checkedIssuers(flags.issuers ?? []);
   const signingKey = flags.signingKey && readSigningKey(flags.signingKey);
@@ -69,13 +69,13 @@ function checkedIssuers([first, ...others]: readonly string[]): readonly [string
 }
 
 function readSigningKey({ file, pem }: KeyFile): SigningKey {
-  return explained(() => parseSigningKey(pem), `--service-account-signing-key-file ${file} cannot be used`);
+  return explained(() => parseSigningKey(pem), `--service-account-signing-key-file ${file} is invalid`);
 }
 
-/** DIFFERS: kubernetes refuses the tokens that it signs itself when nobody has named the public half of the key. */
+/** DIFFERS: kubernetes rejects its own tokens if the public key is not configured as well. */
 function allKeys(files: readonly KeyFile[], signingKey: SigningKey | undefined): readonly VerifyingKey[] {
   const named = files.flatMap(({ file, pem }) =>
-    explained(() => parsePublicKeys(pem), `--service-account-key-file ${file} cannot be used`),
+    explained(() => parsePublicKeys(pem), `--service-account-key-file ${file} is invalid`),
   );
   if (signingKey === undefined || named.some(({ keyId }) => keyId === signingKey.keyId)) return named;
   const { keyId, publicKey, algorithm } = signingKey;

@@ -19,11 +19,11 @@ import {
 const HOUR_MS = 3_600_000;
 const POD = { name: "web", uid: "pod-uid" };
 const NODE = { name: "node", uid: "node-uid" };
-const SECRET = { name: "door", uid: "secret-uid" };
+const SECRET = { name: "key", uid: "secret-uid" };
 const INVALIDATED = { error: "service account token has been invalidated" };
 
-describe("whose a token is", () => {
-  test("its account's, at once", () => {
+describe("a valid token", () => {
+  test("authenticates its service account synchronously", () => {
     expect(authenticator(world())(issued(), ["api", "other"])).toEqual({
       user: {
         name: "system:serviceaccount:ns:robot",
@@ -45,18 +45,18 @@ describe("whose a token is", () => {
     ],
     [{ node: NODE }, { "node-name": ["node"], "node-uid": ["node-uid"] }],
     [{ secret: SECRET }, {}],
-  ])("%j is told in the extra %j", (wish, extra) => {
+  ])("of %j sets the extra %j", (wish, extra) => {
     const here = world();
     put(here, "pods/ns/web", object("web", "pod-uid"));
     put(here, "nodes//node", object("node", "node-uid"));
-    put(here, "secrets/ns/door", object("door", "secret-uid"));
+    put(here, "secrets/ns/key", object("key", "secret-uid"));
     const told = Object.entries(extra).map(([key, value]) => [`authentication.kubernetes.io/${key}`, value]);
     expect(authenticator(here)(issued({ ...wish, hasId: false }), ["api"])).toMatchObject({
       user: { extra: Object.fromEntries(told) },
     });
   });
 
-  test("a token whose use was to end an hour ago is noted", () => {
+  test("that is used after its warning threshold gets an audit annotation", () => {
     const here = world();
     const token = issued({ expirationSeconds: 365 * 86_400, warnAfterSeconds: 3607 });
     here.nowMs = NOW + 2 * HOUR_MS;
@@ -69,13 +69,13 @@ describe("whose a token is", () => {
   });
 });
 
-describe("what is no token of a service account here", () => {
+describe("an invalid token", () => {
   test.each<readonly [why: string, token: string]>([
     ["another issuer", issued({}, "https://other.example")],
     ["no issuer", signCompactJws({ sub: "x" }, KEY)],
-    ["an issuer that is no text", signCompactJws({ iss: [ISSUER] }, KEY)],
-    ["something else", "secret"],
-  ])("%s is left to others", (_, token) => {
+    ["an issuer that is not a string", signCompactJws({ iss: [ISSUER] }, KEY)],
+    ["a format other than JWT", "secret"],
+  ])("with %s is left to other authenticators", (_, token) => {
     expect(authenticator(world())(token, ["api"])).toBe("unknown");
   });
 
@@ -98,11 +98,11 @@ describe("what is no token of a service account here", () => {
       String.raw`token audiences ["vault \"a\"" "b" "b"] is invalid for the target audiences ["api"]`,
     ],
     ["no account", signCompactJws({ iss: ISSUER, aud: "api" }, KEY), "resource name may not be empty"],
-  ])("%s is refused", (_, token, error) => {
+  ])("with %s is rejected", (_, token, error) => {
     expect(authenticator(world())(token, [])).toEqual({ error });
   });
 
-  test("every accepted issuer is accepted, and no audience is every one of this API", () => {
+  test("every configured issuer is accepted, and a token without audiences has all API audiences", () => {
     const here = world();
     const options = { issuers: ["https://new.example", ISSUER], apiAudiences: ["api", "other"] };
     expect(authenticator(here, options)(issued({ audiences: [] }), [])).toMatchObject({ audiences: ["api", "other"] });
@@ -112,13 +112,13 @@ describe("what is no token of a service account here", () => {
   });
 });
 
-describe("when a token holds", () => {
+describe("the validity period", () => {
   test.each<readonly [minutes: number, error: string | undefined]>([
     [-1.1, "service account token is not valid yet"],
     [-0.9, undefined],
     [60.9, undefined],
     [61.1, "service account token has expired"],
-  ])("%d minutes after its making: %s", async (minutes, error) => {
+  ])("%d minutes after the token was issued: %s", async (minutes, error) => {
     const here = world();
     const ask = authenticator(here);
     const token = issued();
@@ -129,24 +129,24 @@ describe("when a token holds", () => {
     else expect(answer).toEqual({ error });
   });
 
-  test("a token from the future is not believed", () => {
+  test("a token that is issued in the future is rejected", () => {
     const token = signCompactJws({ iss: ISSUER, aud: "api", iat: NOW / 1000 + 61 }, KEY);
     expect(authenticator(world())(token, [])).toEqual({ error: "service account token is issued in the future" });
   });
 });
 
-describe("what a token is bound to", () => {
+describe("a bound token", () => {
   test.each<readonly [what: string, place: string, wish: Partial<TokenRequestSpec>, replaced: string]>([
     ["account", "serviceaccounts/ns/robot", {}, "service account UID (new) does not match claim (account-uid)"],
     ["pod", "pods/ns/web", { pod: POD }, "pod UID (new) does not match service account pod ref claim (pod-uid)"],
     [
       "secret",
-      "secrets/ns/door",
+      "secrets/ns/key",
       { secret: SECRET },
       "secret UID (new) does not match service account secret ref claim (secret-uid)",
     ],
     ["node", "nodes//node", { node: NODE }, "node UID (new) does not match service account node ref claim (node-uid)"],
-  ])("the %s must be there, and be the same", async (what, place, wish, replaced) => {
+  ])("requires its %s to exist with the same UID", async (what, place, wish, replaced) => {
     const here = world();
     const { name, uid } = { account: ACCOUNT, pod: POD, secret: SECRET, node: NODE }[what]!;
     const ask = authenticator(here);
@@ -166,7 +166,7 @@ describe("what a token is bound to", () => {
     expect(await ask(token, [])).toEqual(deleted);
   });
 
-  test("what this server has not heard of yet is asked for; what it has is not", async () => {
+  test("reads the newest objects from the store only if the cached ones invalidate it", async () => {
     const here = world();
     here.stored.set("pods/ns/web", object("web", "pod-uid"));
     here.known.set("pods/ns/web", object("web", "older"));
@@ -178,19 +178,19 @@ describe("what a token is bound to", () => {
     expect(here.asked).toEqual([]);
   });
 
-  test("a store that cannot be asked is no reason to refuse a token", async () => {
-    const objects = { get: () => undefined, newest: () => Promise.reject(new Error("the store is away")) };
-    await expect(authenticator(world(), { objects })(issued(), [])).rejects.toThrow("the store is away");
+  test("returns an error instead of 401 if the store is unavailable", async () => {
+    const objects = { get: () => undefined, newest: () => Promise.reject(new Error("the store is unavailable")) };
+    await expect(authenticator(world(), { objects })(issued(), [])).rejects.toThrow("the store is unavailable");
   });
 });
 
-describe("that a token is genuine", () => {
+describe("the signature", () => {
   const many = Array.from({ length: 17 }, (_, index) => `audience-${index}`);
 
   test.each<readonly [what: string, wish: Partial<TokenRequestSpec>, verifications: number]>([
-    ["is found out once", {}, 1],
-    ["is found out again where it has many audiences", { audiences: ["api", ...many] }, 2],
-    ["is found out again where it is long", { audiences: ["api", "x".repeat(4096)] }, 2],
+    ["is verified once", {}, 1],
+    ["is verified for each use if the token has many audiences", { audiences: ["api", ...many] }, 2],
+    ["is verified for each use if the token is long", { audiences: ["api", "x".repeat(4096)] }, 2],
   ])("%s", (_, wish, verifications) => {
     let found = 0;
     const { publicKey, algorithm } = KEY;

@@ -1,6 +1,6 @@
 /**
- * Bearer tokens of service accounts. That a token is genuine is found out once and remembered; whether it still holds,
- * and whether the account and the objects it is bound to are still there, is asked on every use.
+ * Authenticates service account tokens. The signature is verified once and cached. Every use checks the expiry and that
+ * the service account and the bound objects still exist.
  */
 import { hash } from "node:crypto";
 import { aggregateText } from "../../../meta/aggregate-text.ts";
@@ -18,40 +18,43 @@ import { LEGACY_ISSUER, legacyToken, type LegacyTokenUse } from "./legacy-token.
 import { LruMap } from "../../../base/lru-map.ts";
 
 export interface ServiceAccountTokenOptions {
-  /** All that are accepted. */
+  /** All accepted issuers. */
   readonly issuers: readonly string[];
   readonly keys: readonly VerifyingKey[];
-  /** What a token without audiences is meant for, and what is asked for when nothing is. */
+  /** The audiences of a token without audiences, and the default of the requested audiences. */
   readonly apiAudiences: readonly string[];
-  /** As `--service-account-lookup`: tokens in Secrets end with them. */
+  /** As `--service-account-lookup`: legacy tokens are invalid once their Secret is deleted. */
   readonly lookup: boolean;
   readonly objects: Pick<ObjectReader, "get" | "newest">;
   readonly clock: Pick<Clock, "now">;
-  /** A token out of a Secret was used for the first time today. */
+  /** Called when a legacy token is used for the first time on a day. */
   readonly onLegacyUse?: (use: LegacyTokenUse) => void;
 }
 
-/** What is to be said of a request beside who sent it. */
+/** The user of a token, with annotations and warnings for the request. */
 interface ServiceAccountTokenOwner extends TokenOwner {
-  /** For the audit event. */
+  /** Annotations for the audit event. */
   readonly annotations: Readonly<Record<string, string>>;
-  /** For the client. */
+  /** Warnings for the client. */
   readonly warnings: readonly string[];
 }
 
-/** A genuine token. */
+/** A token with a valid signature. */
 interface Verified {
   readonly claims: PublicClaims;
   readonly audiences: ReadonlySet<string>;
-  /** More than one where tokens in Secrets have the issuer that others have, too. */
+  /** Two credentials if the legacy issuer is also a configured issuer. */
   readonly credentials: readonly Credential[];
 }
 
 type Verdict = Verified | "unknown" | { readonly error: string };
 
-/** As many as a cluster of 5,000 nodes has in use at one server, and a few megabytes. */
+/** As many tokens as a cluster of 5,000 nodes uses at one server; takes a few megabytes. */
 const TOKENS_REMEMBERED_MAX = 8192;
-/** What a pod is given is much less: whoever asks for tokens with thousands of audiences shall not fill the memory. */
+/**
+ * Limits for cached tokens, well above those of pods, so that tokens with thousands of audiences cannot fill the
+ * memory.
+ */
 const REMEMBERED_CHARACTERS_MAX = 4096;
 const REMEMBERED_AUDIENCES_MAX = 16;
 const CRYPTO_FAILURE = "go-jose/go-jose: error in cryptographic primitive";
@@ -109,12 +112,12 @@ function verifiedTokens(options: ServiceAccountTokenOptions): (jws: CompactJws, 
   };
 }
 
-/** In the token's words. */
+/** The audiences of the token as claimed. */
 function audiencesOf({ audiences }: PublicClaims, { apiAudiences }: ServiceAccountTokenOptions): readonly string[] {
   return audiences.length === 0 ? apiAudiences : audiences;
 }
 
-/** Until the label is seen, every request finds it missing. */
+/** Until this server sees the new label, every request finds it missing. */
 function oncePerDay(tell: ((use: LegacyTokenUse) => void) | undefined): ((use: LegacyTokenUse) => void) | undefined {
   if (tell === undefined) return undefined;
   const told = new LruMap<string>(TOKENS_REMEMBERED_MAX);
@@ -156,11 +159,11 @@ function useCredential(credential: Credential, usage: Usage): TokenAnswer | Prom
   const { places } = credential;
   const known = places.map(({ resource, namespace, name }) => objects.get(resource, namespace, name));
   const answer = answerFor(credential, known, usage);
-  // What this server does not know yet, another one may have made a moment ago: nobody is sent away for that.
+  // Another server may have created the object a moment ago, so check the store before rejecting.
   return "error" in answer && places.length > 0 ? newestAnswer(credential, usage) : answer;
 }
 
-/** Rejects when the store cannot be asked: DIFFERS: kubernetes says 401 then, as if the token were to blame. */
+/** Rejects if the store is unavailable. DIFFERS: kubernetes returns 401 then, as if the token were invalid. */
 async function newestAnswer(credential: Credential, usage: Usage): Promise<TokenAnswer> {
   const { objects } = usage.options;
   const newest = await Promise.all(
@@ -202,7 +205,7 @@ async function firstOwner(
   return { error: aggregateText(errors) };
 }
 
-/** A list as Go writes it with %q; DIFFERS: its end is left out where nobody would read it. */
+/** A list in Go's %q format. DIFFERS: a long list is truncated. */
 function quoted(values: Iterable<string>): string {
   const shown: string[] = [];
   let characters = 0;

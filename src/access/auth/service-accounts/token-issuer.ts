@@ -1,4 +1,4 @@
-/** Makes tokens for service accounts. */
+/** Issues tokens for service accounts. */
 import { randomUuid, type Random } from "../../../base/random.ts";
 import { accountUsername, credentialId } from "./account-user.ts";
 import { claimsPayload } from "./claims.ts";

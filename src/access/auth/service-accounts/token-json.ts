@@ -1,4 +1,4 @@
-/** JSON as tokens may hold it: text of UTF-8, an object, no member twice, and not nested without end. */
+/** Parses the JSON of tokens strictly: a UTF-8 object without duplicate members and with limited nesting. */
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 
 const DEPTH_MAX = 32;
@@ -7,7 +7,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 
-/** Undefined for anything else. */
+/** Undefined if the bytes are not such JSON. */
 export function parseTokenJson(bytes: Buffer): JsonObject | undefined {
   const shape = measure(bytes);
   if (shape.depth > DEPTH_MAX) return undefined;
@@ -19,7 +19,7 @@ export function parseTokenJson(bytes: Buffer): JsonObject | undefined {
   }
 }
 
-/** Of valid JSON: how deep it is, and how many members stand in its text. */
+/** The nesting depth and the number of members in the text of valid JSON. */
 function measure(bytes: Buffer): { readonly depth: number; readonly members: number } {
   let depth = 0;
   let deepest = 0;
@@ -31,7 +31,7 @@ function measure(bytes: Buffer): { readonly depth: number; readonly members: num
     else if (byte === QUOTE) isInString = !isInString;
     else if (!isInString) {
       if (byte === COLON) members++;
-      // Both kinds of bracket differ from each other in one bit.
+      // The two kinds of brackets differ in one bit.
       const bracket = byte & ~0x20;
       if (bracket === 0x5b) deepest = Math.max(deepest, ++depth);
       else if (bracket === 0x5d) depth--;

@@ -1,4 +1,4 @@
-/** Which other objects a pod needs: a pod that a node makes by itself may need none. */
+/** Finds the API objects that a pod references: a pod that a node creates itself may reference none. */
 import { goQuote } from "../../../../meta/go-quote.ts";
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { refersToSecrets } from "../secret-references.ts";
@@ -44,7 +44,7 @@ const NEEDY_SOURCES: readonly (readonly [source: string, needs: string])[] = [
   ["podCertificate", "podcertificates"],
 ];
 
-/** What a refusal says of it; undefined when it needs nothing. */
+/** The reference for the error message; undefined if there is none. */
 export function neededObjects(spec: JsonObject, nodeName: string): string | undefined {
   const needs = (what: string): string => `node ${goQuote(nodeName)} can not create pods that reference ${what}`;
   if (stringAt(spec, "serviceAccountName") !== "") return needs("serviceaccounts");

@@ -65,7 +65,7 @@ describe("pods", () => {
       mirror({ volumes: [{ name: "v" }] }),
       'error checking mirror pod for API references: unknown volume type for volume  "v"',
     ],
-  ])("a node makes only what it shows of itself: %j", async (object, why) => {
+  ])("a node may create only mirror pods of itself: %j", async (object, why) => {
     expect(await ask({ object })).toBe(why === undefined ? undefined : `403 pods "p" is forbidden: ${why}`);
   });
 
@@ -90,11 +90,11 @@ describe("pods", () => {
     expect(told).toBe(why === undefined ? undefined : `403 pods "${given.name}" is forbidden: ${why}`);
   });
 
-  test("a pod that is not there is not found", async () => {
+  test("a missing pod is not found", async () => {
     expect(await ask({ subresource: "eviction", name: "gone" })).toBe('404 pod "gone" not found');
   });
 
-  test("a status changes nothing that others decide", async () => {
+  test("a status update must not change other fields", async () => {
     const existing = pod({ nodeName: "n" }, { labels: { a: "b" } });
     const status = { operation: "UPDATE", subresource: "status", name: "p", existing } as const;
     expect(await ask({ ...status, object: { ...existing, status: { phase: "Running" } } })).toBeUndefined();
@@ -163,7 +163,7 @@ describe("tokens", () => {
     expect(told).toBe(why === undefined ? undefined : `403 serviceaccounts "sa" is forbidden: ${why}`);
   });
 
-  test("for an audience it is authorized for", async () => {
+  test("may be requested for an authorized audience", async () => {
     const allowing: Authorizer = (_, { verb, resource, name }) => ({
       allowed: verb === "request-serviceaccounts-token-audience" && resource === "x" && name === "sa",
       reason: "",
@@ -172,7 +172,7 @@ describe("tokens", () => {
   });
 });
 
-describe("what bears the node's name", () => {
+describe("other objects of a node", () => {
   const lease = { groupVersion: { group: "coordination.k8s.io", version: "v1" }, resource: "leases" };
   const csiNode = { groupVersion: { group: "storage.k8s.io", version: "v1" }, resource: "csinodes" };
   const slice = { groupVersion: { group: "resource.k8s.io", version: "v1" }, resource: "resourceslices" };
@@ -203,7 +203,7 @@ describe("what bears the node's name", () => {
     else expect(told).toContain(` is forbidden: ${why}`);
   });
 
-  test("a claim's status says what the node knows of the volume, and no more", async () => {
+  test("the status of a claim may change only its volume state", async () => {
     const claim = (status: JsonObject, metadata: JsonObject = {}): JsonObject => ({ metadata, status });
     const status = {
       resource: "persistentvolumeclaims",
@@ -219,7 +219,7 @@ describe("what bears the node's name", () => {
     );
   });
 
-  test("a certificate is asked for in the node's own name", async () => {
+  test("a certificate request must name the node", async () => {
     const about = {
       groupVersion: { group: "certificates.k8s.io", version: "v1" },
       resource: "certificatesigningrequests",
@@ -232,7 +232,7 @@ describe("what bears the node's name", () => {
   });
 });
 
-test("only nodes are restricted, and a node without a name may do nothing", async () => {
+test("only nodes are restricted, and a node user without a name is rejected", async () => {
   const about = { resource: "nodes", name: "m", object: { metadata: { name: "m" } } };
   const user = { ...KUBELET, groups: [] };
   expect(await ask({ ...about, user })).toBeUndefined();

@@ -1,4 +1,4 @@
-/** A kubelet changes its own node and the pods on it, and nothing of others, whatever it is authorized to. */
+/** Restricts a kubelet to its own node and the pods on it, regardless of its permissions. */
 import type { User } from "../../../auth/user.ts";
 import { requestProblem } from "../../../../objects/kinds/access/signing-request-text.ts";
 import { goQuote } from "../../../../meta/go-quote.ts";
@@ -44,7 +44,7 @@ const RULES: ReadonlyMap<string, Refusal> = new Map<string, Refusal>([
   ],
   ["resourceslices.resource.k8s.io", (_, nodeName, attributes) => sliceRefusal(nodeName, attributes)],
   ["certificatesigningrequests.certificates.k8s.io", (_, nodeName, attributes) => requestRefusal(nodeName, attributes)],
-  // DIFFERS: kubernetes lets nodes ask for the certificates of pods where that is switched on.
+  // DIFFERS: kubernetes lets nodes request pod certificates if the feature gate is enabled.
   ["podcertificaterequests.certificates.k8s.io", () => "PodCertificateRequest feature gate is disabled"],
 ]);
 
@@ -64,14 +64,14 @@ export function nodeRestriction(ports: TokenPorts): AdmissionPlugin {
     handles: (operation, { groupVersion, resource }) =>
       operation !== "CONNECT" && RULES.has(formatGroupResource({ group: groupVersion.group, resource })),
     mutate: check,
-    // As kubernetes it looks before others change what was sent; of a deletion nothing can be changed.
+    // As kubernetes: checks the object before other plugins change it; a delete has no mutation, so it is checked here.
     async validate(attributes) {
       if (attributes.operation === "DELETE") await check(attributes);
     },
   };
 }
 
-/** Undefined for whoever is no node. */
+/** Undefined if the user is not a node. */
 function nodeNameOf({ name, groups }: User): string | undefined {
   return name.startsWith(USER_PREFIX) && groups.includes(GROUP) ? name.slice(USER_PREFIX.length) : undefined;
 }
@@ -84,11 +84,11 @@ function claimRefusal(nodeName: string, { operation, subresource, object, existi
   if (subresource !== "status") return "may only update PVC status";
   if (operation !== "UPDATE") return `unexpected operation ${goQuote(operation)}`;
   if (jsonEquals(withoutVolumeState(object ?? {}), withoutVolumeState(existing ?? {}))) return undefined;
-  // DIFFERS: kubernetes adds how the two differ, in Go's terms.
+  // DIFFERS: kubernetes adds the difference in Go syntax.
   return `node ${goQuote(nodeName)} is not allowed to update fields other than status.quantity and status.conditions`;
 }
 
-/** Without what a node knows of a volume. */
+/** The claim without the fields that a node may update. */
 function withoutVolumeState(claim: JsonObject): JsonObject {
   const { resourceVersion: _version, managedFields: _fields, ...metadata } = objectAt(claim, "metadata");
   const {

@@ -1,4 +1,4 @@
-/** What a node may change of its own Node. */
+/** The changes that a node may make to its own Node object. */
 import { goQuote } from "../../../../meta/go-quote.ts";
 import { isJsonObject, jsonEquals, objectAt, type JsonObject } from "../../../../meta/json.ts";
 import type { Attributes } from "../../admission.ts";
@@ -19,7 +19,7 @@ const KUBELET_LABELS: ReadonlySet<string> = new Set([
 ]);
 const KUBELET_NAMESPACES: readonly string[] = ["kubelet.kubernetes.io", "node.kubernetes.io"];
 
-/** Why it may not; undefined when it may. */
+/** The reason for rejecting the write; undefined if it is allowed. */
 export function nodeRefusal(nodeName: string, { name, operation, object, existing }: Attributes): string | undefined {
   const node = `node ${goQuote(nodeName)}`;
   if (name !== nodeName) return `${node} is not allowed to modify node ${goQuote(name)}`;
@@ -50,7 +50,7 @@ function ownersOf(object: JsonObject): unknown {
   return objectAt(object, "metadata")["ownerReferences"] ?? [];
 }
 
-/** Labels by which workloads are steered are not the node's to choose. */
+/** A node must not set labels that steer workloads. */
 function forbiddenLabels(labels: JsonObject, before: JsonObject): string {
   const changed = [...new Set([...Object.keys(labels), ...Object.keys(before)])].filter(
     (key) => !Object.hasOwn(labels, key) || !Object.hasOwn(before, key) || labels[key] !== before[key],

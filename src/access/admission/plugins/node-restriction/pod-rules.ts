@@ -1,4 +1,4 @@
-/** What a node may do with pods: those that it runs itself, and no others. */
+/** The writes that a node may make to pods: only those that run on it. */
 import { goQuote } from "../../../../meta/go-quote.ts";
 import type { GroupResource } from "../../../../meta/group-version.ts";
 import { jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
@@ -11,7 +11,7 @@ const PODS: GroupResource = { group: "", resource: "pods" };
 const NODES: GroupResource = { group: "", resource: "nodes" };
 const MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
 
-/** As kubernetes' caches say that there is none. */
+/** Throws the not-found error of kubernetes' caches. */
 export async function podOf(reader: ObjectReader, namespace: string, name: string): Promise<JsonObject> {
   const found = reader.get(PODS, namespace, name) ?? (await reader.newest(PODS, namespace, name));
   if (found === undefined) throw notFound({ group: "", resource: "pod" }, name);
@@ -36,7 +36,7 @@ export function uidOf(object: JsonObject): string {
   return stringAt(objectAt(object, "metadata"), "uid");
 }
 
-/** Why it may not; undefined when it may. */
+/** The reason for rejecting the write; undefined if it is allowed. */
 export async function podRefusal(
   reader: ObjectReader,
   nodeName: string,

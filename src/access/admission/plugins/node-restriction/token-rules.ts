@@ -1,4 +1,4 @@
-/** For which service accounts, and for whom, a node may ask for tokens. */
+/** The service account tokens that a node may request, and their audiences. */
 import { aggregateText } from "../../../../meta/aggregate-text.ts";
 import type { Authorizer } from "../../../auth/authorize.ts";
 import { goQuote } from "../../../../meta/go-quote.ts";
@@ -17,7 +17,7 @@ const CLAIMS: GroupResource = { group: "", resource: "persistentvolumeclaims" };
 const VOLUMES: GroupResource = { group: "", resource: "persistentvolumes" };
 const DRIVERS: GroupResource = { group: "storage.k8s.io", resource: "csidrivers" };
 
-/** Why it may not; undefined when it may. */
+/** The reason for rejecting the request; undefined if it is allowed. */
 export async function tokenRefusal(
   ports: TokenPorts,
   nodeName: string,
@@ -54,7 +54,7 @@ function audienceRefusal(
   return `audience ${goQuote(audience)} not found in pod spec volume, ${user.name} is not authorized to request tokens for this audience`;
 }
 
-/** Whether a volume of the pod is for tokens of the audience; a text when that cannot be known. */
+/** Whether a volume of the pod uses tokens of the audience; an error text if this cannot be determined. */
 function namesAudience(reader: ObjectReader, pod: JsonObject, audience: string): boolean | string {
   const errors: string[] = [];
   for (const volume of objectsAt(objectAt(pod, "spec"), "volumes")) {
@@ -79,7 +79,7 @@ interface Driver {
   readonly error?: string;
 }
 
-/** DIFFERS: volumes of kinds that drivers have taken over are not looked at. */
+/** DIFFERS: in-tree volumes that were migrated to CSI drivers are not considered. */
 function driverOf(reader: ObjectReader, pod: JsonObject, volume: JsonObject): Driver {
   const metadata = objectAt(pod, "metadata");
   const namespace = stringAt(metadata, "namespace");

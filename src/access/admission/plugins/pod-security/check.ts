@@ -1,4 +1,4 @@
-/** What the checks of pods have in common: whom they blame, and how. */
+/** Common parts of the pod security checks: the violating containers and the messages. */
 import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 
 export interface PodLike {
@@ -16,9 +16,9 @@ export type CheckPod = (pod: PodLike) => Violation | undefined;
 export interface PodSecurityCheck {
   readonly id: string;
   readonly level: "baseline" | "restricted";
-  /** By the minor since which it holds, oldest first. */
+  /** By the minor version since which it applies, oldest first. */
   readonly versions: readonly (readonly [since: number, check: CheckPod])[];
-  /** The check of the baseline that it makes superfluous, where it holds. */
+  /** The baseline check that it replaces. */
   readonly overrides?: string;
 }
 
@@ -30,7 +30,7 @@ export function contextOf(containerOrSpec: JsonObject): JsonObject {
   return objectAt(containerOrSpec, "securityContext");
 }
 
-/** The names of the containers that are to blame. */
+/** The names of the violating containers. */
 export function blamed(pod: PodLike, isBad: (container: JsonObject) => boolean): string[] {
   return containersOf(pod)
     .filter(isBad)
@@ -41,7 +41,7 @@ export function plural(count: number, one: string, many: string): string {
   return count === 1 ? one : many;
 }
 
-/** DIFFERS: kubernetes tells all of them. */
+/** DIFFERS: kubernetes reports all of them. */
 const TOLD_MAX = 100;
 
 export function quoted(items: Iterable<string>): string {
@@ -55,7 +55,7 @@ export function containersText(names: readonly string[]): string {
   return `${plural(names.length, "container", "containers")} ${quoted(names)}`;
 }
 
-/** The pod, containers or both; undefined when nobody is to blame. */
+/** The pod, the containers or both; undefined if there is no violation. */
 export function settersText(isPodBad: boolean, containers: readonly string[]): string | undefined {
   const setters = [...(isPodBad ? ["pod"] : []), ...(containers.length > 0 ? [containersText(containers)] : [])];
   return setters.length === 0 ? undefined : setters.join(" and ");
@@ -69,7 +69,7 @@ export function isWindows({ spec }: PodLike): boolean {
   return objectAt(spec, "os")["name"] === "windows";
 }
 
-/** Root in a user namespace is nobody outside of it. */
+/** Root in a user namespace has no privileges outside of it. */
 export function hasUserNamespace({ spec }: PodLike): boolean {
   return spec["hostUsers"] === false;
 }

@@ -1,19 +1,19 @@
-/** Whether a pod keeps to a level of security, as some version of kubernetes has understood it. */
+/** Evaluates a pod against a level of the Pod Security Standards in the version of some kubernetes release. */
 import type { CheckPod, PodLike, Violation } from "./check.ts";
 import { HOST_CHECKS } from "./host-checks.ts";
 import type { LevelVersion } from "./policy.ts";
 import { PRIVILEGE_CHECKS } from "./privilege-checks.ts";
 import { PROFILE_CHECKS } from "./profile-checks.ts";
 
-/** The checks of the baseline first, each in the order of the alphabet. */
+/** The baseline checks first, each group in alphabetical order. */
 const CHECKS = [...HOST_CHECKS, ...PRIVILEGE_CHECKS, ...PROFILE_CHECKS].sort((left, right) =>
   left.level + left.id < right.level + right.id ? -1 : 1,
 );
 
-/** The newest version that changed something. */
+/** The newest version with a changed check. */
 const MINOR_MAX = Math.max(...CHECKS.flatMap(({ versions }) => versions.map(([since]) => since)));
 
-/** `serverMinor`: what the latest is. */
+/** `serverMinor`: the version to which "latest" refers. */
 export function violations(pod: PodLike, { level, minor }: LevelVersion, serverMinor: number): readonly Violation[] {
   if (level === "privileged") return [];
   const effective = Math.min(minor ?? MINOR_MAX, serverMinor, MINOR_MAX);

@@ -1,4 +1,4 @@
-/** Checks of what a pod shares with the node it runs on. */
+/** Checks of the resources that a pod shares with its node. */
 import { isJsonObject, numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import {
   blamed,

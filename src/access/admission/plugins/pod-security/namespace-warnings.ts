@@ -1,4 +1,4 @@
-/** What is said of the pods that are there when more is demanded of their namespace. */
+/** Warns about existing pods that violate a stricter level of their namespace. */
 import { goQuote } from "../../../../meta/go-quote.ts";
 import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { reasonsText, violations } from "./evaluate.ts";
@@ -42,7 +42,7 @@ function others(count: number): string {
   return count === 1 ? " (and 1 other pod)" : ` (and ${count} other pods)`;
 }
 
-/** The pods of one controller are alike. */
+/** One pod per controller first, because the pods of one controller are alike. */
 function onePerOwnerFirst(pods: readonly JsonObject[]): JsonObject[] {
   const owners = new Set<string>();
   const first: JsonObject[] = [];

@@ -46,7 +46,7 @@ function container(securityContext: JsonObject, more: JsonObject = {}): JsonObje
 
 const SAFE_POD = pod({ containers: [container(SAFE)] });
 
-describe("a pod of a baseline namespace", () => {
+describe("in a baseline namespace, a pod", () => {
   test.each([
     [{ hostNetwork: true, hostIPC: true }, "host namespaces (hostNetwork=true, hostIPC=true)"],
     [{ volumes: [{ name: "v", hostPath: {} }] }, 'hostPath volumes (volume "v")'],
@@ -63,7 +63,7 @@ describe("a pod of a baseline namespace", () => {
       { securityContext: { windowsOptions: { hostProcess: true } } },
       "hostProcess (pod must not set securityContext.windowsOptions.hostProcess=true)",
     ],
-  ])("may not have %j", async (spec, why) => {
+  ])("must not have %j", async (spec, why) => {
     const { refusal: answer } = await ask({ enforce: "baseline" }, { object: pod(spec) });
     expect(answer).toBe(`403 pods "p" is forbidden: violates PodSecurity "baseline:latest": ${why}`);
   });
@@ -90,14 +90,14 @@ describe("a pod of a baseline namespace", () => {
       container({ appArmorProfile: { type: "Unconfined" } }),
       'forbidden AppArmor profile (container "c" must not set AppArmor profile type to "Unconfined")',
     ],
-  ])("may not have the container %j", async (one, why) => {
+  ])("must not have the container %j", async (one, why) => {
     const { refusal: answer } = await ask({ enforce: "baseline" }, { object: pod({ initContainers: [one] }) });
     expect(answer).toBe(`403 pods "p" is forbidden: violates PodSecurity "baseline:latest": ${why}`);
   });
 });
 
-describe("a pod of a restricted namespace", () => {
-  test("that says nothing is told all it must say", async () => {
+describe("in a restricted namespace, a pod", () => {
+  test("without a securityContext is rejected with every violation", async () => {
     const object = pod({ containers: [{ name: "a" }, { name: "b" }], volumes: [{ name: "v", nfs: {} }] });
     const { refusal: answer } = await ask({ enforce: "restricted", "enforce-version": "v1.24" }, { object });
     const both = 'containers "a", "b"';
@@ -112,7 +112,7 @@ describe("a pod of a restricted namespace", () => {
     );
   });
 
-  test("that says it is admitted", async () => {
+  test("that sets all required fields is admitted", async () => {
     expect(await ask({ enforce: "restricted" }, { object: SAFE_POD })).toEqual({
       refusal: undefined,
       warnings: [],
@@ -120,7 +120,7 @@ describe("a pod of a restricted namespace", () => {
     });
   });
 
-  test("in a user namespace may be root since 1.35, and a Windows pod needs little since 1.25", async () => {
+  test("with a user namespace may run as root since 1.35, and a Windows pod has fewer requirements since 1.25", async () => {
     const root = pod({ containers: [container({ ...SAFE, runAsNonRoot: false, runAsUser: 0 })], hostUsers: false });
     expect((await ask({ enforce: "restricted" }, { object: root })).refusal).toBeUndefined();
     const older = await ask({ enforce: "restricted", "enforce-version": "v1.34" }, { object: root });
@@ -130,11 +130,11 @@ describe("a pod of a restricted namespace", () => {
   });
 });
 
-describe("who is told what", () => {
+describe("the modes", () => {
   const object = pod({ hostPID: true });
   const text = 'would violate PodSecurity "baseline:latest": host namespaces (hostPID=true)';
 
-  test("warnings go to the client and violations to the audit log", async () => {
+  test("warn and audit report violations to the client and the audit event", async () => {
     expect(await ask({ warn: "baseline", audit: "baseline" }, { object })).toEqual({
       refusal: undefined,
       warnings: [text],
@@ -142,21 +142,21 @@ describe("who is told what", () => {
     });
   });
 
-  test("what makes pods is not refused, but whoever makes it is told what is enforced", async () => {
+  test("enforce does not reject a workload, but returns a warning", async () => {
     const about = { groupVersion: { group: "apps", version: "v1" }, resource: "deployments" };
     const deployment = { metadata: { name: "d" }, spec: { template: { spec: { hostPID: true } } } };
     const answer = await ask({ enforce: "baseline" }, { ...about, object: deployment });
     expect([answer.refusal, answer.warnings]).toEqual([undefined, [text]]);
   });
 
-  test("an update is looked at when it brings a new image or container", async () => {
+  test("apply to an update only if it adds an image or a container", async () => {
     const update = { operation: "UPDATE", object, existing: object } as const;
     expect((await ask({ enforce: "baseline" }, update)).refusal).toBeUndefined();
     const added = pod({ hostPID: true, ephemeralContainers: [{ name: "e", image: "i" }] });
     expect((await ask({ enforce: "baseline" }, { ...update, object: added })).refusal).toContain("violates");
   });
 
-  test("labels nobody understands enforce most", async () => {
+  test("enforce restricted if the label is invalid", async () => {
     const answer = await ask({ enforce: "strict" }, { object: pod({ containers: [container({})] }) });
     expect(answer.refusal).toContain('violates PodSecurity "restricted:latest"');
     expect(answer.annotations[`${LABEL}error`]).toContain("must be one of privileged, baseline, restricted");
@@ -166,14 +166,14 @@ describe("who is told what", () => {
 describe("a namespace", () => {
   const about = { resource: "namespaces", namespace: "ns" };
 
-  test("must have labels that mean something", async () => {
+  test("must have valid labels", async () => {
     const answer = await ask({}, { ...about, object: labelled({ enforce: "x", "warn-version": "1.2" }) });
     expect(answer.refusal).toBe(
       '422 Namespace "ns" is invalid: [metadata.labels[pod-security.kubernetes.io/enforce]: Invalid value: "x": must be one of privileged, baseline, restricted, metadata.labels[pod-security.kubernetes.io/warn-version]: Invalid value: "1.2": must be "latest" or "v1.x"]',
     );
   });
 
-  test("that demands more says which pods do not keep to it", async () => {
+  test("with a stricter level returns a warning about violating pods", async () => {
     const owned = (name: string, spec: JsonObject): JsonObject =>
       pod(spec, { name, ownerReferences: [{ controller: true, uid: "u" }] });
     const pods = [

@@ -1,4 +1,7 @@
-/** The Pod Security Standards, as the labels of a namespace ask for them: enforced on pods, told of what makes pods. */
+/**
+ * Enforces the Pod Security Standards that the labels of a namespace select: rejects pods, and warns about workloads
+ * that create pods.
+ */
 import { aggregateText } from "../../../../meta/aggregate-text.ts";
 import { goQuote } from "../../../../meta/go-quote.ts";
 import { formatGroupResource, type GroupResource } from "../../../../meta/group-version.ts";
@@ -13,14 +16,14 @@ import { formatLevelVersion, isSameLevelVersion, isStricter, policyOf, type Leve
 
 interface PodSecurityPorts {
   readonly reader: ObjectReader;
-  /** Of the release. */
+  /** The minor version of the release. */
   readonly minor: number;
 }
 
 const NAMESPACES: GroupResource = { group: "", resource: "namespaces" };
 const PODS: GroupResource = { group: "", resource: "pods" };
 const ANNOTATION_PREFIX = "pod-security.kubernetes.io/";
-/** Where the template of a pod is, by what has one. */
+/** The path of the pod template by resource. */
 const TEMPLATES: ReadonlyMap<string, readonly string[]> = new Map([
   ["podtemplates", ["template"]],
   ["replicationcontrollers", ["spec", "template"]],
@@ -42,7 +45,7 @@ const IGNORED_SUBRESOURCES: ReadonlySet<string> = new Set([
   "status",
 ]);
 
-/** DIFFERS: nobody is exempt, as there is no configuration file to say so. */
+/** DIFFERS: there are no exemptions, because there is no configuration file. */
 export function podSecurity(ports: PodSecurityPorts): AdmissionPlugin {
   return {
     name: "PodSecurity",
@@ -107,7 +110,7 @@ async function checkPod(ports: PodSecurityPorts, attributes: Attributes, pod: Js
   tellWarning(attributes, violationText(like, policy.warn, ports));
 }
 
-/** What makes pods is never refused: its pods will be. */
+/** Never rejects a workload; its pods are rejected instead. */
 async function checkTemplate(
   ports: PodSecurityPorts,
   attributes: Attributes,
@@ -150,7 +153,7 @@ function tellWarning(attributes: Attributes, text: string | undefined): void {
   if (text !== undefined) attributes.warn(`would violate ${text}`);
 }
 
-/** Whatever else can be changed of a pod does not matter here. */
+/** Other changes of a pod do not affect its security. */
 function hasNewImages(pod: JsonObject, existing: JsonObject): boolean {
   const [spec, before] = [objectAt(pod, "spec"), objectAt(existing, "spec")];
   const images = (of: JsonObject, list: string): unknown[] => objectsAt(of, list).map(({ image }) => image);

@@ -1,16 +1,16 @@
-/** What the labels of a namespace demand of its pods. */
+/** Parses the pod security labels of a namespace. */
 import { invalidValue } from "../../../../meta/field-errors.ts";
 import { stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 
 type PodSecurityLevel = "privileged" | "baseline" | "restricted";
 
-/** From the one that allows everything. */
+/** In ascending order of strictness. */
 const LEVELS: readonly PodSecurityLevel[] = ["privileged", "baseline", "restricted"];
 
 export interface LevelVersion {
   readonly level: PodSecurityLevel;
-  /** The minor of v1; undefined for the latest. */
+  /** The minor version of v1; undefined for the latest. */
   readonly minor: number | undefined;
 }
 
@@ -35,7 +35,7 @@ export function isStricter(level: PodSecurityLevel, than: PodSecurityLevel): boo
   return LEVELS.indexOf(level) > LEVELS.indexOf(than);
 }
 
-/** What cannot be read demands most of what is enforced, and nothing of what is only told. */
+/** An invalid label enforces restricted; for audit and warn it selects privileged. */
 export function policyOf(labels: JsonObject): {
   readonly policy: NamespacePolicy;
   readonly errors: readonly FieldError[];
@@ -51,14 +51,14 @@ export function policyOf(labels: JsonObject): {
   return { policy: { enforce, audit, warn: warnOrEnforced(labels, enforce, warn) }, errors };
 }
 
-/** Whoever only says what is enforced is told of it, too. */
+/** If only enforce is set, its level also returns warnings. */
 function warnOrEnforced(labels: JsonObject, enforce: LevelVersion, warn: LevelVersion): LevelVersion {
   const isEnforced = LEVELS.some((level) => level === labels[`${PREFIX}enforce`]);
   if (Object.hasOwn(labels, `${PREFIX}warn`) || !isEnforced || !isStricter(enforce.level, warn.level)) return warn;
   return { level: enforce.level, minor: Object.hasOwn(labels, `${PREFIX}warn-version`) ? warn.minor : enforce.minor };
 }
 
-/** Undefined for what is no level. */
+/** Undefined if the level is invalid. */
 function readLevel(labels: JsonObject, label: string, errors: FieldError[]): PodSecurityLevel | undefined {
   if (!Object.hasOwn(labels, label)) return UNLIMITED.level;
   const text = stringAt(labels, label);

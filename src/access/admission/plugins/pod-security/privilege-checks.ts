@@ -1,4 +1,4 @@
-/** Checks of what the processes of a pod may do, and of the volumes it may use. */
+/** Checks of the privileges of a pod's processes, and of its volume types. */
 import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import {
   blamed,

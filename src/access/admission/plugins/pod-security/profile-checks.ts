@@ -29,7 +29,7 @@ function hasBadProfile(containerOrSpec: JsonObject, name: ProfileName): boolean 
   return isJsonObject(profile) && !CONFINED.has(profile["type"]);
 }
 
-/** Who sets a bad one, and what is set. */
+/** The setters of forbidden profiles, and the values. */
 function badProfiles(pod: PodLike, name: ProfileName) {
   const isPodBad = hasBadProfile(pod.spec, name);
   const bad = [...(isPodBad ? [pod.spec] : []), ...containersOf(pod).filter((one) => hasBadProfile(one, name))];

@@ -29,7 +29,7 @@ const ONE_CPU = { requests: { cpu: "1", memory: "1Gi" }, limits: { cpu: "2", mem
 const POD = pod({ containers: containers(ONE_CPU) });
 
 describe("a pod", () => {
-  test("uses what it requests and what it is limited to", () => {
+  test("uses its requests and limits", () => {
     const hard = { cpu: "4", "requests.memory": "4Gi", "limits.cpu": "9", pods: "9", "count/pods": "9", services: "1" };
     const used = {
       cpu: "1",
@@ -70,16 +70,16 @@ describe("a pod", () => {
       pod({ containers: containers({ requests: { "example.com/gpu": "2" } }) }),
       "exceeded quota: q, requested: requests.example.com/gpu=2, used: requests.example.com/gpu=0, limited: requests.example.com/gpu=1",
     ],
-  ])("of %j with %j used is refused", async (hard, used, object, why) => {
+  ])("with %j and %j used is rejected", async (hard, used, object, why) => {
     expect(await refusal(() => usedAfter(attributes({ object }), quota(hard, used)))).toBe(`${start} ${why}`);
   });
 
-  test("that says as a whole what it takes need not say it for each container", async () => {
+  test("with pod-level resources need not set them per container", async () => {
     const object = pod({ containers: containers({}), resources: { requests: { cpu: "3" } } });
     expect(usedAfter(attributes({ object }), quota({ cpu: "4" }, { cpu: "0" }))).toEqual({ cpu: "3" });
   });
 
-  test("that has ended uses nothing but its place in the store", () => {
+  test("that has terminated uses only its object count", () => {
     const hard = { pods: "9", "count/pods": "9" };
     const ended = { ...POD, status: { phase: "Succeeded" } };
     const stuck = pod({}, { deletionTimestamp: "2029-12-31T23:59:00Z", deletionGracePeriodSeconds: 30 });
@@ -90,7 +90,7 @@ describe("a pod", () => {
       });
   });
 
-  test("that is resized is charged the difference, of what it has where that is more", () => {
+  test("that is resized is charged the difference to its allocated or requested resources", () => {
     const existing = pod({ containers: containers(ONE_CPU) }, { resourceVersion: "1" });
     const object = pod({ containers: containers({ requests: { cpu: "3" } }) });
     const given = attributes({ operation: "UPDATE", subresource: "resize", object, existing });
@@ -101,7 +101,7 @@ describe("a pod", () => {
     });
   });
 
-  test("that changes nothing a quota counts costs nothing", () => {
+  test("whose counted fields do not change is not charged", () => {
     const given = attributes({ operation: "UPDATE", object: POD, existing: POD });
     expect(usedAfter(given, quota({ cpu: "0" }, {}))).toEqual({});
   });
@@ -134,7 +134,7 @@ describe("scopes", () => {
     expect(usedAfter(attributes({ object: outside }), limits)).toEqual({ pods: "0" });
   });
 
-  test("an update that brings a pod into one is charged all of it", () => {
+  test("an update that moves a pod into a scope is charged completely", () => {
     const existing = pod({ containers: containers(ONE_CPU) }, { resourceVersion: "1" });
     const given = attributes({ operation: "UPDATE", object: brief, existing });
     const limits = quota({ pods: "9" }, { pods: "0" }, { scopes: ["Terminating"] });
@@ -153,14 +153,14 @@ describe("other objects", () => {
       { allocateLoadBalancerNodePorts: false },
       { services: "1", "services.nodeports": "1", "services.loadbalancers": "1" },
     ],
-  ])("a service of type %s with %j", (type, more, expected) => {
+  ])("a Service of type %s with %j", (type, more, expected) => {
     const hard = { services: "9", "services.nodeports": "9", "services.loadbalancers": "9" };
     const used = { services: "0", "services.nodeports": "0", "services.loadbalancers": "0" };
     const object = { metadata: { name: "s" }, spec: { type, ports, ...more } };
     expect(usedAfter(attributes({ resource: "services", object }), quota(hard, used))).toEqual(expected);
   });
 
-  test("what is exceeded is told in the order of the names", async () => {
+  test("exceeded resources are reported in alphabetical order", async () => {
     const hard = { "services.nodeports": "1", services: "1" };
     const object = { metadata: { name: "s" }, spec: { type: "NodePort", ports } };
     const given = attributes({ resource: "services", object });
@@ -169,7 +169,7 @@ describe("other objects", () => {
     );
   });
 
-  test("a claim uses storage of its class, rounded up to bytes, and what was allocated where that is more", () => {
+  test("a claim uses storage of its class, rounded up to bytes, or its allocated storage if that is more", () => {
     const hard = { "requests.storage": "9Gi", "fast.storageclass.storage.k8s.io/requests.storage": "9Gi" };
     const used = { "requests.storage": "1", "fast.storageclass.storage.k8s.io/requests.storage": "0" };
     const claim = (storage: string, status: JsonObject): JsonObject => ({
@@ -194,7 +194,7 @@ describe("other objects", () => {
     expect(usedAfter(given, quota(hard, used))).toEqual(expected);
   });
 
-  test("a resource claim uses devices, of alternatives the most", () => {
+  test("a resource claim uses its devices; of alternatives, the largest number", () => {
     const exactly = { deviceClassName: "gpu", allocationMode: "ExactCount", count: 2 };
     const firstAvailable = [
       { ...exactly, count: 3 },

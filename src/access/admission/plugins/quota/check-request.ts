@@ -1,4 +1,4 @@
-/** Whether a write fits into the quotas of its namespace, and what they would have used up then. */
+/** Checks a write against the quotas of its namespace and computes their new usage. */
 import type { GroupResource } from "../../../../meta/group-version.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { Attributes } from "../../admission.ts";
@@ -9,7 +9,7 @@ import { scopesOf } from "./scopes.ts";
 
 export const RESOURCE_QUOTAS: GroupResource = { group: "", resource: "resourcequotas" };
 
-/** A quota, and what is used of it including what was admitted but not yet written. */
+/** A quota and its usage, including admitted writes that are not stored yet. */
 export interface RunningQuota {
   readonly name: string;
   readonly object: JsonObject;
@@ -27,7 +27,7 @@ export function runningQuota(quota: JsonObject): RunningQuota {
   };
 }
 
-/** The quotas as they will be, those it has no part in as they are; throws a StatusError. */
+/** Returns the quotas with their new usage, unaffected ones unchanged; throws a StatusError. */
 export function checkRequest(
   quotas: readonly RunningQuota[],
   attributes: Attributes,
@@ -66,7 +66,7 @@ function matchesScopes({ object: quota }: RunningQuota, object: JsonObject, eval
   return scopesOf(quota).every((requirement) => evaluator.matchesScope(requirement, object));
 }
 
-/** Of an update counts what it adds, where the object was counted before. */
+/** An update is charged the difference if the object was counted before. */
 function changeOf(usage: Amounts, attributes: Attributes, evaluator: UsageEvaluator): (quota: RunningQuota) => Amounts {
   const { existing } = attributes;
   if (existing === undefined)

@@ -1,4 +1,4 @@
-/** What claims of storage use: their number and the bytes they ask for, also by storage class. */
+/** The quota usage of persistent volume claims: their number and requested storage, in total and by storage class. */
 import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { amountsAt, roundedUpToUnit, type Amount, type Amounts, ONE_AMOUNT } from "../../../../meta/amounts.ts";
 import type { UsageEvaluator } from "./evaluator.ts";
@@ -12,7 +12,7 @@ const CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class";
 
 export const CLAIM_EVALUATOR: UsageEvaluator = {
   handles({ operation, subresource }) {
-    // As kubernetes: a status counts whatever it says, as what was allocated is never taken for the same.
+    // As kubernetes: every status update counts, because allocated resources always compare as different.
     if (subresource === "status") return operation === "UPDATE";
     return subresource === "" && (operation === "CREATE" || operation === "UPDATE");
   },
@@ -43,7 +43,7 @@ function classOf(claim: JsonObject): string {
   return stringAt(objectAt(claim, "spec"), "storageClassName");
 }
 
-/** What was allocated counts where it is more than what is asked for. */
+/** The allocated storage if it exceeds the requested one. */
 function storageOf(claim: JsonObject): Amount | undefined {
   const asked = amountsAt(objectAt(objectAt(claim, "spec"), "resources"), "requests").get("storage");
   if (asked === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** How the objects of one resource use up quotas. */
+/** The port of quota evaluators: how the objects of one resource use quotas. */
 import type { GroupResource } from "../../../../meta/group-version.ts";
 import type { JsonObject } from "../../../../meta/json.ts";
 import type { Attributes } from "../../admission.ts";
@@ -6,17 +6,17 @@ import { type Amount, type Amounts, ONE_AMOUNT } from "../../../../meta/amounts.
 import type { ScopeRequirement } from "./scopes.ts";
 
 export interface UsageEvaluator {
-  /** Whether the write can change what is used. */
+  /** Whether the write can change the usage. */
   handles(attributes: Attributes): boolean;
-  /** Whether such objects use what a quota calls by this name. */
+  /** Whether such objects use the quota resource of this name. */
   isCounted(resourceName: string): boolean;
   matchesScope(requirement: ScopeRequirement, object: JsonObject): boolean;
-  /** What the object must say because these are limited, and does not. */
+  /** The required fields that the object omits although their resources are limited. */
   missing(limited: readonly string[], object: JsonObject): string | undefined;
   usage(object: JsonObject): Amounts;
 }
 
-/** What quotas call the number of all objects of a resource. */
+/** The quota resource name for the object count of a resource. */
 function objectCountName({ group, resource }: GroupResource): string {
   return group === "" ? `count/${resource}` : `count/${resource}.${group}`;
 }
@@ -30,7 +30,7 @@ export function countedResource(resourceName: string): GroupResource | undefined
   return { group: group.join("."), resource };
 }
 
-/** Every object counts as one, by its name and, for a few, by an older one. */
+/** Every object counts as one, under count/RESOURCE and, for some, under an older name. */
 export function objectCountEvaluator(resource: GroupResource, alias?: string): UsageEvaluator {
   const names = new Set([objectCountName(resource), ...(alias === undefined ? [] : [alias])]);
   return {

@@ -1,4 +1,4 @@
-/** Who knows how the objects of a resource use up quotas. */
+/** The quota evaluators of all resources. */
 import { formatGroupResource, type GroupResource } from "../../../../meta/group-version.ts";
 import { isJsonObject, numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import {
@@ -14,7 +14,7 @@ import { CLAIM_EVALUATOR } from "./claim-evaluator.ts";
 import { countedResource, objectCountEvaluator, type UsageEvaluator } from "./evaluator.ts";
 import { podEvaluator, type PodEvaluatorPorts } from "./pod-evaluator.ts";
 
-/** Virtual, or never limited. */
+/** Resources that are virtual or never limited. */
 const IGNORED: ReadonlySet<string> = new Set([
   "bindings",
   "componentstatuses",
@@ -28,7 +28,7 @@ const IGNORED: ReadonlySet<string> = new Set([
   "events.events.k8s.io",
 ]);
 
-/** Counted since before everything could be. */
+/** Resources with their own quota names, which precede count/RESOURCE. */
 const ALIASED: readonly string[] = ["configmaps", "resourcequotas", "replicationcontrollers", "secrets"];
 
 const RESOURCE_CLAIMS: GroupResource = { group: "resource.k8s.io", resource: "resourceclaims" };
@@ -95,10 +95,10 @@ function serviceUsage(service: JsonObject): Amounts {
 
 const CLAIM_COUNT = "count/resourceclaims.resource.k8s.io";
 const DEVICES = ".deviceclass.resource.k8s.io/devices";
-/** As many as one claim can ever get. */
+/** The maximum number of devices of one claim. */
 const DEVICES_MAX = 32;
 
-/** DIFFERS: devices are not counted under the extended resources that their classes stand for. */
+/** DIFFERS: devices are not counted under the extended resources of their classes. */
 const RESOURCE_CLAIM_EVALUATOR: UsageEvaluator = {
   handles: ({ operation, subresource }) => subresource === "" && (operation === "CREATE" || operation === "UPDATE"),
   isCounted: (name) => name === CLAIM_COUNT || name.endsWith(DEVICES),
@@ -112,7 +112,7 @@ function resourceClaimUsage(claim: JsonObject): Amounts {
   for (const request of objectsAt(objectAt(objectAt(claim, "spec"), "devices"), "requests")) {
     const alternatives = objectsAt(request, "firstAvailable");
     const { exactly } = request;
-    // Older versions say it beside the name.
+    // Older versions have these fields in the request itself.
     const exact = isJsonObject(exactly) ? exactly : request;
     const highest = new Map<string, Amount>();
     for (const one of alternatives.length > 0 ? alternatives : [exact]) raiseTo(highest, devicesOf(one));

@@ -1,4 +1,4 @@
-/** What pods use: what they request and may use at most, as long as they have not ended. */
+/** The quota usage of pods: their requests and limits until they terminate. */
 import { qosClass } from "../../../../objects/kinds/pods/qos-class.ts";
 import {
   isJsonObject,
@@ -18,7 +18,7 @@ import { matchesValue, type ScopeRequirement } from "./scopes.ts";
 import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 
 export interface PodEvaluatorPorts {
-  /** Of the release. */
+  /** The gates of the release. */
   readonly gates: ReleaseGates;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -31,7 +31,7 @@ const COUNTED: ReadonlySet<string> = new Set([
   "pods",
   ...COMPUTE.flatMap((name) => [name, `requests.${name}`, `limits.${name}`]),
 ]);
-/** As kubernetes regrets: where these are limited, each container must say how much it takes. */
+/** As kubernetes: if these are limited, each container must set them. */
 const DEMANDED: ReadonlySet<string> = new Set(
   ["cpu", "memory"].flatMap((name) => [name, `requests.${name}`, `limits.${name}`]),
 );
@@ -100,7 +100,7 @@ function isBestEffort(pod: JsonObject, { gates }: PodEvaluatorPorts): boolean {
   return (known === "" ? qosClass(pod, { gates }) : known) === "BestEffort";
 }
 
-/** It wants to be near, or far from, pods of other namespaces. */
+/** True if it has affinity terms for pods of other namespaces. */
 function hasForeignAffinity(pod: JsonObject): boolean {
   const affinity = objectAt(objectAt(pod, "spec"), "affinity");
   return ["podAffinity", "podAntiAffinity"].some((member) => {
@@ -163,7 +163,7 @@ function computeUsage(requests: Amounts, limits: Amounts): Map<string, Amount> {
 
 const MS_PER_SECOND = 1000;
 
-/** Also one whose end nobody reports, as its node is gone. */
+/** Also true for a pod whose grace period has passed because its node is gone. */
 function hasEnded(pod: JsonObject, now: number): boolean {
   if (["Failed", "Succeeded"].includes(stringAt(objectAt(pod, "status"), "phase"))) return true;
   const metadata = objectAt(pod, "metadata");

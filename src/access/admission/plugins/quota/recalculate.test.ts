@@ -7,7 +7,7 @@ const calculator = createQuotaCalculator({ gates: gatesOf("1.36"), now: () => 0 
 const POD = pod({ containers: containers({ requests: { cpu: "500m" } }) });
 
 describe("the status of a quota", () => {
-  test("is what all objects of the namespace use", () => {
+  test("is the usage of all objects of the namespace", () => {
     const hard = {
       cpu: "4",
       pods: "9",
@@ -24,18 +24,18 @@ describe("the status of a quota", () => {
     expect(status).toEqual({ hard, used: { cpu: "1500m", pods: "3", "count/deployments.apps": "1", services: "0" } });
   });
 
-  test("counts what is in its scopes", () => {
+  test("counts only objects in its scopes", () => {
     const brief = pod({ activeDeadlineSeconds: 5, containers: [] });
     const quota = { spec: { hard: { pods: "9" }, scopes: ["Terminating"] } };
     expect(calculator.statusOf(quota, new Map([["pods", [POD, brief]]]))["used"]).toEqual({ pods: "1" });
   });
 
-  test("keeps what was known of objects that could not be listed, and forgets what is no longer limited", () => {
+  test("keeps the usage of objects that could not be listed, and drops resources without a limit", () => {
     const quota = { spec: { hard: { pods: "9" } }, status: { used: { pods: "4", cpu: "1" } } };
     expect(calculator.statusOf(quota, new Map())["used"]).toEqual({ pods: "4" });
   });
 
-  test("is outdated when it says something else", () => {
+  test("is outdated if the stored amounts differ", () => {
     const status = { hard: { cpu: "1" }, used: { cpu: "1" } };
     expect(calculator.isOutdated({}, status)).toBe(true);
     expect(calculator.isOutdated({ status: { hard: { cpu: "1" }, used: { cpu: "1000m" } } }, status)).toBe(false);
@@ -44,7 +44,7 @@ describe("the status of a quota", () => {
   });
 });
 
-test("it is told which objects count", () => {
+test("countedResources returns the resources that a quota counts", () => {
   const hard = { cpu: "1", "requests.storage": "1", "count/things.example.com": "1", "count/events": "1" };
   expect(calculator.countedResources({ spec: { hard } })).toEqual([
     { group: "", resource: "pods" },

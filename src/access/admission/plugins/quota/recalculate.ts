@@ -1,4 +1,4 @@
-/** What a quota's status must say, by all objects of its namespace: for whoever keeps quotas up to date. */
+/** Computes the status of a quota from all objects of its namespace, for the quota controller. */
 import { formatGroupResource, type GroupResource } from "../../../../meta/group-version.ts";
 import { jsonEquals, objectAt, type JsonObject } from "../../../../meta/json.ts";
 import {
@@ -19,7 +19,7 @@ import { scopesOf } from "./scopes.ts";
 interface QuotaCalculator {
   /** The resources whose objects count towards the quota. */
   countedResources(quota: JsonObject): readonly GroupResource[];
-  /** `objects` by what formatGroupResource calls their resource; what is absent is not served, or could not be listed. */
+  /** `objects` by the formatGroupResource name; an absent resource is not served or could not be listed. */
   statusOf(quota: JsonObject, objects: ReadonlyMap<string, readonly JsonObject[]>): JsonObject;
   /** Whether the status would change. */
   isOutdated(quota: JsonObject, status: JsonObject): boolean;

@@ -1,11 +1,11 @@
-/** Quotas that were just charged: this server may not have heard of its own write yet when the next one comes. */
+/** Recently charged quotas. The cache may not contain this server's own write yet when the next request arrives. */
 import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 
 const REMEMBERED_MAX = 100;
 
 export interface RecentQuotas {
   remember(quota: JsonObject): void;
-  /** What was charged, while it is newer than what is known. */
+  /** The charged quota if it is newer than the cached one, otherwise the cached one. */
   newer(known: JsonObject): JsonObject;
 }
 

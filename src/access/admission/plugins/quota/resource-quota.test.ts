@@ -16,7 +16,7 @@ function usedOf(object: JsonObject): string {
 
 const about = { resource: "configmaps", object: { metadata: { name: "c" } } };
 
-/** A store with one quota, of which the reader may know only what was there at first. */
+/** A store with one quota. The reader may only see the first version. */
 function world(first: JsonObject, known: JsonObject = first) {
   let stored = first;
   const charges: string[] = [];
@@ -46,34 +46,34 @@ const EXCEEDED =
   '403 configmaps "c" is forbidden: exceeded quota: q, requested: configmaps=1, used: configmaps=2, limited: configmaps=2';
 
 describe("ResourceQuota", () => {
-  test("what is admitted is charged, until nothing is left", async () => {
+  test("charges admitted writes until the quota is exhausted", async () => {
     const { ask, charges } = world(quota("0", "2"));
     expect([await ask(), await ask(), await ask()]).toEqual([undefined, undefined, EXCEEDED]);
     expect(charges).toEqual(["1", "2"]);
   });
 
-  test("those who come together are charged together, and no more than fit are admitted", async () => {
+  test("charges concurrent writes together and admits as many as fit", async () => {
     const { ask, charges } = world(quota("0", "4"));
     const answers = await Promise.all([ask(), ask(), ask(), ask(), ask(), ask()]);
     expect(answers.filter((answer) => answer === undefined)).toHaveLength(4);
     expect(charges).toEqual(["1", "4"]);
   });
 
-  test("a dry run is checked and not charged", async () => {
+  test("checks a dry run without charging it", async () => {
     const { ask, charges } = world(quota("1", "2"));
     expect([await ask({ dryRun: true }), await ask({ dryRun: true })]).toEqual([undefined, undefined]);
     expect(charges).toEqual([]);
     expect(await world(quota("2", "2")).ask({ dryRun: true })).toBe(EXCEEDED);
   });
 
-  test("a quota that others have charged meanwhile is judged anew", async () => {
+  test("checks again if another server has charged the quota", async () => {
     const { ask, charges } = world(quota("1", "2", "7"), quota("0", "2", "3"));
     expect(await ask()).toBeUndefined();
     expect(charges).toEqual(["2"]);
     expect(await world(quota("2", "2", "7"), quota("0", "2", "3")).ask()).toBe(EXCEEDED);
   });
 
-  test("a quota that changes all the time is a conflict in the end", async () => {
+  test("returns a conflict if the quota keeps changing", async () => {
     let tries = 0;
     const plugin = resourceQuota({
       reader: readerOf({ resourcequotas: [quota("0", "2")] }),
@@ -87,7 +87,7 @@ describe("ResourceQuota", () => {
     expect(tries).toBe(4);
   });
 
-  test("a store that fails refuses those who wait, and nobody after them", async () => {
+  test("rejects the waiting writes if the store fails, but not later ones", async () => {
     let isBroken = true;
     const plugin = resourceQuota({
       reader: readerOf({ resourcequotas: [quota("0", "2")] }),
@@ -100,7 +100,7 @@ describe("ResourceQuota", () => {
     expect(await refusal(() => plugin.validate?.(attributes(about)))).toBeUndefined();
   });
 
-  test("where there is no quota, nothing is asked", async () => {
+  test("does nothing in a namespace without a quota", async () => {
     const { ask, charges } = world(quota("2", "2"));
     expect(await ask({ namespace: "other" })).toBeUndefined();
     expect(await ask({ namespace: "" })).toBeUndefined();
@@ -118,7 +118,7 @@ describe("ResourceQuota", () => {
     ["CREATE", "authorization.k8s.io", "localsubjectaccessreviews", false],
     ["CREATE", "example.com", "things", true],
     ["DELETE", "", "pods", false],
-  ] as const)("%s of %s %s is looked at: %s", (operation, group, path, expected) => {
+  ] as const)("handles %s of %s %s: %s", (operation, group, path, expected) => {
     const [resource = "", subresource = ""] = path.split("/");
     const handled = world(quota("0", "1")).plugin.handles(operation, {
       groupVersion: { group, version: "v1" },

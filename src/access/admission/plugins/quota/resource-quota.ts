@@ -1,4 +1,4 @@
-/** Nobody gets more of a namespace than its ResourceQuotas say: what is admitted is charged before it is written. */
+/** Enforces ResourceQuotas: charges an admitted write to the quotas of its namespace before it is stored. */
 import { must } from "../../../../base/assert.ts";
 import type { GroupResource } from "../../../../meta/group-version.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
@@ -12,7 +12,10 @@ import { createEvaluators, isUnlimited } from "./evaluators.ts";
 import type { PodEvaluatorPorts } from "./pod-evaluator.ts";
 import { createRecentQuotas, type RecentQuotas } from "./recent-quotas.ts";
 
-/** Replaces the status of exactly this revision of the quota: as it is stored now, or undefined if it has changed. */
+/**
+ * Replaces the status of exactly this revision of the quota. Resolves to the stored quota, or to undefined if it has
+ * changed.
+ */
 export type ChargeQuota = (quota: JsonObject, status: JsonObject) => Promise<JsonObject | undefined>;
 
 interface ResourceQuotaPorts extends PodEvaluatorPorts {
@@ -28,7 +31,7 @@ const UPDATES: Readonly<Record<string, readonly string[]>> = {
 const RETRIES = 3;
 const MODIFIED = "the object has been modified; please apply your changes to the latest version and try again";
 
-/** A write that waits to hear whether it fits. */
+/** A write that waits for its decision. */
 interface Waiter {
   readonly attributes: Attributes;
   readonly evaluator: UsageEvaluator;
@@ -76,7 +79,7 @@ function isCountedUpdate({ group, resource }: GroupResource, subresource: string
   return group === "" && Object.hasOwn(UPDATES, resource) && UPDATES[resource]?.includes(subresource) === true;
 }
 
-/** One at a time in a namespace; those who come meanwhile are charged for together. */
+/** Serves one batch at a time per namespace; writes that arrive meanwhile form the next batch. */
 async function serve(books: Bookkeeping, namespace: string, waiting: Map<string, Waiter[]>): Promise<void> {
   for (;;) {
     const batch = waiting.get(namespace) ?? [];
@@ -118,7 +121,7 @@ async function decide(
   else await decide(books, pending, await newestOf(books, stale), retriesLeft - 1);
 }
 
-/** Those that do not fit are told, and those that cost nothing; the rest waits for the quotas to be charged. */
+/** Decides writes that exceed a quota or use nothing; the others wait until the quotas are charged. */
 function judge(
   batch: readonly Waiter[],
   quotas: readonly RunningQuota[],
@@ -150,7 +153,7 @@ async function charge({ ports, recent }: Bookkeeping, { object, used }: RunningQ
   return true;
 }
 
-/** Those that are gone limit nothing any more. */
+/** Deleted quotas are omitted. */
 async function newestOf({ ports }: Bookkeeping, stale: readonly RunningQuota[]): Promise<RunningQuota[]> {
   const newest = await Promise.all(
     stale.map(({ name, object }) =>

@@ -1,4 +1,4 @@
-/** Which objects a quota is about. */
+/** Matches objects against the scopes of a quota. */
 import { objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 
 export interface ScopeRequirement {
@@ -18,7 +18,7 @@ export function scopesOf(quota: JsonObject): readonly ScopeRequirement[] {
   return [...plain, ...selected];
 }
 
-/** As a label selector is matched, of an object with one label or, for undefined, none. */
+/** Matches like a label selector on an object with one label or, if undefined, without it. */
 export function matchesValue({ operator, values }: ScopeRequirement, value: string | undefined): boolean {
   switch (operator) {
     case "Exists":
