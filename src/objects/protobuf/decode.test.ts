@@ -261,7 +261,7 @@ describe("hostile bytes", () => {
     ["a field that reaches beyond the end", Buffer.from("0a05", "hex"), /field 1 reaches beyond its end/],
     ["a length beyond any buffer", Buffer.from("0affffffff0f", "hex"), /field 1 reaches beyond its end/],
     ["a length beyond 32 bits", Buffer.from("0affffffffff01", "hex"), /length beyond 32 bits/],
-    ["a number cut short", Buffer.from("80", "hex"), /ends inside a number/],
+    ["a truncated number", Buffer.from("80", "hex"), /ends inside a number/],
     ["a number of eleven bytes", Buffer.from(`0a${"ff".repeat(10)}01`, "hex"), /longer than 64 bits/],
     ["a number of 65 bits", Buffer.from(`0a${"ff".repeat(9)}02`, "hex"), /longer than 64 bits/],
     ["a tag beyond 32 bits", Buffer.from("8080808080800100", "hex"), /tag longer than 32 bits/],
@@ -281,7 +281,7 @@ describe("hostile bytes", () => {
 
   test("a packed number ends with its field", () => {
     const groups = delimited(2, delimited(14, Buffer.concat([delimited(4, Buffer.from([0x80])), integer(1, 1)])));
-    expect(() => decode("v1", "Pod", groups)).toThrow(/PodSecurityContext is cut short: it ends inside a number/);
+    expect(() => decode("v1", "Pod", groups)).toThrow(/PodSecurityContext is truncated: it ends inside a number/);
   });
 
   test("what nests deeper than JSON may is refused", () => {
