@@ -1,6 +1,6 @@
 /**
  * Decides when a request is retried. As client-go: after a response with Retry-After, and after a broken connection of
- * a read. DIFFERS: also after refused connections, if the caller wants to wait for a server.
+ * a read. Unlike client-go: also after refused connections, if the caller waits for a server.
  */
 import {
   BROKEN_CONNECTION_WAIT_MS,

@@ -36,7 +36,7 @@ export type TransportFailure =
   /** The connection broke: a write may or may not have been executed. */
   | "reset"
   | "timeout"
-  /** By the caller's signal. */
+  /** The caller's signal aborted the request. */
   | "aborted"
   /** The response is invalid: too long, or not of the requested kind. */
   | "malformed"

@@ -42,7 +42,7 @@ const GATES = {
   CRDFormatWarningsForAllTypes: { since: "1.36" },
   /** A CRD may not set example or externalDocs on the metadata of its resource. */
   CRDMetadataDocumentationForbidden: { since: "1.36" },
-  /** Schemas of CRDs know the formats k8s-short-name and k8s-long-name. */
+  /** Schemas of CRDs accept the formats k8s-short-name and k8s-long-name. */
   CRDNameFormats: { since: "1.34" },
   /** Custom resources: numbers and their bounds are checked against the range of their type and format. */
   CRDNumberRanges: { since: "1.36" },

@@ -111,7 +111,7 @@ const PATHS_MAX = 1000;
 
 class Findings {
   readonly repeated = new Set<string>();
-  /** By shape. */
+  /** Keyed by shape. */
   readonly named = new Map<string, { name: string; paths: ValuePath[] }>();
   isCut = false;
   readonly #omission: Omission;

@@ -1,7 +1,6 @@
 /**
  * Omits and fills zero values as Go does. In Go a field without a pointer is zero if it is not set, and JSON omits the
- * zero of an `omitempty` field: `paused: false` is the same as no value. The protobuf tables contain which fields these
- * are.
+ * zero of an `omitempty` field: `paused: false` is the same as no value. The protobuf tables list these fields.
  */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import type { FieldTable, MessageTable, ProtobufTables } from "../protobuf/tables.ts";
