@@ -441,7 +441,7 @@ describe("the cache", () => {
     stream.send(modified(configMap("a", 6, { data: { team: "y" } })), deleted(configMap("b", 7)));
     await running.news();
     expect([team("x"), team("y"), team("constructor")]).toEqual([[], ["a"], []]);
-    expect(() => informer.byIndex("nope", "x")).toThrow("no index");
+    expect(() => informer.byIndex("nope", "x")).toThrow("unknown index");
   });
 
   test("omits only the object for which an index function throws", async () => {
