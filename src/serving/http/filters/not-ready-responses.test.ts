@@ -15,7 +15,7 @@ import { earlyAnswers, type EarlyRequest } from "./not-ready-responses.ts";
 const PODS = { group: "", resource: "pods" };
 const POD = "/api/v1/namespaces/a/pods/x";
 const NO_PATH = "the request has been made before all known HTTP paths have been installed, please try again";
-const NOT_SURE = "this server is still starting and cannot be sure yet";
+const NOT_SURE = "this server is still starting and has not loaded all data yet";
 const OWN: ApiRequest["connection"] = { protocol: "in-process", remoteAddress: "self", clientChain: [] };
 
 interface Asked {

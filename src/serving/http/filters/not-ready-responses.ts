@@ -23,7 +23,7 @@ interface EarlyAnswersOptions extends Starting {
 
 /** As kubernetes util/notfoundhandler/not_found_handler.go. */
 const NO_PATH_YET = "the request has been made before all known HTTP paths have been installed, please try again";
-const NOT_SURE_YET = "this server is still starting and cannot be sure yet";
+const NOT_SURE_YET = "this server is still starting and has not loaded all data yet";
 
 export function earlyAnswers(options: EarlyAnswersOptions): PassingFilter<EarlyRequest> {
   return (next) => (request) =>
