@@ -51,7 +51,7 @@ async function changed(answer: ApiResponse | Error, asked: Asked = {}): Promise<
   }
 }
 
-const nameless = new StatusError("NotFound", "nobody serves it", { details: {} });
+const nameless = new StatusError("NotFound", "no server serves it", { details: {} });
 const noPod = notFound(PODS, "x");
 const noRight = forbidden(PODS, "x", "no");
 
@@ -60,7 +60,7 @@ describe("before the server has been ready", () => {
     ["the page of an unknown path", pageNotFound()],
     ["an unknown resource, thrown", unknownResource()],
     ["an unknown resource, returned", errorResponse(unknownResource())],
-    ["what the peer proxy says of what nobody serves", nameless],
+    ["the 404 of the peer proxy for an unserved resource", nameless],
   ])("%s becomes 503 with kube-apiserver's message", async (_what, answer) => {
     expect(await changed(answer)).toMatchObject({
       reason: "ServiceUnavailable",
@@ -72,9 +72,9 @@ describe("before the server has been ready", () => {
   test.each([
     ["an absent object, thrown", noPod, 'pods "x" not found'],
     ["an absent object, returned", errorResponse(noPod), 'pods "x" not found'],
-    ["a refusal, thrown", noRight, 'pods "x" is forbidden: no'],
-    ["a refusal, returned", errorResponse(noRight), 'pods "x" is forbidden: no'],
-    ["a refusal of a path", new StatusError("Forbidden", "forbidden: no", { details: {} }), "forbidden: no"],
+    ["a denial, thrown", noRight, 'pods "x" is forbidden: no'],
+    ["a denial, returned", errorResponse(noRight), 'pods "x" is forbidden: no'],
+    ["a denial of a path", new StatusError("Forbidden", "forbidden: no", { details: {} }), "forbidden: no"],
   ])("%s becomes 503 with the original message appended", async (_what, answer, message) => {
     expect(await changed(answer)).toMatchObject({
       reason: "ServiceUnavailable",
@@ -110,8 +110,8 @@ describe("before the server has been ready", () => {
     ["401", new StatusError("Unauthorized", "Unauthorized")],
     ["400", badRequest("no")],
     ["503 with a reason of its own", serviceUnavailable("the store is away", 1)],
-    ["what nobody expected", new Error("bug")],
-    ["what is not of this server", { ...pageNotFound(), headers: { "x-not-ours": "b" } }],
+    ["an unexpected error", new Error("bug")],
+    ["a response of another server", { ...pageNotFound(), headers: { "x-not-ours": "b" } }],
   ] satisfies [string, ApiResponse | Error][])("%s passes unchanged", async (_what, answer) => {
     expect(await changed(answer)).toBeUndefined();
   });

@@ -84,7 +84,7 @@ describe("a request for an upgrade", () => {
 
   const items = Array.from({ length: 3_000 }, () => Buffer.alloc(2_000, "item "));
   test.each<[string, ApiResponse, number]>([
-    ["a refusal", { status: 403, headers: {}, body: NO_BODY }, 0],
+    ["an error", { status: 403, headers: {}, body: NO_BODY }, 0],
     ["a small body", ok(Buffer.from("hello")), 5],
     ["a large body", ok(...items), 6_000_000],
     ["a stream", streaming((sink) => (sink.write({ bytes: Buffer.from("abcdefgh") }), sink.end())), 18],
@@ -103,7 +103,7 @@ describe("a request for an upgrade", () => {
   test.each([
     ["without a Host", "GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: echo/1\r\n\r\n", 400],
     ["with too many headers", `GET / HTTP/1.1\r\n${ASKING}${"a: b\r\n".repeat(2_000)}\r\n`, 431],
-    ["with a target that is no path", `GET * HTTP/1.1\r\n${ASKING}\r\n`, 400],
+    ["with a target that is not a path", `GET * HTTP/1.1\r\n${ASKING}\r\n`, 400],
   ])("%s is rejected", async (_, text, status) => {
     await using server = await startServer(() => expect.unreachable());
     const socket = await rawConnection(server, "http/1.1");
