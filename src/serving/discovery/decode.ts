@@ -142,7 +142,8 @@ function toLegacyEntry(item: JsonObject, groupVersion: GroupVersion): LegacyEntr
   const [name, subresource] = path;
   if (path.length > 2) return undefined;
   const { namespaced, storageVersionHash } = item;
-  if (typeof namespaced !== "boolean") throw new Error(`${path.join("/")} does not specify whether it is namespaced.`);
+  if (typeof namespaced !== "boolean")
+    throw new Error(`The entry ${path.join("/")} does not specify whether it is namespaced.`);
   const resource: DiscoveryResource = {
     resource: nameOf(name, "the name of a resource"),
     responseKind: kindOf({ group: item["group"], version: item["version"], kind: item["kind"] }, groupVersion),

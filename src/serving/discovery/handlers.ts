@@ -100,7 +100,7 @@ type ApiPrefix = "api" | "apis";
 type MissingDocument = "unknown-group" | "unknown-version";
 
 /**
- * Names this server, so that a client that reached the wrong server does not treat the document as another server's.
+ * Names this server, so that a peer that reached the wrong server does not treat the document as another server's.
  */
 function signed(answer: ApiResponse, serverId: string): ApiResponse {
   return { ...answer, headers: { ...answer.headers, [SERVER_ID_HEADER]: serverId } };

@@ -24,7 +24,7 @@ export interface RequestedApply {
   readonly manager: string;
   readonly dryRun: boolean;
   readonly force: boolean;
-  /** Throws the problems of the body. Called only if there is an object to apply it to. */
+  /** Throws the problems of the body. Not called if the object is absent and cannot be created. */
   readonly applied: () => AppliedObject | ForwardedRequest;
   readonly warnings: () => readonly string[];
 }

@@ -19,7 +19,7 @@ const ENDPOINT: ResourceEndpoint = {
 function ask(verb: "get" | "list", accept: string, name = ""): unknown {
   const request = { info: { verb, name }, query: { get: () => undefined } } as unknown as WithInfo;
   const { body } = componentStatusesEndpoint(ENDPOINT, request, negotiateRepresentation(accept, "list"));
-  if (body.kind !== "bytes") throw new Error("the answer has no body");
+  if (body.kind !== "bytes") throw new Error("the response has no body");
   return JSON.parse(Buffer.concat(body.chunks).toString("utf8"));
 }
 

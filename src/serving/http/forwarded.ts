@@ -71,7 +71,7 @@ function isDropped(name: string): boolean {
   return DROPPED.has(name) || DROPPED_PREFIXES.some((prefix) => name.startsWith(prefix));
 }
 
-/** The headers that tell another server on whose behalf this server sends a request. */
+/** The headers that name the user on whose behalf this server sends a request. */
 export function identityHeaders(user: ForwardedUser): string[] {
   const headers = [REMOTE_USER_HEADER, headerText(user.name)];
   if (user.uid !== "") headers.push(REMOTE_UID_HEADER, headerText(user.uid));

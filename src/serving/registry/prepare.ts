@@ -67,14 +67,14 @@ export function prepareForUpdate(
   return prepared;
 }
 
-/** As kubernetes: empty lists outside of the spec are not stored. */
+/** As kubernetes: a top-level list that is empty is stored as null. */
 function withoutEmptyLists({ schema }: ServedResource, object: JsonObject): JsonObject {
   if (schema.isCustom === true) return object;
   const empty = Object.keys(object).filter((key) => Array.isArray(object[key]) && object[key].length === 0);
   return empty.length === 0 ? object : { ...object, ...Object.fromEntries(empty.map((key) => [key, null])) };
 }
 
-/** As kubernetes for admission: lists that were sent empty are empty until the object is stored. */
+/** As kubernetes for admission: a top-level list that was sent empty is null only in the stored object. */
 export function withSentLists(prepared: JsonObject, sent: JsonObject): JsonObject {
   const empty = Object.keys(sent).filter((key) => prepared[key] === null && Array.isArray(sent[key]));
   return empty.length === 0 ? prepared : { ...prepared, ...Object.fromEntries(empty.map((key) => [key, []])) };

@@ -22,7 +22,7 @@ export interface Strategy {
   readonly returnsDeletedObject: boolean;
   /** The status is written through the status subresource only. */
   readonly hasStatus: boolean;
-  /** A creation may set the status, for clients that register themselves, such as nodes. */
+  /** A creation may set the status, as nodes do when they register themselves. */
   readonly createsWithStatus: boolean;
   /** Deletion lifecycle: namespaces are finalized by their controller, pods terminate gracefully on their node. */
   readonly life: "ordinary" | "namespace" | "pod";

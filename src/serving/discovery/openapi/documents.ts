@@ -22,7 +22,7 @@ export interface OpenApiDocuments {
   index(): Promise<EncodedOpenApi>;
   /**
    * The OpenAPI 3 document of "api/v1" or "apis/GROUP/VERSION", if possible the one with this hash. Returns one with
-   * another hash if no other is available now.
+   * another hash if that one is not available now.
    */
   find(path: string, hash: string | undefined): Promise<FoundOpenApi>;
   v2(): Promise<EncodedOpenApi>;

@@ -1,6 +1,6 @@
 /**
  * Ranks the servers' documents. Servers with the same index have the same documents and are one source. Where sources
- * differ, the newest release decides, then the lowest server ID, regardless of which server is local or reachable.
+ * differ, the highest rank (rank.ts) decides, regardless of which server is local or reachable.
  */
 import { compareGroups } from "../../../objects/catalogue/group-order.ts";
 import { compareNames, compareApiVersions } from "../order.ts";

@@ -12,7 +12,7 @@ import { isExempt, type Starting } from "./if-ready.ts";
 import type { WithInfo } from "./request-info.ts";
 
 export interface EarlyRequest extends WithInfo {
-  /** Another server proxied the request. It can tell an object's 404 from "not served here". */
+  /** Another server proxied the request. It can distinguish an object's 404 from "not served here". */
   readonly isProxied: boolean;
 }
 

@@ -19,7 +19,7 @@ export interface Edge {
 
 export interface Protocol {
   accept(socket: TLSSocket, connection: ConnectionInfo): void;
-  /** Tells clients to reconnect elsewhere; open requests continue. */
+  /** Asks clients to reconnect elsewhere; open requests continue. */
   drain(): void;
   /** Closes connections without an open request. */
   closeIdle(): void;

@@ -183,7 +183,7 @@ interface RawHttp2 {
   received(frame: string): Promise<void>;
 }
 
-/** A client that sends requests when told to and ignores the server's frames. */
+/** A client that sends the given requests and only records the frames of the server. */
 async function rawHttp2(server: TestServer): Promise<RawHttp2> {
   const socket = await rawConnection(server, "h2");
   const frames: string[] = [];
