@@ -1,4 +1,4 @@
-/** What is wrong with what only one operating system knows. */
+/** Validation of fields that only one operating system supports. */
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../../meta/names.ts";
@@ -55,7 +55,7 @@ function* userNameErrors(text: string): Generator<string> {
   }
 }
 
-/** Containers that are processes of a Windows host; `field` is that of the spec. */
+/** Validates HostProcess containers. `field`: the path of the spec. */
 export function* hostProcessErrors(spec: JsonObject, field: string): Generator<FieldError> {
   const ofPod = hostProcessOf(spec);
   let isAny = false;
@@ -92,7 +92,7 @@ function hostProcessOf(parent: JsonObject): boolean | undefined {
   return typeof value === "boolean" ? value : undefined;
 }
 
-/** What a pod says for another system than its own. */
+/** Rejects fields of another operating system than the pod's. */
 export function* operatingSystemErrors(spec: JsonObject, field: string): Generator<FieldError> {
   const { os } = spec;
   if (!isJsonObject(os)) return;
@@ -111,7 +111,9 @@ function* onlyLinuxErrors(spec: JsonObject, field: string): Generator<FieldError
 }
 
 const NOT_FOR_WINDOWS = "cannot be set for a windows pod";
-/** Of the pod, in kubernetes' order; those of the spec itself begin with a dot. */
+/**
+ * Fields of the pod that Windows does not support, in Kubernetes' order. Fields of the spec itself begin with a dot.
+ */
 const POD_MEMBERS: readonly string[] = [
   "appArmorProfile",
   "seLinuxOptions",
