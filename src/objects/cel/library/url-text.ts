@@ -1,4 +1,4 @@
-/** URLs as Go reads them from a request line. */
+/** Parsing of URLs, as Go parses them from a request line. */
 import { goQuote } from "../../../meta/go-quote.ts";
 
 export interface ParsedUrl {
@@ -8,7 +8,7 @@ export interface ParsedUrl {
   readonly query: string;
 }
 
-/** Why it is none, as Go says it. */
+/** Go's error about a malformed URL. */
 export class UrlError extends Error {
   override readonly name = "UrlError";
 }
@@ -96,7 +96,7 @@ function authorityEnd(hierarchy: string): number {
   return slash < 0 ? hierarchy.length : slash;
 }
 
-/** What cannot be read is passed over. */
+/** Ignores malformed parts. */
 export function parseQuery(query: string): Map<string, string[]> {
   const values = new Map<string, string[]>();
   for (const pair of query.split("&")) {
