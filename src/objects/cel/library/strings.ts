@@ -119,7 +119,7 @@ const QUOTED: ReadonlyMap<string, string> = new Map([
 ]);
 
 function quote(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is escaped
+  // oxlint-disable-next-line no-control-regex -- control characters are escaped
   const escaped = text.toWellFormed().replaceAll(/[\u0007-\r\\"]/g, (character) => QUOTED.get(character) ?? character);
   return `"${escaped}"`;
 }

@@ -18,11 +18,11 @@ function failed(text: string, why: string): UrlError {
 }
 
 const SCHEME = /^([A-Za-z][A-Za-z0-9+.-]*):(.*)$/s;
-// oxlint-disable-next-line no-control-regex -- control characters are what is refused
+// oxlint-disable-next-line no-control-regex -- control characters are rejected
 const CONTROL = /[\u0000-\u001f\u007f]/;
 const BAD_ESCAPE = /%(?![0-9a-fA-F]{2})/;
 const VALID_PATH = /^(?:[A-Za-z0-9\-_.~!$&'()*+,;=:@[\]/]|%[0-9a-fA-F]{2})*$/;
-// oxlint-disable-next-line no-control-regex -- whatever is beyond ASCII
+// oxlint-disable-next-line no-control-regex -- the pattern finds non-ASCII characters
 const VALID_HOST = /^(?:[A-Za-z0-9\-_.~!$&'()*+,;=:[\]<>"]|%[0-9a-fA-F]{2}|[^\u0000-\u007f])*$/;
 
 function badEscape(text: string): string | undefined {

@@ -22,7 +22,7 @@ function asNumber(value: Value): bigint | number | undefined {
 
 function compareNumbers(left: bigint | number, right: bigint | number): number | EvalError {
   if (Number.isNaN(left) || Number.isNaN(right)) return NOT_ORDERED;
-  // oxlint-disable-next-line eqeqeq -- int and double compare by what they are worth
+  // oxlint-disable-next-line eqeqeq -- int and double are compared by value
   return sign(left < right, left == right);
 }
 

@@ -222,7 +222,7 @@ function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
 function numberEquals(left: bigint | number | Uint, right: Value): boolean {
   const mine = left instanceof Uint ? left.value : left;
   const theirs = right instanceof Uint ? right.value : right;
-  // oxlint-disable-next-line eqeqeq -- compares int with double by what they are worth
+  // oxlint-disable-next-line eqeqeq -- compares int with double by value
   return (typeof theirs === "bigint" || typeof theirs === "number") && mine == theirs;
 }
 
