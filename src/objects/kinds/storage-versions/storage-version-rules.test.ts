@@ -48,18 +48,10 @@ describe("the name of a StorageVersion", () => {
 
 describe("an entry of a StorageVersion", () => {
   test.each<[string, JsonObject, readonly unknown[]]>([
-    ["is accepted if it is valid", {}, []],
-    [
-      "is accepted with versions of a group",
-      { encodingVersion: "apps/v1", decodableVersions: ["apps/v1", "apps/v1beta2"] },
-      [],
-    ],
-    [
-      "is accepted if it serves versions that it decodes",
-      { decodableVersions: ["v1", "v2"], servedVersions: ["v2"] },
-      [],
-    ],
-    ["needs a valid server ID", { apiServerID: "-fea" }, [inEntry("apiServerID", `"-fea": ${SUBDOMAIN}`)]],
+    ["is accepted", {}, []],
+    ["may be of a group", { encodingVersion: "apps/v1", decodableVersions: ["apps/v1", "apps/v1beta2"] }, []],
+    ["may serve what it decodes", { decodableVersions: ["v1", "v2"], servedVersions: ["v2"] }, []],
+    ["needs a valid ID", { apiServerID: "-fea" }, [inEntry("apiServerID", `"-fea": ${SUBDOMAIN}`)]],
     [
       "is rejected if it does not decode its encoding version",
       { decodableVersions: ["v2", "v3"] },
@@ -71,37 +63,37 @@ describe("an entry of a StorageVersion", () => {
       [inEntry("decodableVersions", "null: decodableVersions must include encodingVersion v1")],
     ],
     [
-      "is rejected if it decodes -fea",
+      "rejects version -fea",
       { decodableVersions: ["v1", "-fea"] },
       [inDecodable("-fea", `version part: ${LABEL_1035}`)],
     ],
     [
-      "is rejected if it decodes an empty version",
+      "rejects an empty version",
       { decodableVersions: ["v1", ""] },
       [inDecodable("", "version part: must be non-empty")],
     ],
     [
-      "is rejected if it decodes /v3",
+      "rejects version /v3",
       { decodableVersions: ["v1", "/v3"] },
       [inDecodable("/v3", "group part: must be non-empty")],
     ],
     [
-      "is rejected if it decodes mygroup.com/",
+      "rejects version mygroup.com/",
       { decodableVersions: ["v1", "mygroup.com/"] },
       [inDecodable("mygroup.com/", "version part: must be non-empty")],
     ],
     [
-      "is rejected if it decodes mygroup_com/v2",
+      "rejects version mygroup_com/v2",
       { decodableVersions: ["v1", "mygroup_com/v2"] },
       [inDecodable("mygroup_com/v2", `group part: ${SUBDOMAIN}`)],
     ],
     [
-      "is rejected if it decodes mygroup.com/v2_",
+      "rejects version mygroup.com/v2_",
       { decodableVersions: ["v1", "mygroup.com/v2_"] },
       [inDecodable("mygroup.com/v2_", `version part: ${LABEL_1035}`)],
     ],
     [
-      "is rejected if it decodes mygroup.com/v2/myresource",
+      "rejects version mygroup.com/v2/myresource",
       { decodableVersions: ["v1", "mygroup.com/v2/myresource"] },
       [inDecodable("mygroup.com/v2/myresource", API_VERSION)],
     ],
@@ -198,7 +190,7 @@ describe("the common encoding version", () => {
 
 describe("a condition of a StorageVersion", () => {
   test.each<[string, readonly JsonObject[], readonly unknown[]]>([
-    ["is accepted if it is valid", [condition({})], []],
+    ["is accepted", [condition({})], []],
     ["is accepted with an unknown type and status", [condition({ type: "a/b", status: "Perhaps" })], []],
     [
       "is rejected with an invalid type",
