@@ -79,7 +79,7 @@ test("a purge reads as it says", () => {
   const gpu = { resource: "resourceclaims.resource.k8s.io", name: "gpu", key: "" };
   expect(DOCUMENT).toContain(leftoversText({ namespace: "old", keys: [gpu], kept: [] }));
   expect(DOCUMENT).toContain(purgedText({ namespace: "old", removed: 1, changed: 0 }));
-  expect(sourceOf("tools/cli/purge-namespace.ts")).toContain(" for good, finalizers or not? [y/N]");
+  expect(sourceOf("tools/cli/purge-namespace.ts")).toContain(" permanently, ignoring finalizers? [y/N]");
   expect(sourceOf("cluster/inspect/purge-record.ts")).toContain('"NamespacePurged"');
 });
 

@@ -87,7 +87,7 @@ async function hold(holder: Holder): Promise<Holding> {
       // Only the newer server serves it: the older one proxies the request with the certificates in the directory.
       const classes = "/apis/resource.k8s.io/v1/deviceclasses";
       expect((await cluster.servers[0]!.request("GET", classes)).status).toBe(200);
-      await expect(cluster.control("fault", "pause", "nobody")).rejects.toThrow('there is no server "nobody"');
+      await expect(cluster.control("fault", "pause", "nobody")).rejects.toThrow('no server "nobody"');
     },
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
   };
@@ -143,7 +143,7 @@ describe("a data directory in use", { timeout: 60_000 }, () => {
     expect(refused).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(ONE_SENTENCE) });
     // A process that has just taken the lock may not have written its name yet.
     expect(refused.stderr).toMatch(/ is in use by (evenkeel (serve|up), process \d+|another server): /);
-    await winner.printed(/^(Ready\.$|Any ready server: )/m);
+    await winner.printed(/^(Ready\.$|Load balancer: )/m);
     await using command = run("status", "--data-dir", dataDir);
     expect((await command.exited).code).toBe(0);
   });

@@ -14,7 +14,7 @@ describe("a start", () => {
     await using server = await startEvenkeel({ flags: ["--release", "1.35"] });
     expect(server.stdout).toBe(
       [
-        `Evenkeel is Kubernetes 1.35 at https://127.0.0.1:${server.port}`,
+        `Serving Kubernetes 1.35 at https://127.0.0.1:${server.port}`,
         `  kubectl:  export KUBECONFIG=${server.dataDir}/kubeconfig`,
         `  objects:  in ${server.dataDir}`,
         "Ready.",

@@ -48,7 +48,7 @@ describe("stored-versions and rollback-check", () => {
       [["--to", "1.99", ...at], "1.99"],
       [["--to", "1.33", "--runtime-config", "nope.io/v1=true", ...at], "nope.io"],
       [["--to", "1.33", "--server", "https://127.0.0.1:1"], "cannot be reached"],
-      [["--to", "1.33", "--token", "wrong", ...at], "does not know who is asking"],
+      [["--to", "1.33", "--token", "wrong", ...at], "could not authenticate the request"],
     ];
     for (const [flags, says] of cases) {
       const result = await ended("rollback-check", ...flags);
@@ -68,12 +68,14 @@ describe("an upgrade to an older release", { timeout: 60_000 }, () => {
     const at = ["--data-dir", cluster.dataDir];
     const refused = await ended("upgrade", "apiserver-1", "1.33", ...at);
     expect(refused).toMatchObject({ code: 1, stdout: "" });
-    expect(refused.stderr).toMatch(/^evenkeel: apiserver-1 \(1\.35\) would become 1\.33, which is older: an object /);
+    expect(refused.stderr).toMatch(
+      /^evenkeel: apiserver-1 would be rolled back from 1\.35 to 1\.33, which could not read or would not serve 1 stored object/,
+    );
     expect(refused.stderr).toContain("\n  deviceclasses.resource.k8s.io gpu (resource.k8s.io/");
     expect((await cluster.servers[0]!.request("GET", "/version")).body.minor).toBe("35");
 
     await cluster.control("fault", "kill", "apiserver-1");
-    await expect(cluster.control("upgrade", "apiserver-1", "1.33")).rejects.toThrow("which is older");
+    await expect(cluster.control("upgrade", "apiserver-1", "1.33")).rejects.toThrow("would be rolled back");
     expect(await cluster.control("upgrade", "apiserver-1", "1.33", "--force")).toMatchObject({ release: "1.33" });
   });
 });

@@ -201,6 +201,6 @@ describe("up says in a sentence", () => {
     using directory = disposableDirectory();
     await using command = run("fault", "kill", "apiserver-1", "--data-dir", directory.path);
     expect((await command.exited).code).toBe(1);
-    expect(command.stderr).toMatch(/^evenkeel: no cluster runs in /);
+    expect(command.stderr).toMatch(/^evenkeel: no cluster is running in /);
   });
 });
