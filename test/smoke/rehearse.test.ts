@@ -46,7 +46,7 @@ describe("evenkeel rehearse", () => {
     const { code, stdout, stderr } = await rehearse(...SHORT, "--gate", "off", "-o", "json");
     expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
     const report = JSON.parse(stdout) as RehearsalReport;
-    expect(report.verdict.sentence).toMatch(/^Fail: \d+ wrong answers without the mixed version proxy/);
+    expect(report.verdict.sentence).toMatch(/^Fail: \d+ wrong responses without the mixed version proxy/);
     expect(report.runs.off.firstWrong.length).toBeGreaterThan(0);
     expect(report.runs.on.wrong).toBe(0);
   });
