@@ -40,7 +40,7 @@ describe("stored-versions and rollback-check", () => {
     expect(await server.stop()).toEqual({ code: 0, signal: null });
   });
 
-  test("say in one sentence why it could not be checked, and never that something was found", async () => {
+  test("explain in one sentence why the check failed, with an exit code other than that of a finding", async () => {
     await using server = await startEvenkeel();
     const at = ["--data-dir", server.dataDir];
     const cases: readonly (readonly [flags: readonly string[], says: string])[] = [
@@ -60,7 +60,7 @@ describe("stored-versions and rollback-check", () => {
 });
 
 describe("an upgrade to an older release", { timeout: 60_000 }, () => {
-  test("is refused with the names of what it could not use, unless it is forced", async () => {
+  test("is rejected with the names of the objects that it could not use, unless it is forced", async () => {
     await using cluster = await startCluster({ flags: ["--servers", "1.36,1.36"] });
     expect(await cluster.control("upgrade", "apiserver-1", "1.35")).toMatchObject({ release: "1.35" });
     expect((await cluster.balancer.request("POST", DEVICE_CLASSES, GPU)).status).toBe(201);

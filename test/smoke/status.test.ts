@@ -15,7 +15,7 @@ async function ended(...commandLine: string[]): Promise<{ code: number | null; s
 const ONE_SENTENCE = /^evenkeel: [^\n]+\n$/;
 
 describe("status and explain-route", () => {
-  test("tell what a running server says, as a table and as JSON", async () => {
+  test("show the state of a running server, as a table and as JSON", async () => {
     await using server = await startEvenkeel({ flags: ["--server-id", "one", "--release", "1.36"] });
     const at = ["--data-dir", server.dataDir];
     const table = await ended("status", ...at);
@@ -38,7 +38,7 @@ describe("status and explain-route", () => {
     expect(await server.stop()).toEqual({ code: 0, signal: null });
   });
 
-  test("say in one sentence what is wrong with the server, the certificate or the caller", async () => {
+  test("explain in one sentence what is wrong with the server, the certificate or the caller", async () => {
     await using server = await startEvenkeel();
     const cases = [
       { flags: ["--server", server.url], says: "--ca-file" },
@@ -57,7 +57,7 @@ describe("status and explain-route", () => {
     expect(path).toMatchObject({ code: 2, stderr: expect.stringContaining("slash") });
   });
 
-  test("know a server that is none of ours", async () => {
+  test("detect a server that is not Evenkeel", async () => {
     const other = createServer((_request, response) => void response.writeHead(404).end("404 page not found\n"));
     await once(other.listen(0, "127.0.0.1"), "listening");
     try {
@@ -69,7 +69,7 @@ describe("status and explain-route", () => {
   });
 });
 
-test("certs keeps what is there, and its keys are for their owner only", async () => {
+test("certs keeps existing files, and its keys are readable only by their owner", async () => {
   using directory = disposableDirectory();
   const first = await ended("certs", "--out", directory.path);
   expect(first.stdout.match(/^created /gm)).toHaveLength(5);
