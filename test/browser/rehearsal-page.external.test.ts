@@ -9,7 +9,7 @@ import { disposableDirectory } from "../smoke/start-evenkeel.ts";
 import { findChromium, launchChromium } from "./chromium.ts";
 
 const executable = findChromium();
-if (executable === undefined) console.warn("The page of a rehearsal is not opened: there is no chromium here.");
+if (executable === undefined) console.warn("Chromium is not installed, so the test of the report page was not run.");
 
 interface Shown {
   readonly path: string;

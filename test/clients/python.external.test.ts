@@ -26,7 +26,7 @@ if (python === undefined) {
   python = findPython();
 }
 if (python === undefined)
-  console.warn("Python's kubernetes package could not be had, so its test was not run (install python3-kubernetes)");
+  console.warn("Python's kubernetes package is not installed, so its test was not run (install python3-kubernetes)");
 
 test.skipIf(python === undefined)(
   "the Python client creates, reads, replaces, patches, pages, watches and deletes, typed and dynamic",

@@ -190,7 +190,7 @@ class Simulation {
       onResponse: (response) => {
         const { request, status, message } = response;
         this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
-        cluster.trace.add(request.serverId, `answers ${request.auditId.slice(0, 8)}: ${status} ${message}`);
+        cluster.trace.add(request.serverId, `responds to ${request.auditId.slice(0, 8)}: ${status} ${message}`);
         this.#check((checker) => checker.onResponse?.(response));
       },
     });

@@ -27,7 +27,7 @@ describe("kill -9 during a stream of creates", { timeout: 60_000 }, () => {
       newest = Math.max(newest, ...acknowledged.values());
     }
     console.info(
-      `kill -9: ${acknowledged.size} acknowledged creates over ${ROUNDS} kills, answers ${JSON.stringify(answers.counts)}`,
+      `kill -9: ${acknowledged.size} acknowledged creates over ${ROUNDS} kills, responses ${JSON.stringify(answers.counts)}`,
     );
     expect(Object.keys(answers.counts).sort()).toEqual(["201", "cut off"]);
     expect(answers.counts["cut off"]).toBeLessThanOrEqual(ROUNDS * WRITERS);

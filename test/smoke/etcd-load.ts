@@ -60,7 +60,7 @@ export async function writeForLong(target: Target, history: History, writer: num
 }
 
 async function noteWrite(history: History, write: Write, answer: Answer | undefined): Promise<string | undefined> {
-  history.writes.add(answer?.status ?? "no answer");
+  history.writes.add(answer?.status ?? "no response");
   const key = history.keyOf(write);
   if (answer?.status === 200 || answer?.status === 201) {
     const version: string = answer.body.metadata.resourceVersion;
@@ -81,7 +81,7 @@ export async function readForLong(target: Target, history: History): Promise<voi
     const path = [`${LOAD_PATH}/${name}`, `${LOAD_PATH}?limit=50`, `${LOAD_PATH}/${name}?resourceVersion=0`][turn % 3]!;
     if (name !== undefined) {
       const answer = await answerOf(history, () => ask(target, { method: "GET", path }));
-      history.reads.add(answer?.status ?? "no answer");
+      history.reads.add(answer?.status ?? "no response");
       if (answer?.status !== 200) await heedRefusal(history, answer);
       else if (turn % 3 === 0 && Number(answer.body.metadata.resourceVersion) < version!) history.staleReads++;
     }

@@ -38,7 +38,7 @@ const sentence = (version: string): string => `evenkeel needs Node.js ${NEEDED} 
 test.skipIf(old === undefined)(
   old === undefined
     ? `the command on an old Node.js (skipped: this machine has none older than ${NEEDED})`
-    : `on Node.js ${old.version} every command is one sentence and exit 1`,
+    : `on Node.js ${old.version} every command fails with one sentence and exit code 1`,
   () => {
     ensureBuilt();
     for (const commandLine of [[], ["--version"], ["serve", "--data-dir", "/nowhere"]]) {

@@ -115,7 +115,7 @@ describe.skipIf(kubectlPath === undefined)("a cluster of 1.35 and 1.36", { timeo
     await hold([]);
     const at = Date.now();
     await kubectl("wait", "-n", "foreground", "--for=delete", "deployment/web", "--timeout=60s");
-    console.info(`deleted in the foreground ${Date.now() - at} ms after the last dependent was let go`);
+    console.info(`deleted in the foreground ${Date.now() - at} ms after the last dependent was released`);
     expect(await list("foreground")).toBe("");
   });
 

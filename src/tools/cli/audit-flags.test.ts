@@ -23,9 +23,9 @@ test("the policy is read as YAML", () => {
 });
 
 test.each([
-  ["that is not there", undefined, /the audit policy .*policy\.yaml cannot be read: ENOENT/],
-  ["that is no YAML", "a: {", /the audit policy .*policy\.yaml cannot be used: /],
-  ["that is far too large", "#".repeat(5 * 1024 * 1024), /cannot be used: it is larger than 4 MB/],
+  ["that does not exist", undefined, /the audit policy .*policy\.yaml cannot be read: ENOENT/],
+  ["that is not YAML", "a: {", /the audit policy .*policy\.yaml cannot be used: /],
+  ["that is too large", "#".repeat(5 * 1024 * 1024), /cannot be used: it is larger than 4 MB/],
 ])("a policy %s ends the command with an error", (_, text, message) => {
   expect(() => policyOf(text)).toThrow(message);
 });

@@ -90,7 +90,7 @@ export function withRoutingFlags(command: Command): Command {
         .default("extended"),
     )
     .addOption(
-      new Option("--peer-routing-source <source>", "source from which routing learns the resources of each server")
+      new Option("--peer-routing-source <source>", "source of the resources that each server serves, for routing")
         .choices(["discovery", "storageversion"])
         .default("discovery"),
     )

@@ -27,7 +27,7 @@ describe("a file of certificates", () => {
     ["empty", "", "the client CA FILE contains no certificate"],
     ["a key", keyPem, "the client CA FILE contains no certificate"],
     ["cut off", certPem.slice(0, 200), "the client CA FILE cannot be used: "],
-    ["wrong behind a right one", `${certPem}-----BEGIN CERTIFICATE-----\nx\n`, "the client CA FILE cannot be used: "],
+    ["invalid after a valid one", `${certPem}-----BEGIN CERTIFICATE-----\nx\n`, "the client CA FILE cannot be used: "],
   ])("that is %s fails with one sentence that names it", (name, text, sentence) => {
     const path = text === undefined ? join(directory, name) : file(name, text);
     expect(() => readCertificates(path, "client CA")).toThrow(sentence.replace("FILE", path));

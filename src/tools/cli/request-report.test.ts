@@ -41,18 +41,18 @@ describe("a report", () => {
 
   test.each<[what: string, answer: (response: ServerResponse) => void, says: RegExp]>([
     [
-      "fails half way",
+      "fails before its end",
       (response) => response.end('{"kind":"error","message":"no store"}\n'),
       /could not complete the report: no store$/,
     ],
-    ["ends too early", (response) => response.end('{"kind":"progress"}\n'), /ended before the report$/],
+    ["ends without a result", (response) => response.end('{"kind":"progress"}\n'), /ended before the report$/],
     [
-      "is cut off",
+      "is truncated",
       (response) => (response.write('{"kind":"pro'), setImmediate(() => response.destroy())),
       /cannot be reached/,
     ],
     ["is not JSON", (response) => response.end("nonsense\n"), /not JSON$/],
-    ["is no object", (response) => response.end("[]\n"), /not an object$/],
+    ["is not an object", (response) => response.end("[]\n"), /not an object$/],
     ["is rejected", (response) => response.writeHead(429).end('{"message":"busy"}'), /responded with 429: busy$/],
     ["the server does not serve", (response) => response.writeHead(404).end("404"), /is not an Evenkeel server/],
   ])("that %s fails with one sentence", async (_, answer, says) => {

@@ -46,7 +46,7 @@ type AllFlags = ServeFlags & AccessFlags & AuditFlags & CredentialFlags & PeerFl
 
 export function serveCommand(): Command {
   const command = new Command("serve").description(
-    "Run one API server. Flags that kube-apiserver has too have the same names.",
+    "Run one API server. Flags that it shares with kube-apiserver have the same names.",
   );
   const alone = withLifeFlags(withVersionFlags(withServeFlags(command)));
   const known = withAccessFlags(withCredentialFlags(withCallerFlags(alone)));

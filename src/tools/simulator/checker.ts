@@ -21,7 +21,7 @@ export interface SimulatedResponse {
   readonly request: SimulatedRequest;
   readonly atMs: number;
   readonly status: number;
-  /** What a 404 reports as unknown. */
+  /** The subject that a 404 reports as unknown. */
   readonly unknown: "object" | "resource" | undefined;
   /** Message of a failure. */
   readonly message: string;

@@ -5,7 +5,7 @@
  *
  * Every event of the server passes through `run`: a timer that fires, a response of the store, a request. Paused
  * behaves like SIGSTOP: clocks advance, and pending events run in order when the host is resumed. Dead behaves like
- * SIGKILL: no event runs any more, and nothing is cleaned up.
+ * SIGKILL: no further event runs, and nothing is cleaned up.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/random.ts";

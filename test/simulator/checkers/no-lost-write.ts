@@ -20,7 +20,7 @@ export function noLostWrite(objects: KnownObjects): PromiseChecker {
           // Resources that only a departed server served are unavailable or unknown, not lost.
           if (!cluster.live.some(({ run }) => target !== undefined && run?.served.has(target))) continue;
           const { status } = await get(cluster, server, path);
-          if (status !== 200) problems.push(`${server.id} answers ${status} for ${path}`);
+          if (status !== 200) problems.push(`${server.id} responds with ${status} for ${path}`);
         }
       }
       return problems;
