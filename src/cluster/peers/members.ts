@@ -1,4 +1,4 @@
-/** The live servers of a cluster as the agreement on encodings counts them. */
+/** The live servers of a cluster that take part in the agreement on encodings. */
 import type { AgreementMember, Members } from "../storageversion/members.ts";
 import type { Peers } from "./peers.ts";
 
