@@ -1,10 +1,11 @@
 /**
  * Maintains the Lease by which peers know that this server is live. It is written through the API like any Lease, and
- * at the start in one write whatever its state, so that no watcher sees a gap.
+ * at the start in one write whatever its state, so that no watcher sees a gap. States:
  *
- *   seeking the lease is not ours yet: take it, whoever holds it → holding
- *   holding renew the copy read last; deleted → create it; changed → read it → holding, or aside
- *   aside another process uses our ID: only read, until its lease is deleted or expires
+ * - seeking: the lease is not ours yet. Take it, whoever holds it → holding.
+ * - holding: renew the copy read last. If the lease was deleted, create it; if it was changed, read it → holding or
+ *   aside.
+ * - aside: another process uses our ID. Only read, until its lease is deleted or expires.
  *
  * Two processes with one ID never fight: the endpoint record, which no API user can write, shows which of them owns the
  * ID. The owner of the record takes its lease back; the other one stands aside.

@@ -33,7 +33,7 @@ interface Case {
 
 const PASS_THROUGH: readonly Case[] = [
   {
-    what: "a request that is not about a resource",
+    what: "a request that is not a resource request",
     facts: ask("get example.com/v1", { isResourceRequest: false }),
     view: viewOf({ isSynced: false }),
     kind: "local",
