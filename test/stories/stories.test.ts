@@ -153,7 +153,7 @@ test("what is gone for good holds a namespace until it is purged, as the namespa
   await story.restart(0, { release: "1.31" });
   await story.deleteNamespace(0, "doomed");
   await story.pass(20);
-  expect(story.complaints("doomed")).toContain("server-1 left at");
+  expect(story.complaints("doomed")).toContain("server-1 departed at");
   expect((await purge("GET")).body).toMatchObject({ keys: [] });
   await story.pass(60);
   expect(story.complaints("doomed")).toContain("evenkeel purge-namespace doomed");
