@@ -40,11 +40,11 @@ export interface ClaimPool {
   takeAny(owner: ClaimOwner): Promise<Taken | undefined>;
   /** A number that `takeAny` might take, without taking it. */
   suggest(): string | undefined;
-  /** The claim on a number, whoever owns it, as far as the cache knows. */
+  /** The claim on a number by any owner, as far as the cache knows. */
   known(number: string): Claim | undefined;
   /** How many are free, as far as the cache knows. */
   freeCount(): number;
-  /** The claim on a number, whoever owns it, as currently stored. */
+  /** The claim on a number by any owner, as currently stored. */
   find(number: string): Promise<Claim | undefined>;
   list(): Promise<readonly Claim[]>;
   /** Does nothing if the claim has been written since. */

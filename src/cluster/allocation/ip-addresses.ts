@@ -14,7 +14,7 @@ import { familyOf } from "../../meta/ip-address.ts";
 export interface IpAddresses {
   /** Releases without the kind publish nothing, but still delete what others have published. */
   readonly served: ServedResource | undefined;
-  /** Whether the cache has it, whoever created it. */
+  /** Whether the cache has it, created by any client. */
   has(ip: string): boolean;
   find(ip: string): Promise<Entry | undefined>;
   /** Those that servers created, not users. */

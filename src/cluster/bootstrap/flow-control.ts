@@ -57,7 +57,7 @@ interface FlowSchema {
   readonly name: string;
   readonly level: string;
   readonly precedence: number;
-  /** What distinguishes the flows of a schema; absent if all requests are one flow. */
+  /** The method that distinguishes the flows of a schema; absent if all requests are one flow. */
   readonly distinguisher?: "ByUser" | "ByNamespace";
   readonly subjects: readonly JsonObject[];
   /** Absent if it matches everything. */

@@ -156,7 +156,7 @@ test("writes whose responses are lost are recognized as done", async () => {
     if (result.committed) committed.push(change.key);
     if (lost.has(change.key)) return result;
     lost.add(change.key);
-    throw new StorageError("undecided", "the answer was lost");
+    throw new StorageError("undecided", "the response was lost");
   });
   await world.run(server.ready);
   const service = await stored(world, SERVICE_KEY);

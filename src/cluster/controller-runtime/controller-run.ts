@@ -118,7 +118,7 @@ export class ControllerRun {
     const { log, onReconciled } = this.#options;
     this.#failuresInRow++;
     this.#lastError = error;
-    log.warn("a reconcile failed", { controller: this.#spec.name, key, error, failures: this.#queue.retries(key) + 1 });
+    log.warn("reconcile failed", { controller: this.#spec.name, key, error, failures: this.#queue.retries(key) + 1 });
     this.#queue.addRateLimited(key);
     onReconciled("error");
   }

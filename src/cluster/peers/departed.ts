@@ -1,6 +1,6 @@
 /**
  * Tracks departed resources: those served by a server of this cluster whose run has ended. Requests for them return 503
- * during a grace period, because a 404 would tell clients that the resource never existed or is gone for good.
+ * during a grace period, because a 404 would mean to clients that the resource never existed or is gone for good.
  *
  * The records are in the store. Every server maintains all of them by the same rules with compare-and-swap, so it does
  * not matter which server is first. The keeper only plans writes; its caller performs them. A write that conflicts
@@ -139,7 +139,7 @@ export class DepartedKeeper {
   }
 
   /**
-   * A server that starts later cannot tell a false note from a true one, and would use its time as the departure time.
+   * A server that starts later cannot distinguish a false note from a true one, and would use its time as the departure time.
    */
   #keepOwn({ records, own }: KeeperInput): KeeperWrite[] {
     const ownKey = servedRecordKey(this.#options.storageRoot, own);

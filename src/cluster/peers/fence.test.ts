@@ -162,7 +162,7 @@ describe("before the fence opens", () => {
       return publishing.at(-1)!.promise;
     });
     state.renewed(0);
-    state.lost("somebody else has it");
+    state.lost("another server has it");
     state.renewed(0);
     publishing[0]!.resolve();
     await world.advance(0);

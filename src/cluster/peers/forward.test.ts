@@ -56,7 +56,7 @@ class Scene {
 
   async refusal(route: PeerRoute, options: RequestOptions = {}, more: Partial<WithUser> = {}): Promise<StatusError> {
     const thrown: unknown = await this.send(route, options, more).catch((error: unknown) => error);
-    if (!(thrown instanceof StatusError)) throw new Error("it was not refused", { cause: thrown });
+    if (!(thrown instanceof StatusError)) throw new Error("it was not rejected", { cause: thrown });
     return thrown;
   }
 

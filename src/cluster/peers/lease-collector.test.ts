@@ -69,7 +69,7 @@ class Scene {
 
   async put(facts: LeaseFacts, namespace = "kube-system"): Promise<void> {
     const { status } = await this.server.create(LEASES.replace("kube-system", namespace), this.#object(facts));
-    if (status !== 201) throw new Error(`the lease was answered with ${status}`);
+    if (status !== 201) throw new Error(`the lease request returned ${status}`);
   }
 
   renew(facts: LeaseFacts): Promise<unknown> {

@@ -62,7 +62,7 @@ describe("a peer that supports aggregated discovery", () => {
   const conditional = (etag: string, document: object) => (request: UpstreamRequest) =>
     request.headers.includes(etag) ? answerOf(304) : jsonAnswer(document, ["ETag", etag]);
 
-  test("is asked for its own document at both roots, in formats that every release knows", async () => {
+  test("is sent requests for its own document at both roots, in formats that every release knows", async () => {
     const peer = new Peer({ "/api": jsonAnswer(CORE), "/apis": jsonAnswer(NAMED) });
     expect(lines((await peer.fetch()).groups)).toEqual(["/v1 pods", "apps/v1 deployments"]);
     const { headers } = peer.upstream.requests[0]!;
@@ -80,7 +80,7 @@ describe("a peer that supports aggregated discovery", () => {
     expect(peer.asked()).toEqual(['/api "a"', '/apis "b"']);
   });
 
-  test("that confirms one half is asked for it again, so that no document is incomplete", async () => {
+  test("that confirms one half gets a second request for it, so that no document is incomplete", async () => {
     const first = await new Peer({ "/api": conditional('"a"', CORE), "/apis": conditional('"b"', NAMED) }).fetch();
     const changed = new Peer({
       "/api": conditional('"a"', CORE),
@@ -125,13 +125,13 @@ describe("a peer that is too old for aggregated discovery", () => {
     "/apis/apps/v1": jsonAnswer(resourceList("apps/v1", "deployments")),
   };
 
-  test("is asked about each group version", async () => {
+  test("gets a request for each group version", async () => {
     const peer = new Peer(ANSWERS);
     expect(lines((await peer.fetch()).groups)).toEqual(["/v1 pods", "apps/v1 deployments"]);
     expect(peer.asked().sort()).toEqual(["/api", "/api/v1", "/apis", "/apis/apps/v1"]);
   });
 
-  test("is asked for everything each time: the ETag of a list of groups does not cover resources", async () => {
+  test("gets all requests each time: the ETag of a list of groups does not cover resources", async () => {
     const peer = new Peer({
       ...ANSWERS,
       "/api": jsonAnswer(API, ["ETag", "a"]),

@@ -90,7 +90,7 @@ async function describedBy(options: FetchOptions, path: string, answer: WholeRes
   return { groups: await legacyGroups(options, path, document), etag: undefined };
 }
 
-/** A server too old for aggregated discovery is asked about each group version. */
+/** Fetches each group version from a server too old for aggregated discovery. */
 async function legacyGroups(options: FetchOptions, path: string, document: object): Promise<DiscoveryGroup[]> {
   const groups = path === "/api" ? [{ name: "", versions: coreVersions(document) }] : namedGroups(document);
   const described: DiscoveryGroup[] = [];

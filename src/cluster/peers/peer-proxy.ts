@@ -122,7 +122,7 @@ function notUpToDate({ info }: WithUser, selfId: string): StatusError {
 }
 
 /**
- * The peer that proxied the request may try another server, and must be able to tell this response from a final one.
+ * The peer that proxied the request may try another server, and must be able to distinguish this response from a final one.
  */
 function refuse(refusal: StatusError, request: WithUser, selfId: string): Promise<ApiResponse> {
   if (!request.isProxied) return Promise.reject(refusal);

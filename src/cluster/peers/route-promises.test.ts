@@ -76,7 +76,7 @@ function bitsOf(number: number): boolean[] {
   return Array.from({ length: 8 }, (_, index) => (number >> index) % 2 === 1);
 }
 
-/** Each guarantee with a function that tells whether a route keeps it. */
+/** Each guarantee with a function that returns whether a route keeps it. */
 const PROMISES: Readonly<Record<string, (route: Route, combination: Combination) => boolean>> = {
   "a request that the local server fully serves is served locally": (route, { local, facts }) =>
     local !== "served" ||

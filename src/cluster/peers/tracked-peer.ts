@@ -243,7 +243,7 @@ export class TrackedPeer {
       if (signal.aborted) return false;
       metrics.syncFailed("fetch_discovery");
       const error = thrown instanceof Error ? thrown.message : String(thrown);
-      log.warn("discovery of peer failed", { peer: this.#known.id, error });
+      log.warn("peer discovery failed", { peer: this.#known.id, error });
       this.#hasBeenAttempted = true;
       return false;
     }

@@ -241,7 +241,7 @@ describe("unrelated and unchanged parts", () => {
     expect(settle(status, { live: ALL, now: NOW, ...(own === undefined ? {} : { own }) })).toBe(status);
   });
 
-  test("entries are ordered by server ID, whoever came first", () => {
+  test("entries are ordered by server ID, not by time", () => {
     const before = statusOf([E5, entry("gone", "v1"), E1, entry("lost", "v1"), E3], undefined, CONDITION_FALSE);
     expect(settle(before, { live: ALL, now: NOW, own: E2 }).storageVersions).toEqual([E1, E2, E3, E5]);
   });

@@ -56,7 +56,7 @@ interface State {
   unbound: BoundEncoding;
   isPublished: boolean;
   verdict: Verdict;
-  /** Why this server cannot write the resource, whatever the object says. */
+  /** Why this server cannot write the resource, whatever the object contains. */
   unreadable: string | undefined;
   waiting: (() => void)[];
 }

@@ -532,7 +532,7 @@ describe("the sources", () => {
 describe("the time to agreement", () => {
   const series = "evenkeel_storage_version_agreement_seconds";
 
-  test("is measured from the first observed disagreement to a common version, whoever sets it", async () => {
+  test("is measured from the first observed disagreement to a common version, set by any server", async () => {
     await using collecting = new Collecting("s1", "s2").start();
     const { api, world, members } = collecting;
     api.put(NAME, differing);

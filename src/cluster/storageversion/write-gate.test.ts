@@ -187,7 +187,7 @@ describe("once its resource is published, although others are not", () => {
 describe("an open gate", () => {
   const OPEN: WriteGateState = {
     isOpen: true,
-    closedBecause: () => expect.unreachable("an open gate asked about a resource"),
+    closedBecause: () => expect.unreachable("an open gate read the state of a resource"),
   };
 
   test.each([`POST ${PODS}`, `PUT ${STORAGE_VERSIONS}/core.pods`, `PUT ${LEASES}/apiserver-b`])(

@@ -134,10 +134,16 @@ describe("with doubts", () => {
         because: "departed at noon",
       },
       { group: "batch", resource: "jobs", namespaced: true, server: "b", because: "departed at noon" },
-      { group: undefined, resource: undefined, namespaced: undefined, server: "c", because: "has not said anything" },
+      {
+        group: undefined,
+        resource: undefined,
+        namespaced: undefined,
+        server: "c",
+        because: "has not published anything",
+      },
     ];
     expect(messageIn(withNamespaceConditions([], { ...FINE, doubts }, NOW), "NamespaceDeletionDiscoveryFailure")).toBe(
-      "True DiscoveryFailed: Discovery failed for some groups, 3 failing: unable to retrieve the complete list of server APIs: any group: c has not said anything, jobs.batch, resourceclaims.resource.k8s.io: b departed at noon",
+      "True DiscoveryFailed: Discovery failed for some groups, 3 failing: unable to retrieve the complete list of server APIs: any group: c has not published anything, jobs.batch, resourceclaims.resource.k8s.io: b departed at noon",
     );
   });
 
