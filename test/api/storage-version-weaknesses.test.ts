@@ -31,7 +31,7 @@ const HELD: readonly Held[] = [
   [
     "6 the lease is deleted while writes are served",
     "test/peers/settings.test.ts",
-    "a server that leaves is draining first",
+    "a departing server is draining first",
   ],
   ["7 any error makes an entry stale", COLLECTOR, "nothing is concluded from an error"],
   ["7 deletes without precondition", COLLECTOR, "when the object was about to be deleted"],
