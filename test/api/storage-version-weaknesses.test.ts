@@ -36,7 +36,11 @@ const HELD: readonly Held[] = [
   ["7 any error makes an entry stale", COLLECTOR, "nothing is concluded from an error"],
   ["7 deletes without precondition", COLLECTOR, "when the object was about to be deleted"],
   ["7 empty objects stay", COLLECTOR, "is deleted after a while"],
-  ["8 a crashed member stays two hours", "test/cluster/storage-versions.test.ts", "one that stays away is forgotten"],
+  [
+    "8 a crashed member stays two hours",
+    "test/cluster/storage-versions.test.ts",
+    "remove those of one that does not return",
+  ],
   ["9 an absent member is invisible", PUBLISHER, "a server that has not spoken yet makes it Unknown"],
   ["10 stale entries are not dropped on publish", PUBLISHER, "the dead go in the same write"],
   ["11 no Retry-After", GATE, "is told for which resource, and when to come back"],
