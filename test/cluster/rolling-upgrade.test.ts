@@ -24,9 +24,7 @@ describe.skipIf(isMissing)(
       expect(report.events).toBeGreaterThan(0);
       expect(report.proxied).toBeGreaterThan(0);
       if (report.perSecond < PER_SECOND * RATE_SHARE_MIN || report.longestWaitMs > WAIT_MS_MAX)
-        console.warn(
-          "this machine is too busy for this load, so the number of rejected requests was not checked",
-        );
+        console.warn("this machine is too busy for this load, so the number of rejected requests was not checked");
       else expect(report.proxiedFailed.length / report.proxied).toBeLessThanOrEqual(FAILED_SHARE_MAX);
     });
   },

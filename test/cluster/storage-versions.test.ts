@@ -133,7 +133,7 @@ describe.skipIf(isMissing)("servers of 1.34 and 1.35 on one etcd", { timeout: 12
     console.info(
       `ready ${readyAt - stoppedAt} ms after the stop; agreed ${agreed.ms} ms after that (${agreed.polls} polls), ` +
         `${stale.size} objects rewritten ${stored.ms} ms after that (${stored.polls} polls), ` +
-        `said so ${said.ms} ms after that (${said.polls} polls)`,
+        `reported ${said.ms} ms after that (${said.polls} polls)`,
     );
     for (const subject of MIGRATED)
       expect(await metricSum([a, b], migrationsEnded(subject, "succeeded"))).toBeGreaterThan(0);
