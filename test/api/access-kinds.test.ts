@@ -18,7 +18,7 @@ afterEach(() => server[Symbol.asyncDispose]());
 test("a role without rules returns null rules and can be written back unchanged", async () => {
   const { body } = await server.create(ROLES, { metadata: { name: "r" } });
   expect(body.rules).toBeNull();
-  // Defaulted fields have no field manager.
+  // A request that sets no field has no field manager.
   expect(body.metadata.managedFields).toBeUndefined();
   const again = await server.put(`${ROLES}/r`, body);
   expect([again.status, again.body]).toEqual([200, body]);

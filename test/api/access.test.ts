@@ -154,7 +154,7 @@ describe("X-Kubernetes-If-Ready", () => {
     },
   );
 
-  test("in mode retry, a server that has not been ready returns 503 with Retry-After and does not execute the request", async () => {
+  test("in mode retry, a server that has not been ready returns 503 with Retry-After", async () => {
     await using starting = await startStuck("retry");
     const answer = await starting.api.call("POST", CONFIG_MAPS, configMap("x"), { asClient: true, headers: IF_READY });
     expect(answer.body).toMatchObject({

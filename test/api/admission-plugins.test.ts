@@ -90,7 +90,7 @@ describe("ServiceAccount", () => {
     );
   });
 
-  test("a pod gets automountServiceAccountToken and imagePullSecrets from its service account", async () => {
+  test("a pod of an account without automount gets no token volume, but the imagePullSecrets of the account", async () => {
     await using api = await withAccount(await startServer());
     const account = {
       metadata: { name: "quiet" },
@@ -221,7 +221,7 @@ test("nodes start with the not-ready taint, and pods tolerate unready and unreac
   ]);
 });
 
-test("PodSecurity enforces, warns and audits according to the labels of the namespace", async () => {
+test("PodSecurity enforces and warns according to the labels of the namespace, and rejects invalid labels", async () => {
   await using api = await startServer();
   const level = (mode: string): string => `pod-security.kubernetes.io/${mode}`;
   const strict = await podsOfNew(api, "strict", { [level("enforce")]: "baseline", [level("warn")]: "restricted" });

@@ -216,7 +216,7 @@ describe("a validating policy", () => {
     expect(await asBob("two")).toBe("admitted");
   });
 
-  test("warns and audits if its validation actions do not include Deny", async () => {
+  test("warns and admits the request if its validation actions are Warn and Audit", async () => {
     await using api = await startServer();
     await validating(api, "p", {
       spec: valid("false", { message: "hm" }),

@@ -92,7 +92,7 @@ describe("field validation", () => {
   const unknown = configMap("v", { bogus: 1, metadata: { wrong: 2 } });
   const twice = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"v"},"data":{"a":"1","a":"2"}}';
 
-  test("drops unknown and duplicate fields with a warning each by default", async () => {
+  test("drops unknown fields and all but the last duplicate with a warning each by default", async () => {
     await using api = await startServer();
     const answer = await api.create(CONFIG_MAPS, unknown);
     expect(answer.status).toBe(201);

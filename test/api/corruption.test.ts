@@ -32,24 +32,27 @@ const VALUES: [string, string][] = [
 ];
 
 describe("a stored value that cannot be read", () => {
-  test.each(VALUES)("(%s) is an error for that object alone", async (_what, value) => {
-    await using api = await startServer();
-    await api.create(CONFIG_MAPS, configMap("good"));
-    await api.create("/api/v1/namespaces/kube-system/configmaps", configMap("elsewhere"));
-    await store(api, value);
-    const read = await api.get(BAD);
-    expect(read.status).toBe(500);
-    expect(read.body).toMatchObject({ kind: "Status", reason: "InternalError" });
-    expect(read.body.message).toContain(KEY);
-    const list = await api.get(CONFIG_MAPS);
-    expect(list.status).toBe(500);
-    expect(list.body.message).toContain(KEY);
-    expect((await api.get(`${CONFIG_MAPS}/good`)).status).toBe(200);
-    expect(names(await api.get("/api/v1/namespaces/kube-system/configmaps"))).toEqual(["elsewhere"]);
-    expect((await api.get("/api/v1/namespaces")).status).toBe(200);
-    expect((await api.get("/livez")).status).toBe(200);
-    expect((await api.get("/readyz")).status).toBe(200);
-  });
+  test.each(VALUES)(
+    "(%s) is an error for the object and for lists that contain it, and for no other request",
+    async (_what, value) => {
+      await using api = await startServer();
+      await api.create(CONFIG_MAPS, configMap("good"));
+      await api.create("/api/v1/namespaces/kube-system/configmaps", configMap("elsewhere"));
+      await store(api, value);
+      const read = await api.get(BAD);
+      expect(read.status).toBe(500);
+      expect(read.body).toMatchObject({ kind: "Status", reason: "InternalError" });
+      expect(read.body.message).toContain(KEY);
+      const list = await api.get(CONFIG_MAPS);
+      expect(list.status).toBe(500);
+      expect(list.body.message).toContain(KEY);
+      expect((await api.get(`${CONFIG_MAPS}/good`)).status).toBe(200);
+      expect(names(await api.get("/api/v1/namespaces/kube-system/configmaps"))).toEqual(["elsewhere"]);
+      expect((await api.get("/api/v1/namespaces")).status).toBe(200);
+      expect((await api.get("/livez")).status).toBe(200);
+      expect((await api.get("/readyz")).status).toBe(200);
+    },
+  );
 
   test.each(VALUES)("(%s) cannot be overwritten or deleted by an ordinary request", async (_what, value) => {
     await using api = await startServer();

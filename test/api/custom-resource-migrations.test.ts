@@ -108,7 +108,7 @@ describe("the automatic migration", () => {
     expect(await state()).toBeUndefined();
   });
 
-  test("keeps a stored version that a CRD had only briefly until every server has seen the change", async () => {
+  test("keeps the old stored version for a while after the storage version has changed back and forth", async () => {
     await start(["storage-version-migrator"]);
     await define();
     await make("a");
@@ -137,7 +137,7 @@ describe("the automatic migration", () => {
     expect((await api.get(of("v2", "a"))).status).toBe(200);
   });
 
-  test("keeps both stored versions while an object cannot be decoded, until the object is removed", async () => {
+  test("keeps both stored versions while an object cannot be decoded, until the object is repaired", async () => {
     await start(["storage-version-migrator"]);
     await define();
     await make("bad");

@@ -156,25 +156,28 @@ test("a resourceVersion in a scale is a precondition", async () => {
 });
 
 describe("an object without replicas", () => {
-  test.each([{}, { size: {} }, { size: { other: 1 } }])("(spec %j) has no scale", async (spec) => {
-    await make(spec);
-    expect(await server.get(`${NOXUS}/one/scale`)).toMatchObject({
-      status: 500,
-      body: {
-        reason: "InternalError",
-        message: `Internal error occurred: ${MISSING} does not exist`,
-        details: { causes: [{ message: `${MISSING} does not exist` }] },
-      },
-    });
-    const empty = { status: 400, body: { message: `${MISSING} cannot be empty` } };
-    expect(await merge({ spec: {} })).toMatchObject(empty);
-    expect(await put(scale(-2_147_483_648))).toMatchObject(empty);
-    expect(await apply(scale(undefined), "fieldManager=me")).toMatchObject(empty);
-    expect((await one()).spec).toEqual(spec);
-    expect(await merge({ spec: { replicas: 4 } })).toMatchObject({ status: 200, body: { spec: { replicas: 4 } } });
-    expect((await one()).spec).toEqual({ size: { ...spec.size, replicas: 4 } });
-    expect((await owners())[0].slice(1)).toEqual([false, { "f:size": { "f:replicas": {} } }]);
-  });
+  test.each([{}, { size: {} }, { size: { other: 1 } }])(
+    "(spec %j) returns 500 for its scale until replicas are set",
+    async (spec) => {
+      await make(spec);
+      expect(await server.get(`${NOXUS}/one/scale`)).toMatchObject({
+        status: 500,
+        body: {
+          reason: "InternalError",
+          message: `Internal error occurred: ${MISSING} does not exist`,
+          details: { causes: [{ message: `${MISSING} does not exist` }] },
+        },
+      });
+      const empty = { status: 400, body: { message: `${MISSING} cannot be empty` } };
+      expect(await merge({ spec: {} })).toMatchObject(empty);
+      expect(await put(scale(-2_147_483_648))).toMatchObject(empty);
+      expect(await apply(scale(undefined), "fieldManager=me")).toMatchObject(empty);
+      expect((await one()).spec).toEqual(spec);
+      expect(await merge({ spec: { replicas: 4 } })).toMatchObject({ status: 200, body: { spec: { replicas: 4 } } });
+      expect((await one()).spec).toEqual({ size: { ...spec.size, replicas: 4 } });
+      expect((await owners())[0].slice(1)).toEqual([false, { "f:size": { "f:replicas": {} } }]);
+    },
+  );
 
   test("gets 0 replicas from a Scale without replicas", async () => {
     await make({});

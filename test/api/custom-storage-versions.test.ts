@@ -51,7 +51,7 @@ async function create(plural: string, name: string, version = "v1"): Promise<num
   return (await server.create(`/apis/example.com/${version}/${plural}`, body)).status;
 }
 
-test("a CRD has a StorageVersion object, which is deleted with it", async () => {
+test("a CRD has a StorageVersion object with the CRD as owner", async () => {
   const { metadata } = await define("things");
   const object = await published("things");
   const owner = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
@@ -113,7 +113,7 @@ test("ten changes of one CRD neither delay another CRD nor end a watch of CRDs",
   expect(watch.isEnded).toBe(false);
 });
 
-test("a version in which nothing is stored can be removed and is not written any more", async () => {
+test("a version in which nothing is stored can be removed from the CRD and its StorageVersion", async () => {
   await define("things", ["v1", "v2"], "v2");
   await change("things", ["v2"], "v2");
   await server.world.advance(1_000);
@@ -121,7 +121,7 @@ test("a version in which nothing is stored can be removed and is not written any
   expect(await create("things", "one", "v2")).toBe(201);
 });
 
-test("a CRD that is created again gets a new StorageVersion object", async () => {
+test("a CRD that is created again has a StorageVersion without the versions of the earlier one", async () => {
   await define("things", ["v1", "v2"], "v2");
   expect(await create("things", "old", "v2")).toBe(201);
   await server.call("DELETE", `${DEFINITIONS}/things.example.com`);

@@ -374,7 +374,7 @@ describe("a deletion of a collection", () => {
     expect(names(await api.get(CONFIG_MAPS))).toHaveLength(3);
   });
 
-  test("keeps the system priority classes", async () => {
+  test("aside: deleting a single system priority class is rejected, and another class is deleted", async () => {
     await using api = await startServer();
     const classes = "/apis/scheduling.k8s.io/v1/priorityclasses";
     const refused = await api.delete(`${classes}/system-node-critical`);

@@ -74,7 +74,7 @@ describe.each(RELEASES)("discovery of %s", (release) => {
     }
   });
 
-  test("marks only those resources as listable that can be listed", async () => {
+  test("lists no resource as listable that cannot be listed", async () => {
     await using api = await startServer({ release });
     for (const group of catalogue.groups) {
       for (const resource of group.resources) {
@@ -87,7 +87,7 @@ describe.each(RELEASES)("discovery of %s", (release) => {
     }
   });
 
-  test("is consistent with the release that /version returns", async () => {
+  test("is accompanied by the versions of the release at /version", async () => {
     await using api = await startServer({ release });
     const { major, minor, gitVersion } = releaseInfo(release);
     const { body } = await api.get("/version");

@@ -50,7 +50,7 @@ test("an update by 1.33 keeps unknown fields of claim requests, which are flat i
   }
 });
 
-test("an update in autoscaling/v1 keeps newer fields of autoscaling/v2, which it stores in annotations", async () => {
+test("an update by 1.31 in autoscaling/v1 or v2 keeps fields that only a newer autoscaling/v2 has", async () => {
   const world = new World({ seed: 1 });
   await using young = await startServer({ world, release: "1.35" });
   await using old = await startServer({ world, release: "1.31" });

@@ -279,7 +279,7 @@ describe("a circle of owners", () => {
 describe("an owner of another namespace", () => {
   const OTHER = "/api/v1/namespaces/other/configmaps";
 
-  test("does not count as an owner, and one warning event is recorded", async () => {
+  test("counts as missing: the dependent is deleted, and one warning event is recorded", async () => {
     await using run = await Collecting.begin();
     await run.make("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: "other" } });
     const owner = await run.make(CONFIG_MAPS, configMap("owner"));
@@ -385,7 +385,7 @@ describe("an object that waits for its dependents", () => {
     expect(await run.references("/api/v1/namespaces/default/secrets/s")).toBeUndefined();
   });
 
-  test("waits for a resource of a departed server, but not for a removed one", async () => {
+  test("waits for a resource of a departed server until the resource cannot return", async () => {
     await using run = await Collecting.begin();
     const doubts = [
       { group: "example.org", resource: "things", namespaced: true, server: "b", because: "left at noon" },

@@ -196,7 +196,7 @@ describe("a namespace without finalizers", () => {
     await api[Symbol.asyncDispose]();
   });
 
-  test("is not removed if an object is created after its content was counted", async () => {
+  test("is not removed if an object is created in it during its deletion", async () => {
     const { api, other, before } = await startDeleting();
     let at = 0;
     const statuses: number[] = [];

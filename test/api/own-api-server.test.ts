@@ -97,7 +97,7 @@ describe("an API server that registers with the main one", () => {
     },
   );
 
-  test("removes its lease and its entries when it stops", async () => {
+  test("leaves neither a lease nor entries after it has stopped", async () => {
     await using main = await startMain();
     {
       await using server = await startApiServer(main.world, {

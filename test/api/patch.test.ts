@@ -201,7 +201,7 @@ describe("a merge patch", () => {
     expect(lax.body).toMatchObject({ code: 400, message: "Invalid JSON Patch" });
   });
 
-  test("cannot grow an object beyond the size limit of a body, also in several steps", async () => {
+  test("aside: several JSON patches cannot grow an object beyond the size limit of a body", async () => {
     await using api = await startServer();
     const deployments = "/apis/apps/v1/namespaces/default/deployments";
     await api.create(deployments, deployment("big"));

@@ -20,7 +20,7 @@ function refusal({ status, body }: Answer): [number, string[]] {
 }
 
 describe("a new pod", () => {
-  test("gets its defaults and the phase Pending, and the writer owns the sent fields", async () => {
+  test("gets its defaults and the phase Pending, and the writer owns sent and defaulted fields, not those of admission", async () => {
     const { status, body } = await server.create(PODS, pod("a"));
     expect(status).toBe(201);
     expect(body.status).toEqual({ phase: "Pending", qosClass: "BestEffort" });
@@ -109,7 +109,7 @@ describe("an existing pod", () => {
     expect(refusal(other)).toEqual([422, ['status.qosClass: Invalid value: "Guaranteed": field is immutable']]);
   });
 
-  test("stores unknown values of its status as null", async () => {
+  test("gets the missing values of its status filled in", async () => {
     const status = { conditions: [{ type: "Ready", status: "True" }], containerStatuses: [{ name: "main" }] };
     const { body } = await server.mergePatch(`${PODS}/a/status`, { status });
     expect(body.status.conditions).toEqual([

@@ -76,7 +76,7 @@ test("a certificate signing request records the authenticated user, whatever the
   expect(patched.body.spec.username).toBe("system:apiserver");
 });
 
-test("workloads without replicas default to one", async () => {
+test("a StatefulSet without replicas defaults to one", async () => {
   await using api = await startServer();
   const template = { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "i" }] } };
   const spec = { selector: { matchLabels: { a: "b" } }, serviceName: "s", template };

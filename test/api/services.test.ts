@@ -247,7 +247,7 @@ describe("node ports", () => {
     expect(await claims(server.kv)).toEqual(before);
   });
 
-  test("stay with their port by its name, can be moved, and are released when the type changes", async () => {
+  test("stay with the name of their port, and are released with the port or when the type changes", async () => {
     await using server = await startServer();
     await server.create(
       SERVICES,

@@ -180,7 +180,7 @@ describe("a server of a cluster that shuts down", () => {
   const IDENTITIES =
     "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases?labelSelector=apiserver.kubernetes.io/identity=kube-apiserver";
 
-  test("releases the leadership immediately, and keeps its identity lease until its last response", async () => {
+  test("releases the leadership immediately, and keeps its identity lease until it is closed", async () => {
     const world = new World({ seed: 1 });
     const shutdown = { delayMs: DELAY_MS };
     await using one = await startServer({ world, shutdown, controllers: ["*"], tokenFile: TOKEN_FILE });

@@ -22,7 +22,7 @@ test("a claim gets its defaults and the finalizer that protects it while it is i
     spec: { ...CLAIM_SPEC, volumeMode: "Filesystem" },
     status: { phase: "Pending" },
   });
-  // The creator owns the fields that it sent, and not those that the server added.
+  // The creator owns the fields that it sent and their defaults, and not those that the server added later.
   expect(body.metadata.managedFields[0].fieldsV1).toEqual({
     "f:spec": {
       "f:accessModes": {},

@@ -62,7 +62,7 @@ describe("before a server has published its entries,", () => {
     server.call("POST", path, body, asClient);
   const crd = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: "a.b.c" } };
 
-  test("it delays writes of stored resources with a message, and serves all other requests", async () => {
+  test("it rejects writes of stored resources with 503 and the reason, and serves other requests", async () => {
     const { server, release } = await start503((key) => key.startsWith(KEYS));
     const blocked = await write(server, "/api/v1/namespaces/kube-system/configmaps", configMap("a"));
     expect(blocked).toMatchObject({
@@ -312,7 +312,7 @@ describe("the feature gate", () => {
     await on[Symbol.asyncDispose]();
   });
 
-  test("on one server only: the other publishes that before it writes, and nothing counts as agreed or migrated", async () => {
+  test("off on one server makes the StorageVersion Unknown, and nothing counts as agreed or migrated until that server has left", async () => {
     const world = new World({ seed: 1 });
     const peers = { hostname: "one" };
     const off = { featureGates: ["StorageVersionAPI=false"] };

@@ -38,7 +38,7 @@ function job(spec: Json = {}): Json {
 }
 
 describe("a Deployment", () => {
-  test("gets its defaults, and the writer owns the sent fields", async () => {
+  test("gets its defaults, and the writer owns sent and defaulted fields", async () => {
     const { status, body } = await server.create(`${APPS}/deployments`, workload("Deployment"));
     expect(status).toBe(201);
     expect(body.spec).toMatchObject({

@@ -97,7 +97,7 @@ test("a rejected request is recorded with its user and without its credentials",
       expect(readFileSync(logOf(id), "utf8")).not.toContain(secret);
 });
 
-test("both servers record an impersonated request with the user and the impersonated user", async () => {
+test("an impersonated request is recorded with both users by the first server and with the impersonated user by the second", async () => {
   const path = `${JOBS}?limit=3`;
   const answer = await first.call(path, { headers: { "impersonate-user": "tenant", "impersonate-group": "tenants" } });
   expect(answer.status).toBe(200);

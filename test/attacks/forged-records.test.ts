@@ -43,7 +43,7 @@ async function writes(name: string): Promise<number> {
   return (await asTenant(site.first, CONFIG_MAPS, { method: "POST", body: { metadata: { name } } })).status;
 }
 
-describe("a tenant with rights in its own namespace", () => {
+describe("a tenant with permissions in its own namespace", () => {
   const status = { storageVersions: [GHOST], commonEncodingVersion: "v9" };
   const ghost = { apiVersion: `${API}/v1alpha1`, kind: "StorageVersion", metadata: { name: "core.ghosts" }, spec: {} };
   const ATTACKS: readonly (readonly [attack: string, verb: string, send: () => Promise<Answer>])[] = [

@@ -18,7 +18,7 @@ afterAll(async () => {
 describe("a tenant that", () => {
   const path = `/api/v1/namespaces/${OWN}/configmaps`;
 
-  test("sends incomplete bodies occupies no seat", async () => {
+  test("sends incomplete bodies does not block other requests", async () => {
     const head = [`POST ${path} HTTP/1.1`, "Host: x", `Authorization: Bearer ${TENANT_TOKEN}`, "Content-Length: 100"];
     for (let index = 0; index < 60; index++) {
       const socket = await openTls(site.first);

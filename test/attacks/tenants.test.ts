@@ -344,7 +344,7 @@ describe("writing elsewhere by the content of the body is rejected", () => {
 });
 
 describe("access reviews", () => {
-  test("predict the outcome of every attack", async () => {
+  test("deny the permissions that the attacks need", async () => {
     const ask = async (resourceAttributes: Json): Promise<boolean> => {
       const body = { spec: { resourceAttributes } };
       const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";

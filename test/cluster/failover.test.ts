@@ -178,7 +178,7 @@ describe.skipIf(isMissing)("with 1.33 in front of two servers of 1.36,", { timeo
     await e.stop();
   });
 
-  test("resources of a server that has left for good return 503 with its ID, on every server", async () => {
+  test("resources of servers that have left for good return 503 with the ID of the last one", async () => {
     await Promise.all([b.stop(), c.stop()]);
     const answer = await untilSettledAnswer(a);
     expect(answer).toMatchObject({ status: 503, headers: { "retry-after": expect.stringMatching(/^[1-9]/) } });

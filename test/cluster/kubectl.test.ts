@@ -62,95 +62,91 @@ function job(name: string): Subject {
   };
 }
 
-describe.skipIf(isMissing)(
-  "through a server that does not serve the resource, kubectl",
-  { timeout: TEST_TIMEOUT_MS },
-  () => {
-    let cluster: Cluster;
-    let old: Member;
-    let lacking: Member;
-    let idle: Watch;
-    beforeAll(async () => {
-      cluster = await openCluster();
-      [old, lacking] = await Promise.all([
-        cluster.start({ id: "a", release: "1.33", prefix: "old" }),
-        cluster.start({ id: "a", release: "1.36", prefix: "lacking", flags: ["--runtime-config", "batch/v1=false"] }),
-        cluster.start({ id: "b", release: "1.36", prefix: "old" }),
-        cluster.start({ id: "b", release: "1.36", prefix: "lacking" }),
-      ]);
-      await Promise.all([untilStatus(old, EXCLUSIVE, 200), untilStatus(lacking, "/apis/batch/v1/jobs", 200)]);
-      // Starts from a version: a watch without one would get a bookmark at once.
-      const { resourceVersion } = (await old.request("GET", EXCLUSIVE)).body.metadata;
-      const only = "fieldSelector=metadata.name%3Dawaited";
-      idle = new Watch(
-        old,
-        `${EXCLUSIVE}?watch=true&allowWatchBookmarks=true&resourceVersion=${resourceVersion}&${only}`,
-      );
-      await idle.opened;
-    });
-    afterAll(async () => {
-      idle?.close();
-      await cluster?.[Symbol.asyncDispose]();
-    });
-
-    for (const { name, path, version } of chosen) {
-      describe.skipIf(path === undefined).concurrent(name, () => {
-        const id = `k${version.replace(".", "")}`;
-        test("1.33 lists, creates, watches, explains and deletes a resource that only 1.36 serves", async () => {
-          const kubectl = new KubectlSession({ path: path!, server: old, namespace: id });
-          await kubectl.run("create", "namespace", id);
-          for (const subject of [deviceClass(id), resourceClaim(id)]) await useAll(kubectl, subject);
-          const listed = await kubectl.run("api-resources", "--api-group=resource.k8s.io", "-o", "name");
-          expect(listed.split("\n").sort()).toEqual([
-            "",
-            "deviceclasses.resource.k8s.io",
-            "resourceclaims.resource.k8s.io",
-            "resourceclaimtemplates.resource.k8s.io",
-            "resourceslices.resource.k8s.io",
-          ]);
-          const served = await reroutedCodes(old, "deviceclasses");
-          expect(served).toEqual(expect.arrayContaining(["200", "201"]));
-        });
-
-        test("1.33 gets the schemas of a resource that only 1.36 serves from both versions of OpenAPI, and validates with them", async () => {
-          const kubectl = new KubectlSession({ path: path!, server: old, namespace: `${id}-schemas` });
-          await kubectl.run("create", "namespace", kubectl.namespace);
-          const explain = ["explain", "resourceclaim.spec", "--api-version=resource.k8s.io/v1"];
-          expect(await kubectl.run(...explain)).toMatch(/^VERSION: +v1$/m);
-          expect(await kubectl.run(...explain, "--output=plaintext-openapiv2")).toMatch(/^ {3}devices\t<Object>$/m);
-          const { manifest } = resourceClaim(id);
-          const wrong = kubectl.file("wrong.json", { ...manifest, spec: { ...manifest.spec, devicez: {} } });
-          expect(await kubectl.fails("create", "--validate=strict", "-f", wrong)).toContain(
-            'unknown field "spec.devicez"',
-          );
-          const right = kubectl.file("right.json", manifest);
-          expect(await kubectl.run("create", "--validate=strict", "-f", right)).toBe(
-            `resourceclaim.resource.k8s.io/${id} created\n`,
-          );
-        });
-
-        test("lists, creates, watches, explains and deletes jobs on a server without batch/v1", async () => {
-          const kubectl = new KubectlSession({ path: path!, server: lacking, namespace: id });
-          await kubectl.run("create", "namespace", id);
-          await useAll(kubectl, job(id));
-          expect(await reroutedCodes(lacking, "jobs")).toEqual(expect.arrayContaining(["200", "201"]));
-        });
-      });
-    }
-
-    test(
-      "keeps a proxied watch open for a minute without events, and receives its bookmark and then its event",
-      { timeout: IDLE_TIMEOUT_MS },
-      async () => {
-        expect(await idle.opened).toBe(200);
-        await idle.until((events) => events.some(({ type }) => type === "BOOKMARK"));
-        expect(idle.events.map(({ type }) => type)).toEqual(["BOOKMARK"]);
-        expect((await old.request("POST", EXCLUSIVE, deviceClass("awaited").manifest)).status).toBe(201);
-        await idle.until((events) => events.some(({ type, name }) => type === "ADDED" && name === "awaited"));
-      },
+describe.skipIf(isMissing)("through a server that does not serve the resource,", { timeout: TEST_TIMEOUT_MS }, () => {
+  let cluster: Cluster;
+  let old: Member;
+  let lacking: Member;
+  let idle: Watch;
+  beforeAll(async () => {
+    cluster = await openCluster();
+    [old, lacking] = await Promise.all([
+      cluster.start({ id: "a", release: "1.33", prefix: "old" }),
+      cluster.start({ id: "a", release: "1.36", prefix: "lacking", flags: ["--runtime-config", "batch/v1=false"] }),
+      cluster.start({ id: "b", release: "1.36", prefix: "old" }),
+      cluster.start({ id: "b", release: "1.36", prefix: "lacking" }),
+    ]);
+    await Promise.all([untilStatus(old, EXCLUSIVE, 200), untilStatus(lacking, "/apis/batch/v1/jobs", 200)]);
+    // Starts from a version: a watch without one would get a bookmark at once.
+    const { resourceVersion } = (await old.request("GET", EXCLUSIVE)).body.metadata;
+    const only = "fieldSelector=metadata.name%3Dawaited";
+    idle = new Watch(
+      old,
+      `${EXCLUSIVE}?watch=true&allowWatchBookmarks=true&resourceVersion=${resourceVersion}&${only}`,
     );
-  },
-);
+    await idle.opened;
+  });
+  afterAll(async () => {
+    idle?.close();
+    await cluster?.[Symbol.asyncDispose]();
+  });
+
+  for (const { name, path, version } of chosen) {
+    describe.skipIf(path === undefined).concurrent(name, () => {
+      const id = `k${version.replace(".", "")}`;
+      test("on a server of 1.33 lists, creates, watches, explains and deletes a resource that only 1.36 serves", async () => {
+        const kubectl = new KubectlSession({ path: path!, server: old, namespace: id });
+        await kubectl.run("create", "namespace", id);
+        for (const subject of [deviceClass(id), resourceClaim(id)]) await useAll(kubectl, subject);
+        const listed = await kubectl.run("api-resources", "--api-group=resource.k8s.io", "-o", "name");
+        expect(listed.split("\n").sort()).toEqual([
+          "",
+          "deviceclasses.resource.k8s.io",
+          "resourceclaims.resource.k8s.io",
+          "resourceclaimtemplates.resource.k8s.io",
+          "resourceslices.resource.k8s.io",
+        ]);
+        const served = await reroutedCodes(old, "deviceclasses");
+        expect(served).toEqual(expect.arrayContaining(["200", "201"]));
+      });
+
+      test("on a server of 1.33 gets the schemas of a resource that only 1.36 serves from both versions of OpenAPI, and validates with them", async () => {
+        const kubectl = new KubectlSession({ path: path!, server: old, namespace: `${id}-schemas` });
+        await kubectl.run("create", "namespace", kubectl.namespace);
+        const explain = ["explain", "resourceclaim.spec", "--api-version=resource.k8s.io/v1"];
+        expect(await kubectl.run(...explain)).toMatch(/^VERSION: +v1$/m);
+        expect(await kubectl.run(...explain, "--output=plaintext-openapiv2")).toMatch(/^ {3}devices\t<Object>$/m);
+        const { manifest } = resourceClaim(id);
+        const wrong = kubectl.file("wrong.json", { ...manifest, spec: { ...manifest.spec, devicez: {} } });
+        expect(await kubectl.fails("create", "--validate=strict", "-f", wrong)).toContain(
+          'unknown field "spec.devicez"',
+        );
+        const right = kubectl.file("right.json", manifest);
+        expect(await kubectl.run("create", "--validate=strict", "-f", right)).toBe(
+          `resourceclaim.resource.k8s.io/${id} created\n`,
+        );
+      });
+
+      test("lists, creates, watches, explains and deletes jobs on a server without batch/v1", async () => {
+        const kubectl = new KubectlSession({ path: path!, server: lacking, namespace: id });
+        await kubectl.run("create", "namespace", id);
+        await useAll(kubectl, job(id));
+        expect(await reroutedCodes(lacking, "jobs")).toEqual(expect.arrayContaining(["200", "201"]));
+      });
+    });
+  }
+
+  test(
+    "a proxied watch stays open for a minute without events, and receives its bookmark and then its event",
+    { timeout: IDLE_TIMEOUT_MS },
+    async () => {
+      expect(await idle.opened).toBe(200);
+      await idle.until((events) => events.some(({ type }) => type === "BOOKMARK"));
+      expect(idle.events.map(({ type }) => type)).toEqual(["BOOKMARK"]);
+      expect((await old.request("POST", EXCLUSIVE, deviceClass("awaited").manifest)).status).toBe(201);
+      await idle.until((events) => events.some(({ type, name }) => type === "ADDED" && name === "awaited"));
+    },
+  );
+});
 
 async function useAll(kubectl: KubectlSession, { resource, manifest, printed, field }: Subject): Promise<void> {
   const file = kubectl.file(`${manifest.kind}.json`, manifest);

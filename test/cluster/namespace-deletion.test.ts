@@ -151,7 +151,7 @@ describe.skipIf(kubectlPath === undefined)("a namespace that is deleted", { time
   });
 });
 
-test("purge-namespace prints its actions, and what it does not touch", async () => {
+test("the help of purge-namespace explains what it does not touch", async () => {
   await using command = run("purge-namespace", "--help");
   expect((await command.exited).code).toBe(0);
   expect(command.stdout).toMatch(/^Usage: evenkeel purge-namespace \[options\] <namespace>\n/);

@@ -50,7 +50,7 @@ describe.skipIf(isMissing)("a storage migration of many objects", { timeout: 120
     await link?.[Symbol.asyncDispose]();
   });
 
-  test("is run by the first server", async () => {
+  test("starts with many objects in the old version, and the first server leads", async () => {
     expect(await leaderName(a)).toMatch(/^leader_/);
     const names = Array.from({ length: OBJECTS }, (_, turn) => `class-${turn}`);
     expect(await createAll(a, names)).toEqual({ 201: OBJECTS });

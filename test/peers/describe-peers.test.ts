@@ -290,7 +290,7 @@ describe("discovery of peers", () => {
     ]);
   });
 
-  test("§9-14 §8-many asks thirty peers concurrently, each about twice and none because another joined", async () => {
+  test("§9-14 §8-many of thirty peers sends each only a few requests", async () => {
     await using cluster = await startCluster([{ peers: { timing: UNPROBED } }]);
     const [member] = cluster.members as [Member];
     const ids = Array.from({ length: 30 }, (_, at) => `stub${at}`);

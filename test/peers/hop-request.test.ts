@@ -49,7 +49,7 @@ async function sendRaw(lines: readonly string[]): Promise<void> {
 }
 
 describe("the identity of a proxied request", () => {
-  test("§8-identity is in the request header fields, and the server authenticates by its certificate", async () => {
+  test("§8-identity is in the X-Remote headers, and the server authenticates by its certificate", async () => {
     expect((await member.call(WIDGETS, { token: "jane-token" })).status).toBe(200);
     const seen = only();
     expect(seen.caller).toBe(PROXY_NAME);

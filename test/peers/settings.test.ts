@@ -133,7 +133,7 @@ describe("endpoint records and leases:", () => {
     expect([stub.arrivals.length, trap.arrivals.length]).toEqual([1, 0]);
   });
 
-  test("§9-30 the second of two servers with one ID logs the conflict and is not ready", async () => {
+  test("§9-30 one of two servers with one ID logs the conflict and is not ready", async () => {
     await using cluster = await startCluster([{}]);
     const [first] = cluster.members as [Member];
     const second = await cluster.start({ id: "a", skipReady: true });

@@ -55,7 +55,7 @@ describe("a CRD", () => {
     expect(gone.status).toBe(404);
   });
 
-  test("for a resource that the newer release has built in is served by the older one and kept apart", async () => {
+  test("for a resource that the newer release has built in is served by the older one, and the objects of both are kept apart", async () => {
     const story = await begin();
     const [older, newer] = [story.server(0), story.server(1)];
     const annotations = { "api-approved.kubernetes.io": "unapproved, for a test" };

@@ -104,7 +104,7 @@ test.each([
     "True",
   ],
   [
-    "that is marked as unapproved is served with a condition",
+    "that is marked as unapproved has a condition",
     { "api-approved.kubernetes.io": "unapproved, a test" },
     "UnapprovedAnnotation",
     "False",
