@@ -1,6 +1,6 @@
 /**
- * Which test holds what the specification of the proxy lists: the reference's own scenarios (§8.1 to §8.8) with those it
- * never tested, and its known weaknesses (§9), which are to be fixed here. A test carries its references in its name.
+ * Maps the specification of the proxy to tests: the reference's own scenarios (§8.1 to §8.8), those that it never
+ * tested, and its known weaknesses (§9), which are fixed here. A test carries its references in its name.
  */
 import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -41,7 +41,7 @@ const MERGE = "src/serving/discovery/merge.test.ts";
 const HANDLERS = "src/serving/discovery/handlers.test.ts";
 const EXCLUSIONS = "src/cluster/peers/exclusions.test.ts";
 
-/** Tests beside the code that hold an item: the file, and the name of the test or of one of its cases. */
+/** Unit tests that cover an item: the file, and the name of the test or of one of its cases. */
 const COVERED_ELSEWHERE: Readonly<Record<string, readonly [file: string, name: string]>> = {
   "§8.1-9": [HANDLERS, "two peers add what they have"],
   "§8.3-4": ["src/cluster/peers/served-set.test.ts", "of an empty document is empty"],
@@ -73,12 +73,12 @@ const COVERED_ELSEWHERE: Readonly<Record<string, readonly [file: string, name: s
   "§9-23": [EXCLUSIONS, "contain a custom resource, but not other resources of its group version"],
 };
 
-/** What cannot happen here, and why. */
+/** Items that cannot occur here, with the reason. */
 const WITHOUT_OBJECT: Readonly<Record<string, string>> = {
-  "§8.6-19": "There are no custom resources yet; what peers say of them is held by §8.4.",
-  "§8.8-protobuf": "Discovery is JSON and YAML; a client that asks for protobuf alone is refused.",
-  "§8.8-sources": "A server has one source of what it serves: its catalogue.",
-  "§9-5": "Nobody subscribes: whoever shows a document compares generations.",
+  "§8.6-19": "Covered by §8.4, which tests what peers publish about custom resources.",
+  "§8.8-protobuf": "Discovery is JSON and YAML; a client that accepts only protobuf is rejected.",
+  "§8.8-sources": "A server has one source for its resources: the catalog.",
+  "§9-5": "There are no subscriptions: a reader of a document compares generations.",
 };
 
 function testFiles(): string[] {
@@ -99,21 +99,21 @@ function named(): Set<string> {
   return new Set(code.flatMap((line) => line.match(/§[0-9.]+-[a-z0-9-]*[a-z0-9]/g) ?? []));
 }
 
-test("everything the specification lists is held by a test, or is said to be without object", () => {
+test("every item of the specification is covered by a test or listed as not applicable", () => {
   const names = named();
   const isHeld = (item: string): boolean =>
     names.has(item) || COVERED_ELSEWHERE[item] !== undefined || WITHOUT_OBJECT[item] !== undefined;
   expect(REQUIRED.filter((item) => !isHeld(item))).toEqual([]);
 });
 
-test("the tests that are said to hold an item exist", () => {
+test("the listed unit tests exist", () => {
   const missing = Object.entries(COVERED_ELSEWHERE).filter(
     ([, [file, name]]) => !readFileSync(file, "utf8").includes(name),
   );
   expect(missing).toEqual([]);
 });
 
-test("no test names an item that is not listed", () => {
+test("no test names an unlisted item", () => {
   const listed = new Set(REQUIRED);
   expect(
     [...named(), ...Object.keys(COVERED_ELSEWHERE), ...Object.keys(WITHOUT_OBJECT)].filter((item) => !listed.has(item)),
