@@ -75,8 +75,8 @@ export function createNodeTransport(options: NodeTransportOptions): NodeTranspor
   };
   return {
     async send(request) {
-      // Handles connections that the server has closed first: a write on one of them would fail, and the caller could
-      // not know whether it was executed.
+      // Waits until closed connections have been noticed: a write on one of them would fail, and the caller could not
+      // know whether it was executed.
       if (request.method !== "GET" && Object.keys(agent.freeSockets).length > 0) await afterArrivals();
       return sendFresh(open, request);
     },
