@@ -39,7 +39,7 @@ export abstract class WireReader {
     if (this.#high !== 0) throw this.error("has a field tag longer than 32 bits");
     this.field = this.#low >>> 3;
     this.#wireType = this.#low & 7;
-    if (this.field === 0) throw this.error("has a field of number 0, which does not exist");
+    if (this.field === 0) throw this.error("has field number 0, which Protobuf does not allow");
     return true;
   }
 
@@ -54,7 +54,7 @@ export abstract class WireReader {
     return this.#int32();
   }
 
-  /** Above 2^53, the nearest number that JSON.parse would also return for the same digits. */
+  /** Above 2^53, rounds to the nearest number, as JSON.parse does for the same digits. */
   int64(): number {
     this.#expect(VARINT);
     return this.#int64();
@@ -78,7 +78,7 @@ export abstract class WireReader {
     return this.#bytes.toString("utf8", start, this.#position);
   }
 
-  /** A view of the message's own memory. */
+  /** A view of the memory of the message, not a copy. */
   bytes(): Buffer {
     const start = this.#lengthDelimited();
     return this.#bytes.subarray(start, this.#position);

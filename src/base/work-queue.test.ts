@@ -54,7 +54,7 @@ describe("keys", () => {
     expect(queue.length).toBe(0);
   });
 
-  test("that no worker has ignore done", () => {
+  test("that no worker has are not affected by done", () => {
     const { queue } = setUp();
     queue.done("a");
     queue.add("a");
@@ -129,14 +129,14 @@ describe("the wait after a failure", () => {
     }
   });
 
-  test("starts anew after forget, and is separate for each key", async () => {
+  test("is 5 ms again after forget, and is separate for each key", async () => {
     const { world, queue } = setUp();
     for (let count = 0; count < 10; count++) queue.addRateLimited("a");
     queue.forget("a");
     expect(queue.retries("a")).toBe(0);
     queue.addRateLimited("b");
     await world.advance(5);
-    // The first wait of a was the shortest.
+    // Of the ten delays of a, the first one counts, because it ends first.
     expect(new Set([await queue.next(), await queue.next()])).toEqual(new Set(["a", "b"]));
   });
 });

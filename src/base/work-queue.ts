@@ -86,7 +86,7 @@ export class WorkQueue {
     this.#delayed.set(key, { dueAtMs, cancel });
   }
 
-  /** Adds a key after a failure. The wait doubles with each, until `forget`. */
+  /** Adds a key after a failure. The wait doubles with each failure until `forget`. */
   addRateLimited(key: string): void {
     if (this.#isClosed) return;
     const failures = this.retries(key);
@@ -106,7 +106,7 @@ export class WorkQueue {
     return this.#failures.get(key) ?? 0;
   }
 
-  /** Resolves to the next key, which the caller must return with `done`; to undefined once the queue is closed. */
+  /** Resolves to the next key, for which the caller must call `done`; to undefined once the queue is closed. */
   next(): Promise<string | undefined> {
     if (this.#isClosed) return Promise.resolve(undefined);
     const { promise, resolve } = Promise.withResolvers<string | undefined>();

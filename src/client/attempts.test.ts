@@ -15,7 +15,7 @@ test("refused connections do not count as retries", () => {
   expect(attempts.decide(BUSY)).toEqual(GIVE_UP);
 });
 
-test("the wait for a server ends after waitForServerMs, and starts anew after a response", async () => {
+test("the wait for a server ends after waitForServerMs, and its time starts again after a response", async () => {
   const world = new World({ seed: 1 });
   const attempts = new Attempts({ clock: world.clock, waitForServerMs: 700 }, POST);
   expect(attempts.decide(REFUSED)).toEqual({ retry: true, waitMs: 500 });

@@ -1,4 +1,4 @@
-/** Waits that grow with every failure and start anew after a time without failures. */
+/** Waits that grow with every failure, and are short again after a time without failures. */
 import { sleep, type Clock } from "../base/clock.ts";
 import type { Random } from "../base/random.ts";
 import { BACKOFF_MS_MAX, BACKOFF_MS_MIN, BACKOFF_RESET_MS } from "./client-limits.ts";

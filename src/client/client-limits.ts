@@ -3,7 +3,7 @@ export const RETRIES_MAX = 10;
 /** Wait before the retry of a read whose connection broke before the response, as client-go. */
 export const BROKEN_CONNECTION_WAIT_MS = 1_000;
 /**
- * Wait before the retry of a refused connection. It is short, because a refused connection costs no server anything.
+ * Wait before the retry of a refused connection. It is short, because a refused connection does not load any server.
  */
 export const REFUSED_CONNECTION_WAIT_MS = 500;
 /** Default of `waitForServerMs` with `ifReadyHeader`: the time of a slow startup. */
@@ -12,7 +12,7 @@ export const WAIT_FOR_SERVER_MS = 60_000;
 export const RETRY_AFTER_SECONDS_MAX = 300;
 
 /**
- * Maximum size of a response that is read as a whole; the largest is a complete list. Larger ones do not fit into a
+ * Maximum size of a response that is read as a whole, such as a complete list. Much larger ones do not fit into a
  * string.
  */
 export const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
@@ -27,7 +27,7 @@ export const PAGE_ITEMS = 500;
 /** Waits after failures double from the minimum to the maximum, plus up to as much again at random. As client-go. */
 export const BACKOFF_MS_MIN = 800;
 export const BACKOFF_MS_MAX = 30_000;
-/** After this time without a failure, the waits start anew. As client-go. */
+/** After this time without a failure, the next wait is the minimum again. As client-go. */
 export const BACKOFF_RESET_MS = 120_000;
 
 /** Minimum of the timeout that watches request; the maximum is twice as long. As client-go. */

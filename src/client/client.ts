@@ -12,7 +12,7 @@ export interface ClientOptions extends ReadinessOptions {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: Random;
-  /** The name of the client in access logs and of its field manager. Browsers do not allow to set it. */
+  /** The name of the client in access logs and of its field manager. Browsers do not allow clients to set it. */
   readonly userAgent?: string;
   readonly defaults?: {
     /** Sent with every request; keys are lower case. */

@@ -20,7 +20,7 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  /** Starts the time anew. */
+  /** Restarts the time with this delay. */
   set(delayMs: number): void {
     this.#cancel();
     this.#cancel = this.#clock.after(delayMs, () => {

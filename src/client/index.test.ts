@@ -1,7 +1,7 @@
 import { build } from "esbuild";
 import { expect, test } from "vitest";
 
-test("what the client's entry exports needs nothing of Node", async () => {
+test("the exports of the client's entry point do not depend on Node", async () => {
   const { outputFiles, metafile } = await build({
     entryPoints: [`${import.meta.dirname}/index.ts`],
     bundle: true,

@@ -75,7 +75,8 @@ export function createNodeTransport(options: NodeTransportOptions): NodeTranspor
   };
   return {
     async send(request) {
-      // Notices closed connections first: whether a write on a closed one was executed would be unknown.
+      // Waits until closed connections have been noticed: a write on one of them would fail, and the caller could not
+      // know whether it was executed.
       if (request.method !== "GET" && Object.keys(agent.freeSockets).length > 0) await afterArrivals();
       return sendFresh(open, request);
     },

@@ -87,7 +87,7 @@ describe("a client", () => {
     expect(hasty.world.clock.monotonic()).toBe(600);
   });
 
-  test("gives up with the server's error", async () => {
+  test("returns a server error without Retry-After at once", async () => {
     const { world, client, configMaps } = start([early, refuses(503, "ServiceUnavailable")], { ifReadyHeader: true });
     await expect(world.run(configMaps.get(key))).rejects.toMatchObject({ reason: "ServiceUnavailable" });
     expect(client.ready).toBe("not understood");

@@ -1,4 +1,6 @@
-/** Request headers by which a client asks servers to be ready, and the response header in which servers report it. */
+/**
+ * Request headers by which a client requires servers to be ready, and the response header in which servers report it.
+ */
 import { WAIT_FOR_SERVER_MS } from "./client-limits.ts";
 
 export interface ReadinessOptions {
@@ -23,7 +25,7 @@ export interface ReadinessOptions {
  *
  * - true: the server had been ready when it responded.
  * - false: it had not; it rejected the request, or responded with the data it had so far.
- * - "not understood": the server does not report it. It is another server, or reports it only on request.
+ * - "not understood": the server does not support the header, or reports its readiness only on request.
  */
 export type Ready = boolean | "not understood";
 

@@ -7,11 +7,12 @@ import type { FieldError } from "./status-error.ts";
 const ERRORS_TOLD_MAX = 100;
 
 /**
- * Limit of their total length: each may quote the value, and the response must not exceed the body by more than this.
+ * Limit of their total length: each error may quote its value, and many quotes would make the response far larger than
+ * the body.
  */
 const CHARACTERS_TOLD_MAX = 64 * 1024;
 
-/** The first errors within these limits. If `errors` is lazy, the check stops there. */
+/** The first errors within these limits. If `errors` is a generator, the validation behind it stops there. */
 export function firstErrors(errors: Iterable<FieldError>): FieldError[] {
   const told: FieldError[] = [];
   let characters = 0;

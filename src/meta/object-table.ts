@@ -14,7 +14,10 @@ export interface ObjectTable {
 export interface ObjectReader {
   /** The object from the cache of this server. The namespace of a cluster-scoped object is "". */
   get(resource: GroupResource, namespace: string, name: string): JsonObject | undefined;
-  /** The object from the store. For callers that would otherwise reject a request because the object is absent. */
+  /**
+   * The object from the store. For callers that would otherwise reject a request because the object is not in the
+   * cache.
+   */
   newest(resource: GroupResource, namespace: string, name: string): Promise<JsonObject | undefined>;
   /** The objects from the cache of this server; "" selects all namespaces. */
   list(resource: GroupResource, namespace: string): readonly JsonObject[];

@@ -118,7 +118,7 @@ function ceilDivide(value: bigint, by: bigint): bigint {
   return value < 0n ? whole - 1n : whole + 1n;
 }
 
-/** Kubernetes decides this with 64-bit thousandths, so a very large amount is not whole. */
+/** Kubernetes computes this in 64-bit thousandths, so an amount beyond their range is not whole. */
 export function isWholeAmount(value: unknown): boolean {
   const nanos = nanosOf(value);
   if (nanos % NANOS_PER_MILLI !== 0n) return false;
@@ -176,7 +176,8 @@ function magnitudeText(quantity: Quantity, binaryMax?: bigint): string | undefin
   const scaled = quantity.digits << BigInt(quantity.twos);
   const isWhole = scaled % divisor === 0n;
   const whole = scaled / divisor;
-  // A rounded or a small number would be confusing in powers of 1024.
+  // Uses powers of ten for a fraction, which would have to be rounded, and for a number that is too small for a binary
+  // suffix.
   if (!isWhole || whole < BINARY_BASE) return decimalText({ ...quantity, digits: scaled, twos: 0 }, "decimal");
   let rest = binaryMax !== undefined && whole > binaryMax ? binaryMax : whole;
   let power = 0;

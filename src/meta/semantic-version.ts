@@ -83,7 +83,7 @@ export function compareVersions(left: SemanticVersion = ZERO, right: SemanticVer
     const result = order(number, right.numbers[index]!);
     if (result !== 0) return result;
   }
-  // A version without a prerelease is the newest of its numbers.
+  // A version without a prerelease is newer than its prereleases.
   if (left.prerelease.length === 0 || right.prerelease.length === 0)
     return order(Number(left.prerelease.length === 0), Number(right.prerelease.length === 0));
   for (const [index, one] of left.prerelease.entries()) {
@@ -95,7 +95,7 @@ export function compareVersions(left: SemanticVersion = ZERO, right: SemanticVer
   return left.prerelease.length < right.prerelease.length ? -1 : 0;
 }
 
-/** Numbers precede words. */
+/** Numeric identifiers precede alphanumeric ones. */
 function comparePrereleases(left: Prerelease, right: Prerelease): -1 | 0 | 1 {
   if (typeof left === typeof right) return order(left, right);
   return typeof left === "bigint" ? -1 : 1;

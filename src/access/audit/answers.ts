@@ -10,7 +10,10 @@ export interface AuditedResponse {
   readonly object: ReadObject | undefined;
 }
 
-/** No Status is larger. The server looks for one in every error and in the response to a delete. */
+/**
+ * No Status is larger. Unless the event includes the response object, the server parses only smaller responses that may
+ * be a Status: errors, responses to deletes, and responses that begin as a Status.
+ */
 const STATUS_BYTES_MAX = 256 * 1024;
 
 const PROTOBUF = "application/vnd.kubernetes.protobuf";

@@ -127,7 +127,7 @@ describe("a request is recorded", () => {
     expect(JSON.stringify(scene.events)).not.toContain("secret");
   });
 
-  test("not at level None and not in omitted stages, but both are counted", async () => {
+  test("neither at level None nor in omitted stages, but is counted", async () => {
     const none = new Scene({ rule: { level: "None" } });
     await none.send({}, (request) => {
       request.audit?.annotate("a", "b");

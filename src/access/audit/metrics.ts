@@ -13,20 +13,20 @@ export interface AuditMetrics {
 export function createAuditMetrics(metrics: MetricsRegistry): AuditMetrics {
   const plain = (name: string, help: string): Counter => metrics.counter({ name, help }).with();
   return {
-    events: plain("apiserver_audit_event_total", "Audit events made and handed to the log."),
+    events: plain("apiserver_audit_event_total", "Audit events generated and sent to the audit backend."),
     errors: metrics.counter({
       name: "apiserver_audit_error_total",
-      help: "Audit events that were lost, by the part that lost them.",
+      help: "Audit events that were lost, by the plugin that failed.",
       labels: ["plugin"],
     }),
     levels: metrics.counter({
       name: "apiserver_audit_level_total",
-      help: "Requests, by the level at which the policy wants them audited.",
+      help: "Requests, by the audit level that the policy assigns to them.",
       labels: ["level"],
     }),
     rejected: plain(
       "apiserver_audit_requests_rejected_total",
-      "Requests refused because their audit event could not be stored.",
+      "Requests rejected because their audit event could not be stored.",
     ),
   };
 }

@@ -15,7 +15,7 @@ test.each([
   [String.raw`{"a\" ": "\\" , "b": " \\\" "}`, String.raw`{"a\" ":"\\","b":" \\\" "}`],
   ["  3 \r\n", "3"],
   ["[]", "[]"],
-])("removes whitespace outside of strings: %j", (text, compact) => {
+])("compactJson removes whitespace outside of strings: %j", (text, compact) => {
   expect(compactJson(text)).toBe(compact);
 });
 

@@ -124,7 +124,7 @@ function selectedName(fieldSelector: string): string {
     const name = requiredValue(parseFieldSelector(fieldSelector), "metadata.name") ?? "";
     return pathSegmentErrors(name).length === 0 ? name : "";
   } catch {
-    // An invalid selector selects no name; if the list is allowed, the list rejects the selector.
+    // An invalid selector selects no name; if the request is allowed, the handler of the list rejects the selector.
     return "";
   }
 }

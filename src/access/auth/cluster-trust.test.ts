@@ -8,13 +8,13 @@ const YEARS_MS = 100 * 365 * 86_400_000;
 const requestHeader = requestHeaderOptions({ clientCa: proxies.pem, allowedNames: ["front"] });
 const parts: TrustParts = { clientCa: users.pem, frontProxyCa: proxies.pem, requestHeader };
 
-test("is undefined for a server without a CA", () => {
+test("the cluster trust of a server without a CA is undefined", () => {
   expect(
     clusterTrust({}, { clientCa: undefined, frontProxyCa: undefined, requestHeader: undefined }, NOW),
   ).toBeUndefined();
 });
 
-test("publishes the CAs and the headers of front proxies", () => {
+test("the cluster trust contains the CAs and the headers of front proxies", () => {
   expect(clusterTrust({}, parts, NOW)).toEqual({
     "client-ca-file": users.pem,
     "requestheader-allowed-names": '["front"]',
@@ -26,7 +26,7 @@ test("publishes the CAs and the headers of front proxies", () => {
   });
 });
 
-test("keeps the CAs of other servers until they expire, without duplicates", () => {
+test("the cluster trust keeps the CAs of other servers until they expire, without duplicates", () => {
   const before = { "client-ca-file": otherUsers.pem, "requestheader-allowed-names": '["back","front"]' };
   const after = clusterTrust(before, parts, NOW)!;
   expect(after["client-ca-file"]).toBe(otherUsers.pem + users.pem);
@@ -35,7 +35,7 @@ test("keeps the CAs of other servers until they expire, without duplicates", () 
   expect(clusterTrust(before, { ...parts, clientCa: undefined }, NOW + YEARS_MS)?.["client-ca-file"]).toBeUndefined();
 });
 
-test("replaces invalid data", () => {
+test("the cluster trust replaces invalid data", () => {
   const broken = {
     "client-ca-file": "nonsense",
     "requestheader-allowed-names": "{",

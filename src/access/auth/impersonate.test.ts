@@ -151,7 +151,7 @@ describe("denied impersonation", () => {
     );
   });
 
-  test("after a mode succeeded, returns the error of that mode", async () => {
+  test("returns the error of the mode that last succeeded for the requester", async () => {
     const { authorizer } = recorded((line) => line === "impersonate /users/ /jane");
     const filter = impersonate({ authorizer, isConstrained: true })(() => Promise.resolve(OK));
     const ask = (user: string): Promise<ApiResponse> => {

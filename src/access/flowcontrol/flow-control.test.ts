@@ -481,7 +481,7 @@ describe("processing of request bodies", () => {
     ["application/yaml", 1],
     ["application/json;as=Table;v=v1;g=meta.k8s.io", 1],
     ["application/json", 3],
-  ])("and of reads as %s: %i of three at once", async (accept, count) => {
+  ])("also applies to reads as %s: %i of three are processed at once", async (accept, count) => {
     const { done, send, turn } = workshop(1);
     const answers = [1, 2, 3].map(() => send(JANE, { method: "GET", bytes: 0, headers: { accept } }));
     await new Promise(setImmediate);

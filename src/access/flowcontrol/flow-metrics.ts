@@ -53,19 +53,29 @@ export function createFlowMetrics(
   registerGauges(registry, readings);
   const rejected = registry.counter({
     name: `${PREFIX}rejected_requests_total`,
-    help: "Requests refused by flow control.",
+    help: "Requests rejected by API Priority and Fairness.",
     labels: [...FLOW_LABELS, "reason"],
   });
   const dispatched = registry.counter({
     name: `${PREFIX}dispatched_requests_total`,
-    help: "Requests that flow control let through.",
+    help: "Requests dispatched by API Priority and Fairness.",
     labels: FLOW_LABELS,
   });
-  const waits = histogram(registry, "request_wait_duration_seconds", "Time spent in a queue.", "execute");
-  const executions = histogram(registry, "request_execution_seconds", "Time seats were taken.", "type");
+  const waits = histogram(
+    registry,
+    "request_wait_duration_seconds",
+    "Time that requests spent waiting in a queue.",
+    "execute",
+  );
+  const executions = histogram(
+    registry,
+    "request_execution_seconds",
+    "Time that requests held their seats; for a watch, until its response began.",
+    "type",
+  );
   const seats = registry.histogram({
     name: `${PREFIX}work_estimated_seats`,
-    help: "Seats a request was taken to need.",
+    help: "Estimated seats of requests.",
     labels: FLOW_LABELS,
     buckets: SEATS,
   });
@@ -86,20 +96,32 @@ function histogram(registry: MetricsRegistry, name: string, help: string, label:
 
 function registerGauges(registry: MetricsRegistry, { levels, flows, executing, waiting }: Readings): void {
   const ofLevels: readonly [string, string, (reading: LevelReading) => number][] = [
-    ["nominal_limit_seats", "Seats of a priority level by its shares.", ({ limits }) => limits.nominal],
-    ["lower_limit_seats", "Seats a priority level never lends.", ({ limits }) => limits.lower],
-    ["upper_limit_seats", "Seats a priority level may have with those it borrows.", ({ limits }) => limits.upper],
-    ["current_limit_seats", "Seats a priority level has now.", ({ current }) => current],
+    ["nominal_limit_seats", "Nominal number of seats of a priority level.", ({ limits }) => limits.nominal],
+    [
+      "lower_limit_seats",
+      "Lower bound of the seats of a priority level; it never lends these.",
+      ({ limits }) => limits.lower,
+    ],
+    [
+      "upper_limit_seats",
+      "Upper bound of the seats of a priority level, including borrowed ones.",
+      ({ limits }) => limits.upper,
+    ],
+    ["current_limit_seats", "Current number of seats of a priority level.", ({ current }) => current],
   ];
   for (const [name, help, read] of ofLevels)
     registry.gaugesOf({ name: `${PREFIX}${name}`, help, labels: ["priority_level"] }, () =>
       Array.from(levels(), (reading) => ({ labelValues: [reading.level], value: read(reading) })),
     );
   const ofFlows: readonly [string, string, keyof FlowCounts][] = [
-    ["current_inqueue_requests", "Requests that wait in a queue.", "waiting"],
-    ["current_inqueue_seats", "Seats asked for by requests that wait.", "waitingSeats"],
-    ["current_executing_requests", "Requests that have their seats; watches only until they have begun.", "executing"],
-    ["current_executing_seats", "Seats taken.", "executingSeats"],
+    ["current_inqueue_requests", "Requests that currently wait in a queue.", "waiting"],
+    ["current_inqueue_seats", "Seats of the requests that currently wait in a queue.", "waitingSeats"],
+    [
+      "current_executing_requests",
+      "Requests that currently hold seats; watches only until their response begins.",
+      "executing",
+    ],
+    ["current_executing_seats", "Seats that requests currently hold.", "executingSeats"],
   ];
   for (const [name, help, count] of ofFlows)
     registry.gaugesOf({ name: `${PREFIX}${name}`, help, labels: FLOW_LABELS }, () =>

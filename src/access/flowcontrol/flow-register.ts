@@ -21,9 +21,9 @@ import type { FlowCounts, QueuePlace } from "./queue-set.ts";
 const HANDS_MAX = 1_000;
 
 /**
- * A list from memory ends within one turn of the event loop. A client could run any number of them in a row and never
- * hold the seats of two. Therefore a request with more than one seat releases its seats in the next turn, when the
- * requests of other clients are queued as well.
+ * Calls back in the next turn of the event loop. A list from memory ends within one turn, so a client could run any
+ * number of lists in a row and never hold the seats of two. Therefore a request with more than one seat releases its
+ * seats only in the next turn, when the requests of other clients are queued as well.
  */
 export type NextTurn = (callback: (nowMs: number) => void) => void;
 

@@ -18,7 +18,7 @@ export interface LevelState {
 }
 
 const NO_LIMITS: SeatLimits = { nominal: 0, lower: 0, upper: 0 };
-/** Interval at which seats are lent and borrowed anew. */
+/** Interval at which seats are reallocated among the levels. */
 const ADJUSTMENT_MS = 10_000;
 
 export class LevelStates {

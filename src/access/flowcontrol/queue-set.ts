@@ -1,7 +1,7 @@
 /**
  * The seats of one priority level and the queues before them. Fair queuing selects the next request: every queue has a
- * virtual time at which it would be served next if all waiting requests were served at the same pace, and the earliest
- * virtual end is next.
+ * virtual time at which it would be served next if all queues advanced at the same pace, and the request with the
+ * earliest virtual end is next.
  */
 import { must } from "../../base/assert.ts";
 import type { Queuing } from "./priority-level.ts";
@@ -52,7 +52,7 @@ const SERVICE_MS = 3;
 // DIFFERS: kube-apiserver limits only by queues × queueLengthLimit, which may be configured to billions.
 const WAITING_MAX = 10_000;
 
-/** Keeping some idle queues is cheaper than creating them anew. */
+/** Keeping some idle queues is cheaper than creating them again. */
 const IDLE_QUEUES_MAX = 1_000;
 
 export class QueueSet {

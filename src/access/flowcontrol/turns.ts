@@ -57,7 +57,7 @@ export class Turns {
   #calls = 0;
   #turn = 0;
   #turnBeganMs = 0;
-  /** Undefined once its duration has been measured. */
+  /** The request that continued last; undefined once its duration has been measured. */
   #wentOn: WentOn | undefined;
   #wasHeavy = false;
   #restsUntilMs = 0;

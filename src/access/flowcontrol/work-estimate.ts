@@ -54,7 +54,10 @@ function isOfOne({ name }: RequestInfo, query: Query): boolean {
   return terms.some((term) => term.startsWith("metadata.name="));
 }
 
-/** One request never takes most of a level, and the queues of one hand together never more than the level has. */
+/**
+ * The maximum number of seats of one request: at most 15 % of the level, and few enough that one request from each
+ * queue of a hand fits into the level.
+ */
 export function seatsMaxOf(nominal: number, handSize: number | undefined): number {
   if (handSize === undefined) return SEATS_MAX;
   return Math.max(1, Math.min(Math.ceil(nominal * 0.15), Math.floor(nominal / handSize), SEATS_MAX));

@@ -38,7 +38,6 @@ function parse(body: Buffer): JsonObject | string {
   return `json: cannot unmarshal ${jsonKind(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`;
 }
 
-/** Go's name for the JSON type that was found. */
 /** A webhook may return a Status that describes its error. */
 function isStatus({ kind, apiVersion }: JsonObject): boolean {
   return kind === "Status" && apiVersion === "v1";

@@ -23,7 +23,7 @@ export function retryingAgent(agent: Agent, lane: Lane): Agent {
   });
 }
 
-/** Calls back when the connection is established, before the first byte is sent. */
+/** Wraps the agent to call back when a connection is established, before the first byte is sent. */
 export function connectedAgent(agent: Agent, callback: () => void): Agent {
   return replacing(agent, "addRequest", (request, options) => {
     onceConnected(request as ClientRequest, callback);

@@ -26,7 +26,7 @@ export function retryingDispatcher(dispatcher: Dispatcher, lane: Lane): Dispatch
   });
 }
 
-/** Calls back when the connection is established, before the first byte is sent. */
+/** Wraps the dispatcher to call back when a connection is established, before the first byte is sent. */
 export function connectedDispatcher(dispatcher: Dispatcher, callback: () => void): Dispatcher {
   return replacing(dispatcher, "dispatch", (options, handler) =>
     dispatcher.dispatch(

@@ -1,6 +1,6 @@
 /**
- * Makes all requests of a KubeConfig wait for servers that ask for it. It replaces the methods through which requests
- * get their credentials, so that callers use the config as before.
+ * Makes all requests of a KubeConfig wait and retry if a server asks for it with Retry-After, or is not reachable yet.
+ * It replaces the methods through which requests get their credentials, so that callers use the config as before.
  */
 import type { Clock } from "../../base/clock.ts";
 import { readinessHeaders, Readiness, waitForServerMs, type ReadinessOptions, type Ready } from "../readiness.ts";
@@ -33,7 +33,7 @@ const TAKEN = Symbol.for("evenkeel.io/client");
 
 /** Changes the config itself. API clients, watches and informers that were made from it before are not affected. */
 export function withEvenkeel(config: KubeConfigLike, options: EvenkeelOptions = {}): Evenkeel {
-  if (TAKEN in config) throw new Error("withEvenkeel was called with this config before");
+  if (TAKEN in config) throw new Error("withEvenkeel was called with this config before: call it once per config");
   const readiness = new Readiness(options);
   const { clock = createSystemClock(), retriesMax } = options;
   const lane: Lane = { clock, retriesMax, waitForServerMs: waitForServerMs(options), readiness };

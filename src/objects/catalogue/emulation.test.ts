@@ -43,7 +43,7 @@ const PAIRS: readonly (readonly [emulated: ReleaseName, binary: ReleaseName])[] 
   ["1.36", "1.37"],
 ];
 
-describe.each(PAIRS)("%s as %s emulates it", (emulated, binary) => {
+describe.each(PAIRS)("%s emulated by %s", (emulated, binary) => {
   const own = openCatalogue({ release: emulated });
   const as = emulating(emulated, binary);
 

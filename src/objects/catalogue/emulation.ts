@@ -64,8 +64,8 @@ interface EmulatedAt {
 
 /**
  * The versions of a resource that are served although they are newer than the emulated release, given the versions that
- * are served anyway. As kubernetes deleted_kinds.go: a version follows a less preferred one of the same resource,
- * except from alpha.
+ * are served anyway. As kubernetes deleted_kinds.go: a later version is served if a less preferred version of the same
+ * resource is served that is not alpha.
  */
 export function laterVersions(stored: ResourceHistory, served: readonly string[], at: EmulatedAt): string[] {
   const { isForwardCompatible, isRuntimeConfigForwardCompatible } = at.emulation;

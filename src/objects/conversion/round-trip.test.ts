@@ -148,7 +148,7 @@ test("every two versions that one release serves or decodes are convertible", ()
   expect(missing).toEqual([]);
 });
 
-/** PodCertificateRequest v1 does not have two fields, which objects keep. */
+/** PodCertificateRequest v1 lacks two fields, but converted objects keep them. */
 function hasDroppedFields(object: JsonObject, version: GroupVersion): boolean {
   return object["kind"] === "PodCertificateRequest" && version.version === "v1";
 }

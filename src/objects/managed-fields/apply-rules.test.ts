@@ -86,7 +86,7 @@ describe("a conflict", () => {
     );
   });
 
-  test("does not occur if both apply the same value: they own it together, and each can give it up", () => {
+  test("does not occur if both apply the same value: they own it together, and each can stop owning it", () => {
     const first = stored(apply({ applied: wish({ replicas: 1 }) }));
     const both = stored(apply({ live: first, applied: wish({ replicas: 1 }), manager: "two" }));
     expect(entries(both)).toEqual({ one: { "f:spec": { "f:replicas": {} } }, two: { "f:spec": { "f:replicas": {} } } });

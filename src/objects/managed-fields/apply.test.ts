@@ -133,7 +133,7 @@ describe.each(KINDS)("properties of apply for a %s:", (_name, kind) => {
     );
   });
 
-  test("a field that the applier gives up is removed exactly if no other manager owns it", () => {
+  test("a field that the applier no longer applies is removed exactly if no other manager owns it", () => {
     check(
       fc.property(objects, objects, (mine, shared) => {
         const first = stored(apply(kind, { applied: mine }));

@@ -1,6 +1,6 @@
 /**
- * How the schema lets a value be owned: as a whole (atomic) or by its parts, and how the parts are named. By default,
- * maps are owned by their members and lists as a whole.
+ * How the schema determines the ownership of a value: as a whole (atomic) or by its parts, and how the parts are named.
+ * By default, maps are owned by their members and lists as a whole.
  */
 import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";

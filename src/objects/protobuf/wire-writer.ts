@@ -22,7 +22,7 @@ export class WireWriter {
     return this.#bytes.length - this.#start;
   }
 
-  /** Returns a copy of the bytes, and starts anew. */
+  /** Returns a copy of the bytes, and empties the writer. */
   take(): Buffer {
     const taken = Buffer.allocUnsafeSlow(this.size);
     this.#bytes.copy(taken, 0, this.#start);

@@ -1,7 +1,7 @@
 /**
  * Composes a JSON value from the events of the parser, as Kubernetes' YAML library does. The last of duplicate keys
- * wins and is reported, merge keys apply at their position, and each alias is composed anew, up to a limit. Works on
- * event indexes, so that an alias is just another position to read from.
+ * wins and is reported, merge keys apply at their position, and each alias is composed separately, up to a limit. Works
+ * on event indexes, so that an alias is just another position to read from.
  */
 import { must } from "../../base/assert.ts";
 import { EVENT_ID, getScalarValue, SCALAR_STYLE, type Event } from "js-yaml";

@@ -17,7 +17,7 @@ export interface AdmissionParts {
   readonly context: RegistryContext;
   readonly authorization: ConfiguredAuthorization;
   readonly objects: ObjectReader;
-  /** The parts to watch built-in resources in the store. */
+  /** The parts that are needed to watch built-in resources in the store. */
   readonly followed: StoredObjectParts;
   /** All served resources, including custom resources. */
   readonly served: { readonly resolve: ResolveEndpoint; readonly groups: () => readonly CatalogueGroup[] };

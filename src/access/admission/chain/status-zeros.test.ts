@@ -12,11 +12,11 @@ test.each<[apiVersion: string, kind: string, status: unknown]>([
   ["authentication.k8s.io/v1", "TokenRequest", { token: "", expirationTimestamp: null }],
   ["v1", "ConfigMap", undefined],
   ["example.com/v1", "Pod", undefined],
-])("adds the zero status to %s %s", (apiVersion, kind, status) => {
+])("an object without a status gets the zero status of %s %s: %j", (apiVersion, kind, status) => {
   expect(withStatus({ apiVersion, kind })["status"]).toEqual(status);
 });
 
-test("keeps an existing status, and returns a new object each time", () => {
+test("an existing status is kept, and each call returns a new object", () => {
   const pod: JsonObject = { apiVersion: "v1", kind: "Pod", status: { phase: "Running" } };
   expect(withStatus(pod)).toBe(pod);
   const service = { apiVersion: "v1", kind: "Service" };

@@ -31,7 +31,7 @@ describe("namespaceSelector", () => {
     [{ matchExpressions: [{ key: "env", operator: "Exists" }] }, true],
     [{ matchExpressions: [{ key: "env", operator: "DoesNotExist" }] }, false],
     [{ matchExpressions: [{ key: "constructor", operator: "Exists" }] }, false],
-  ])("%j", async (namespaceSelector, expected) => {
+  ])("%j matches: %s", async (namespaceSelector, expected) => {
     expect(await isMatch({ namespaceSelector })).toBe(expected);
   });
 

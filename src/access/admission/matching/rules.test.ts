@@ -36,7 +36,7 @@ describe("a rule matches", () => {
     [["*/status"], "", undefined],
     [["services", "pods/log", "pods"], "", PODS],
     [[], "", undefined],
-  ])("resources %j and subresource %j", (resources, subresource, expected) => {
+  ])("resources %j and subresource %j: %j", (resources, subresource, expected) => {
     expect(matched({ resources }, { subresource })).toBe(expected);
   });
 
@@ -50,7 +50,7 @@ describe("a rule matches", () => {
     [{ resourceNames: ["q", "p"] }, PODS],
     [{ resourceNames: ["q"] }, undefined],
     [{ operations: 5, resources: "pods" }, undefined],
-  ])("%j", (rule, expected) => {
+  ])("%j: %j", (rule, expected) => {
     expect(matched(rule)).toBe(expected);
   });
 
@@ -63,7 +63,7 @@ describe("a rule matches", () => {
     ["Cluster", "", "nodes", true],
     ["Cluster", "ns", "namespaces", true],
     ["Elsewhere", "ns", "pods", false],
-  ])("scope %s and namespace %j of %s", (scope, namespace, resource, isMatch) => {
+  ])("scope %s and namespace %j of %s: %s", (scope, namespace, resource, isMatch) => {
     expect(matched({ scope }, { namespace, resource }) !== undefined).toBe(isMatch);
   });
 });

@@ -30,7 +30,7 @@ type SelectorSubject = Pick<Attributes, "operation" | "namespace" | "resource" |
 const NAMESPACES: GroupResource = { group: "", resource: "namespaces" };
 const OPERATORS: ReadonlySet<string> = new Set<Operator>(["In", "NotIn", "Exists", "DoesNotExist"]);
 
-/** An absent selector has not been defaulted and matches everything. */
+/** A selector that is absent, because the object was not defaulted, matches everything. */
 export function readSelector(parent: JsonObject, key: string): Selector {
   const selector = objectAt(parent, key);
   const requirements: Requirement[] = [];

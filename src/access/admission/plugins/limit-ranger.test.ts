@@ -90,7 +90,7 @@ describe("limits", () => {
       [both, both],
       "[maximum cpu usage per Pod is 5, but limit is 6, maximum memory usage per Pod is 1Gi.  No limit is specified]",
     ],
-  ])("%j", async (limit, resources, why) => {
+  ])("of %j for containers with %j report %j", async (limit, resources, why) => {
     const given = attributes({ object: pod({ containers: containers(...resources) }) });
     expect(await refusal(() => plugin(limit).validate?.(given))).toBe(`403 pods "p" is forbidden: ${why}`);
   });

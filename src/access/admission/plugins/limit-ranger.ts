@@ -93,8 +93,8 @@ function defaultsOf(range: JsonObject): Defaults {
 }
 
 /**
- * Limits the defaults of a range with very many resources for a pod with very many containers, which could not be
- * stored.
+ * Maximum number of default amounts in one pod. A range with very many resources and a pod with very many containers
+ * would result in an object that is too large to store.
  */
 const DEFAULTS_SET_MAX = 200_000;
 

@@ -1,4 +1,4 @@
-/** Merges two lists of tolerations, without those that others include. */
+/** Merges two lists of tolerations, and omits those that another toleration covers. */
 import { jsonEquals, numberAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 
 /** DIFFERS: the comparison is quadratic; longer lists are only concatenated, which tolerates the same taints. */

@@ -9,7 +9,9 @@ const MOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount";
 const EXPIRATION_SECONDS = 3607;
 const FILE_MODE = 0o644;
 
-/** The spec with the volume, if a container does not mount another volume at the path. */
+/**
+ * Mounts the token volume in every container that mounts nothing at the path. Adds the volume unless the pod has one.
+ */
 export function withTokenVolume(spec: JsonObject, random: Random): JsonObject {
   const volumes = objectsAt(spec, "volumes");
   const existing = volumes.map((volume) => stringAt(volume, "name")).find((name) => name.startsWith(VOLUME_PREFIX));

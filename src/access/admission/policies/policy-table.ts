@@ -19,7 +19,7 @@ export interface AdmissionPolicy<Compiled> {
 export interface PolicyBinding {
   readonly name: string;
   readonly policyName: string;
-  /** Undefined: as the policy. */
+  /** Undefined: the criteria of the policy apply. */
   readonly criteria: Criteria | undefined;
   readonly actions: readonly string[];
   readonly object: JsonObject;

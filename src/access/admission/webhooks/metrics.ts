@@ -22,7 +22,7 @@ export function createWebhookMetrics(registry: MetricsRegistry, clock: Clock): W
   const prefix = "apiserver_admission_webhook";
   const seconds = registry.histogram({
     name: `${prefix}_admission_duration_seconds`,
-    help: "Seconds that admission webhooks took, by name, type (validating or admit) and operation.",
+    help: "Admission webhook latency in seconds, by name, type (validating or admit) and operation.",
     labels: ["name", "type", "operation", "rejected"],
     buckets: BUCKETS,
   });
@@ -33,12 +33,12 @@ export function createWebhookMetrics(registry: MetricsRegistry, clock: Clock): W
   });
   const rejections = registry.counter({
     name: `${prefix}_rejection_count`,
-    help: "Writes that admission webhooks have refused, or that were refused because a webhook failed.",
+    help: "Writes that an admission webhook denied, or that were rejected because a webhook failed.",
     labels: ["name", "type", "operation", "error_type", "rejection_code"],
   });
   const failOpen = registry.counter({
     name: `${prefix}_fail_open_count`,
-    help: "Failures of admission webhooks that were ignored.",
+    help: "Failures of admission webhooks that were ignored because of their failure policy.",
     labels: ["name", "type"],
   });
   return (type) => ({

@@ -233,7 +233,7 @@ test("invalid managedFields are replaced by the previous ones", async () => {
   expect((await answered([])).object).toMatchObject({ metadata: { managedFields: [] } });
 });
 
-describe("reinvocation after", () => {
+describe("reinvocation", () => {
   /**
    * Runs both rounds as the chain does; `between` stands for other plugins that change the object between the rounds.
    */
@@ -269,15 +269,15 @@ describe("reinvocation after", () => {
     ["no later change", [{ name: "a" }, again("b")], "a", ["a", "b"]],
     ["its own change", [again("a")], "a", ["a"]],
     ["a later change without a reinvocable webhook", [{ name: "a" }, { name: "b" }], "b", ["a", "b"]],
-  ])("%s", async (_, given, patcher, expected) => {
+  ])("after %s, of the webhooks %j with patches by %s, calls %j", async (_, given, patcher, expected) => {
     expect(await rounds(given, by(patcher))).toEqual(expected);
   });
 
-  test("a change by other plugins between the rounds", async () => {
+  test("calls a reinvocable webhook again after a change by other plugins between the rounds", async () => {
     expect(await rounds([{ name: "a" }, again("b")], by("a"), () => labelled({ other: "x" }))).toEqual(["a", "b", "b"]);
   });
 
-  test("no call of a webhook that did not apply in the first round", async () => {
+  test("does not call a webhook that did not apply in the first round", async () => {
     const objectSelector = { matchLabels: { b: "x" } };
     expect(await rounds([{ ...again("a"), objectSelector }, { name: "b" }], by("b"))).toEqual(["b"]);
   });
@@ -288,15 +288,18 @@ test.each<[{ kind: "match" | "mismatch" | "error" }, string, string | undefined,
   [{ kind: "mismatch" }, "Fail", undefined, 0],
   [{ kind: "error" }, "Fail", '403 pods "p" is forbidden: why', 0],
   [{ kind: "error" }, "Ignore", undefined, 0],
-])("match conditions with the result %j and failurePolicy %s", async ({ kind }, failurePolicy, expected, calls) => {
-  const outcome = kind === "match" ? { kind } : kind === "error" ? { kind, message: "why" } : { kind, name: "c" };
-  const webhooks = new FakeWebhooks(
-    (review) => allowed(review),
-    () => ({ evaluate: () => outcome }),
-  );
-  const matchConditions = [{ name: "c", expression: "e" }];
-  webhooks.tables.mutating.reset([configuration("c", { failurePolicy, matchConditions })]);
-  const plugin = mutatingAdmissionWebhook(webhooks.parts("mutating"));
-  expect(await refusal(() => plugin.mutate?.(attributes({ object: OBJECT })))).toBe(expected);
-  expect(webhooks.asked).toHaveLength(calls);
-});
+])(
+  "match conditions with the result %j and failurePolicy %s return the error %j after %i calls",
+  async ({ kind }, failurePolicy, expected, calls) => {
+    const outcome = kind === "match" ? { kind } : kind === "error" ? { kind, message: "why" } : { kind, name: "c" };
+    const webhooks = new FakeWebhooks(
+      (review) => allowed(review),
+      () => ({ evaluate: () => outcome }),
+    );
+    const matchConditions = [{ name: "c", expression: "e" }];
+    webhooks.tables.mutating.reset([configuration("c", { failurePolicy, matchConditions })]);
+    const plugin = mutatingAdmissionWebhook(webhooks.parts("mutating"));
+    expect(await refusal(() => plugin.mutate?.(attributes({ object: OBJECT })))).toBe(expected);
+    expect(webhooks.asked).toHaveLength(calls);
+  },
+);

@@ -93,7 +93,7 @@ describe("a webhook that denies the request", () => {
     [{ code: 200, message: "no" }, `400 ${prefix}: no`],
     [{ code: 418, message: "tea", reason: "Teapot" }, `418 ${prefix}: tea`],
     [{ code: 70_000, message: "no" }, `999 ${prefix}: no`],
-  ])("%j", async (status, expected) => {
+  ])("with the status %j returns %s", async (status, expected) => {
     const { refused } = await validate([{}], (review) => denied(review, status));
     expect(refused).toBe(expected);
   });
@@ -215,7 +215,7 @@ describe("a dry run", () => {
     [{ sideEffects: "Some" }, '400 admission webhook "a" does not support dry run'],
     [{ sideEffects: "Unknown", failurePolicy: "Ignore" }, '400 admission webhook "a" does not support dry run'],
     [{ sideEffects: "" }, '500 Internal error occurred: failed calling webhook "a": Webhook SideEffects is nil'],
-  ])("%j", async (webhook, expected) => {
+  ])("with a webhook of %j returns the error %j", async (webhook, expected) => {
     const { refused, webhooks } = await validate([webhook], (review) => allowed(review), { dryRun: true });
     expect(refused).toBe(expected);
     expect(webhooks.asked).toHaveLength(expected === undefined ? 1 : 0);

@@ -145,7 +145,7 @@ describe("requestHeaderAuthenticator", () => {
     ["an expired", [issueClient(proxyCa, { notAfter: NOW - HOUR_MS })], "rejected"],
     ["a server's", [issueClient(proxyCa, { usages: ["serverAuth"] })], "rejected"],
     ["the front proxy's", [proxy], { user: who({ name: "root" }), isVerifiedPeer: true }],
-  ])("treats the headers correctly with %s certificate", (_, presented, answer) => {
+  ])("accepts the headers only with the front proxy's certificate: %s certificate", (_, presented, answer) => {
     expect(requestHeader()(asked(presented, claims))).toEqual(answer);
   });
 

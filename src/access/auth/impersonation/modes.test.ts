@@ -44,7 +44,7 @@ function tried(modes: readonly Mode[], wanted: Partial<User>, isAllowed: (line: 
 
 const isPlain = (line: string): boolean => line.startsWith("impersonate ");
 
-describe("checks in order", () => {
+describe("impersonation", () => {
   const everything = { uid: "7", groups: ["g", "h"], extra: { k: ["1", "2"] } };
   const plain = ["impersonate /users/ /jane"];
   const uid = ["impersonate authentication.k8s.io/uids/ /7"];
@@ -54,7 +54,7 @@ describe("checks in order", () => {
     "impersonate authentication.k8s.io/userextras/k /2",
   ];
 
-  test("every field of the wanted user, before and since 1.36", () => {
+  test("checks every field of the wanted user in order, before and since 1.36", () => {
     expect(tried(OLD_MODES, everything, isPlain).lines).toEqual([...plain, ...groups, ...extra, ...uid]);
     expect(tried(MODES, everything, isPlain).lines).toEqual([
       "impersonate-on:user-info:list /pods/ a/",
@@ -97,30 +97,30 @@ describe("checks in order", () => {
       ],
       "impersonate:user-info",
     ],
-  ])("impersonating %j", (wanted, lines, constraint) => {
+  ])("of %j checks %j", (wanted, lines, constraint) => {
     const { lines: asked, answer } = tried(MODES, wanted, () => true);
     expect(asked).toEqual(lines);
     expect(answer).toMatchObject({ constraint });
   });
 
-  test("an invalid node name is checked as a user", () => {
+  test("of an invalid node name is checked as that of a user", () => {
     const { lines, answer } = tried(MODES, { name: "system:node:*" }, () => true);
     expect(lines[1]).toBe("impersonate:user-info authentication.k8s.io/users/ /system:node:*");
     expect(answer).toMatchObject({ user: { groups: [AUTHENTICATED] } });
   });
 
-  test("each group is checked if the wildcard is denied", () => {
+  test("checks each group if the wildcard is denied", () => {
     const { answer } = tried(MODES, { groups: ["a", "b", "c", "d"] }, (line) => !line.endsWith("/*"));
     expect(answer).toMatchObject({ constraint: "impersonate:user-info" });
   });
 
-  test("an impersonated node is a member of system:nodes", () => {
+  test("of a node adds the group system:nodes", () => {
     const { answer } = tried(MODES, { name: NODE }, () => true);
     expect(answer).toMatchObject({ user: { groups: ["system:nodes", AUTHENTICATED] } });
   });
 });
 
-describe("returns an error for", () => {
+describe("impersonation returns an error for", () => {
   const onlyConstrained = (line: string): boolean => !isPlain(line);
   const notAllowed = 'resource "userextras" in API group "authentication.k8s.io" at the cluster scope: impersonating';
   test.each<readonly [wanted: Partial<User>, isAllowed: (line: string) => boolean, message: string]>([
@@ -196,7 +196,7 @@ describe("a service account that impersonates the node of its pod", () => {
     [{ name: "jane" }, { name: NODE }],
     [{ extra: {} }, { name: NODE }],
     [{ extra: { "authentication.kubernetes.io/node-name": ["n1", "n2"] } }, { name: NODE }],
-  ])("the mode does not apply to %j as %j", (requester, wanted) => {
+  ])("is required: the mode does not apply to %j as %j", (requester, wanted) => {
     expect(attempt(requester, wanted)).toBeUndefined();
   });
 });

@@ -35,7 +35,7 @@ describe("the missing permissions", () => {
     [["* * *"], ["get core pods", "paths get /a"], ["paths get /a"]],
     [[], [], []],
     [[], ["get core pods"], ["get core pods"]],
-  ])("of a user with %j who grants %j", (owned, wanted, missing) => {
+  ])("of a user with %j who grants %j are %j", (owned, wanted, missing) => {
     expect(uncovered(rules(...owned), rules(...wanted))).toEqual({ missing: rules(...missing), isComplete: true });
   });
 

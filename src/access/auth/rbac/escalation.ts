@@ -15,7 +15,7 @@ interface Coverage {
 /** A rule of some kilobytes can contain billions of permissions; this amount of work takes about 0.1 s. */
 const WORK_MAX = 500_000;
 
-/** Comparing long names costs more. */
+/** Comparing long names costs more: this many characters count as one unit of work. */
 const CHARACTERS_PER_WORK = 64;
 
 /** The error message lists the missing permissions, so their number is limited. */

@@ -56,7 +56,7 @@ describe("a write of a role", () => {
       `user "dan" (groups=[]) ${HELD}{APIGroups:[""], Resources:["pods"], Verbs:["get"]}; ` +
         `resolution errors: [${roles} "gone" not found]`,
     ],
-  ])("by %j with %j", async (who, rules, why) => {
+  ])("by %j with the rules %j has the error %j", async (who, rules, why) => {
     const refused = await refusal(who, { resource: "clusterroles", object: clusterRole("new", ...rules) });
     expect(refused).toEqual(why === undefined ? undefined : [403, `${roles} "new" is forbidden: ${why}`]);
   });

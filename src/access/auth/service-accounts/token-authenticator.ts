@@ -112,12 +112,14 @@ function verifiedTokens(options: ServiceAccountTokenOptions): (jws: CompactJws, 
   };
 }
 
-/** The audiences of the token as claimed. */
+/** The audiences that the token claims; the API audiences if it claims none. */
 function audiencesOf({ audiences }: PublicClaims, { apiAudiences }: ServiceAccountTokenOptions): readonly string[] {
   return audiences.length === 0 ? apiAudiences : audiences;
 }
 
-/** Until this server sees the new label, every request finds it missing. */
+/**
+ * Reports a use once per token and day: until this server sees the new label, every request finds the label missing.
+ */
 function oncePerDay(tell: ((use: LegacyTokenUse) => void) | undefined): ((use: LegacyTokenUse) => void) | undefined {
   if (tell === undefined) return undefined;
   const told = new LruMap<string>(TOKENS_REMEMBERED_MAX);

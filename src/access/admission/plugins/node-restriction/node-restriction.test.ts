@@ -85,7 +85,7 @@ describe("pods", () => {
     ],
     [{ subresource: "eviction", name: "mine" }, undefined],
     [{ subresource: "eviction", name: "theirs" }, "node n can only evict pods with spec.nodeName set to itself"],
-  ] as const)("%j", async (given, why) => {
+  ] as const)("a write with %j has the error %j", async (given, why) => {
     const told = await ask(given);
     expect(told).toBe(why === undefined ? undefined : `403 pods "${given.name}" is forbidden: ${why}`);
   });
@@ -132,7 +132,7 @@ describe("nodes", () => {
       "is not allowed to modify labels: k8s.io/x",
     ],
     [{ ...about, operation: "UPDATE", object: node({ mine: "z" }), existing: node({ mine: "x" }) }, undefined],
-  ] as const)("%j", async (given, why) => {
+  ] as const)("a write with %j has the error %j", async (given, why) => {
     const told = await ask(given);
     expect(told).toBe(why === undefined ? undefined : `403 nodes "${given.name}" is forbidden: ${why}`);
   });
@@ -158,7 +158,7 @@ describe("tokens", () => {
       token({ name: "mine", uid: "p9" }),
       "the UID in the bound object reference (p9) does not match the UID in record. The object might have been deleted and then recreated",
     ],
-  ])("%j", async (object, why) => {
+  ])("the request %j has the error %j", async (object, why) => {
     const told = await ask({ ...about, object });
     expect(told).toBe(why === undefined ? undefined : `403 serviceaccounts "sa" is forbidden: ${why}`);
   });
@@ -197,7 +197,7 @@ describe("other objects of a node", () => {
       "can only delete ResourceSlice with the same NodeName as the requesting node",
     ],
     [{ resource: "persistentvolumeclaims", object: named("c") }, "may only update PVC status"],
-  ] as const)("%j", async (given, why) => {
+  ] as const)("a write with %j has the error %j", async (given, why) => {
     const told = await ask(given);
     if (why === undefined) expect(told).toBeUndefined();
     else expect(told).toContain(` is forbidden: ${why}`);

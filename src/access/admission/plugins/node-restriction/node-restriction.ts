@@ -44,7 +44,7 @@ const RULES: ReadonlyMap<string, Refusal> = new Map<string, Refusal>([
   ],
   ["resourceslices.resource.k8s.io", (_, nodeName, attributes) => sliceRefusal(nodeName, attributes)],
   ["certificatesigningrequests.certificates.k8s.io", (_, nodeName, attributes) => requestRefusal(nodeName, attributes)],
-  // DIFFERS: kubernetes lets nodes request pod certificates if the feature gate is enabled.
+  // DIFFERS: kubernetes allows nodes to request pod certificates if the feature gate is enabled.
   ["podcertificaterequests.certificates.k8s.io", () => "PodCertificateRequest feature gate is disabled"],
 ]);
 

@@ -128,7 +128,7 @@ describe("scopes", () => {
     [priority("NotIn", ["high"]), POD, urgent],
     [priority("Exists"), urgent, POD],
     [priority("DoesNotExist"), POD, urgent],
-  ])("%j", (spec, inside, outside) => {
+  ])("%j count %j, but not %j", (spec, inside, outside) => {
     const limits = quota({ pods: "9" }, { pods: "0" }, spec);
     expect(usedAfter(attributes({ object: inside }), limits)).toEqual({ pods: "1" });
     expect(usedAfter(attributes({ object: outside }), limits)).toEqual({ pods: "0" });
