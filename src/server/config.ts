@@ -135,10 +135,7 @@ export interface ServerConfig extends MemberConfig, AccessSettings {
   readonly [resolved]: true;
   /** The release as which the server behaves. */
   readonly release: ReleaseName;
-  /**
-   * The binary version, which differs from the release while the server emulates another release, and the effect on its
-   * APIs.
-   */
+  /** The binary version, the emulated release, and how the emulation changes the served APIs. */
   readonly version: EffectiveVersion;
   readonly strictRelease: boolean;
   /** The resources that the release serves with this configuration. */
@@ -212,7 +209,7 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
 }
 
 /**
- * Credentials that a command reads from or creates in its data directory after all other options have been validated.
+ * Credentials that a command reads from its data directory, or creates there, after it has validated all other options.
  */
 interface KeptCredentials extends Pick<ServerOptions, "serviceAccounts" | "rootCa" | "authorities"> {
   /** The content of a token file. */
@@ -238,11 +235,14 @@ function serviceOverrides(texts: readonly string[]): ServiceOverrides {
   return parsed.overrides;
 }
 
-/** Rejects a server that would route by StorageVersions without publishing its own: its peers could not route to it. */
+/**
+ * Rejects a server that would route by StorageVersions without publishing its own: its routing source would never be
+ * synced.
+ */
 function checkRoutingSource({ routingSource, isEnabled }: PeerConfig, registers: boolean): void {
   if (routingSource === "storageversion" && isEnabled && !registers)
     throw new OptionError(
-      "--peer-routing-source=storageversion requires the feature gate StorageVersionAPI and its API: add --runtime-config=internal.apiserver.k8s.io/v1alpha1=true",
+      "--peer-routing-source=storageversion requires the feature gate StorageVersionAPI and its API: add --feature-gates=StorageVersionAPI=true and --runtime-config=internal.apiserver.k8s.io/v1alpha1=true",
     );
 }
 

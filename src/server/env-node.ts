@@ -50,7 +50,7 @@ export function createNodeEnv(options: { readonly logLevel: LogLevel; readonly w
   };
 }
 
-/** One call to the system costs the same for a few bytes as for this many. */
+/** A system call for this many random bytes costs the same as one for a few. */
 const RANDOM_BYTES_AT_ONCE = 4096;
 
 function createRealRandom(): Random {
@@ -85,7 +85,7 @@ function openKv(config: StorageConfig, clock: Clock, log: Log): Promise<Kv> {
   }
 }
 
-/** Every server's certificate has this DNS name, so peers need no name per address. */
+/** Every server's certificate has this DNS name, so a server verifies each peer by it, whatever the peer's address. */
 const PEER_SERVER_NAME = "kubernetes.default.svc";
 
 function openUpstream({ credentials, egress }: UpstreamConfig, clock: Clock, log: Log): Upstream {

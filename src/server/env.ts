@@ -35,7 +35,7 @@ export interface Env {
   readonly openOutbound?: (config: OutboundConfig) => Outbound;
   /** Opens the audit log. Absent if audit events cannot be written. */
   readonly openAuditLog?: (file: LogFileOptions) => Promise<AuditOutput>;
-  /** Calls back in the next turn of the event loop. Absent in the simulator. */
+  /** Runs the callback in the next turn of the event loop. Absent in the simulator. */
   readonly nextTurn?: (callback: () => void) => void;
   /** Resident memory in bytes and CPU seconds used, for /metrics. */
   readonly processUsage: () => { readonly residentBytes: number; readonly cpuSeconds: number };

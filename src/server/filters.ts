@@ -83,8 +83,8 @@ export function createFilters(on: Foundation, { audit, resources, cluster, acces
 }
 
 /**
- * True for responses that do not depend on what this server serves: those between servers, and those of pods behind a
- * peer.
+ * True for responses that do not depend on what this server serves: responses to peers that the resource is not served
+ * here, and responses of pods that a peer has proxied.
  */
 function isFromElsewhere({ info }: WithInfo, { headers }: ApiResponse): boolean {
   if (headers[NOT_SERVED_HEADER] !== undefined) return true;

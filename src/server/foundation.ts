@@ -33,9 +33,9 @@ export interface Foundation {
 }
 
 interface Transports {
-  /** To other servers of the cluster; undefined if the server can call none. */
+  /** Transport to other servers of the cluster; undefined if the server can call none. */
   readonly upstream: Upstream | undefined;
-  /** To webhooks and aggregated API servers; undefined if the server can call none. */
+  /** Transport to webhooks and aggregated API servers; undefined if the server can call none. */
   readonly outbound: Outbound | undefined;
 }
 
@@ -58,7 +58,7 @@ export function layFoundation(env: Env, config: ServerConfig): Foundation {
   };
 }
 
-/** Called before the store is opened, so that an audit log that cannot be written ends the start early. */
+/** Called before the store is opened, so that the server fails early if it cannot write the audit log. */
 export function openAuditLogOf({ env, config, metrics }: Foundation): Promise<Audit> {
   const { clock, random, log } = env;
   return openAudit({

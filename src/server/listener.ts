@@ -1,4 +1,4 @@
-/** Serves a server on a port, and shuts it down gracefully (see shutdown.ts). */
+/** Listens on a port for a server, and shuts the server down gracefully (see shutdown.ts). */
 import { fixedValue, type Reloading } from "../access/auth/reloading/reloading.ts";
 import { followTls, listenTls, type ServingKeyPair } from "../access/auth/reloading/serving-tls.ts";
 import type { Clock } from "../base/clock.ts";
@@ -95,7 +95,7 @@ async function stop({ clock, server, listener, config, drainMs }: Stopping): Pro
     listener.stopAccepting();
     server.stoppedListening();
   };
-  // After half the delay load balancers should have noticed, and a client that reconnects reaches another server.
+  // By half the delay load balancers should have noticed, so that a client that reconnects reaches another server.
   // Without a delay it would reconnect to this one.
   const cancelAnnouncement = delayMs > 0 ? clock.after(delayMs / 2, () => listener.announceEnd()) : undefined;
   await server.beginShutdown();

@@ -24,7 +24,7 @@ interface ShutdownParts {
   readonly cluster: Pick<Cluster, "drain" | "leave">;
   readonly background: Background;
   readonly kv: Kv;
-  /** Recorded events are written before the server ends. */
+  /** Closed during shutdown, so that all recorded events are written before the process ends. */
   readonly audit: Pick<Audit, "close">;
 }
 
@@ -40,7 +40,8 @@ export interface Shutdown {
 }
 
 /**
- * Limit for the pre-shutdown hook. Its leases expire in this time anyway, so that other servers take over without it.
+ * Time limit of the pre-shutdown hook. The leases of this server expire within this time anyway, so that other servers
+ * take over even if the hook fails.
  */
 const BEFORE_SHUTDOWN_MS_MAX = 15_000;
 

@@ -1,10 +1,10 @@
 /**
- * The storage port: a revisioned key-value store with etcd's model, at most nine methods.
+ * The storage port: a revisioned key-value store with etcd's model, in nine methods.
  *
  * Guarantees of every implementation (tested by test/testing/storage/conformance/):
  * - There is one revision counter. Every successful commit takes the next revision; a commit that changes nothing
- *   because its conditions failed takes none. Revisions never go back, also across restarts.
- * - A resolved commit is durable as far as the implementation can be durable at all.
+ *   because its conditions failed takes none. Revisions never go back, not even across restarts.
+ * - A resolved commit is as durable as the implementation can make it.
  * - Watches receive every change at or after their start revision exactly once, in revision order, with all changes of
  *   one revision in one batch.
  * - Values are opaque bytes. Neither side modifies a buffer after it was passed in or returned.
@@ -35,7 +35,7 @@ export interface Kv {
   /** Discards history below the revision: older ranges and watches fail with `revision-compacted`. */
   compact(revision: number): Promise<void>;
 
-  /** A lease whose keys are deleted (as an ordinary change) when it expires without `leaseKeepAlive`. */
+  /** Grants a lease. Its keys are deleted (as an ordinary change) when it expires without `leaseKeepAlive`. */
   leaseGrant(ttlSeconds: number): Promise<LeaseId>;
   /** Restarts the lease's TTL. Fails with `lease-not-found` once it has expired. */
   leaseKeepAlive(lease: LeaseId): Promise<void>;
@@ -124,7 +124,7 @@ export type KvEvent =
 export interface WatchSink {
   /** Changes in revision order; all changes of one revision are in one batch. */
   events(batch: readonly KvEvent[]): void;
-  /** Everything up to and including this revision has been delivered. A hint that a store may never send. */
+  /** Everything up to and including this revision has been delivered. This is a hint; a store need not send it. */
   progress(revision: number): void;
   /** The store is unreachable (true), or reachable with the watch resumed (false). No event is lost in between. */
   interrupted(isInterrupted: boolean): void;

@@ -16,7 +16,7 @@ function open(): { pool: LeasePool; kv: Kv; grants: number[]; advance: (ms: numb
       grants.push(ttlSeconds);
       if (!isFailing) return memory.leaseGrant(ttlSeconds);
       isFailing = false;
-      return Promise.reject(new StorageError("unavailable", "the store is out of reach"));
+      return Promise.reject(new StorageError("unavailable", "the store is unreachable"));
     },
   });
   return {

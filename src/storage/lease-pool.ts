@@ -1,6 +1,6 @@
 /**
- * Leases for objects with a TTL, such as Events. Objects written close together share one lease, because a lease per
- * object would cost the store more than the objects themselves.
+ * Leases for objects with a TTL, such as Events. Objects written close together share one lease, because a store with a
+ * lease per object would spend its time on leases.
  */
 import type { Clock } from "../base/clock.ts";
 import { StorageError, type Kv, type LeaseId } from "./kv.ts";

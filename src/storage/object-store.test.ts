@@ -84,7 +84,7 @@ describe("reading from the object store", () => {
     expect(await store.get(KEY, { kind: "not-older-than", revision: 1 })).toMatchObject({ modRevision: revision });
   });
 
-  test("fails for a revision that never arrives, with the message of kube-apiserver", async () => {
+  test("fails for a revision that does not arrive in time, with the message of kube-apiserver", async () => {
     const { store, clock } = await open();
     const waiting = store.list(RANGE, { kind: "not-older-than", revision: 99 });
     await settled();

@@ -18,7 +18,7 @@ export interface SharedKv {
   open(): Kv;
 }
 
-/** The owner of the store closes it, after all handles. */
+/** Only the owner of the store closes it, after all handles. */
 export function shareKv(kv: Kv): SharedKv {
   return { open: () => new KvHandle(kv) };
 }

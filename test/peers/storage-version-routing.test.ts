@@ -223,7 +223,7 @@ describe("readiness:", () => {
     await using cluster = new TestCluster();
     const starting = cluster.start({ peers: { routingSource: "storageversion" } });
     await expect(starting).rejects.toThrow(
-      "--peer-routing-source=storageversion requires the feature gate StorageVersionAPI and its API: add --runtime-config=internal.apiserver.k8s.io/v1alpha1=true",
+      "--peer-routing-source=storageversion requires the feature gate StorageVersionAPI and its API: add --feature-gates=StorageVersionAPI=true and --runtime-config=internal.apiserver.k8s.io/v1alpha1=true",
     );
   });
 });

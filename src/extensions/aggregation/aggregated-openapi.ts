@@ -1,6 +1,6 @@
 /**
  * Merges the OpenAPI documents of aggregated servers into those of the cluster. OpenAPI v3 documents are returned
- * unchanged. OpenAPI v2 is one document, which contains from each server the part of its group versions. The last good
+ * unchanged. OpenAPI v2 is one document, which contains the paths of all aggregated group versions. The last good
  * document of a server is kept until it is replaced, so that a server that does not respond delays only clients of a
  * document that was never fetched.
  */

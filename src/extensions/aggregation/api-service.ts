@@ -20,7 +20,7 @@ export function serviceKeys(object: ApiServiceObject): readonly string[] {
   return service === undefined ? [] : ["", `${service.namespace}/${service.name}`];
 }
 
-/** An APIService that another server serves. */
+/** An APIService whose group version an aggregated server serves. */
 export interface RemoteApiService {
   /** VERSION.GROUP */
   readonly name: string;

@@ -19,7 +19,7 @@ export function aggregatedRequestHeaders(request: WithUser, auditId: string): st
   });
 }
 
-/** Drops the headers that have a meaning between the servers of this cluster. */
+/** Drops the headers that servers of this cluster use among themselves. */
 export function aggregatedResponseHeaders(response: UpstreamResponse): ResponseHeaders {
   return keptResponseHeaders(response, (name) => name.startsWith(OWN_PREFIX));
 }

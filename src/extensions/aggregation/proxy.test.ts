@@ -50,7 +50,7 @@ describe("a request", () => {
     ["if its group version is not aggregated", INFO],
     ["if it is for a group", { ...INFO, version: "" }],
     ["if it is outside /apis", { ...INFO, apiPrefix: "api" }],
-  ])("is passed on %s", (_rule, info) => {
+  ])("is passed to the next filter %s", (_rule, info) => {
     const find = (group: string, version: string): undefined => void (group + version);
     expect(decideAggregation(info, find, false)).toEqual({ kind: "pass" });
   });
@@ -156,7 +156,7 @@ describe("a request that cannot be proxied", () => {
   test.each<[rule: string, method: string, attempts: number, details: object | undefined]>([
     ["a write is not repeated, and the response has no Retry-After", "POST", 1, undefined],
     ["a read is repeated at another endpoint", "GET", 2, { retryAfterSeconds: 1 }],
-  ])("that was already sent: %s", async (_rule, method, attempts, details) => {
+  ])("after it was sent: %s", async (_rule, method, attempts, details) => {
     const outbound = new FakeOutbound(failing("reset", true));
     await expect(proxied(outbound, { method })).rejects.toMatchObject({ code: 503, details });
     expect(outbound.requests).toHaveLength(attempts);

@@ -170,7 +170,8 @@ function redirectRefused(): ApiResponse {
 }
 
 /**
- * Without Retry-After if the request may have been executed: clients repeat by themselves every request that has it.
+ * Without Retry-After if the request may have been executed, because clients automatically repeat a request whose
+ * response has it.
  */
 function unreachable({ isSent, message }: UpstreamError, request: WithUser): StatusError {
   const said = `error trying to reach service: ${message}`;

@@ -104,7 +104,10 @@ function createWork(
   };
 }
 
-/** The remaining delay before a name is deleted, counted from when its deletion was first due without interruption. */
+/**
+ * The remaining delay before an APIService is deleted. It starts when the deletion becomes due, and restarts if the
+ * APIService was needed in between.
+ */
 function createPatience(clock: Clock): (name: string, isDeleting: boolean) => number {
   const sinceMs = new Map<string, number>();
   return (name, isDeleting) => {
@@ -121,7 +124,7 @@ function isElsewhere({ isServedElsewhere }: RegistrationOptions, { spec = {} }: 
   return isServedElsewhere(stringAt(spec, "group"), stringAt(spec, "version"));
 }
 
-/** Also rejects on a conflict with another writer; the APIService is then checked again. */
+/** Also rejects if another writer has changed the object; the APIService is then reconciled again. */
 async function take(client: Client, step: RegistrationStep): Promise<void> {
   const apiServices = client.resource<ApiServiceObject>(API_SERVICES);
   if (step.kind === "create") await apiServices.create(step.object);

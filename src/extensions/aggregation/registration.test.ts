@@ -127,7 +127,7 @@ describe("a custom group version", () => {
     expect(registering.api.get(`${PATH}/v1.apps`)).toBeDefined();
   });
 
-  test("belongs to the user once the label is removed", async () => {
+  test("is left to the user once the label is removed", async () => {
     await using registering = new Registering([CUSTOM]);
     await registering.advance(100);
     const mine = { ...registering.api.get(`${PATH}/v1.example.com`), metadata: {}, spec: { service: {} } };

@@ -178,7 +178,7 @@ async function askAggregated(
   const bounds = { timeoutMs: ANSWER_MS, bytesMax: ANSWER_BYTES_MAX };
   const answer = await ask(apiService, { target: "/apis", headers, ...bounds, signal });
   if (answer.status === 304 && known !== undefined) return known;
-  if (answer.status === 503) throw new Error("the server responds with 503");
+  if (answer.status === 503) throw new Error("the server returned 503");
   const isAggregated = answer.header("content-type")?.includes(AGGREGATED_KIND) === true;
   if (answer.status !== 200 || !isAggregated) return undefined;
   return { etag: answer.header("etag"), groups: decodeGroups(answer.json()) };

@@ -33,7 +33,7 @@ class Running implements AsyncDisposable {
       ...{ table: this.table, client: this.#client(), clock, random, log },
       isBuiltInStorage: () => this.isBuiltIn,
       deleteInstances: async () => {
-        if (this.left === undefined) throw new Error("out of reach");
+        if (this.left === undefined) throw new Error("unreachable");
         return this.left();
       },
     });
@@ -116,7 +116,7 @@ describe("a new CRD", () => {
     expect(running.writes).toHaveLength(1);
   });
 
-  test("does not get names that another CRD is just being given", async () => {
+  test("does not get names that the controller is giving to another CRD at the same time", async () => {
     await using running = new Running();
     void running.put(definition("as", { kind: "Same" }));
     void running.put(definition("bs", { kind: "Same" }));
@@ -130,7 +130,7 @@ describe("a new CRD", () => {
 
   test("is reconciled again after a conflict or a failed request", async () => {
     await using running = new Running();
-    running.failure = new Error("out of reach");
+    running.failure = new Error("unreachable");
     await running.put(definition("as"));
     await running.world.advance(1_000);
     expect(running.condition("as.test.example.com", "Established")).toMatchObject({ status: "True" });
@@ -168,7 +168,7 @@ describe("a CRD that is being deleted", () => {
     expect(running.condition(NAME, "Terminating")).toMatchObject({
       status: "True",
       reason: "InstanceDeletionFailed",
-      message: "could not issue all deletes: out of reach",
+      message: "could not issue all deletes: unreachable",
     });
     running.left = () => 0;
     await running.world.advance(60_000);

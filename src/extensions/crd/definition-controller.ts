@@ -106,7 +106,8 @@ export class DefinitionController {
   }
 
   /**
-   * Another writer's change arrives through the watch and is reconciled then, unless the CRD was already being deleted.
+   * Handles a conflict. The other writer's change arrives through the watch and queues the CRD again, except for a CRD
+   * that was already being deleted: it is retried here.
    */
   #overtaken(name: string): void {
     if (this.#options.table.get(name)?.definition.isBeingDeleted === true) this.#queue.addRateLimited(name);
@@ -221,7 +222,7 @@ export class DefinitionController {
   }
 }
 
-/** After a failure the in-progress condition is not written again at each attempt. */
+/** True if an earlier attempt failed. The in-progress condition is then not written again at each attempt. */
 function hasFailed(object: UnstructuredObject): boolean {
   const { conditions } = objectAt(object, "status");
   return Array.isArray(conditions) && conditions.some((one) => isJsonObject(one) && one["reason"] === FAILED);

@@ -16,7 +16,7 @@ export interface Definition {
   readonly versions: readonly DefinitionVersion[];
   readonly storageVersion: string;
   readonly storedVersions: readonly string[];
-  /** Set only by versions before v1: fields that the schema does not specify are kept. */
+  /** True only for CRDs from before v1: fields that the schema does not specify are kept. */
   readonly preserveUnknownFields: boolean;
   readonly conversion: DefinitionConversion;
   /** Undefined if no controller has decided yet. */
@@ -83,7 +83,7 @@ export function definitionKey({ uid, generation }: Pick<Definition, "uid" | "gen
 
 /**
  * Parses an object in v1. A malformed object results in a CRD that serves nothing. Schemas make up most of a CRD and
- * are seldom needed, so they are not kept: `read` returns the object again when one is.
+ * are seldom needed, so they are not kept: `read` returns the object again when a schema is needed.
  */
 export function parseDefinition(object: JsonObject, read: () => JsonObject = () => object): Definition {
   const metadata = objectAt(object, "metadata");

@@ -99,7 +99,7 @@ describe("the approval of a protected group", () => {
     ["unapproved, for a test", "False", "UnapprovedAnnotation"],
     ["https://github.com/kubernetes/kubernetes/pull/1", "True", "ApprovedAnnotation"],
     ["by my neighbor", "False", "InvalidAnnotation"],
-  ])("with the annotation %j", (annotation, status, reason) => {
+  ])("with the annotation %j has status %s and reason %s", (annotation, status, reason) => {
     const object = definitionObject({ group: "a.k8s.io", names: NAMES });
     const metadata = object["metadata"] as JsonObject;
     if (annotation !== "") metadata["annotations"] = { "api-approved.kubernetes.io": annotation };

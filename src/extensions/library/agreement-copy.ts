@@ -67,7 +67,7 @@ export class AgreementCopy {
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", () => this.#queue.close(), { once: true });
     if (signal.aborted) this.#queue.close();
-    // The informer does not report an object that was deleted while no server was watching.
+    // Check all names once: the informer does not report an object that was deleted before it started.
     for (const name of this.#options.names) this.#queue.add(name);
     await Promise.all([this.#informer.run(signal), ...Array.from({ length: WORKERS }, () => this.#work(signal))]);
   }

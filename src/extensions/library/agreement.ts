@@ -1,7 +1,8 @@
 /**
- * The part of an API server in the agreement on encodings: an identity lease of its component, entries in the
- * StorageVersion objects of its resources before it writes any, and a fence for when other servers may treat it as
- * departed. All objects are on the main API server, which also collects those of departed servers.
+ * Makes a program's API server take part in the agreement on encodings. It holds an identity lease of its component,
+ * adds entries to the StorageVersion objects of its resources before it writes any, and is fenced when other servers
+ * may treat it as departed. All these objects are on the main API server, which also collects those of departed
+ * servers.
  */
 import type { MetricsRegistry } from "../../base/metrics.ts";
 import type { Client } from "../../client/client.ts";
@@ -98,7 +99,9 @@ export function joinAgreement(options: AgreementOptions): OwnAgreement {
   };
 }
 
-/** Treats other servers as published: a server of this component that has no entry yet writes nothing. */
+/**
+ * Treats every other server as published, because a server of this component writes nothing before it has its entry.
+ */
 function createMembers(
   { env, config, component, client }: AgreementOptions,
   { leases }: Identity,

@@ -68,8 +68,8 @@ export interface ResourceVersion extends ResourceHooks {
 }
 
 /**
- * Behavior that the schema cannot express. All objects are in this version and were decoded by its schema. Only the
- * hooks that change objects may modify them.
+ * Behavior that the schema cannot express. All objects are in this version and were decoded by its schema. Only
+ * `setDefaults` and the prepare hooks may modify them.
  */
 export interface ResourceHooks {
   /**

@@ -99,7 +99,10 @@ interface Joined {
   readonly peers: Peers;
 }
 
-/** Undefined if this server takes no part in the agreement; it then marks every StorageVersion before it writes. */
+/**
+ * Undefined if this server takes no part in the agreement. Before it writes, it then marks every StorageVersion as
+ * having no agreement.
+ */
 function agreeOnEncodings(
   on: Foundation,
   store: ServerStore,

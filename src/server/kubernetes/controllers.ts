@@ -32,7 +32,9 @@ interface ControllerParts {
   readonly peers: Peers;
   /** The discovery document of this server. */
   readonly shown: LocalDocument;
-  /** Undefined if servers do not agree on encodings; there is then nothing to collect or migrate. */
+  /**
+   * Undefined if this server takes no part in the agreement on encodings; it then has nothing to collect or migrate.
+   */
   readonly storageVersions: StorageVersions | undefined;
 }
 

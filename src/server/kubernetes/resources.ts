@@ -21,7 +21,9 @@ export interface KubernetesResources extends Resources {
   readonly services: Services;
   /** Custom resources; the resources of aggregated API servers are added later. */
   readonly shared: SharedResources;
-  /** Undefined if servers do not agree on encodings: each writes the encoding of its release. */
+  /**
+   * Undefined if this server takes no part in the agreement on encodings; it then writes the encoding of its release.
+   */
   readonly agreed: AgreedEncodings | undefined;
 }
 

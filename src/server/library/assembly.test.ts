@@ -107,7 +107,7 @@ describe("an API server of a program's own resources", () => {
     expect(Object.keys(v2.paths)).toContain(`/apis/${GROUP}/v1/gadgets/{name}`);
   });
 
-  test("rejects anonymous and unauthenticated requests, except for health", async () => {
+  test("rejects invalid tokens, and anonymous requests except for health", async () => {
     await using server = await startApiServer(new World({ seed: 1 }));
     expect((await server.get("/apis", { authorization: "" })).status).toBe(403);
     expect((await server.get("/apis", { authorization: "Bearer guess" })).status).toBe(401);

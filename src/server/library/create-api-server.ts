@@ -144,7 +144,7 @@ function listenAt(
   return { host, port, cert: made.certPem, key: made.keyPem, ca: made.caPem };
 }
 
-/** Creates a client without retries: its callers make short attempts and repeat them soon. */
+/** Creates a client without retries: its callers make short attempts and soon repeat them themselves. */
 function toClient({ clock, random }: Env, transport: NodeTransport, component: string): Client {
   return createClient({ transport, clock, random, userAgent: component, defaults: { retriesMax: 0 } });
 }

@@ -49,7 +49,7 @@ describe("etcd endpoints", () => {
     expect(await kv.currentRevision()).toBe(42);
   });
 
-  test("are left for another endpoint if the member has no leader", async () => {
+  test("are abandoned for another one if their member has no leader", async () => {
     const trailers = { "grpc-status": "14", "grpc-message": "etcdserver: no leader" };
     await using lost = await startFakeServer((stream) => respondWithStatus(stream, { trailers }));
     await using server = await startFakeServer((stream) => respond(stream, rangeFrame(42)));

@@ -6,7 +6,7 @@
  *   has been tried once in this round, → `waiting`.
  * - `ready`: lost, silent or unusable → as after a failed attempt; but if the channel had lasted, a new round begins.
  * - `waiting` for the backoff to pass → `connecting`.
- * - `closed`, from any state, for good.
+ * - `closed`, from any state; final.
  *
  * A request waits for `ready` and is then sent once. It is sent again only if nothing of it left this process, or if it
  * is idempotent and its connection was lost in between.

@@ -1,8 +1,8 @@
 /**
  * Linearizable reads of the newest revision, shared between callers.
  *
- * etcd may have processed a read in flight before the caller's last commit, so callers that arrive meanwhile share the
- * next read. At most one read is in flight and one waits.
+ * etcd may have processed a read in flight before the caller's last commit, so a caller that arrives meanwhile must not
+ * share that read: it shares the next one. At most one read is in flight and one waits.
  */
 export class CurrentRevision {
   readonly #ask: () => Promise<number>;

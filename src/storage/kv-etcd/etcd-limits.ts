@@ -17,8 +17,8 @@ export const ETCD_BACKOFF_MS_MIN = 50;
 export const ETCD_BACKOFF_MS_MAX = 1_000;
 
 /**
- * How long a request waits during a long outage: long enough for one whole connection attempt. Waiting for the full
- * request timeout would pile up requests that cannot succeed.
+ * How long a request waits during a long outage: longer than the maximum backoff, so that at least one connection
+ * attempt starts meanwhile. Waiting for the full request timeout would pile up requests that cannot succeed.
  */
 export const UNREACHABLE_WAIT_MS = 1_500;
 
@@ -33,7 +33,7 @@ export const WATCH_CREATE_TIMEOUT_MS = 10_000;
 export const REQUESTS_PENDING_MAX = 10_000;
 export const REQUESTS_PENDING_BYTES_MAX = 128 * 1024 * 1024;
 
-/** How often an idempotent request is sent if its connection is lost. */
+/** Maximum number of times that an idempotent request is sent if its connection is lost. */
 export const ATTEMPTS_MAX = 3;
 
 /**
@@ -41,7 +41,10 @@ export const ATTEMPTS_MAX = 3;
  */
 export const MESSAGE_SEND_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Maximum size of a page of keys: values of 1.5 MiB are allowed, and pages are counted in keys. */
+/**
+ * Maximum size of a response. A page can be large, because its limit is a number of keys and each value may have 1.5
+ * MiB.
+ */
 export const MESSAGE_RECEIVE_BYTES_MAX = 64 * 1024 * 1024;
 
 export const RANGE_PAGE_KEYS = 500;

@@ -51,7 +51,7 @@ async function expectWholeHistory({ etcd, sink }: Store): Promise<void> {
 
 const UNAVAILABLE = { name: "StorageError", code: "unavailable" };
 
-describe.skipIf(isMissing)("an etcd that is stopped and continued", { timeout: 60_000 }, () => {
+describe.skipIf(isMissing)("an etcd store whose etcd is stopped and continued", { timeout: 60_000 }, () => {
   test("fails requests in time, interrupts the watch, and loses no event", async () => {
     await using store = await openStore();
     const { etcd, kv, sink } = store;
@@ -73,8 +73,8 @@ describe.skipIf(isMissing)("an etcd that is stopped and continued", { timeout: 6
   });
 });
 
-describe.skipIf(isMissing)("an etcd that is killed and restarted", { timeout: 60_000 }, () => {
-  test("is reconnected to, and the watch resumes without gap or duplicate", async () => {
+describe.skipIf(isMissing)("an etcd store whose etcd is killed and restarted", { timeout: 60_000 }, () => {
+  test("reconnects, and its watch resumes without gap or duplicate", async () => {
     await using store = await openStore();
     const { etcd, kv, sink } = store;
     for (let round = 0; round < 2; round++) {
@@ -122,7 +122,7 @@ describe.skipIf(isMissing)("an etcd that is killed and restarted", { timeout: 60
     expect([...outcomes.values()]).toContain("undecided");
   });
 
-  test("may be down when the store is opened", async () => {
+  test("can be opened while etcd is down", async () => {
     await using store = await openStore();
     const { etcd } = store;
     await create(store.kv, "a");
@@ -142,8 +142,8 @@ describe.skipIf(isMissing)("an etcd that is killed and restarted", { timeout: 60
   });
 });
 
-describe.skipIf(isMissing)("of two endpoints", { timeout: 60_000 }, () => {
-  test("the store leaves one that stops, and the watch resumes on the other", async () => {
+describe.skipIf(isMissing)("an etcd store with two endpoints", { timeout: 60_000 }, () => {
+  test("leaves an endpoint that stops, and its watch resumes on the other", async () => {
     // Two single-member clusters stand in for two members: the test only checks which endpoint receives requests.
     await using store = await openStore();
     const other = (await startEtcd())!;

@@ -84,7 +84,7 @@ export class EtcdFollower {
     this.#sink.events(events);
   }
 
-  /** Ignores revisions that do not concern this watch: it may start in the future, or the member may lag. */
+  /** Ignores a revision that does not concern this watch: the watch may start in the future, or the member may lag. */
   #acceptProgress(revision: number): void {
     if (this.#held.length > 0 || revision < this.#nextRevision - 1) return;
     this.#nextRevision = revision + 1;

@@ -53,7 +53,7 @@ export class WatchHub {
   watch(request: WatchRequest, sink: WatchSink): Watching {
     const follower = new EtcdFollower(request, sink);
     if (this.#isClosed) {
-      // Not before the caller has received its handle.
+      // The caller must have received its handle first.
       queueMicrotask(() => follower.end(closedError()));
       return { close: () => void (follower.isClosed = true) };
     }

@@ -1,3 +1,5 @@
+/** Limits of a store behind a channel, which bound the memory that one client costs the process of the store. */
+
 /** Maximum number of pending calls of one client; further calls are rejected with `overloaded`. */
 export const PENDING_CALLS_MAX = 16_384;
 
@@ -5,8 +7,8 @@ export const PENDING_CALLS_MAX = 16_384;
 export const WATCHES_MAX = 1_000;
 
 /**
- * Events that were sent to one watch and not acknowledged. If a client falls further behind because its process is
- * paused, its watch ends with `revision-compacted`, and it lists again.
+ * Maximum number and size of the batches that were sent to one watch and not acknowledged. If a client falls further
+ * behind because its process is paused, its watch ends with `revision-compacted`, and it lists again.
  */
 export const UNTAKEN_BATCHES_MAX = 10_000;
 export const UNTAKEN_BYTES_MAX = 64 * 1024 * 1024;

@@ -210,7 +210,7 @@ class ChannelKv implements Kv {
   }
 
   #lose(): void {
-    this.#lost = new StorageError("unavailable", "The process that owns the store has exited.");
+    this.#lost = new StorageError("unavailable", "The channel to the process that owns the store has closed.");
     const undecided = new StorageError("undecided", this.#lost.message);
     for (const { reject, isCommit } of this.#pending.values()) reject(isCommit ? undecided : this.#lost);
     this.#pending.clear();

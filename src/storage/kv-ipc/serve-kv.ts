@@ -78,7 +78,10 @@ class Client {
 
   async #answer(id: number, call: StoreCall): Promise<void> {
     if (this.#pending >= PENDING_CALLS_MAX) {
-      const error = new StorageError("overloaded", `The store has ${this.#pending} pending calls, which is the limit.`);
+      const error = new StorageError(
+        "overloaded",
+        `The client has ${this.#pending} pending calls, which is the limit.`,
+      );
       this.#send({ kind: "error", id, error: toWire(error) });
       return;
     }

@@ -1,6 +1,6 @@
 /**
- * The timers of leases. It does not know keys: the owner of the lease deletes its keys in `expire`. A lease is removed
- * here before `expire` is called, so that a late keep-alive fails.
+ * The timers of leases. The owner of a lease deletes the lease's keys in `expire`. A lease is removed here before
+ * `expire` is called, so that a late keep-alive fails.
  */
 import type { Cancel, Clock } from "../../base/clock.ts";
 import type { LeaseId } from "../kv.ts";

@@ -99,7 +99,7 @@ function ensureSchema(db: DatabaseSync, directory: string): void {
   }
   throw new StorageError(
     "unavailable",
-    `The database in ${directory} has format ${format}, written by a newer Evenkeel; this release supports formats up to ${FORMAT}.`,
+    `The database in ${directory} has format ${format}, written by a newer Evenkeel; this version supports formats up to ${FORMAT}.`,
   );
 }
 

@@ -218,7 +218,7 @@ class SqliteKv implements Kv {
     this.#calls.run(() => this.#writes.add({ kind: "revoke", lease })).catch(() => this.#expireLater(lease));
   }
 
-  /** The lease has expired; only its keys remain until the disk accepts writes again. */
+  /** Retries the deletion of the keys of an expired lease until the disk accepts writes again. */
   #expireLater(lease: LeaseId): void {
     if (this.#calls.isClosed || this.#link.hasFailed) return;
     const cancel = this.#clock.after(LEASE_RETRY_MS, () => {

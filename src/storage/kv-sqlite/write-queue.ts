@@ -119,7 +119,9 @@ function pack(batch: readonly QueuedWrite[]): ArrayBuffer {
   return values.buffer;
 }
 
-/** The thread ended before it replied, or just after. */
+/**
+ * Turns an error into `undecided`: the thread ended before it replied, so it may or may not have committed the batch.
+ */
 function undecided(outcome: WorkerOutcome): WorkerOutcome {
   return outcome instanceof StorageError
     ? new StorageError("undecided", outcome.message, { cause: outcome.cause })

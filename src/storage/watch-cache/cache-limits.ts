@@ -1,3 +1,5 @@
+/** Limits of the watch cache: how much history it keeps, and how long reads wait for it. */
+
 /** Maximum number of events per partition, kept for watchers that start in the past or fall behind. */
 export const HISTORY_EVENTS_MAX = 20_000;
 /** Maximum bytes of those events, per partition. */

@@ -90,7 +90,8 @@ export class WatchCache {
   }
 
   /**
-   * Remembers the object that a writer encoded, so that it is not parsed again if the store delivers the same buffer.
+   * Remembers the object that a writer has encoded into this buffer. It is then not parsed again if the store delivers
+   * the same buffer.
    */
   vouch(value: Buffer, object: JsonObject): void {
     this.#vouched.set(value, object);
@@ -126,8 +127,8 @@ export class WatchCache {
   }
 
   /**
-   * Waits until the cache contains every write acknowledged before the call. Resolves false if the watch did not catch
-   * up in time; the caller must then read the store. Fails if the store is unreachable.
+   * Waits until the cache contains every write acknowledged before the call. Resolves to false if the watch does not
+   * catch up in time; the caller must then read the store. Fails if the store is unreachable.
    */
   async catchUp(): Promise<boolean> {
     const revision = await this.#options.kv.currentRevision();
@@ -135,7 +136,7 @@ export class WatchCache {
     return this.waitFor(revision, CATCH_UP_MS);
   }
 
-  /** Resolves true as soon as the cache has reached the revision, or false after the timeout. */
+  /** Resolves to true as soon as the cache has reached the revision, or to false after the timeout. */
   waitFor(revision: number, waitMs: number): Promise<boolean> {
     if (this.#state !== "loading" && this.#revision >= revision) return Promise.resolve(true);
     return new Promise((resolve) => {
@@ -173,7 +174,7 @@ export class WatchCache {
     this.#changeState("following");
   }
 
-  /** Undefined if the cache is stopped first: an unreachable store may take long to respond. */
+  /** Undefined if the cache is stopped first: an unreachable store may take a long time to respond. */
   #unlessStopped<T>(answer: Promise<T>): Promise<T | undefined> {
     const { signal } = this.#stopped;
     return new Promise((resolve, reject) => {

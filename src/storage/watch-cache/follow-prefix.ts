@@ -1,4 +1,4 @@
-/** Keeps a table of all entries under a prefix current, for parts that must not depend on the store. */
+/** Keeps a table of all entries under a prefix current, for code that must not depend on the store. */
 import type { Clock } from "../../base/clock.ts";
 import { prefixEnd } from "../kv.ts";
 import type { WatchCache } from "./cache.ts";
@@ -29,7 +29,7 @@ export function followPrefix({ cache, clock, prefix, table }: FollowPrefixOption
           if (kind === "put") table.put(entry);
           else table.remove(entry.key);
         } catch {
-          // Reset the table instead; the delivery of events must not fail.
+          // Reset a table that fails; the delivery of events to other watchers must not fail.
           onEnd();
         }
         return true;

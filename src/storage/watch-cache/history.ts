@@ -120,7 +120,8 @@ export class History {
 
   /**
    * Delivers the events under the watcher's prefix and skips the others. The watcher may stop itself or block during
-   * delivery. A watcher that was not blocked has received all its dropped events, however long ago they were dropped.
+   * delivery. A watcher that was not blocked has received all its events, even those that the history has dropped
+   * since.
    */
   #pump(cursor: Cursor): void {
     while (!cursor.isBlocked && !cursor.isStopped) {

@@ -1,6 +1,6 @@
 /**
- * Validates an object that a webhook converted against the original: of the metadata only labels and annotations may
- * differ. Pure.
+ * Validates an object that a webhook has converted. Compared with the original, only the labels and annotations of the
+ * metadata may differ. Pure.
  */
 import { aggregateText } from "../../../meta/aggregate-text.ts";
 import { annotationsErrors } from "../../../objects/kinds/pods/rules/annotation-rules.ts";

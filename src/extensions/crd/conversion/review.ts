@@ -31,7 +31,7 @@ type ReviewAnswer =
   | { readonly kind: "converted"; readonly objects: readonly unknown[] }
   | { readonly kind: "failed"; readonly why: string };
 
-/** Reads the response, or the reason why it is invalid. */
+/** Reads the converted objects from the response, or the reason why it is invalid. */
 export function readReview(
   review: JsonObject,
   { version, uid }: Pick<ConversionReviewRequest, "version" | "uid">,

@@ -74,7 +74,8 @@ class WebhookConverter {
       stringAt(original, "apiVersion") === apiVersion ? Promise.resolve(original) : this.#await(original, to, asked),
     );
     const converted = Promise.all(answers);
-    // The other callers that wait for these objects receive their own rejection; a second one here is ignored.
+    // `converted` may reject while calls are still in flight. The caller receives that rejection from the return below;
+    // until then it must not count as unhandled.
     converted.catch(() => undefined);
     await this.#askAll(asked, to);
     return converted;

@@ -17,7 +17,7 @@ export interface ConversionDemands {
   readonly validBundle: boolean;
 }
 
-/** As kubernetes, the fields have the names from before v1. */
+/** As kubernetes: errors name the fields as in v1beta1. */
 export function* conversionErrors(spec: JsonObject, demands: ConversionDemands): Generator<FieldError> {
   const conversion = objectAt(spec, "conversion");
   const strategy = stringAt(conversion, "strategy");

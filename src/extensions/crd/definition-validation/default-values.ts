@@ -33,7 +33,7 @@ interface Work extends DefaultDemands {
 
 interface Place {
   readonly field: string;
-  /** Path below metadata, kind or apiVersion of a resource, if the place is there. */
+  /** Path from the resource to a place at or below its metadata, kind or apiVersion; undefined for any other place. */
   readonly metaPath: readonly string[] | undefined;
   readonly isResource: boolean;
 }
@@ -94,7 +94,10 @@ function* errorsOf(schema: StructuralSchema, place: Place, work: Work): Generato
   }
 }
 
-/** Evaluates rules as for an update without a change, and as for a creation. */
+/**
+ * Evaluates the rules for the default: as for an update that changes nothing, or as for a creation if `existing` is
+ * undefined.
+ */
 function* ruleErrorsOf(
   schema: StructuralSchema,
   { field, isResource }: Pick<Place, "field" | "isResource">,

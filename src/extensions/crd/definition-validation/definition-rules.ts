@@ -135,7 +135,7 @@ function* versionErrors(version: JsonObject, place: VersionPlace, demands: Deman
   });
 }
 
-/** Validates the members that all versions share, as in the API before v1, which had only one version. */
+/** Validates the members that all versions share, at the fields that they have in v1beta1 (see internal-spec.ts). */
 function* commonErrors({ spec, common, version, versions }: InternalSpec, demands: Demands): Generator<FieldError> {
   if (version !== "") yield* labelErrors(version, "spec.version");
   const names = objectAt(spec, "names");

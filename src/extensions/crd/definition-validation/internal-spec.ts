@@ -1,6 +1,6 @@
 /**
- * The spec in the form of kubernetes' internal type, to which the fields of messages refer: the members that all
- * versions share are beside them, as in the API before v1, which had only one version.
+ * The spec in the form of kubernetes' internal type. As in v1beta1, it holds the members that all versions share once,
+ * beside the list of versions. Error messages name the fields of this form.
  */
 import { isJsonObject, jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 

@@ -9,9 +9,9 @@ import { EMBEDDED, INT_OR_STRING, itemsOf, PRESERVES, propertyOf, schemaEntries,
 
 interface Place {
   readonly field: string;
-  /** Set where the types below anyOf only express int-or-string. */
+  /** True if the types below anyOf only express int-or-string. */
   readonly skipsAnyOf: boolean;
-  /** Outside of junctors the first schema of allOf may express the same. */
+  /** True outside of junctors, where the first schema of allOf may express the same. */
   readonly allowsInAllOf: boolean;
 }
 

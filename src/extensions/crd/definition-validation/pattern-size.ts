@@ -7,7 +7,7 @@ interface Group {
   last: number;
 }
 
-/** Never smaller than the real size by an order of magnitude; an invalid expression also has a size. */
+/** May be smaller than the real size, but by less than an order of magnitude. An invalid expression also has a size. */
 export function patternSize(pattern: string): number {
   const groups: Group[] = [];
   let group: Group = { total: 1, last: 0 };

@@ -93,7 +93,7 @@ export function someSchema(root: JsonObject, isIt: (schema: JsonObject) => boole
 
 const DEPTH_MAX = 500;
 
-/** Deeper schemas are rejected, because all rules recurse. */
+/** True for a schema that must be rejected, because all rules recurse. */
 export function isTooDeep(root: JsonObject): boolean {
   let level = [root];
   for (let depth = 0; depth <= DEPTH_MAX; depth++) {

@@ -15,7 +15,7 @@ export function isKnownType(type: string): boolean {
   return type === "" || TYPES.includes(type);
 }
 
-/** The rules that are enforced. A stored CRD that violates one of them is not held to it. */
+/** The rules that are enforced. An update of a stored CRD that already violates a rule is exempt from that rule. */
 export interface SchemaDemands {
   readonly knownTypes: boolean;
   readonly atomicSets: boolean;

@@ -114,7 +114,7 @@ export function* selectableFieldErrors(holder: JsonObject, places: SelectableFie
   if (isTooDeep(schema)) return;
   const reason = unreadableReason(schema);
   if (reason !== undefined) {
-    // DIFFERS: kubernetes fails when it then looks up the fields.
+    // DIFFERS: kubernetes continues, and fails when it looks up the fields.
     yield invalidValue(places.schemaField, "", reason);
     return;
   }

@@ -52,7 +52,10 @@ export function sharedMembers(raw: JsonObject): JsonObject {
 type NestedMember = "allOf" | "anyOf" | "oneOf" | "not" | "items" | "properties";
 const NESTED_MEMBERS: readonly NestedMember[] = ["allOf", "anyOf", "oneOf", "not", "items", "properties"];
 
-/** The given nested members of a schema. They constrain values, but, as in kubernetes, not map values. */
+/**
+ * The given nested members of a schema, and everything below them. As in kubernetes, additionalProperties is omitted
+ * there.
+ */
 export function nestedSchema(raw: JsonObject, names: readonly NestedMember[]): JsonObject {
   const schema: JsonObject = {};
   for (const name of names) {

@@ -1,4 +1,4 @@
-/** Reactions to a change of a CRD: its storage version is published, and its outdated watches end. */
+/** Reacts to a change of a CRD: publishes its storage version, and ends the watches of its outdated form. */
 import { jsonEquals } from "../../../meta/json.ts";
 import type { StorageVersions } from "../../../cluster/storageversion/create-storage-versions.ts";
 import type { OpenWatches } from "../../../serving/endpoints/watch-stream.ts";

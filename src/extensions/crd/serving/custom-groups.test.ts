@@ -35,7 +35,7 @@ describe("groups with custom resources", () => {
     expect(group?.apiServicePriorities.get("v1beta1")).toEqual(CUSTOM_PRIORITY);
   });
 
-  test("are built-in groups if a CRD adds a resource to one", () => {
+  test("include a built-in group if a CRD adds a resource to it", () => {
     const groups = withCustomResources(BUILT_IN, [custom("apps", "widgets", ["v1", "v9"])]);
     expect(groups).toHaveLength(BUILT_IN.length);
     const apps = groupOf(groups, "apps");
@@ -56,7 +56,7 @@ describe("groups with custom resources", () => {
     expect(groupOf(groupsWith([a]), "a.example.com")).toEqual(groupOf(first, "a.example.com"));
   });
 
-  test("keep a built-in resource that has the name of a CRD's", () => {
+  test("keep a built-in resource that has the same name as the resource of a CRD", () => {
     const apps = groupOf(withCustomResources(BUILT_IN, [custom("apps", "deployments")]), "apps");
     expect(apps?.resources).toEqual(groupOf(BUILT_IN, "apps")?.resources);
   });

@@ -24,7 +24,7 @@ export function createCustomGroups(
   };
 }
 
-/** Groups of CRDs only come last, by name. Built-in resources are never replaced. */
+/** Groups with custom resources only come last, by name. Built-in resources are never replaced. */
 export function withCustomResources(
   builtIn: readonly CatalogueGroup[],
   custom: readonly CatalogueResource[],

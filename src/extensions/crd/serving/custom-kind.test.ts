@@ -57,7 +57,7 @@ describe("replicas of a scalable custom resource", () => {
       { status: { selector: 7 } },
       ['.status.selector: Invalid value: "": .status.selector accessor error: 7 is of the type int64, expected string'],
     ],
-  ])("%s", (_what, object, expected) => {
+  ])("%s are validated", (_what, object, expected) => {
     expect(told(object)).toEqual(expected);
   });
 

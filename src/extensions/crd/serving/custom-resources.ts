@@ -83,7 +83,7 @@ export function createCustomResources(parts: CustomResourceParts): CustomResourc
     deleteInstances: (context, definition, signal) => deleteInstances(context, endpoints.stored(definition), signal),
     async settle({ store }, { group, version, resource }) {
       const isOpen = (): boolean => isUndecided(table.find(group, resource)?.definition, version);
-      // Also for a known CRD, which may have been given the requested version a moment ago.
+      // Read the CRD even if it is known: the requested version may just have been added to it.
       const entry = await store.get(`${prefix}${resource}.${group}`, { kind: "newest" });
       const known = entry && toKnown(entry);
       if (known !== undefined) table.put(known);

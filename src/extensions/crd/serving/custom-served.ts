@@ -44,7 +44,7 @@ export function customServed(
   const groupVersion = { group, version: version.name };
   const apiVersion = formatGroupVersion(groupVersion);
   // Compiled only when there is an object to validate: the server itself watches every resource.
-  const schema = (): CustomSchema => must(parts.schemaOf(version.name), "every version of a definition has a schema");
+  const schema = (): CustomSchema => must(parts.schemaOf(version.name), "every version of a CRD has a schema");
   const isOwn = (asked: GroupVersion, of: string): boolean => asked.group === group && of === kind;
   return {
     custom: customShape(definition, version, { ...parts, schema }),

@@ -30,7 +30,7 @@ test.each<[string, JsonObject[], string | undefined]>([
     ],
     IS_DEPRECATED,
   ],
-])("a version that %s", (_what, versions, warning) => {
+])("deprecationWarning returns the warning of a version that %s", (_what, versions, warning) => {
   const definition = establishedDefinition({ versions });
   expect(deprecationWarning(definition, definition.versions[0]!)).toBe(warning);
 });

@@ -67,7 +67,7 @@ export class EndpointCache {
   /** The resource in its storage version, even if no version is served. */
   stored(definition: Definition): ServedResource {
     const stored = definition.versions.find(({ isStorage }) => isStorage);
-    const version = must(stored, "one version of a definition is the stored one");
+    const version = must(stored, "one version of a CRD is the storage version");
     return servedVersion(definition, version, this.#partsOf(definition, new Map()));
   }
 
@@ -97,8 +97,8 @@ export class EndpointCache {
   }
 
   /**
-   * Checks the known CRD and returns a guard on its revision. If the guard failed, the write is tried again with
-   * `newest`.
+   * Rejects the creation of an object if the known CRD is terminating. Otherwise returns a guard on the revision of the
+   * CRD; if the guard does not hold, the caller repeats the check with `newest`.
    */
   async #refuseCreation(
     { name, group, acceptedNames }: Definition,

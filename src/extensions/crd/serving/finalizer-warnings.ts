@@ -1,4 +1,4 @@
-/** Warnings for finalizers on custom resources that could conflict with those of other writers. */
+/** Warnings for finalizer names on custom resources that other writers could use too. */
 import { qualifiedNameErrors } from "../../../meta/names.ts";
 
 const STANDARD: ReadonlySet<string> = new Set(["orphan", "foregroundDeletion", "kubernetes"]);

@@ -52,7 +52,7 @@ describe("decoding a custom resource", () => {
   });
 });
 
-test("a stored object is finished once", () => {
+test("finish prunes a stored object and sets its defaults, and changes nothing the second time", () => {
   const schema = schemaOf({ spec: SPEC });
   const object = { ...THING, spec: { gone: 1, size: null, template: { kind: 5, metadata: { name: 1 } } } };
   expect(schema.finish(object)).toBe(true);

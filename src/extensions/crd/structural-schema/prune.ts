@@ -56,7 +56,7 @@ function prune(value: unknown, names: Names, removed: Removed, isResource: boole
   }
 }
 
-/** Keeps unknown fields, but prunes below the specified ones. */
+/** Keeps unknown fields here, but prunes below the specified ones. */
 function pruneNamed(value: unknown, names: StructuralSchema, removed: Removed, isResource: boolean): void {
   if (Array.isArray(value)) {
     const { items } = names;

@@ -121,7 +121,7 @@ export function elementRatcheting(at: Ratcheting, index: number): Ratcheting {
   return at.current === undefined ? at : { current: at.current.element(index), nearest: at.current };
 }
 
-/** Ratcheting: an unchanged invalid value does not fail an update. */
+/** Whether the position is unchanged: an invalid value that did not change does not fail an update (ratcheting). */
 export function isTolerated({ current, nearest }: Ratcheting): boolean {
   return (current ?? nearest)?.isUnchanged() === true;
 }

@@ -13,7 +13,7 @@ import type { Walk } from "./walk.ts";
 import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 
 /**
- * Adds errors to the walk and returns how much of the value matched, in kubernetes' own measure. By it kubernetes
+ * Adds errors to the walk. Returns how much of the value matched, in kubernetes' own measure, by which kubernetes
  * chooses the alternative whose errors it reports. `existing` is undefined if there is nothing to compare with.
  */
 export type SchemaCheck = (value: unknown, walk: Walk, existing: unknown) => number;
@@ -84,7 +84,8 @@ function compiledLater(schema: AnySchema, gates: ReleaseGates): SchemaCheck {
 }
 
 /**
- * The matches that kubernetes counts for every value: for the validators that ran on it, alone and for the junctors.
+ * The matches that kubernetes counts for every value: those of the validators that always run, such as that of the
+ * junctors.
  */
 const MATCHES_OF_ALL = 4;
 

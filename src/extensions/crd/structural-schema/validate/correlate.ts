@@ -1,4 +1,4 @@
-/** Finds the existing value that a new one replaces (ratcheting): unchanged values do not fail an update. */
+/** Finds the existing value that a new one replaces, for ratcheting: unchanged values do not fail an update. */
 import { isJsonObject, jsonEquals, ownMember, type JsonObject } from "../../../../meta/json.ts";
 import type { StructuralSchema } from "../schema.ts";
 import { sortedGoJson } from "../../../../meta/go-json.ts";

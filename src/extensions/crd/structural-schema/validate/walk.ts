@@ -4,7 +4,7 @@ import { required, tooMany } from "../../../../meta/field-errors.ts";
 import type { CauseReason, FieldError } from "../../../../meta/status-error.ts";
 import { shownValue } from "./go-values.ts";
 
-/** DIFFERS: kubernetes reports all errors, but truncates the message anyway. */
+/** DIFFERS: kubernetes collects all errors, but truncates the message anyway. */
 const PROBLEMS_MAX = 100;
 
 export interface Problem {
