@@ -1,4 +1,4 @@
-/** The library: API servers of one's own resources. */
+/** The library: builds API servers for one's own resources. */
 export { readKubeconfigs } from "./client/kubeconfig.ts";
 export { invalidValue, required } from "./meta/field-errors.ts";
 export type { JsonObject } from "./meta/json.ts";

@@ -1,7 +1,6 @@
 /**
- * What each release serves, as one readable file per release, and, where the facts the catalogue was
- * compiled from are on this machine, a proof that nothing was lost or changed on the way.
- * UPDATE_GOLDEN=1 rewrites the files.
+ * The resources of each release as one readable file per release. If the release facts from which the catalog was
+ * compiled are on this machine, the tests also prove that the catalog equals them. UPDATE_GOLDEN=1 rewrites the files.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -28,10 +27,10 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 const factsDirectory = join(root, "..", "shared", "facts");
 const hasFacts = existsSync(join(factsDirectory, "resources.json"));
 if (!hasFacts)
-  console.info("The release facts are not on this machine: the catalogue is compared with the golden files only.");
+  console.info("The release facts are not on this machine: only the golden files are compared with the catalog.");
 
 describe("golden releases", () => {
-  test.each(RELEASES)("release %s serves what its golden file says", (release) => {
+  test.each(RELEASES)("release %s serves the resources in its golden file", (release) => {
     const path = join(root, "test/golden/releases", `${release}.txt`);
     const text = describeRelease(release);
     if (process.env["UPDATE_GOLDEN"] === "1") writeFileSync(path, text);
@@ -114,7 +113,7 @@ function countsOf(catalogue: Catalogue): Record<"groups" | "groupVersions" | "gv
   };
 }
 
-/** The parts of the facts the proof reads, as they are written there. */
+/** The parts of the facts that the proof reads, in their own format. */
 type ByRelease<Value> = Record<string, Value>;
 interface Facts {
   readonly resources: {
@@ -202,10 +201,10 @@ function perRelease<Value extends string | string[]>(
   return fact[release];
 }
 
-describe.skipIf(!hasFacts)("the catalogue equals the facts", () => {
+describe.skipIf(!hasFacts)("the catalog equals the release facts", () => {
   const facts = hasFacts ? readFacts() : (undefined as unknown as Facts);
 
-  test.each(RELEASES)("release %s has the counted groups, versions, resources and subresources", (release) => {
+  test.each(RELEASES)("release %s has the same number of groups, versions, resources and subresources", (release) => {
     const counts = facts.resources.counts[release] ?? {};
     const { groups, groupVersions, gvrs, subresources } = counts;
     expect(openCatalogue({ release }).release.gitVersion).toBe(facts.resources.tags[release]);
@@ -218,7 +217,7 @@ describe.skipIf(!hasFacts)("the catalogue equals the facts", () => {
     });
   });
 
-  test.each(RELEASES)("release %s has the groups and versions in their order", (release) => {
+  test.each(RELEASES)("release %s has its groups and versions in order", (release) => {
     const catalogue = openEverything(release);
     expect(catalogue.groups.map(({ name }) => name)).toEqual(
       pointAt(Object.entries(facts.resources.groupOrder), release),
@@ -230,7 +229,7 @@ describe.skipIf(!hasFacts)("the catalogue equals the facts", () => {
     }
   });
 
-  test.each(RELEASES)("release %s serves and stores every resource as the facts say", (release) => {
+  test.each(RELEASES)("release %s serves and stores every resource as in the facts", (release) => {
     const [everything, byDefault] = [openEverything(release), openCatalogue({ release })];
     for (const fact of facts.resources.resources) {
       const { group, resource } = fact;
@@ -252,7 +251,7 @@ describe.skipIf(!hasFacts)("the catalogue equals the facts", () => {
 
   function expectSameResource(actual: CatalogueResource, fact: FactResource, release: ReleaseName): void {
     const { group, resource, singular, namespaced, shortNames, categories } = fact;
-    // DIFFERS: kubernetes stores definitions as v1beta1.
+    // DIFFERS: kubernetes stores custom resource definitions as v1beta1.
     const isDefinition = group === "apiextensions.k8s.io" && resource === "customresourcedefinitions";
     const storageVersion = isDefinition ? "apiextensions.k8s.io/v1" : fact.storageVersion?.[release];
     const decodable = facts.decodable[`${group || "core"}.${resource}`] ?? [];
@@ -305,7 +304,7 @@ describe.skipIf(!hasFacts)("the catalogue equals the facts", () => {
       ]);
   }
 
-  test.each(RELEASES)("release %s has the table columns the facts say", (release) => {
+  test.each(RELEASES)("release %s has the table columns of the facts", (release) => {
     const { kinds, columnChanges, default: byDefault } = facts.tables;
     const plain = byDefault.resources.map(({ group, kind }) => `${group}/${kind}`);
     for (const { group, kind, columns } of kinds) {
@@ -343,7 +342,7 @@ describe.skipIf(!hasFacts)("the catalogue equals the facts", () => {
   });
 
   test.each(RELEASES)(
-    "release %s resolves every kind it can serve, with its list, and no kind it does not have",
+    "release %s resolves every kind that it can serve, with its list, and no other kind",
     (release) => {
       const { schemas, groups } = openEverything(release);
       for (const [gvk, type] of Object.entries(facts.schemas.gvk)) {
@@ -366,7 +365,7 @@ describe.skipIf(!hasFacts)("the catalogue equals the facts", () => {
     return `${full}${short.slice(beginning.length)}`;
   }
 
-  /** The fact about a field in the words of FieldSchema, with what a reference to a scalar adds. */
+  /** The fact about a field in the form of FieldSchema, with the members that a reference to a scalar adds. */
   function expectedField(fact: FactField, release: ReleaseName): Record<string, unknown> {
     const { ref, map, items, patchStrategy, ...own } = fact;
     const target = ref === undefined ? undefined : (pointAt(facts.schemas.types[ref] ?? [], release) ?? undefined);

@@ -1,4 +1,4 @@
-/** Work that goes on beside requests: each task has a name, runs until it is told to stop, and is waited for. */
+/** Background tasks of a server. Each has a name and runs until its signal aborts; `stop` waits for all of them. */
 import { sleep, type Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
 
@@ -17,7 +17,7 @@ export function startBackground(tasks: readonly BackgroundTask[], log: Log): Bac
     try {
       await task.run(stopping.signal);
     } catch (thrown) {
-      log.error("a background task failed", {
+      log.error("background task failed", {
         task: task.name,
         error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown),
       });
@@ -31,7 +31,7 @@ export function startBackground(tasks: readonly BackgroundTask[], log: Log): Bac
   };
 }
 
-/** Conditions of start-up change within milliseconds; asking costs less than telling everybody who might wait. */
+/** Startup conditions change within milliseconds, so polling is cheaper than notifying every waiter. */
 const CONDITION_POLL_MS = 5;
 
 /** Resolves when the condition holds or the signal aborts. */
@@ -39,7 +39,7 @@ export async function waitUntil(clock: Clock, condition: () => boolean, signal: 
   while (!condition() && !signal.aborted) await sleep(clock, CONDITION_POLL_MS, signal);
 }
 
-/** Resolves to true when the moment comes, to false when the signal aborts first. */
+/** Resolves to true when the promise resolves, to false when the signal aborts first. */
 export function whenOrAborted(moment: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     const stop = (): void => resolve(false);
@@ -52,7 +52,7 @@ export function whenOrAborted(moment: Promise<unknown>, signal: AbortSignal): Pr
   });
 }
 
-/** Does the work now and then at every interval, until the signal aborts. */
+/** Calls `work` immediately and then at every interval, until the signal aborts. */
 export async function repeat(clock: Clock, intervalMs: number, work: () => void, signal: AbortSignal): Promise<void> {
   do work();
   while (await sleep(clock, intervalMs, signal));

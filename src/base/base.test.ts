@@ -42,7 +42,7 @@ describe("the metrics registry", () => {
     );
   });
 
-  test("a histogram's buckets are cumulated", () => {
+  test("the buckets of a histogram are cumulative", () => {
     const metrics = new MetricsRegistry();
     const series = metrics.histogram({ name: "h", help: "H.", labels: ["x"], buckets: [0.1, 1] }).with("v");
     for (const value of [0.1, 0.1, 0.5, 2]) series.observe(value);
@@ -56,7 +56,7 @@ describe("the metrics registry", () => {
     ]);
   });
 
-  test("a histogram without labels has none but le", () => {
+  test("a histogram without labels has only the le label", () => {
     const metrics = new MetricsRegistry();
     metrics
       .histogram({ name: "h", help: "H.", buckets: [1] })
@@ -65,7 +65,7 @@ describe("the metrics registry", () => {
     expect(metrics.render()).toContain('h_bucket{le="1"} 1\nh_bucket{le="+Inf"} 1\nh_sum 0\nh_count 1\n');
   });
 
-  test("gauges that are no numbers are still valid text", () => {
+  test("gauges with the value NaN or Infinity render as valid text", () => {
     const metrics = new MetricsRegistry();
     const gauge = metrics.gauge({ name: "g", help: "G.", labels: ["x"] });
     gauge.with("a").set(Number.NaN);
@@ -74,7 +74,7 @@ describe("the metrics registry", () => {
     expect(metrics.render()).toContain('g{x="a"} NaN\ng{x="b"} +Inf\ng{x="c"} -2\n');
   });
 
-  test("past many series new ones are lumped together, and known ones go on", () => {
+  test('above the limit, new series are counted together as "other" and existing series keep counting', () => {
     const metrics = new MetricsRegistry();
     const family = metrics.counter({ name: "n_total", help: "N.", labels: ["x"] });
     for (let index = 0; index < 6_000; index++) family.with(`v${index}`).inc();
@@ -100,14 +100,14 @@ describe("sleep", () => {
     return { clock: { now: () => 0, monotonic: () => 0, after }, fire: () => due?.(), cancelled: () => count };
   }
 
-  test("is true when the whole delay passed", async () => {
+  test("resolves to true after the whole delay", async () => {
     const { clock, fire } = manual();
     const sleeping = sleep(clock, 10);
     fire();
     expect(await sleeping).toBe(true);
   });
 
-  test("ends early when aborted, and cancels its timer", async () => {
+  test("resolves early to false on abort, and cancels its timer", async () => {
     const { clock, cancelled } = manual();
     const aborting = new AbortController();
     const sleeping = sleep(clock, 10, aborting.signal);
@@ -118,39 +118,39 @@ describe("sleep", () => {
   });
 });
 
-describe("chance", () => {
+describe("randomness", () => {
   const of = (float: number, byte: number): Random => ({
     float: () => float,
     bytes: (length) => new Uint8Array(length).fill(byte),
   });
 
-  test("a UUID says its version and variant", () => {
+  test("randomUuid sets version and variant", () => {
     expect(randomUuid(of(0, 0))).toBe("00000000-0000-4000-8000-000000000000");
     expect(randomUuid(of(0, 255))).toBe("ffffffff-ffff-4fff-bfff-ffffffffffff");
   });
 
-  test("an integer stays below its bound", () => {
+  test("randomInteger stays below its bound", () => {
     expect([randomInteger(of(0, 0), 5), randomInteger(of(1 - Number.EPSILON, 0), 5)]).toEqual([0, 4]);
   });
 
-  test("an item is any of them", () => {
+  test("randomItem can return every item", () => {
     expect([randomItem(of(0, 0), ["a", "b"]), randomItem(of(1 - Number.EPSILON, 0), ["a", "b"])]).toEqual(["a", "b"]);
   });
 });
 
-test("an assertion says what was assumed", () => {
+test("assert names the broken invariant", () => {
   expect(() => assert(false, "two is three")).toThrow("assertion failed: two is three");
   expect(() => assert(true, "")).not.toThrow();
 });
 
-test("must returns a value that is there, however empty, and names the invariant when it is not", () => {
+test("must returns any value except null and undefined, for which it names the invariant", () => {
   expect([must(0, ""), must("", ""), must(false, "")]).toEqual([0, "", false]);
   expect(() => must(undefined, "there is one")).toThrow("assertion failed: there is one");
   expect(() => must(null, "there is one")).toThrow("assertion failed: there is one");
 });
 
 describe("eitherSignal", () => {
-  test.each(["left", "right"] as const)("aborts with the %s one, for its reason, once", (side) => {
+  test.each(["left", "right"] as const)("aborts once, with the reason of the %s signal", (side) => {
     const controllers = { left: new AbortController(), right: new AbortController() };
     const either = eitherSignal(controllers.left.signal, controllers.right.signal);
     let aborts = 0;
@@ -161,7 +161,7 @@ describe("eitherSignal", () => {
     expect([either.aborted, either.reason, aborts]).toEqual([true, "why", 1]);
   });
 
-  test("is aborted at once when one is already", () => {
+  test("is aborted from the start if one of the signals is", () => {
     expect(eitherSignal(new AbortController().signal, AbortSignal.abort("before")).reason).toBe("before");
   });
 });

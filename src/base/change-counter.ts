@@ -1,4 +1,4 @@
-/** Counts changes, so that a value built from several sources knows when it is out of date. */
+/** Counts changes, so that the owner of a value built from several sources knows when to rebuild it. */
 export class ChangeCounter {
   generation = 0;
   readonly #listeners = new Set<() => void>();

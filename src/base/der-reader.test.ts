@@ -10,12 +10,12 @@ test.each(["30", "3081", "308101", "30810100", "3080", "3f0000", "30850000000000
   },
 );
 
-test("an element is read with its header and without the bytes behind it", () => {
+test("an element is read with its header and without the bytes after it", () => {
   expect(readElement(bytes("020105ff"))).toEqual({ tag: 0x02, content: bytes("05"), whole: bytes("020105") });
   expect(readElement(Buffer.alloc(0))).toBeUndefined();
 });
 
-test("the first elements are read whatever follows them", () => {
+test("the first elements are read regardless of the bytes after them", () => {
   expect(firstElements(bytes("0201050201063f"), 2)?.map(({ content }) => content.toString("hex"))).toEqual([
     "05",
     "06",

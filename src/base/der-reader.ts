@@ -1,10 +1,12 @@
-/** Reads ASN.1 DER from clients: anything that is not exactly well formed is undefined, never an error. */
+/**
+ * Reads ASN.1 DER that clients send. Returns undefined for anything that is not exactly well formed, and never throws.
+ */
 
 export interface DerElement {
   /** The whole identifier byte: class, constructed bit and tag number. */
   readonly tag: number;
   readonly content: Buffer;
-  /** With tag and length. */
+  /** Including tag and length. */
   readonly whole: Buffer;
 }
 
@@ -16,17 +18,17 @@ export const DER_TAG = {
   set: 0x31,
 } as const;
 
-/** No structure of a certificate has more parts; a longer one is rejected. */
+/** No structure of a certificate has more parts. Longer ones are rejected. */
 const ELEMENTS_MAX = 1_000;
 const LENGTH_BYTES_MAX = 3;
 
-/** The elements that stand one after another in the bytes and fill them to the last. */
+/** The consecutive elements of the bytes; undefined unless they fill the bytes completely. */
 export function readElements(bytes: Buffer): DerElement[] | undefined {
   const elements = firstElements(bytes, ELEMENTS_MAX + 1);
   return elements === undefined || elements.length > ELEMENTS_MAX ? undefined : elements;
 }
 
-/** At most so many elements; the bytes after them are not read. */
+/** Up to `countMax` elements; the bytes after them are not read. */
 export function firstElements(bytes: Buffer, countMax: number): DerElement[] | undefined {
   const elements: DerElement[] = [];
   for (let at = 0; at < bytes.length && elements.length < countMax;) {
@@ -38,7 +40,7 @@ export function firstElements(bytes: Buffer, countMax: number): DerElement[] | u
   return elements;
 }
 
-/** The parts of an element, if it is of that kind. */
+/** The parts of an element, if it has this tag. */
 export function partsOf(element: DerElement | undefined, tag: number): DerElement[] | undefined {
   return element?.tag === tag ? readElements(element.content) : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Aborts with the first of two. Not `AbortSignal.any`: Node keeps what that returns alive for the whole process while
- * somebody listens to it, and with it a simulated server that has crashed and will never be stopped.
+ * A signal that aborts with the first of two. `AbortSignal.any` would leak: Node keeps its result alive for the whole
+ * process while it has a listener, and with it a simulated server that has crashed and will never be stopped.
  */
 export function eitherSignal(left: AbortSignal, right: AbortSignal): AbortSignal {
   const either = new AbortController();

@@ -1,4 +1,7 @@
-/** What every part that waits, chooses at random or logs receives: the undetermined world, without transports or stores. */
+/**
+ * The sources of nondeterminism that most parts of a server need: time, randomness and the log, without transports or
+ * stores.
+ */
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
 import type { Random } from "./random.ts";

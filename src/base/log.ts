@@ -1,4 +1,4 @@
-/** Where the server speaks to its operator. Never given secrets: no tokens, bodies or object contents. */
+/** The log of the server, for its operator. Callers must not log secrets: no tokens, bodies or object contents. */
 export interface Log {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;

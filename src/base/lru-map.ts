@@ -1,4 +1,4 @@
-/** So many values at most; the one that was not asked for for the longest time goes first. */
+/** A map of limited size that evicts the least recently used value. */
 export class LruMap<Value> {
   readonly #max: number;
   readonly #values = new Map<string, Value>();

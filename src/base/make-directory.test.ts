@@ -13,7 +13,7 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
-test("a directory is made with its parents, all for this user only", () => {
+test("makeDirectory creates a directory with its parents, with access for this user only", () => {
   makeDirectory(join(root, "a/b/c"));
   expect(["a", "a/b", "a/b/c"].map((path) => modeOf(join(root, path)))).toEqual(["700", "700", "700"]);
 });
@@ -26,7 +26,7 @@ test("an existing directory keeps its mode", () => {
   expect(modeOf(path)).toBe("755");
 });
 
-test("a file in the place of the directory, or of a parent, is an error", () => {
+test("a file in place of the directory or of a parent is an error", () => {
   const file = join(root, "file");
   writeFileSync(file, "");
   expect(() => makeDirectory(file)).toThrow("EEXIST");
@@ -34,7 +34,10 @@ test("a file in the place of the directory, or of a parent, is an error", () => 
   expect(() => makeDirectory(join(file, "far/below"))).toThrow("ENOTDIR");
 });
 
-test.runIf(process.platform === "linux")("a path that no process can make is an error, not an endless loop", () => {
-  expect(() => makeDirectory("/proc/foo")).toThrow("ENOENT");
-  expect(() => makeDirectory("/proc/foo/bar")).toThrow("ENOENT");
-});
+test.runIf(process.platform === "linux")(
+  "a path in which no process can create directories is an error, not an endless loop",
+  () => {
+    expect(() => makeDirectory("/proc/foo")).toThrow("ENOENT");
+    expect(() => makeDirectory("/proc/foo/bar")).toThrow("ENOENT");
+  },
+);

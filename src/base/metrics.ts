@@ -1,6 +1,6 @@
 /**
- * A small metrics registry with the Prometheus text exposition. Series are found once by their label
- * values and then updated by plain arithmetic, because a request touches about ten of them.
+ * A small metrics registry with the Prometheus text exposition. Callers look up each series once by its label values
+ * and then update it by plain arithmetic, because a request updates about ten of them.
  */
 export interface Counter {
   inc(by?: number): void;
@@ -26,7 +26,7 @@ interface FamilyOptions {
   readonly labels?: readonly string[];
 }
 
-/** Past this many series a family lumps new ones together: label values may come from requests. */
+/** Above this number, a family counts all new series as one, because label values may come from requests. */
 const SERIES_MAX = 5_000;
 const OVERFLOW = "other";
 
@@ -52,7 +52,7 @@ export class MetricsRegistry {
     return this.#family("histogram", options, () => new Distribution(options.buckets));
   }
 
-  /** A gauge read when somebody asks. */
+  /** A gauge whose value is computed at each scrape. */
   gaugeOf(options: FamilyOptions, read: () => number): void {
     this.#families.push({
       ...options,
@@ -61,7 +61,7 @@ export class MetricsRegistry {
     });
   }
 
-  /** A gauge with labels, all of its series read when somebody asks. */
+  /** A gauge with labels, all series of which are computed at each scrape. */
   gaugesOf(
     options: FamilyOptions,
     read: () => Iterable<{ readonly labelValues: readonly string[]; readonly value: number }>,

@@ -1,9 +1,9 @@
-/** A value nobody can use; the message is one sentence for the operator. */
+/** An option with an invalid value; the message is one sentence for the operator. */
 export class OptionError extends Error {
   override readonly name = "OptionError";
 }
 
-/** What a parser of its own says about a value, said as an option's error. */
+/** Runs a parser and rethrows its error as an OptionError with the same message. */
 export function asOption<T>(work: () => T): T {
   try {
     return work();

@@ -1,10 +1,10 @@
-/** Blocks of PEM text, found as Go's encoding/pem finds them. */
+/** Finds blocks in PEM text as Go's encoding/pem does. */
 
 interface PemBlock {
   readonly type: string;
   readonly hasHeaders: boolean;
   readonly bytes: Buffer;
-  /** The block alone, without the text around it. */
+  /** The block without the text around it. */
   readonly text: string;
 }
 

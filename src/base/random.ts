@@ -1,4 +1,4 @@
-/** Chance, as everything in this code base sees it: seeded in the simulator, the system's in production. */
+/** The only source of randomness in this code base: seeded in the simulator, the system's in production. */
 export interface Random {
   /** A float in [0, 1). */
   float(): number;
@@ -11,7 +11,7 @@ export function randomInteger(random: Random, bound: number): number {
   return Math.floor(random.float() * bound);
 }
 
-/** An item of an array that is not empty. */
+/** A random item of a non-empty array. */
 export function randomItem<T>(random: Random, items: readonly T[]): T {
   return items[randomInteger(random, items.length)] as T;
 }

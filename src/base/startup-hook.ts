@@ -1,16 +1,16 @@
-/** Start-up hooks: steps that each run once, in order, before /readyz passes. */
+/** Startup hooks: steps that each run once, in order, before /readyz passes. */
 
 export interface StartupHook {
-  /** Shown by /readyz after "poststarthook/". */
+  /** The name that /readyz shows after "poststarthook/". */
   readonly name: string;
-  /** Further checks under which kube-apiserver reports the same work. */
+  /** Names of further checks under which kube-apiserver reports the same work. */
   readonly also?: readonly string[];
   run(signal: AbortSignal): Promise<void>;
 }
 
 export const HOOK_PREFIX = "poststarthook/";
 
-/** The hooks, the first of them preceded by work that has no check of its own. */
+/** The same hooks; the first of them runs after `work`, which has no check of its own. */
 export function runBefore(
   work: (signal: AbortSignal) => Promise<void>,
   [first, ...rest]: readonly StartupHook[],

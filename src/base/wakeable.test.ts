@@ -10,7 +10,7 @@ async function waited(world: World, wakeable: Wakeable, signal: AbortSignal, mea
   return world.clock.monotonic() - startedAt;
 }
 
-test("a wait lasts as long as it says, ends early by a wake or an abort, and leaves no timer behind", async () => {
+test("a wait lasts for its whole delay, ends early on a wake or an abort, and leaves no timer behind", async () => {
   const world = new World({ seed: 1 });
   const wakeable = new Wakeable(world.clock);
   const stop = new AbortController();
@@ -20,7 +20,7 @@ test("a wait lasts as long as it says, ends early by a wake or an abort, and lea
   await expect(world.run(new Promise(() => {}))).rejects.toThrow("nothing left to happen");
 });
 
-test("a wake while nobody waits ends the next wait at once, and only that", async () => {
+test("a wake without a waiter ends the next wait at once, and only that one", async () => {
   const world = new World({ seed: 1 });
   const wakeable = new Wakeable(world.clock);
   const { signal } = new AbortController();
@@ -31,7 +31,7 @@ test("a wake while nobody waits ends the next wait at once, and only that", asyn
   expect(await waited(world, wakeable, signal, () => {})).toBe(1_000);
 });
 
-test("a wait under a signal that has aborted does not wait", async () => {
+test("a wait with an aborted signal returns at once", async () => {
   const world = new World({ seed: 1 });
   await new Wakeable(world.clock).wait(1_000, AbortSignal.abort());
   expect(world.clock.monotonic()).toBe(0);

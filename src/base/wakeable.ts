@@ -1,6 +1,8 @@
 import { sleep, type Clock } from "./clock.ts";
 
-/** A wait that somebody may end early. A wake while nobody waits ends the next wait at once: none is lost. */
+/**
+ * A wait that other code can end early. A wake without a waiter ends the next wait at once, so that no wake is lost.
+ */
 export class Wakeable {
   readonly #clock: Clock;
   #isDue = false;

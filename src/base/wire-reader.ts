@@ -1,9 +1,9 @@
 /**
- * Protobuf's wire format as it comes from a network, a disk or a client: every length is checked against
- * what is there. Whoever reads says what a message that does not fit is to them.
+ * Reads Protobuf's wire format from a network, a disk or a client, and checks every length against the bytes that
+ * exist. Subclasses choose the error for a malformed message.
  */
 
-/** Where the bytes of a message are: pairs of start and end. A message that comes in several parts is all of them. */
+/** Positions of the bytes of a message: pairs of start and end, one pair for each part of the message. */
 export type Ranges = readonly number[];
 
 export const VARINT = 0;
@@ -29,10 +29,10 @@ export abstract class WireReader {
     this.#end = end;
   }
 
-  /** The error for a message that goes wrong here; the problem follows the message's name in a sentence. */
+  /** The error for a malformed message. `problem` continues a sentence that begins with the name of the message. */
   protected abstract error(problem: string): Error;
 
-  /** Moves to the next field: false at the end of the message. */
+  /** Moves to the next field; false at the end of the message. */
   next(): boolean {
     if (this.#position === this.#end) return false;
     this.#varint();
@@ -48,13 +48,13 @@ export abstract class WireReader {
     return this.#bool();
   }
 
-  /** Longer numbers are cut to 32 bits, as Go does. */
+  /** Longer numbers are truncated to 32 bits, as in Go. */
   int32(): number {
     this.#expect(VARINT);
     return this.#int32();
   }
 
-  /** Beyond 2^53 the nearest number that JSON.parse would also give for the same digits. */
+  /** Above 2^53, the nearest number that JSON.parse would also return for the same digits. */
   int64(): number {
     this.#expect(VARINT);
     return this.#int64();
@@ -84,7 +84,7 @@ export abstract class WireReader {
     return this.#bytes.subarray(start, this.#position);
   }
 
-  /** Where a nested message is. */
+  /** The position of a nested message. */
   range(): Ranges {
     const start = this.#lengthDelimited();
     return [start, this.#position];
@@ -107,7 +107,7 @@ export abstract class WireReader {
     this.#appendNumbers(values, () => this.#bool());
   }
 
-  /** Passes over a field that is not known. Groups are not: neither Kubernetes nor etcd has any. */
+  /** Skips an unknown field. Groups are not supported: neither Kubernetes nor etcd has any. */
   skip(): void {
     switch (this.#wireType) {
       case VARINT:
@@ -124,7 +124,7 @@ export abstract class WireReader {
     }
   }
 
-  /** A repeated number comes one by one or packed into one field; readers must take both. */
+  /** Senders may write a repeated number one by one or packed into one field; readers must accept both. */
   #appendNumbers(values: unknown[], read: () => unknown): void {
     if (this.#wireType !== LENGTH_DELIMITED) {
       this.#expect(VARINT);
@@ -171,13 +171,13 @@ export abstract class WireReader {
 
   #advance(length: number): void {
     if (length > this.#end - this.#position) {
-      throw this.error(`is cut short: field ${this.field} reaches beyond its end`);
+      throw this.error(`is truncated: field ${this.field} reaches beyond its end`);
     }
     this.#position += length;
   }
 
   #byte(): number {
-    if (this.#position >= this.#end) throw this.error("is cut short: it ends inside a number");
+    if (this.#position >= this.#end) throw this.error("is truncated: it ends inside a number");
     return this.#bytes[this.#position++]!;
   }
 

@@ -1,8 +1,8 @@
 import type { Clock } from "./clock.ts";
 
 /**
- * Does the work, but waits for it no longer than this: then, or when the parent aborts, the signal the work was given
- * aborts and the promise rejects, whatever the work does.
+ * Runs the work with a time limit. After the limit, or when the parent aborts, the signal of the work aborts and the
+ * promise rejects, even if the work continues.
  */
 export async function within<T>(
   clock: Clock,
@@ -16,8 +16,8 @@ export async function within<T>(
     controller.abort();
     reject(new Error(why));
   };
-  const onAbort = (): void => end("it was told to stop");
-  const cancel = clock.after(limitMs, () => end(`it was not done within ${limitMs} ms`));
+  const onAbort = (): void => end("canceled");
+  const cancel = clock.after(limitMs, () => end(`timed out after ${limitMs} ms`));
   parent?.addEventListener("abort", onAbort, { once: true });
   if (parent?.aborted === true) onAbort();
   try {
@@ -28,7 +28,7 @@ export async function within<T>(
   }
 }
 
-/** For the log. */
+/** The message of anything thrown, for the log. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

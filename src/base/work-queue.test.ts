@@ -9,14 +9,14 @@ function setUp(options: Partial<WorkQueueOptions> = {}): { world: World; queue: 
   return { world, queue };
 }
 
-/** Fails when a timer is left. */
+/** Fails if a timer is left. */
 async function expectNoTimers(world: World): Promise<void> {
   await expect(world.run(new Promise(() => {}))).rejects.toThrow("nothing left to happen");
   expect(world.clock.monotonic()).toBe(0);
 }
 
 describe("keys", () => {
-  test("are handed out in the order they came, each once however often it was added", async () => {
+  test("are returned in the order in which they were added, each once however often it was added", async () => {
     const { queue } = setUp();
     for (const key of ["a", "b", "a", "c", "b"]) queue.add(key);
     expect(queue.length).toBe(3);
@@ -24,7 +24,7 @@ describe("keys", () => {
     expect(queue.length).toBe(0);
   });
 
-  test("go to the worker who has waited longest", async () => {
+  test("go to the worker that has waited longest", async () => {
     const { queue } = setUp();
     const [first, second] = [queue.next(), queue.next()];
     queue.add("a");
@@ -33,7 +33,7 @@ describe("keys", () => {
     expect(await second).toBe("b");
   });
 
-  test("that are added while being worked on come again when that is done, and not before", async () => {
+  test("that are added while a worker has them are returned again after done, not before", async () => {
     const { world, queue } = setUp();
     queue.add("a");
     await queue.next();
@@ -54,7 +54,7 @@ describe("keys", () => {
     expect(queue.length).toBe(0);
   });
 
-  test("that nobody has cannot be given back", () => {
+  test("that no worker has ignore done", () => {
     const { queue } = setUp();
     queue.done("a");
     queue.add("a");
@@ -64,7 +64,7 @@ describe("keys", () => {
 });
 
 describe("a delay", () => {
-  test("ends when it says, and the earliest of several counts", async () => {
+  test("ends on time, and the earliest of several delays of a key counts", async () => {
     const { world, queue } = setUp();
     queue.addAfter("a", 500);
     queue.addAfter("a", 200);
@@ -77,21 +77,21 @@ describe("a delay", () => {
     expect(queue.length).toBe(0);
   });
 
-  test.each([0, -5, Number.NaN])("of %s ms is over at once", async (delayMs) => {
+  test.each([0, -5, Number.NaN])("of %s ms ends at once", async (delayMs) => {
     const { world, queue } = setUp();
     queue.addAfter("a", delayMs);
     await world.advance(0);
     expect(queue.length).toBe(1);
   });
 
-  test("never is longer than a day", async () => {
+  test("is never longer than a day", async () => {
     const { world, queue } = setUp();
     queue.addAfter("a", Infinity);
     await world.advance(24 * 3_600_000);
     expect(queue.length).toBe(1);
   });
 
-  test("that ends while the key is being worked on brings it back afterwards", async () => {
+  test("that ends while a worker has the key returns the key again after done", async () => {
     const { world, queue } = setUp();
     queue.add("a");
     await queue.next();
@@ -104,7 +104,7 @@ describe("a delay", () => {
 });
 
 describe("the wait after a failure", () => {
-  test("doubles from 5 ms to the longest, up to half of it left to chance", async () => {
+  test("doubles from 5 ms to the maximum, with up to half of it random", async () => {
     const { world, queue } = setUp({ retryMsMax: 1_000 });
     const expected = [5, 10, 20, 40, 80, 160, 320, 640, 1_000, 1_000];
     for (const [failures, atMost] of expected.entries()) {
@@ -119,7 +119,7 @@ describe("the wait after a failure", () => {
     }
   });
 
-  test("never is longer than 60 s, however many there were", async () => {
+  test("is never longer than 60 s, however many failures there were", async () => {
     const { world, queue } = setUp();
     for (let count = 0; count < 2_000; count++) {
       queue.addRateLimited("a");
@@ -129,20 +129,20 @@ describe("the wait after a failure", () => {
     }
   });
 
-  test("starts anew when the key is forgotten, and is each key's own", async () => {
+  test("starts anew after forget, and is separate for each key", async () => {
     const { world, queue } = setUp();
     for (let count = 0; count < 10; count++) queue.addRateLimited("a");
     queue.forget("a");
     expect(queue.retries("a")).toBe(0);
     queue.addRateLimited("b");
     await world.advance(5);
-    // The first of a's waits was the shortest.
+    // The first wait of a was the shortest.
     expect(new Set([await queue.next(), await queue.next()])).toEqual(new Set(["a", "b"]));
   });
 });
 
 describe("a closed queue", () => {
-  test("tells every worker, hands out nothing more and leaves no timer", async () => {
+  test("resolves every worker with undefined, returns no more keys and leaves no timer", async () => {
     const { world, queue } = setUp();
     const [first, second] = [queue.next(), queue.next()];
     queue.addAfter("later", 500);
@@ -165,7 +165,7 @@ describe("a closed queue", () => {
     await expectNoTimers(world);
   });
 
-  test("lets go of workers that wait", async () => {
+  test("releases waiting workers", async () => {
     const { queue } = setUp();
     const waiting = [queue.next(), queue.next()];
     queue.close();
@@ -173,7 +173,7 @@ describe("a closed queue", () => {
   });
 });
 
-test("hooks are told of keys added, tried again, and done with how long that took", async () => {
+test("hooks are called for keys added, retried and done, the latter with the duration", async () => {
   const told: unknown[] = [];
   const { world, queue } = setUp({
     hooks: {
@@ -204,7 +204,7 @@ test("hooks are told of keys added, tried again, and done with how long that too
   queue.close();
 });
 
-test("whatever happens, no key has two workers and every key added is worked on afterwards", async () => {
+test("under random operations, no key has two workers and every added key is worked on afterwards", async () => {
   const key = fc.constantFrom("a", "b", "c");
   const step = fc.oneof(
     fc.record({ kind: fc.constantFrom("add", "retry", "done"), key, ms: fc.constant(0) }),

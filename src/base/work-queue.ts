@@ -1,15 +1,15 @@
 /**
- * Keys that wait to be worked on. A key is in the hands of one worker at most: one that is added meanwhile is handed
- * out again when that worker is done. It says that something is to be looked at, never what happened, so however often
- * it is added it waits once, and the queue never holds more than there are keys.
+ * A queue of keys for the workers of a controller. A key has at most one worker: a key that is added while a worker has
+ * it is returned again after `done`. A key stands for an object to reconcile, not for an event, so it is queued once
+ * however often it is added, and the queue never holds more entries than there are keys.
  */
 import type { Cancel, Clock } from "./clock.ts";
 import type { Random } from "./random.ts";
 
 export interface WorkQueueHooks {
-  /** A key that did not wait yet does now. */
+  /** Called when a key is added that was not queued. */
   onAdd?(key: string): void;
-  /** A key comes again after a wait that grows with its failures. */
+  /** Called when a key is queued again after a failure, with a wait that grows with its failures. */
   onRetry?(key: string): void;
   onDone?(key: string, took: { readonly waitedMs: number; readonly workedMs: number }): void;
 }
@@ -17,21 +17,21 @@ export interface WorkQueueHooks {
 export interface WorkQueueOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** The longest wait of a key that fails again and again. Default 60 s. */
+  /** The longest wait after repeated failures. Default 60 s. */
   readonly retryMsMax?: number;
   readonly hooks?: WorkQueueHooks;
 }
 
-/** As client-go: the first wait after a failure, doubled by each further one. */
+/** The first wait after a failure, doubled by each further one. As client-go. */
 const RETRY_MS_MIN = 5;
 const RETRY_MS_MAX = 60_000;
-/** Nobody means a longer delay than a timer can measure; coming too early does no harm. */
+/** Maximum delay, because timers cannot measure longer ones; an early retry does no harm. */
 const DELAY_MS_MAX = 24 * 3_600_000;
 
 interface InWork {
   readonly waitedMs: number;
   readonly sinceMs: number;
-  /** Added again meanwhile. */
+  /** When it was added again while a worker had it. */
   addedAtMs: number | undefined;
 }
 
@@ -40,7 +40,7 @@ export class WorkQueue {
   readonly #random: Random;
   readonly #retryMsMax: number;
   readonly #hooks: WorkQueueHooks;
-  /** In the order in which they are handed out, each with the time it was added. */
+  /** Queued keys in the order in which they are returned, each with the time it was added. */
   readonly #waiting = new Map<string, number>();
   readonly #inWork = new Map<string, InWork>();
   readonly #delayed = new Map<string, { readonly dueAtMs: number; readonly cancel: Cancel }>();
@@ -55,7 +55,7 @@ export class WorkQueue {
     this.#hooks = options.hooks ?? {};
   }
 
-  /** Keys that could be handed out now; without those being worked on and those that are to come later. */
+  /** Number of keys that can be returned now, without those that a worker has and those that are delayed. */
   get length(): number {
     return this.#waiting.size;
   }
@@ -71,7 +71,7 @@ export class WorkQueue {
     this.#handOut();
   }
 
-  /** Of several delays of one key the earliest end counts. */
+  /** Adds a key after a delay. Of several delays of one key, the one that ends first counts. */
   addAfter(key: string, delayMs: number): void {
     if (this.#isClosed) return;
     const waitMs = Number.isNaN(delayMs) ? 0 : Math.min(Math.max(delayMs, 0), DELAY_MS_MAX);
@@ -86,7 +86,7 @@ export class WorkQueue {
     this.#delayed.set(key, { dueAtMs, cancel });
   }
 
-  /** After a failure: the wait doubles with each, until `forget`. */
+  /** Adds a key after a failure. The wait doubles with each, until `forget`. */
   addRateLimited(key: string): void {
     if (this.#isClosed) return;
     const failures = this.retries(key);
@@ -96,17 +96,17 @@ export class WorkQueue {
     this.addAfter(key, waitMs * (0.5 + this.#random.float() / 2));
   }
 
-  /** The next failure of the key counts as its first. */
+  /** Resets the failures of a key, so that its next failure counts as the first. */
   forget(key: string): void {
     this.#failures.delete(key);
   }
 
-  /** How often the key was added by `addRateLimited` since it was forgotten. */
+  /** Number of `addRateLimited` calls for the key since `forget`. */
   retries(key: string): number {
     return this.#failures.get(key) ?? 0;
   }
 
-  /** Resolves when there is a key to work on, which the caller then gives back by `done`; to undefined once closed. */
+  /** Resolves to the next key, which the caller must return with `done`; to undefined once the queue is closed. */
   next(): Promise<string | undefined> {
     if (this.#isClosed) return Promise.resolve(undefined);
     const { promise, resolve } = Promise.withResolvers<string | undefined>();
@@ -126,7 +126,7 @@ export class WorkQueue {
     this.#handOut();
   }
 
-  /** Whatever waits is dropped. Workers may finish what they have. */
+  /** Drops all queued keys. Workers may finish the keys that they have. */
   close(): void {
     this.#isClosed = true;
     this.#waiting.clear();

@@ -1,11 +1,11 @@
-/** The attempts of one request: how many there were, and since when nobody has listened. */
+/** Counts the attempts of one request, and since when every connection has been refused. */
 import type { Clock } from "../base/clock.ts";
 import { decideRetry, type FailedAttempt, type RetryDecision } from "./retry.ts";
 
 export interface RetryPolicy {
   readonly clock: Clock;
   readonly retriesMax?: number | undefined;
-  /** How long a request waits for somebody to listen. Default: not at all. */
+  /** How long a request is retried while connections are refused. Default: not at all. */
   readonly waitForServerMs?: number | undefined;
 }
 
@@ -22,7 +22,7 @@ export class Attempts {
     this.#kind = kind;
   }
 
-  /** Once for every attempt that was not what the caller wants. */
+  /** Call once for each failed attempt. */
   decide(outcome: FailedAttempt["outcome"]): RetryDecision {
     const { clock, retriesMax, waitForServerMs = 0 } = this.#policy;
     const isRefused = "failure" in outcome && outcome.failure === "refused";

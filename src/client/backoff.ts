@@ -1,4 +1,4 @@
-/** Waits that grow with every failure and start anew after a quiet time. */
+/** Waits that grow with every failure and start anew after a time without failures. */
 import { sleep, type Clock } from "../base/clock.ts";
 import type { Random } from "../base/random.ts";
 import { BACKOFF_MS_MAX, BACKOFF_MS_MIN, BACKOFF_RESET_MS } from "./client-limits.ts";
@@ -15,7 +15,7 @@ export class Backoff {
     this.#lastAt = options.clock.monotonic();
   }
 
-  /** False when the signal aborted before the wait was over. */
+  /** False if the signal aborted before the wait was over. */
   async wait(signal: AbortSignal): Promise<boolean> {
     if (this.#clock.monotonic() - this.#lastAt > BACKOFF_RESET_MS) this.#nextMs = BACKOFF_MS_MIN;
     const waitMs = this.#nextMs * (1 + this.#random.float());

@@ -1,40 +1,45 @@
-/** As client-go: a request is asked again this often at most. */
+/** Maximum number of retries of a request, as client-go. */
 export const RETRIES_MAX = 10;
-/** As client-go: a read whose connection broke before the answer is asked again after this time. */
+/** Wait before the retry of a read whose connection broke before the response, as client-go. */
 export const BROKEN_CONNECTION_WAIT_MS = 1_000;
-/** Nobody listens: nobody is troubled by being tried again soon. */
+/**
+ * Wait before the retry of a refused connection. It is short, because a refused connection costs no server anything.
+ */
 export const REFUSED_CONNECTION_WAIT_MS = 500;
-/** What a client that would rather wait than be answered wrongly waits for somebody to listen: a slow start's time. */
+/** Default of `waitForServerMs` with `ifReadyHeader`: the time of a slow startup. */
 export const WAIT_FOR_SERVER_MS = 60_000;
-/** A server that asks for more patience than this gets none: the caller is told, and decides. */
+/** Longer Retry-After values are not waited for: the caller receives the error and decides. */
 export const RETRY_AFTER_SECONDS_MAX = 300;
 
-/** One answer, read whole; a list of everything is the largest. Larger ones do not fit into a string. */
+/**
+ * Maximum size of a response that is read as a whole; the largest is a complete list. Larger ones do not fit into a
+ * string.
+ */
 export const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
-/** The body of an answer that says no. */
+/** Maximum size of the body of an error response. */
 export const ERROR_BYTES_MAX = 1024 * 1024;
-/** One event of a watch. Stored objects stay below 3 MiB; their text in a stream may be longer. */
+/** Maximum size of a watch event. Stored objects stay below 3 MiB; their text in a stream may be longer. */
 export const EVENT_BYTES_MAX = 16 * 1024 * 1024;
 
-/** As client-go: what a list is asked for at a time. */
+/** Page size of lists, as client-go. */
 export const PAGE_ITEMS = 500;
 
-/** As client-go: waits after failures grow from here, by a factor of two, to there, plus up to as much again. */
+/** Waits after failures double from the minimum to the maximum, plus up to as much again at random. As client-go. */
 export const BACKOFF_MS_MIN = 800;
 export const BACKOFF_MS_MAX = 30_000;
-/** As client-go: after this long without a failure the waits start anew. */
+/** After this time without a failure, the waits start anew. As client-go. */
 export const BACKOFF_RESET_MS = 120_000;
 
-/** As client-go: watches ask to be ended after a random time from here to twice as long. */
+/** Minimum of the timeout that watches request; the maximum is twice as long. As client-go. */
 export const WATCH_SECONDS_MIN = 300;
-/** A watch that the server has not ended this long after it should have is taken for dead. */
+/** A watch that the server has not ended this long after its timeout is considered dead. */
 export const WATCH_GRACE_MS = 30_000;
-/** A streaming list that is silent for this long is not going to say that it is complete. */
+/** A streaming list without an event for this long is considered failed. */
 export const STREAMING_LIST_SILENCE_MS = 30_000;
-/** As client-go: a watch that ends within this time without an event was not worth opening. */
+/** A watch that ends within this time without an event counts as a failure, as client-go. */
 export const WATCH_SHORT_MS = 1_000;
 
-/** An informer stops reading while one of its handlers has more than this many notifications to go. */
+/** An informer stops reading while one of its handlers has more than this many pending notifications. */
 export const HANDLER_BACKLOG = 10_000;
-/** What a stream inside the process may hold for a reader before its writer is told to wait. */
+/** Number of bytes that an in-process stream buffers before its writer has to wait. */
 export const IN_PROCESS_BUFFER_BYTES = 1024 * 1024;

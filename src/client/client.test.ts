@@ -43,7 +43,7 @@ const busy: Reply = {
 const ok: Reply = { status: 200, body: configMap("a", 1) };
 
 describe("retries", () => {
-  test("the client waits as long as the server says, then asks the same again, body included", async () => {
+  test("the client waits for the Retry-After of the server, then sends the same request again, including its body", async () => {
     const { world, transport, client } = setup([busy, busy, ok]);
     const before = world.clock.monotonic();
     await world.run(client.resource(CONFIG_MAPS).create(configMap("a", 1)));
@@ -53,7 +53,7 @@ describe("retries", () => {
     expect(transport.requests[2]!.body!.length).toBeGreaterThan(10);
   });
 
-  test("after ten retries the caller is told what the server said", async () => {
+  test("after ten retries the caller receives the server's error", async () => {
     const { world, transport, client } = setup(Array.from({ length: 20 }, () => busy));
     await expect(world.run(client.resource(CONFIG_MAPS).get(KEY))).rejects.toMatchObject({
       reason: "TooManyRequests",
@@ -63,13 +63,13 @@ describe("retries", () => {
     expect(transport.requests).toHaveLength(11);
   });
 
-  test("a client may be told not to retry", async () => {
+  test("a client with retriesMax 0 does not retry", async () => {
     const { world, transport, client } = setup([busy, ok], { retriesMax: 0 });
     await expect(world.run(client.resource(CONFIG_MAPS).get(KEY))).rejects.toMatchObject({ code: 429 });
     expect(transport.requests).toHaveLength(1);
   });
 
-  test("a read is asked again when the connection broke, a write is not", async () => {
+  test("a read is retried after a broken connection, a write is not", async () => {
     const { world, transport, client } = setup([{ failure: "reset" }, ok, { failure: "reset" }]);
     await world.run(client.resource(CONFIG_MAPS).get(KEY));
     expect(transport.requests).toHaveLength(2);
@@ -79,7 +79,7 @@ describe("retries", () => {
     expect(transport.requests).toHaveLength(3);
   });
 
-  test("a wait ends when the caller gives up", async () => {
+  test("a wait ends when the caller's signal aborts", async () => {
     const { world, transport, client } = setup([busy, ok]);
     const giveUp = new AbortController();
     const getting = client.resource(CONFIG_MAPS).get(KEY, { signal: giveUp.signal });
@@ -90,20 +90,20 @@ describe("retries", () => {
     expect(transport.requests).toHaveLength(1);
   });
 
-  test("a timeout is for all attempts together", async () => {
+  test("a timeout covers all attempts together", async () => {
     const { world, client } = setup([busy, busy, ok], { timeoutMs: 3_000 });
     await expect(world.run(client.resource(CONFIG_MAPS).get(KEY))).rejects.toMatchObject({ failure: "timeout" });
     expect(world.clock.monotonic()).toBe(3_000);
   });
 
-  test("what is given up before it begins is not sent", async () => {
+  test("a request whose signal has aborted is not sent", async () => {
     const { world, transport, client } = setup([ok]);
     const getting = client.resource(CONFIG_MAPS).get(KEY, { signal: AbortSignal.abort() });
     await expect(world.run(getting)).rejects.toMatchObject({ failure: "aborted" });
     expect(transport.requests).toEqual([]);
   });
 
-  test("a request that is never answered times out, and leaves no listener on the caller's signal", async () => {
+  test("a request without a response times out, and leaves no listener on the caller's signal", async () => {
     const { world, client } = setup([]);
     const { signal } = new AbortController();
     let listeners = 0;
@@ -118,7 +118,7 @@ describe("retries", () => {
     expect(listeners).toBe(0);
   });
 
-  test("the opening of a watch is asked again as the server says, but not after a broken connection", async () => {
+  test("the opening of a watch is retried if the server asks for it, but not after a broken connection", async () => {
     const { world, transport, client } = setup([busy, new ScriptedStream().end(), { failure: "reset" }]);
     const configMaps = client.resource(CONFIG_MAPS);
     expect(await world.run(collect(configMaps.watch()))).toEqual([]);
@@ -128,7 +128,7 @@ describe("retries", () => {
 });
 
 describe("errors", () => {
-  test("a Status becomes the StatusError it was made from", async () => {
+  test("a Status becomes the StatusError from which it was made", async () => {
     const body = status(409, "Conflict", "changed meanwhile", {
       name: "a",
       kind: "configmaps",
@@ -172,7 +172,7 @@ describe("errors", () => {
     expect(thrown).toMatchObject({ name: "StatusError", reason, message: expect.stringContaining("who knows") });
   });
 
-  test("a bare 409 is a conflict, for a creation that the object exists", async () => {
+  test("a bare 409 is a Conflict, and AlreadyExists for a creation", async () => {
     const { world, client } = setup([
       { status: 409, body: "" },
       { status: 409, body: "" },
@@ -186,12 +186,12 @@ describe("errors", () => {
     ["Gone", 410, "Expired"],
     ["ServerTimeout", 500, "InternalError"],
     ["constructor", 404, "NotFound"],
-  ])("a reason that is not ours (%s) is taken by its code", async (reason, code, ours) => {
+  ])("an unknown reason (%s) is replaced by the one of its code", async (reason, code, ours) => {
     const { world, client } = setup([{ status: code, body: status(code, reason) }]);
     await expect(world.run(client.resource(CONFIG_MAPS).get(KEY))).rejects.toMatchObject({ reason: ours });
   });
 
-  test("members of a Status that are not what they should be are left out", async () => {
+  test("members of a Status with a wrong type are omitted", async () => {
     const body = { kind: "Status", message: 7, reason: [], details: { name: {}, causes: "x", retryAfterSeconds: "1" } };
     const { world, client } = setup([{ status: 404, body }]);
     const thrown = await world.run(
@@ -204,24 +204,24 @@ describe("errors", () => {
     expect((thrown as { details: object }).details).toEqual({});
   });
 
-  test.each(["", "not JSON", "[]", "null"])("an answer that is no object (%j) is refused", async (body) => {
+  test.each(["", "not JSON", "[]", "null"])("a response that is not an object (%j) is rejected", async (body) => {
     const { world, client } = setup([{ status: 200, body }]);
     await expect(world.run(client.resource(CONFIG_MAPS).get(KEY))).rejects.toMatchObject({ failure: "malformed" });
   });
 
-  test("an answer that says no at great length is cut off", async () => {
+  test("the body of an error response is truncated", async () => {
     const { world, client } = setup([{ status: 500, body: "x".repeat(ERROR_BYTES_MAX + 1) }]);
     await expect(world.run(client.resource(CONFIG_MAPS).get(KEY))).rejects.toMatchObject({ failure: "malformed" });
   });
 
-  test("a list without a list of items is refused", async () => {
+  test("a list whose items are not an array is rejected", async () => {
     const { world, client } = setup([{ status: 200, body: { kind: "ConfigMapList", items: {} } }]);
     await expect(world.run(client.resource(CONFIG_MAPS).list())).rejects.toMatchObject({ failure: "malformed" });
   });
 });
 
 describe("requests", () => {
-  test("every verb asks where and how the API has it", async () => {
+  test("every verb has the method and path of the API", async () => {
     const { world, transport, client } = setup(Array.from({ length: 20 }, () => ok));
     const configMaps = client.resource(CONFIG_MAPS);
     const deployments = client.resource({ group: "apps", version: "v1", resource: "deployments", namespaced: true });
@@ -268,7 +268,7 @@ describe("requests", () => {
     expect(transport.requests[0]!.headers).toMatchObject({ "user-agent": "tests", accept: "application/json" });
   });
 
-  test("what a deletion is to do goes into its body", async () => {
+  test("the options of a deletion are sent in its body", async () => {
     const { world, transport, client } = setup([ok]);
     const options = {
       dryRun: "All",
@@ -281,26 +281,29 @@ describe("requests", () => {
     expect(body).toEqual({ kind: "DeleteOptions", apiVersion: "v1", ...options, dryRun: ["All"] });
   });
 
-  test.each(["", ".", ".."])("the name %j would be another path, so it is refused here", async (name) => {
-    const { transport, client } = setup([ok]);
-    await expect(async () => client.resource(CONFIG_MAPS).get({ namespace: "default", name })).rejects.toThrow(
-      TypeError,
-    );
-    expect(transport.requests).toEqual([]);
-  });
+  test.each(["", ".", ".."])(
+    "the name %j is rejected by the client, because it would change the path",
+    async (name) => {
+      const { transport, client } = setup([ok]);
+      await expect(async () => client.resource(CONFIG_MAPS).get({ namespace: "default", name })).rejects.toThrow(
+        TypeError,
+      );
+      expect(transport.requests).toEqual([]);
+    },
+  );
 
-  test("a name with a slash stays one name", async () => {
+  test("a slash in a name is escaped", async () => {
     const { world, transport, client } = setup([ok]);
     await world.run(client.resource(NAMESPACES).get({ name: "a/b?c" }));
     expect(transport.requests[0]!.target).toBe("/api/v1/namespaces/a%2Fb%3Fc");
   });
 
-  test("an object of a namespace is not asked for without one", async () => {
+  test("a namespaced object without a namespace is rejected by the client", async () => {
     const { client } = setup([ok]);
     await expect(async () => client.resource(CONFIG_MAPS).get({ name: "a" })).rejects.toThrow("namespace");
   });
 
-  test("any path can be asked for", async () => {
+  test("any path can be requested", async () => {
     const { world, client } = setup([{ status: 200, body: "ok" }, refuses(404, "NotFound")]);
     expect(await world.run(client.request({ method: "GET", target: "/readyz" }))).toMatchObject({
       status: 200,
@@ -323,14 +326,14 @@ describe("lists", () => {
     },
   });
 
-  test("items know their kind, as events of a watch do", async () => {
+  test("items have a kind, as in watch events", async () => {
     const { world, client } = setup([list(5, configMap("a", 1))]);
     const { items, metadata } = await world.run(client.resource(CONFIG_MAPS).list());
     expect(items).toEqual([configMap("a", 1)]);
     expect(metadata.resourceVersion).toBe("5");
   });
 
-  test("pages follow each other by their token, without the version the first was asked for", async () => {
+  test("each page is requested by the continue token, without the resourceVersion of the first", async () => {
     const { world, transport, client } = setup([page("t1", "a", "b"), page("t2", "c"), page("", "d")]);
     const all = await world.run(
       client
@@ -346,14 +349,14 @@ describe("lists", () => {
     ]);
   });
 
-  test("when the pages take too long, the list is taken at once", async () => {
+  test("if the continue token expires, the list is read at once without pages", async () => {
     const { world, transport, client } = setup([page("t1", "a"), refuses(410, "Expired"), page("", "a", "b")]);
     const all = await world.run(client.resource(CONFIG_MAPS).listAll());
     expect(all.items).toHaveLength(2);
     expect(transport.asked.at(-1)).toBe("GET /api/v1/configmaps");
   });
 
-  test("when already the first page is refused, so is the list", async () => {
+  test("if the first page is rejected, the list fails", async () => {
     const { world, client } = setup([refuses(410, "Expired")]);
     await expect(world.run(client.resource(CONFIG_MAPS).listAll({ resourceVersion: "1" }))).rejects.toMatchObject({
       code: 410,
@@ -373,7 +376,7 @@ describe("watches", () => {
     expect(stream.isClosed).toBe(true);
   });
 
-  test("the signal ends a watch that is waiting", async () => {
+  test("the signal ends a waiting watch", async () => {
     const { world, client } = setup([new ScriptedStream()]);
     const stop = new AbortController();
     const watching = collect(client.resource(CONFIG_MAPS).watch({ signal: stop.signal }));

@@ -1,4 +1,4 @@
-/** A client of one API server: resources, informers, and any path besides. */
+/** A client of one API server: resources, informers and requests to any path. */
 import type { Clock } from "../base/clock.ts";
 import type { Random } from "../base/random.ts";
 import { Informer, type InformerSettings } from "./informer.ts";
@@ -12,28 +12,30 @@ export interface ClientOptions extends ReadinessOptions {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: Random;
-  /** Who asks, as access logs and field managers show it. Browsers refuse to send it. */
+  /** The name of the client in access logs and of its field manager. Browsers do not allow to set it. */
   readonly userAgent?: string;
   readonly defaults?: {
     /** Sent with every request; keys are lower case. */
     readonly headers?: Readonly<Record<string, string>>;
-    /** For everything but watches, all attempts together. Default: none. */
+    /** Timeout of every request except watches, for all attempts together. Default: none. */
     readonly timeoutMs?: number;
-    /** How often a request is asked again when the server asks for it. Default 10. */
+    /** Maximum number of retries if the server asks for them. Default 10. */
     readonly retriesMax?: number;
   };
 }
 
 export interface Client {
   resource<T extends KubernetesObject = KubernetesObject>(type: ResourceType): ResourceClient<T>;
-  /** Not running yet: see `Informer.run`. */
+  /** The informer is not running yet: see `Informer.run`. */
   informer<T extends KubernetesObject = KubernetesObject>(
     type: ResourceType,
     settings?: InformerSettings<T>,
   ): Informer<T>;
-  /** Any path, with the same retries and errors. */
+  /** Sends a request to any path, with the same retries and errors. */
   request(spec: RequestSpec): Promise<TextResponse>;
-  /** What the latest answer said. Undefined before the first one, and without `ifReadyHeader`: nobody was asked. */
+  /**
+   * The readiness that the latest response reported. Undefined before the first response, and without `ifReadyHeader`.
+   */
   readonly ready?: Ready | undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from "../base/clock.ts";
 
-/** A signal that aborts with its parent, or when the time it was last given has run out. */
+/** A signal that aborts with its parent, or when the time that was last set has passed. */
 export class Deadline {
   readonly #clock: Clock;
   readonly #parent: AbortSignal | undefined;
@@ -20,7 +20,7 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  /** Counts from now. */
+  /** Starts the time anew. */
   set(delayMs: number): void {
     this.#cancel();
     this.#cancel = this.#clock.after(delayMs, () => {
@@ -29,7 +29,7 @@ export class Deadline {
     });
   }
 
-  /** Without this a long-lived parent would remember every deadline it ever had. */
+  /** Removes the listener; otherwise a long-lived parent would keep every deadline it ever had. */
   [Symbol.dispose](): void {
     this.#cancel();
     this.#parent?.removeEventListener("abort", this.#abort);

@@ -25,7 +25,7 @@ function fakeFetch(pieces: readonly string[]): { fetch: FetchFunction; fetched: 
   return { fetch, fetched, canceled: () => canceled };
 }
 
-test("a request goes out as it is, with its token, and redirects are not followed", async () => {
+test("a request is sent unchanged, with its token, and redirects are not followed", async () => {
   const { fetch, fetched, canceled } = fakeFetch(["a", "b"]);
   const transport = createFetchTransport({ fetch, url: "https://host:1/", token: () => "t" });
   const response = await transport.send({
@@ -43,7 +43,7 @@ test("a request goes out as it is, with its token, and redirects are not followe
   ]);
 });
 
-test("a body that is left is canceled", async () => {
+test("a body that the caller stops reading is canceled", async () => {
   const { fetch, canceled } = fakeFetch(["a", "b"]);
   const { body } = await createFetchTransport({ fetch, url: "" }).send({ method: "GET", target: "/", headers: {} });
   await expect(readBody(body, 0)).rejects.toMatchObject({ failure: "malformed" });

@@ -1,7 +1,7 @@
-/** Over WHATWG fetch, for browsers and wherever else there is one. */
+/** A transport over WHATWG fetch, for browsers and other runtimes that have it. */
 import { abortedError, TransportError, type ClientResponse, type Transport } from "./transport.ts";
 
-/** What is needed of a global `fetch`. */
+/** The part of the global `fetch` that the transport needs. */
 export type FetchFunction = (url: string, init: FetchInit) => Promise<FetchResponse>;
 
 interface FetchInit {
@@ -82,7 +82,7 @@ async function* chunks(
   }
 }
 
-/** A fetch does not say why it failed, except in Node, whose cause does. */
+/** A fetch does not report why it failed, except in Node, where the cause does. */
 function toTransportError(thrown: unknown, signal: AbortSignal | undefined): TransportError {
   if (signal?.aborted === true) return abortedError(signal);
   const cause = thrown instanceof Error ? (thrown.cause ?? thrown) : undefined;

@@ -1,11 +1,11 @@
-/** One handler's notifications: told in order, one at a time, each awaited. */
+/** The notifications of one handler: delivered in order, one at a time, each awaited. */
 import { HANDLER_BACKLOG } from "./client-limits.ts";
 
 export interface InformerHandler<T> {
   onAdd?(object: T, about: { readonly isInInitialList: boolean }): void | Promise<void>;
-  /** At a resync both are the same object. */
+  /** At a resync, both are the same object. */
   onUpdate?(object: T, before: T): void | Promise<void>;
-  /** With `isFinalStateUnknown` the deletion itself was missed: the object is as it was last seen. */
+  /** With `isFinalStateUnknown`, the informer missed the deletion itself: the object is its last known state. */
   onDelete?(object: T, about: { readonly isFinalStateUnknown: boolean }): void | Promise<void>;
 }
 
@@ -18,7 +18,7 @@ export class HandlerQueue<T> {
   readonly #handler: InformerHandler<T>;
   readonly #onError: (thrown: unknown) => void;
   #waiting: (Notification<T> | (() => void))[] = [];
-  /** Entries of `#waiting` and of the batch being told. */
+  /** Number of entries in `#waiting` and in the batch being delivered. */
   #backlog = 0;
   #draining: Promise<void> | undefined;
   #onRoom: (() => void)[] = [];
@@ -37,12 +37,12 @@ export class HandlerQueue<T> {
     this.#enqueue(notification);
   }
 
-  /** Runs the callback when everything pushed so far has been told. */
+  /** Runs the callback after all notifications pushed so far have been delivered. */
   mark(callback: () => void): void {
     this.#enqueue(callback);
   }
 
-  /** Resolves when the backlog is short, or nobody waits for it any more. */
+  /** Resolves when the backlog is short enough, or when the queue is closed. */
   room(): Promise<void> | undefined {
     if (this.#isClosed || this.#backlog <= HANDLER_BACKLOG) return undefined;
     return new Promise((resolve) => {
@@ -50,7 +50,7 @@ export class HandlerQueue<T> {
     });
   }
 
-  /** What has not been told is dropped. Resolves when the handler has returned from the call it is in. */
+  /** Drops pending notifications. Resolves when the handler has returned from its current call. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#waiting = [];
@@ -66,7 +66,7 @@ export class HandlerQueue<T> {
   }
 
   async #drain(): Promise<void> {
-    // The pusher first finishes what it is at, so that handlers see a cache that holds the change.
+    // The pusher first finishes its current step, so that handlers see a cache that contains the change.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
       const batch = this.#waiting;

@@ -13,7 +13,7 @@ import { readBody, type ClientResponse } from "./transport.ts";
 
 const GET = { method: "GET", target: "/", headers: {} } as const;
 
-/** A handler whose only answer is a stream, and the writer's end of that stream. */
+/** A handler whose only response is a stream, and the writer of that stream. */
 async function openStream(signal?: AbortSignal): Promise<{ response: ClientResponse; sink: Promise<StreamSink> }> {
   const sink = Promise.withResolvers<StreamSink>();
   const transport = createInProcessTransport(async () => streamed((opened) => sink.resolve(opened)));
@@ -26,7 +26,7 @@ function streamed(open: (sink: StreamSink) => void): ApiResponse {
 }
 
 describe("requests", () => {
-  test("arrive as they were sent, and headers come back joined", async () => {
+  test("arrive unchanged, and repeated headers of the response are joined", async () => {
     let seen: ApiRequest | undefined;
     const transport = createInProcessTransport(async (request) => {
       seen = request;
@@ -43,7 +43,7 @@ describe("requests", () => {
     expect(new TextDecoder().decode(await readBody(response.body, 10))).toBe("xy");
   });
 
-  test("have a body that can be taken once, whole or in pieces", async () => {
+  test("have a body that can be read once, whole or in pieces", async () => {
     const bodies: RequestBody[] = [];
     const handle = async ({ body }: ApiRequest): Promise<ApiResponse> => {
       bodies.push(body);
@@ -60,7 +60,7 @@ describe("requests", () => {
     expect(await collect(empty.stream())).toEqual([]);
   });
 
-  test("that are answered by a change of protocol fail, and the other end learns so", async () => {
+  test("that are upgraded fail, and the server is notified", async () => {
     const opened: unknown[] = [];
     const handle = async (): Promise<ApiResponse> => ({
       status: 101,
@@ -73,7 +73,7 @@ describe("requests", () => {
     expect(opened).toEqual([undefined, undefined]);
   });
 
-  test("that are given up before they are sent do not arrive", async () => {
+  test("whose signal has aborted are not sent", async () => {
     let calls = 0;
     const transport = createInProcessTransport(async () => {
       calls++;
@@ -83,7 +83,7 @@ describe("requests", () => {
     expect(calls).toBe(0);
   });
 
-  test("that are given up while the server works end at once, and its late stream learns that nobody reads it", async () => {
+  test("that are aborted while the server works end at once, and a stream of the server that opens later is closed", async () => {
     const answer = Promise.withResolvers<ApiResponse>();
     const closed = Promise.withResolvers<void>();
     const stop = new AbortController();
@@ -104,7 +104,7 @@ describe("requests", () => {
 });
 
 describe("streams", () => {
-  test("a reader that does not read makes the writer wait, and says when it may go on", async () => {
+  test("a reader that does not read makes the writer wait, and notifies it when it may continue", async () => {
     const { response, sink } = await openStream();
     const chunks = response.body[Symbol.asyncIterator]();
     const first = chunks.next();
@@ -127,7 +127,7 @@ describe("streams", () => {
     expect(writer.write(half)).toBe(false);
   });
 
-  test("one that has ended is complete, one that was cut is not", async () => {
+  test("a stream that has ended is complete, one that was cut is not", async () => {
     for (const end of ["end", "abort"] as const) {
       const { response, sink } = await openStream();
       const reading = collect(response.body);
@@ -139,7 +139,7 @@ describe("streams", () => {
     }
   });
 
-  test("one whose reader gives up is closed for its writer", async () => {
+  test("a stream whose reader aborts is closed for its writer", async () => {
     const stop = new AbortController();
     const { response, sink } = await openStream(stop.signal);
     const reading = collect(response.body);
@@ -152,7 +152,7 @@ describe("streams", () => {
     expect(isClosed).toBe(true);
   });
 
-  test("as frames, whatever ends them ends the loop", async () => {
+  test("the loop over the frames of a stream ends however the stream ends", async () => {
     const answer = await callInProcess(
       async () =>
         streamed((sink) => {

@@ -1,4 +1,7 @@
-/** Calls a server without a socket: the same chain, the same checks, plain values in and out. For Node: messages of the server are Buffers. */
+/**
+ * Calls a server without a socket: with the same chain and checks, and plain values in and out. For Node, because
+ * messages of the server are Buffers.
+ */
 import {
   headerValue,
   type ApiRequest,
@@ -17,7 +20,7 @@ type Handle = (request: ApiRequest) => Promise<ApiResponse>;
 
 const LOCAL: ConnectionInfo = { protocol: "in-process", remoteAddress: "in-process", clientChain: [] };
 
-/** Calls as whoever the connection and the headers say. */
+/** The user is the one that the connection and the headers identify. */
 export function createInProcessTransport(handle: Handle, connection: ConnectionInfo = LOCAL): Transport {
   return {
     async send(request) {
@@ -46,10 +49,10 @@ export interface InProcessRequest {
 export interface InProcessResponse {
   readonly status: number;
   readonly headers: ResponseHeaders;
-  /** The whole body; of a stream: what had arrived when it ended. */
+  /** The whole body; for a stream, the data until it ended. */
   text(): Promise<string>;
   json<T = Record<string, unknown>>(): Promise<T>;
-  /** Pieces of a stream as they arrive, until it ends in whatever way; leaving the loop closes the stream. */
+  /** The chunks of a stream as they arrive, until it ends for any reason. Leaving the loop closes the stream. */
   frames(): AsyncGenerator<string, void, undefined>;
 }
 
@@ -132,7 +135,7 @@ async function* bodyChunks({ body }: ApiResponse, signal: AbortSignal): AsyncGen
       const chunk = sink.take();
       if (chunk !== undefined) yield chunk;
       else if (sink.ending === "complete") return;
-      else if (sink.ending === "cut") throw new TransportError("reset", "the stream was cut short");
+      else if (sink.ending === "cut") throw new TransportError("reset", "the stream was interrupted");
       else if (sink.ending === "aborted") throw abortedError(signal);
       else await sink.changed();
     }
@@ -142,7 +145,7 @@ async function* bodyChunks({ body }: ApiResponse, signal: AbortSignal): AsyncGen
   }
 }
 
-/** The reader's end of a stream. */
+/** The reading end of a stream. */
 class ReaderSink implements StreamSink {
   #chunks: Buffer[] = [];
   #bytes = 0;
@@ -209,7 +212,7 @@ class ReaderSink implements StreamSink {
   }
 }
 
-/** The handler goes on, as a server does whose client has left; its answer is thrown away. */
+/** The handler continues, as on a server whose client has disconnected; its response is dropped. */
 async function unlessAborted(answer: Promise<ApiResponse>, signal: AbortSignal): Promise<ApiResponse> {
   const { promise, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => {
@@ -227,7 +230,7 @@ async function unlessAborted(answer: Promise<ApiResponse>, signal: AbortSignal):
 function withoutUpgrade(response: ApiResponse): ApiResponse {
   if (response.body.kind !== "upgrade") return response;
   discardAnswer(response);
-  throw new TransportError("malformed", "the server wants to change the protocol, which needs a socket");
+  throw new TransportError("malformed", "the server switched protocols, which needs a socket");
 }
 
 function neverAborts(): AbortSignal {

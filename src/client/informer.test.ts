@@ -15,7 +15,7 @@ import {
   type Reply,
 } from "../../test/testing/client/scripted-transport.ts";
 
-/** Longer than any first wait after a failure, shorter than a watch. */
+/** Longer than the first backoff after a failure, shorter than a watch. */
 const WAIT_MS = 2_000;
 
 const tooLarge: Reply = {
@@ -26,7 +26,7 @@ const tooLarge: Reply = {
 };
 
 describe("the first list", () => {
-  test("is a stream that goes on as the watch", async () => {
+  test("is a stream that continues as the watch", async () => {
     const stream = new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)));
     await using running = new RunningInformer([stream]);
     expect(await running.news()).toEqual([]);
@@ -52,13 +52,13 @@ describe("the first list", () => {
   });
 
   test.each([
-    ["refuses streaming lists", refuses(422, "Invalid")],
+    ["rejects streaming lists", refuses(422, "Invalid")],
     ["fails at streaming lists", refuses(500, "InternalError")],
-    ["says nonsense in the stream", { status: 200, body: "nonsense\n" }],
+    ["sends an invalid stream", { status: 200, body: "nonsense\n" }],
     ["ends the stream before it is complete", new ScriptedStream(added(configMap("x", 1))).end()],
-    ["cuts the stream before it is complete", new ScriptedStream(added(configMap("x", 1))).cut()],
-    ["gives up inside the stream", new ScriptedStream({ type: "ERROR", object: status(500, "InternalError") })],
-  ] satisfies [string, Reply][])("is a LIST and a watch after it when the server %s", async (_what, reply) => {
+    ["interrupts the stream before it is complete", new ScriptedStream(added(configMap("x", 1))).cut()],
+    ["sends an error in the stream", new ScriptedStream({ type: "ERROR", object: status(500, "InternalError") })],
+  ] satisfies [string, Reply][])("is a LIST followed by a watch if the server %s", async (_what, reply) => {
     const watch = new ScriptedStream();
     await using running = new RunningInformer([reply, list(5, configMap("a", 1)), watch]);
     expect(await running.news()).toEqual(["add a@1 (initial)"]);
@@ -70,7 +70,7 @@ describe("the first list", () => {
     expect(running.errors).toHaveLength(1);
   });
 
-  test("is a LIST when a streaming list does not say that it is complete", async () => {
+  test("is a LIST if a streaming list does not end with the bookmark", async () => {
     const stream = new ScriptedStream(added(configMap("a", 1)));
     await using running = new RunningInformer([stream, list(5, configMap("a", 1))]);
     await running.world.advance(20_000);
@@ -81,7 +81,7 @@ describe("the first list", () => {
     expect(stream.isClosed).toBe(true);
   });
 
-  test("is tried again, after ever longer waits, while nobody answers", async () => {
+  test("is retried with growing waits while connections are refused", async () => {
     await using running = new RunningInformer(Array.from({ length: 100 }, () => ({ failure: "refused" })));
     const gaps: number[] = [];
     let last = running.world.clock.monotonic();
@@ -99,14 +99,14 @@ describe("the first list", () => {
     });
   });
 
-  test("leaves out what is deleted before it is complete", async () => {
+  test("omits objects that are deleted before it is complete", async () => {
     const stream = new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)), deleted(configMap("a", 3)));
     stream.send(modified(configMap("b", 4)), initialEnd(5));
     await using running = new RunningInformer([stream]);
     expect(await running.news()).toEqual(["add b@4 (initial)"]);
   });
 
-  test("selects what the informer is for", async () => {
+  test("uses the selectors of the informer", async () => {
     await using running = new RunningInformer([], {
       namespace: "default",
       labelSelector: "a=b",
@@ -119,7 +119,7 @@ describe("the first list", () => {
   });
 });
 
-/** An informer that knows a@1 and b@2 at version 5, and whose first watch is in the test's hands. */
+/** An informer that has a@1 and b@2 at version 5, and whose first watch the test controls. */
 async function synced(...replies: Reply[]): Promise<RunningInformer & { readonly stream: ScriptedStream }> {
   const stream = new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)), initialEnd(5));
   const running = new RunningInformer([stream, ...replies]);
@@ -128,7 +128,7 @@ async function synced(...replies: Reply[]): Promise<RunningInformer & { readonly
 }
 
 describe("a watch that ends", () => {
-  test("is followed by one from the last event", async () => {
+  test("is followed by a watch from the last event", async () => {
     const next = new ScriptedStream();
     await using running = await synced(next);
     running.stream.send(added(configMap("c", 6)));
@@ -140,7 +140,7 @@ describe("a watch that ends", () => {
     expect(running.errors).toEqual([]);
   });
 
-  test("is followed by one from the last bookmark", async () => {
+  test("is followed by a watch from the last bookmark", async () => {
     await using running = await synced();
     running.stream.send(bookmark(17));
     running.stream.end();
@@ -148,7 +148,7 @@ describe("a watch that ends", () => {
     expect(running.transport.query(1).get("resourceVersion")).toBe("17");
   });
 
-  test("at once without any progress is followed by a pause", async () => {
+  test("at once without progress is followed by a pause", async () => {
     await using running = await synced(new ScriptedStream().end());
     running.stream.send(bookmark(6));
     running.stream.end();
@@ -163,11 +163,11 @@ describe("a watch that ends", () => {
 
   test.each([
     ["a broken connection", { failure: "reset" }],
-    ["nobody listening", { failure: "refused" }],
-    ["a server with too much to do", refuses(429, "TooManyRequests")],
+    ["a refused connection", { failure: "refused" }],
+    ["an overloaded server", refuses(429, "TooManyRequests")],
     ["a server that is not ready", refuses(503, "ServiceUnavailable")],
   ] satisfies [string, Reply][])(
-    "by %s is resumed where it was, after a pause, without a new list",
+    "by %s is resumed at the same version, after a pause, without a new list",
     async (_what, reply) => {
       const next = new ScriptedStream();
       await using running = await synced(reply, next);
@@ -180,7 +180,7 @@ describe("a watch that ends", () => {
     },
   );
 
-  test("after a quiet time is resumed as soon as the first ever was", async () => {
+  test("after a long time without failures is resumed after the shortest wait", async () => {
     const failures = Array.from({ length: 5 }, (): Reply => ({ failure: "reset" }));
     const lasting = new ScriptedStream();
     await using running = await synced(...failures, lasting, new ScriptedStream());
@@ -193,7 +193,7 @@ describe("a watch that ends", () => {
     expect(running.transport.requests).toHaveLength(8);
   });
 
-  test("in the middle of a line is resumed before it", async () => {
+  test("in the middle of a line is resumed before that line", async () => {
     await using running = await synced(new ScriptedStream(added(configMap("c", 6))));
     running.stream.sendText('{"type":"ADDED","object":{"metadata":{"resourceVersion":"6"');
     running.stream.cut();
@@ -201,7 +201,7 @@ describe("a watch that ends", () => {
     expect(running.transport.query(1).get("resourceVersion")).toBe("5");
   });
 
-  test("never, although it should have, is taken for dead", async () => {
+  test("later than its timeout and grace period is considered dead", async () => {
     await using running = await synced();
     await running.world.advance(700_000);
     expect(running.stream.isClosed).toBe(true);
@@ -210,17 +210,17 @@ describe("a watch that ends", () => {
   });
 });
 
-describe("a version the server does not know", () => {
+describe("a resourceVersion that the server does not have", () => {
   const again = (): ScriptedStream =>
     new ScriptedStream(added(configMap("b", 7)), added(configMap("c", 8)), initialEnd(9));
 
   test.each([
     ["410 for the watch", (stream: ScriptedStream) => stream.cut(), [refuses(410, "Expired")]],
-    ["Gone for the watch, as old servers have it", (stream: ScriptedStream) => stream.cut(), [refuses(410, "Gone")]],
+    ["Gone for the watch, as from old servers", (stream: ScriptedStream) => stream.cut(), [refuses(410, "Gone")]],
     ["a 410 event", (stream: ScriptedStream) => stream.send({ type: "ERROR", object: status(410, "Expired") }), []],
-    ["504 for a version of the future", (stream: ScriptedStream) => stream.cut(), [tooLarge]],
+    ["504 for a future version", (stream: ScriptedStream) => stream.cut(), [tooLarge]],
   ] as [string, (stream: ScriptedStream) => void, Reply[]][])(
-    "%s: everything is listed anew, and handlers are told the difference",
+    "(%s) leads to a new list, of which handlers receive the differences",
     async (_what, end, replies) => {
       await using running = await synced(...replies, again());
       end(running.stream);
@@ -232,7 +232,7 @@ describe("a version the server does not know", () => {
     },
   );
 
-  test("is forgotten with the new list: the next list may name its version again", async () => {
+  test("is discarded with the new list: the next list names its own version again", async () => {
     const second = again();
     await using running = await synced(second, again());
     running.stream.send({ type: "ERROR", object: status(410, "Expired") });
@@ -244,7 +244,7 @@ describe("a version the server does not know", () => {
     expect(running.transport.query(broken).get("resourceVersion")).toBe("9");
   });
 
-  test("what is unchanged in a new list is no news", async () => {
+  test("unchanged objects in a new list cause no notification", async () => {
     await using running = await synced(
       new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)), initialEnd(9)),
     );
@@ -252,7 +252,7 @@ describe("a version the server does not know", () => {
     expect(await running.news(WAIT_MS)).toEqual([]);
   });
 
-  test("another object under the same name is a deletion and an addition", async () => {
+  test("another object with the same name is a deletion and an addition", async () => {
     await using running = await synced(
       new ScriptedStream(added(configMap("a", 7, { uid: "other" })), added(configMap("b", 2)), initialEnd(9)),
     );
@@ -260,7 +260,7 @@ describe("a version the server does not know", () => {
     expect(await running.news(WAIT_MS)).toEqual(["delete a@1 (unknown)", "add a@7"]);
   });
 
-  test("errors that are none of these lead to a list that is not older than what is known", async () => {
+  test("other errors lead to a list that is not older than the cache", async () => {
     await using running = await synced(again());
     running.stream.send({ type: "ERROR", object: status(500, "InternalError") });
     expect(await running.news(WAIT_MS)).toHaveLength(3);
@@ -271,7 +271,7 @@ describe("a version the server does not know", () => {
   test.each([
     ["410", refuses(410, "Expired")],
     ["504", tooLarge],
-  ])("a streaming list that is refused its version with %s asks for what there is", async (_code, refused) => {
+  ])("a streaming list whose version is rejected with %s is repeated without a version", async (_code, refused) => {
     await using running = await synced(refused, again());
     running.stream.send({ type: "ERROR", object: status(500, "InternalError") });
     expect(await running.news(WAIT_MS)).toHaveLength(3);
@@ -279,7 +279,7 @@ describe("a version the server does not know", () => {
     expect(running.transport.query(2).has("resourceVersion")).toBe(false);
   });
 
-  test("so does a LIST", async () => {
+  test("a LIST whose version is rejected is repeated without a version", async () => {
     const unsupported = refuses(422, "Invalid");
     await using running = await synced(unsupported, refuses(410, "Expired"), list(9, configMap("b", 2)));
     running.stream.send({ type: "ERROR", object: status(500, "InternalError") });
@@ -292,7 +292,7 @@ describe("a version the server does not know", () => {
 });
 
 describe("handlers", () => {
-  test("one that throws is reported and told the next", async () => {
+  test("an error of a handler is reported, and the handler receives the next notification", async () => {
     const stream = new ScriptedStream(initialEnd(5));
     await using running = new RunningInformer([stream]);
     const told: string[] = [];
@@ -308,7 +308,7 @@ describe("handlers", () => {
     expect(running.errors).toMatchObject([{ message: "handler" }, { message: "handler" }]);
   });
 
-  test("an onError that throws itself changes nothing", async () => {
+  test("an onError that throws changes nothing", async () => {
     const stream = new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)), initialEnd(5));
     const fail = (): never => {
       throw new Error("again");
@@ -320,7 +320,7 @@ describe("handlers", () => {
     expect(told).toEqual(["a", "b"]);
   });
 
-  test("one call is over before the next begins, and a slow handler does not hold up another", async () => {
+  test("calls of a handler do not overlap, and a slow handler does not delay another", async () => {
     const stream = new ScriptedStream(initialEnd(5));
     await using running = new RunningInformer([stream]);
     const order: string[] = [];
@@ -338,7 +338,7 @@ describe("handlers", () => {
     expect(order).toEqual(["begin a", "end a", "begin b", "end b"]);
   });
 
-  test("one that comes late is first told what there is", async () => {
+  test("a handler that is added later first receives all existing objects", async () => {
     await using running = await synced();
     const told: string[] = [];
     const registration = running.informer.addHandler(recorder(told));
@@ -349,7 +349,7 @@ describe("handlers", () => {
     expect(told).toEqual(["add a@1 (initial)", "add b@2 (initial)", "update a@1→6"]);
   });
 
-  test("one that is removed in the middle of its news is not told the rest", async () => {
+  test("a handler that removes itself receives no further notifications", async () => {
     await using running = await synced();
     const told: string[] = [];
     const registration = running.informer.addHandler({
@@ -363,7 +363,7 @@ describe("handlers", () => {
     expect(told).toEqual(["a"]);
   });
 
-  test("one that is removed is told nothing more", async () => {
+  test("a removed handler receives no further notifications", async () => {
     await using running = await synced();
     const told: string[] = [];
     const registration = running.informer.addHandler(recorder(told));
@@ -374,7 +374,7 @@ describe("handlers", () => {
     expect(told).toHaveLength(2);
   });
 
-  test("one with too long a backlog holds up the reading of the watch, and the others are told on", async () => {
+  test("a handler with too long a backlog delays the reading of the watch, while other handlers receive their notifications", async () => {
     await using running = await synced();
     let release = (): void => {};
     const gate = new Promise<void>((resolve) => {
@@ -400,7 +400,7 @@ describe("handlers", () => {
 });
 
 describe("resync", () => {
-  test("tells all objects again as updates, every period", async () => {
+  test("notifies handlers of all objects as updates, every period", async () => {
     const stream = new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)), initialEnd(5));
     await using running = new RunningInformer([stream], { resyncMs: 60_000 });
     await running.news();
@@ -409,7 +409,7 @@ describe("resync", () => {
     expect(await running.news(60_000)).toEqual(["delete a@6", "update b@2→2"]);
   });
 
-  test("leaves out a handler that is still busy", async () => {
+  test("skips a handler that is still busy", async () => {
     const stream = new ScriptedStream(added(configMap("a", 1)), initialEnd(5));
     await using running = new RunningInformer([stream], { resyncMs: 1_000 });
     let calls = 0;
@@ -423,7 +423,7 @@ describe("resync", () => {
 });
 
 describe("the cache", () => {
-  test("finds objects by key and by index, as they are now", async () => {
+  test("finds current objects by key and by index", async () => {
     const stream = new ScriptedStream(
       added(configMap("a", 1, { data: { team: "x" } })),
       added(configMap("b", 2, { data: { team: "x" } })),
@@ -441,10 +441,10 @@ describe("the cache", () => {
     stream.send(modified(configMap("a", 6, { data: { team: "y" } })), deleted(configMap("b", 7)));
     await running.news();
     expect([team("x"), team("y"), team("constructor")]).toEqual([[], ["a"], []]);
-    expect(() => informer.byIndex("nope", "x")).toThrow("no index");
+    expect(() => informer.byIndex("nope", "x")).toThrow("unknown index");
   });
 
-  test("an index function that throws loses that object only", async () => {
+  test("omits only the object for which an index function throws", async () => {
     const indexes = {
       odd: ({ metadata }: { metadata?: { name?: string } }): string[] => {
         if (metadata?.name === "a") throw new Error("index");
@@ -477,7 +477,7 @@ describe("start and end", () => {
     expect(await running.informer.waitForSync()).toBe(true);
   });
 
-  test("waitForSync says false when the caller or the informer gives up", async () => {
+  test("waitForSync resolves to false if the caller or the informer stops", async () => {
     const running = new RunningInformer([]);
     const giveUp = new AbortController();
     const waiting = running.informer.waitForSync(giveUp.signal);
@@ -489,7 +489,7 @@ describe("start and end", () => {
     expect(await other).toBe(false);
   });
 
-  test("a stopped informer closes its watch, calls nobody, and has no timer left", async () => {
+  test("a stopped informer closes its watch, calls no handler, and has no timer left", async () => {
     await using running = await synced();
     const late: string[] = [];
     running.stream.send(added(configMap("c", 6)));
@@ -501,7 +501,7 @@ describe("start and end", () => {
     expect(running.transport.requests).toHaveLength(1);
   });
 
-  test("an informer runs once", async () => {
+  test("an informer can run only once", async () => {
     await using running = await synced();
     await expect(running.informer.run(new AbortController().signal)).rejects.toThrow("once");
   });

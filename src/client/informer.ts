@@ -1,6 +1,6 @@
 /**
- * A local copy of one resource, and the news about it. What handlers are told is a history of each object:
- * added, updated any number of times, deleted, whatever happened to the watches underneath.
+ * A local cache of one resource with notifications. Handlers see a consistent history of each object - added, updated
+ * any number of times, deleted - whatever happens to the watches underneath.
  */
 import { sleep, type Clock } from "../base/clock.ts";
 import type { Random } from "../base/random.ts";
@@ -10,10 +10,10 @@ import { ObjectCache, type IndexFunction } from "./object-cache.ts";
 import { Reflector, type ChangeEvent, type ListerWatcher } from "./reflector.ts";
 
 export interface InformerSettings<T extends KubernetesObject> extends SelectOptions {
-  /** How often handlers are told all objects again, as updates. Default: never. */
+  /** How often handlers are notified of all objects again, as updates. Default: never. */
   readonly resyncMs?: number;
   readonly indexes?: Readonly<Record<string, IndexFunction<T>>>;
-  /** Failures of requests that will be repeated, and what handlers threw. */
+  /** Called for failed requests that will be retried, and for errors of handlers. */
   readonly onError?: (thrown: unknown) => void;
 }
 
@@ -24,9 +24,9 @@ interface InformerOptions<T extends KubernetesObject> extends InformerSettings<T
 }
 
 export interface HandlerRegistration {
-  /** Whether the handler has been told of everything that was there when it came, or at the first list. */
+  /** Whether the handler has received all objects that existed when it was added, or in the first list. */
   readonly hasSynced: boolean;
-  /** Tells it nothing more. Resolves when it has returned from the call it is in. */
+  /** Stops notifications. Resolves when the handler has returned from its current call. */
   remove(): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     });
   }
 
-  /** Whether the cache has held everything there was, once. */
+  /** Whether the cache has been complete once. */
   get hasSynced(): boolean {
     return this.#hasSynced;
   }
@@ -65,7 +65,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     return this.#reflector.resourceVersion;
   }
 
-  /** Objects are shared with everybody: they must not be changed. */
+  /** Objects are shared with all callers, which must not change them. */
   get(key: ObjectKey): T | undefined {
     return this.#cache.get(keyText(key));
   }
@@ -78,7 +78,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     return this.#cache.byIndex(name, value);
   }
 
-  /** A handler that comes late is first told of everything there is. */
+  /** A handler that is added later first receives all existing objects. */
   addHandler(handler: InformerHandler<T>): HandlerRegistration {
     const queue = new HandlerQueue<T>(handler, (thrown) => this.#report(thrown));
     let hasSynced = false;
@@ -102,7 +102,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     };
   }
 
-  /** True when the cache is complete; false when the informer or the signal ended before. */
+  /** True when the cache is complete; false if the informer or the signal ended before. */
   waitForSync(signal?: AbortSignal): Promise<boolean> {
     if (this.#hasSynced || signal === undefined) return this.#synced.promise;
     const { promise, resolve } = Promise.withResolvers<boolean>();
@@ -118,7 +118,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
 
   /** Runs until the signal aborts. Resolves when no handler will be called any more. */
   async run(signal: AbortSignal): Promise<void> {
-    if (this.#state !== "new") throw new TypeError("an informer runs once");
+    if (this.#state !== "new") throw new TypeError("an informer can run only once");
     this.#state = "running";
     const resyncing = this.#resync(signal);
     const closeQueues = (): void => void [...this.#queues].map((queue) => queue.close());
@@ -152,7 +152,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
       return this.#tell({ kind: "add", object, isInInitialList: !this.#hasSynced });
     }
     if (before.metadata?.resourceVersion === object.metadata?.resourceVersion) return;
-    // DIFFERS: client-go calls it an update when another object has taken the name meanwhile.
+    // DIFFERS: client-go calls it an update if another object has taken the name meanwhile.
     if (before.metadata?.uid !== object.metadata?.uid) {
       this.#remove(key, undefined);
       return this.#upsert(key, object);
@@ -161,7 +161,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     this.#tell({ kind: "update", object, before });
   }
 
-  /** `final` is undefined when only the absence was seen. */
+  /** `final` is undefined if the informer saw only that the object is absent. */
   #remove(key: string, final: T | undefined): void {
     const before = this.#cache.delete(key);
     if (before === undefined) return;
@@ -172,7 +172,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     for (const queue of this.#queues) queue.push(notification);
   }
 
-  /** A handler that does not keep up slows the watch down, and in the end makes it a new list. */
+  /** A handler that does not keep up slows the watch down, which may end in a new list. */
   async #room(): Promise<void> {
     for (const queue of this.#queues) await queue.room();
   }
@@ -182,7 +182,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     if (resyncMs <= 0) return;
     while (await sleep(clock, resyncMs, signal)) {
       if (!this.#hasSynced) continue;
-      // Whoever is still busy has enough to do.
+      // A busy handler does not need a resync.
       const idle = [...this.#queues].filter((queue) => queue.isIdle);
       for (const object of this.#cache.list())
         for (const queue of idle) queue.push({ kind: "update", object, before: object });
@@ -193,7 +193,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     try {
       this.#options.onError?.(thrown);
     } catch {
-      // Nobody is left who could be told, and the informer goes on.
+      // An error of onError cannot be reported; the informer continues.
     }
   }
 }

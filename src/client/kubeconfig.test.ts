@@ -36,7 +36,7 @@ users:
 `;
 
 describe("a kubeconfig", () => {
-  test("is read by its current context, with files beside it", () => {
+  test("is read by its current context, with the files that it references", () => {
     const config = file("config", YAML);
     file("ca.crt", "near ca");
     file("token", "secret\n");
@@ -48,7 +48,7 @@ describe("a kubeconfig", () => {
     });
   });
 
-  test("is read by the context that is named", () => {
+  test("is read by the named context", () => {
     const config = file("config", YAML);
     file("me.crt", "my certificate");
     expect(readKubeconfigs([config], "two")).toEqual({
@@ -59,28 +59,28 @@ describe("a kubeconfig", () => {
     });
   });
 
-  test("may be JSON, and of several files the first that says something counts", () => {
+  test("may be JSON, and of several files the first with a value wins", () => {
     const first = file("first", JSON.stringify({ "current-context": "two" }));
     file("me.crt", "my certificate");
     expect(readKubeconfigs([first, file("second", YAML)], undefined).url).toBe("https://127.0.0.1:2");
   });
 
   test.each([
-    ["is no YAML", "a: [", /is not YAML/],
-    ["is something else", "- a\n- b\n", /is not a kubeconfig/],
+    ["is not YAML", "a: [", /is not YAML/],
+    ["is not a kubeconfig", "- a\n- b\n", /is not a kubeconfig/],
     ["has no current context", "{}", /no current-context/],
-    ["names a context that is not there", "current-context: x", /no context "x"/],
+    ["names an unknown context", "current-context: x", /no context "x"/],
     [
-      "does not want the server's certificate checked",
+      "sets insecure-skip-tls-verify",
       `{"current-context":"a","contexts":[{"name":"a","context":{"cluster":"b"}}],"clusters":[{"name":"b","cluster":{"server":"https://x","insecure-skip-tls-verify":true}}]}`,
       /--ca-file/,
     ],
     [
-      "logs in with a program",
+      "logs in with an exec plugin",
       `{"current-context":"a","contexts":[{"name":"a","context":{"cluster":"b","user":"c"}}],"clusters":[{"name":"b","cluster":{"server":"https://x"}}],"users":[{"name":"c","user":{"exec":{"command":"x"}}}]}`,
       /--token/,
     ],
-  ])("that %s is refused in one sentence", (_what, text, sentence) => {
+  ])("that %s is rejected with one sentence", (_what, text, sentence) => {
     expect(() => readKubeconfigs([file("config", text)], undefined)).toThrow(sentence);
   });
 });

@@ -15,16 +15,16 @@ export interface KubeconfigConnection {
   readonly cert?: string;
   readonly key?: string;
   readonly token?: string;
-  /** The name the server's certificate must have, if not the host of the URL. */
+  /** The name in the server's certificate, if it is not the host of the URL. */
   readonly serverName?: string;
 }
 
-/** Of several files the first that says something counts, as kubectl reads them. */
+/** Of several files, the first with a value wins, as in kubectl. */
 export function readKubeconfigs(files: readonly string[], context?: string): KubeconfigConnection {
   const configs = files.map((file) => ({ file, config: parse(file, readFile(file, "kubeconfig")) }));
   const shown = files.join(", ");
   const name = context ?? configs.map(({ config }) => stringAt(config, "current-context")).find((text) => text !== "");
-  if (name === undefined) throw new KubeconfigError(`${shown} has no current-context: choose one with --context`);
+  if (name === undefined) throw new KubeconfigError(`${shown} has no current-context: choose a context with --context`);
   const chosen = find(configs, "context", name);
   if (chosen === undefined) throw new KubeconfigError(`${shown} has no context ${JSON.stringify(name)}`);
   const clusterName = stringAt(chosen.entry, "cluster");
@@ -63,10 +63,10 @@ function find(configs: readonly Parsed[], what: "context" | "cluster" | "user", 
 function clusterOf(found: Found): KubeconfigConnection {
   const { file, entry } = found;
   const url = stringAt(entry, "server");
-  if (url === "") throw new KubeconfigError(`the cluster in ${file} names no server`);
+  if (url === "") throw new KubeconfigError(`the cluster in ${file} has no server`);
   if (entry["insecure-skip-tls-verify"] === true)
     throw new KubeconfigError(
-      `${file} says insecure-skip-tls-verify, which is not done here: give the server's CA with --ca-file`,
+      `${file} sets insecure-skip-tls-verify, which is not supported: give the server's CA with --ca-file`,
     );
   const ca = dataOrFile(found, "certificate-authority");
   const serverName = stringAt(entry, "tls-server-name");
@@ -83,12 +83,12 @@ function userOf(found: Found): Pick<KubeconfigConnection, "cert" | "key" | "toke
   if (token !== "") return { token };
   if (isJsonObject(entry["exec"]) || isJsonObject(entry["auth-provider"]))
     throw new KubeconfigError(
-      `the user in ${file} logs in with a program, which is not done here: give a token with --token`,
+      `the user in ${file} logs in with an exec or auth-provider plugin, which is not supported: give a token with --token`,
     );
   return {};
 }
 
-/** "certificate-authority-data" is base64, "certificate-authority" a file beside the kubeconfig. */
+/** "certificate-authority-data" is base64, "certificate-authority" a path relative to the kubeconfig. */
 function dataOrFile({ file, entry }: Found, name: string): string | undefined {
   const data = stringAt(entry, `${name}-data`);
   if (data !== "") return Buffer.from(data, "base64").toString("utf8");

@@ -18,7 +18,7 @@ test.each([
   expect(failureOf({ error: new TypeError("fetch failed", { cause: coded(code) }), wasSent: true })).toBe(failure);
 });
 
-test("what undici could not send behind a graceful GOAWAY has reached nobody; behind another one nobody knows", () => {
+test('a request that undici could not send after a graceful GOAWAY is "refused"; after another GOAWAY it is "reset"', () => {
   const goaway = (code: number, name: string): Error =>
     Object.assign(new Error(`HTTP/2: "GOAWAY" frame received with code ${code}`), { code: name });
   const graceful = goaway(0, "UND_ERR_INFO");
@@ -28,14 +28,14 @@ test("what undici could not send behind a graceful GOAWAY has reached nobody; be
   expect(failureOf({ error: coded("UND_ERR_INFO"), wasSent: true })).toBe("other");
 });
 
-test("what broke before anything was sent is as if nobody had listened, but a wrong certificate stays one", () => {
+test('a connection that breaks before anything was sent is "refused", but a wrong certificate is "other"', () => {
   for (const code of ["ECONNRESET", "ETIMEDOUT"])
     expect(failureOf({ error: coded(code), wasSent: false })).toBe("refused");
   expect(failureOf({ error: coded("CERT_HAS_EXPIRED"), wasSent: false })).toBe("other");
   expect(failureOf({ error: "thrown", wasSent: false })).toBe("other");
 });
 
-test("a transport whose connection breaks before it stands has sent nothing; afterwards nobody knows", async () => {
+test('a transport reports "refused" if the connection breaks before it is established, and "reset" afterwards', async () => {
   const server = createServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

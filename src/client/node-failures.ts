@@ -1,10 +1,10 @@
-/** Why a request over Node's sockets failed, and whether anything of it had been sent by then. */
+/** Classifies why a request over Node's sockets failed, and whether anything of it had been sent. */
 import type { ClientRequest } from "node:http";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { TransportFailure } from "./transport.ts";
 
-/** Codes of the system, of Node and of undici. */
+/** Error codes of the system, of Node and of undici. */
 const FAILURES: ReadonlyMap<string, TransportFailure> = new Map(
   Object.entries({
     ECONNREFUSED: "refused",
@@ -22,13 +22,13 @@ const FAILURES: ReadonlyMap<string, TransportFailure> = new Map(
 );
 
 interface FailedConnection {
-  /** What was thrown, or what caused it. */
+  /** The error, or its cause. */
   readonly error: unknown;
-  /** Whether the connection was there, so that somebody may have seen the request. Unknown counts as yes. */
+  /** Whether the connection was established, so that the server may have received the request. True if unknown. */
   readonly wasSent: boolean;
 }
 
-/** A connection that broke while it was being made brought nothing to anybody: as if nobody had listened. */
+/** A connection that breaks before it is established counts as refused, because the server received nothing. */
 export function failureOf({ error, wasSent }: FailedConnection): TransportFailure {
   if (isTurnedAway(error) || isTurnedAway(error instanceof Error ? error.cause : undefined)) return "refused";
   const code = codeOf(error) ?? codeOf(error instanceof Error ? error.cause : undefined) ?? "";
@@ -36,7 +36,7 @@ export function failureOf({ error, wasSent }: FailedConnection): TransportFailur
   return !wasSent && (failure === "reset" || failure === "timeout") ? "refused" : failure;
 }
 
-/** What undici says of requests behind the last one that a server has looked at before it left. */
+/** Whether this is undici's error for requests after the last one that a server processed before its GOAWAY. */
 function isTurnedAway(error: unknown): boolean {
   return codeOf(error) === "UND_ERR_INFO" && (error as Error).message.endsWith('"GOAWAY" frame received with code 0');
 }
@@ -46,7 +46,7 @@ function codeOf(error: unknown): string | undefined {
   return typeof code === "string" ? code : undefined;
 }
 
-/** Calls back when the request's connection stands, before its first byte leaves. */
+/** Calls back when the connection of the request is established, before the first byte is sent. */
 export function onceConnected(request: ClientRequest, callback: () => void): void {
   request.once("socket", (socket: Socket | TLSSocket) => {
     const isSecure = "secureConnecting" in socket;

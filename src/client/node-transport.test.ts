@@ -1,4 +1,4 @@
-/** Real sockets on 127.0.0.1; the only tests of the client that need them. */
+/** Tests with real sockets on 127.0.0.1; the only tests of the client that need them. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer as createTcpServer, type AddressInfo, type Socket } from "node:net";
 import { once } from "node:events";
@@ -38,7 +38,7 @@ const text = async (transport: Transport, target: string, signal?: AbortSignal):
   return new TextDecoder().decode(await readBody(response.body, 1_000_000));
 };
 
-/** A server of ours behind TLS, on a store that outlives it. */
+/** An Evenkeel server behind TLS, on a store that survives its restarts. */
 class Restartable {
   readonly directory = mkdtempSync(join(tmpdir(), "evenkeel-client-"));
   #certificate: Awaited<ReturnType<typeof testCertificate>> | undefined;
@@ -70,8 +70,8 @@ class Restartable {
   }
 }
 
-describe("a server of ours behind TLS", () => {
-  test("an informer with a token goes on through a restart of the server", async () => {
+describe("an Evenkeel server behind TLS", () => {
+  test("serves an informer with a token again after a restart", async () => {
     await using server = new Restartable();
     await server.start();
     using transport = server.transport("secret");
@@ -106,7 +106,7 @@ describe("a server of ours behind TLS", () => {
     }
   });
 
-  test("a wrong token is 401", async () => {
+  test("returns 401 for a wrong token", async () => {
     await using server = new Restartable();
     await server.start();
     using wrong = server.transport("wrong");
@@ -132,7 +132,7 @@ describe("messages", () => {
     );
   };
 
-  test("what is sent arrives, with a token that is asked for each time", async () => {
+  test("arrive as they were sent, with a token that is requested each time", async () => {
     await using server = await startHandler(echo);
     let turn = 0;
     using transport = createNodeTransport({
@@ -154,7 +154,7 @@ describe("messages", () => {
     expect(JSON.parse(answer)).toEqual(expected);
   });
 
-  test("a server that nobody signed for is not talked to", async () => {
+  test("are not sent to a server whose certificate is not trusted", async () => {
     await using server = await startHandler(echo);
     using transport = createNodeTransport({
       url: `https://127.0.0.1:${server.listener.port}`,
@@ -163,7 +163,7 @@ describe("messages", () => {
     await expect(text(transport, "/")).rejects.toMatchObject({ name: "TransportError", failure: "other" });
   });
 
-  test("a stream that is cut is told from one that has ended", async () => {
+  test("that are streams report whether they ended or were interrupted", async () => {
     await using server = await startHandler(async ({ path }) =>
       streaming((sink) => {
         sink.write({ bytes: Buffer.from("begun") });
@@ -179,7 +179,7 @@ describe("messages", () => {
     await expect(text(transport, "/cut")).rejects.toMatchObject({ failure: "reset" });
   });
 
-  test("the signal ends a request that waits for its answer, and a stream; the server learns of it", async () => {
+  test("end with the signal, while waiting for a response or streaming; the server notices", async () => {
     const closed: string[] = [];
     const gone = Promise.withResolvers<void>();
     await using server = await startHandler(async (request) => {
@@ -209,7 +209,7 @@ describe("messages", () => {
     await expect(text(transport, "/stream", stop.signal)).rejects.toMatchObject({ failure: "aborted" });
   });
 
-  test("leaving the body closes the connection", async () => {
+  test("close the connection when the caller stops reading the body", async () => {
     const gone = Promise.withResolvers<void>();
     await using server = await startHandler(async () =>
       streaming((sink) => {
@@ -232,7 +232,7 @@ describe("messages", () => {
 describe("connections", () => {
   const PLAIN = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
 
-  /** Answers each request by the next of these, on plain TCP. */
+  /** Responds to each request with the next of these, over plain TCP. */
   async function tcpServer(
     ...answers: ((socket: Socket) => void)[]
   ): Promise<{ url: string; connections: () => number } & AsyncDisposable> {
@@ -256,7 +256,7 @@ describe("connections", () => {
     };
   }
 
-  test("one is kept for the next request", async () => {
+  test("a connection is kept for the next request", async () => {
     await using server = await tcpServer(
       (socket) => socket.write(PLAIN),
       (socket) => socket.write(PLAIN),
@@ -267,7 +267,7 @@ describe("connections", () => {
     expect(server.connections()).toBe(1);
   });
 
-  test("a read on a kept one that turns out to be closed takes another one", async () => {
+  test("a read on a kept connection that has been closed uses another one", async () => {
     await using server = await tcpServer(
       (socket) => socket.write(PLAIN),
       (socket) => socket.destroy(),
@@ -279,7 +279,7 @@ describe("connections", () => {
     expect(server.connections()).toBe(2);
   });
 
-  test("a write on such a one fails: it may have happened", async () => {
+  test("a write on a kept connection that has been closed fails, because it may have been executed", async () => {
     await using server = await tcpServer(
       (socket) => socket.write(PLAIN),
       (socket) => socket.destroy(),
@@ -291,19 +291,19 @@ describe("connections", () => {
     ).rejects.toMatchObject({ failure: "reset" });
   });
 
-  test("a new one that breaks before the answer fails the request", async () => {
+  test("a new connection that breaks before the response fails the request", async () => {
     await using server = await tcpServer((socket) => socket.destroy());
     using transport = createNodeTransport({ url: server.url });
     await expect(text(transport, "/")).rejects.toMatchObject({ failure: "reset" });
   });
 
-  test("an answer shorter than it said is no answer", async () => {
+  test("a response shorter than its content-length fails the request", async () => {
     await using server = await tcpServer((socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\n{}"));
     using transport = createNodeTransport({ url: server.url });
     await expect(text(transport, "/")).rejects.toMatchObject({ failure: "reset" });
   });
 
-  test("an answer that is cut before anybody reads it is no answer", async () => {
+  test("a response that is interrupted before it is read fails the request", async () => {
     const closed = Promise.withResolvers<void>();
     await using server = await tcpServer((socket) => {
       socket.on("close", () => closed.resolve());
@@ -315,13 +315,13 @@ describe("connections", () => {
     await expect(readBody(response.body, 100)).rejects.toMatchObject({ failure: "reset" });
   });
 
-  test("what is not HTTP is no answer", async () => {
+  test("a response that is not HTTP fails the request", async () => {
     await using server = await tcpServer((socket) => socket.end("SSH-2.0-OpenSSH\r\n"));
     using transport = createNodeTransport({ url: server.url });
     await expect(text(transport, "/")).rejects.toMatchObject({ name: "TransportError" });
   });
 
-  test("one that nobody accepts is refused", async () => {
+  test("a connection that no server accepts is refused", async () => {
     const server = await tcpServer();
     const { url } = server;
     await server[Symbol.asyncDispose]();
@@ -329,7 +329,7 @@ describe("connections", () => {
     await expect(text(transport, "/")).rejects.toMatchObject({ failure: "refused" });
   });
 
-  test("over fetch the same is told apart", async () => {
+  test("the transport over fetch distinguishes the same failures", async () => {
     const line = `${JSON.stringify({ type: "ADDED", object: configMap("a", 1) })}\n`;
     const watch = `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${line.length.toString(16)}\r\n${line}\r\n`;
     await using server = await tcpServer(

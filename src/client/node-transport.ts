@@ -1,4 +1,4 @@
-/** Over HTTPS with Node's own client: certificates, tokens, connections that are kept. Not for browsers. */
+/** A transport over HTTPS with Node's own client: certificates, tokens, persistent connections. Not for browsers. */
 import {
   request as httpRequest,
   Agent as HttpAgent,
@@ -21,22 +21,22 @@ import {
 export interface NodeTransportOptions {
   /** Such as "https://127.0.0.1:6443". Plain http is for tests and proxies on the same machine. */
   readonly url: string;
-  /** PEM of the authorities to trust. Default: the system's. */
+  /** PEM of the trusted certificate authorities. Default: the system's. */
   readonly ca?: string | Buffer;
-  /** PEM of the certificate to present, and its key. */
+  /** PEM of the client certificate and its key. */
   readonly cert?: string | Buffer;
   readonly key?: string | Buffer;
-  /** The name the server's certificate must have. Default: the host of the URL. */
+  /** The name in the server's certificate. Default: the host of the URL. */
   readonly serverName?: string;
-  /** Asked for every request when it is a function: tokens in files are rotated. */
+  /** A function is called for every request, because tokens in files are rotated. */
   readonly token?: string | (() => string);
-  /** Connections at a time; each watch has one to itself. Default: no bound. */
+  /** Maximum number of connections; each watch has its own. Default: unlimited. */
   readonly connectionsMax?: number;
 }
 
 export interface NodeTransport extends Transport, Disposable {}
 
-/** A connection on which nothing comes back, not even this probe, is dead. */
+/** A connection on which nothing arrives, not even a reply to this probe, is dead. */
 const KEEP_ALIVE_PROBE_MS = 15_000;
 
 export function createNodeTransport(options: NodeTransportOptions): NodeTransport {
@@ -75,7 +75,7 @@ export function createNodeTransport(options: NodeTransportOptions): NodeTranspor
   };
   return {
     async send(request) {
-      // Of a write on a connection that has ended nobody would know whether it happened.
+      // Notices closed connections first: whether a write on a closed one was executed would be unknown.
       if (request.method !== "GET" && Object.keys(agent.freeSockets).length > 0) await afterArrivals();
       return sendFresh(open, request);
     },
@@ -83,7 +83,7 @@ export function createNodeTransport(options: NodeTransportOptions): NodeTranspor
   };
 }
 
-/** A kept connection may have been closed just before the request went out: a read then takes another one. */
+/** The server may have closed a kept connection just before the request was sent: a read then uses another one. */
 async function sendFresh(
   open: (request: ClientRequest) => NodeRequest,
   request: ClientRequest,

@@ -1,19 +1,19 @@
-/** What an informer knows: objects by key, and by whatever its indexes say of them. */
+/** The cache of an informer: objects by key and by the values of its indexes. */
 import type { KubernetesObject } from "./objects.ts";
 
-/** The values under which an object is found; none is fine. */
+/** The index values of an object; may be empty. */
 export type IndexFunction<T> = (object: T) => readonly string[];
 
 export class ObjectCache<T extends KubernetesObject> {
   readonly #objects = new Map<string, T>();
   readonly #indexes: ReadonlyMap<string, Index<T>>;
 
-  /** An object that an index function fails on is reported, and not found by that index. */
+  /** An object for which an index function throws is reported, and omitted from that index. */
   constructor(indexes: Readonly<Record<string, IndexFunction<T>>>, onError: (thrown: unknown) => void) {
     this.#indexes = new Map(Object.entries(indexes).map(([name, valuesOf]) => [name, new Index(valuesOf, onError)]));
   }
 
-  /** Keys are as `keyText` makes them. */
+  /** Keys have the form of `keyText`. */
   get(key: string): T | undefined {
     return this.#objects.get(key);
   }
@@ -28,7 +28,7 @@ export class ObjectCache<T extends KubernetesObject> {
 
   byIndex(name: string, value: string): T[] {
     const index = this.#indexes.get(name);
-    if (index === undefined) throw new TypeError(`there is no index ${JSON.stringify(name)}`);
+    if (index === undefined) throw new TypeError(`unknown index ${JSON.stringify(name)}`);
     const objects: T[] = [];
     for (const key of index.keys(value)) {
       const object = this.#objects.get(key);
@@ -43,7 +43,7 @@ export class ObjectCache<T extends KubernetesObject> {
     for (const index of this.#indexes.values()) index.add(key, object);
   }
 
-  /** The object that was there. */
+  /** Returns the deleted object. */
   delete(key: string): T | undefined {
     const before = this.#objects.get(key);
     if (before === undefined) return undefined;
@@ -53,7 +53,7 @@ export class ObjectCache<T extends KubernetesObject> {
   }
 }
 
-/** Remembers what it said of an object, because the function may say something else of it later. */
+/** Keeps the values of each object, because the function may later return other values for it. */
 class Index<T> {
   readonly #valuesOf: IndexFunction<T>;
   readonly #onError: (thrown: unknown) => void;

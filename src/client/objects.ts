@@ -1,4 +1,4 @@
-/** Kubernetes objects and options as the client's callers see them. */
+/** Types of Kubernetes objects and options for callers of the client. */
 
 export interface OwnerReference {
   readonly apiVersion: string;
@@ -32,7 +32,7 @@ export interface KubernetesObject {
   readonly metadata?: ObjectMeta;
 }
 
-/** For whoever knows the members only when it sees them. */
+/** An object whose members are known only at run time. */
 export type UnstructuredObject = KubernetesObject & { readonly [member: string]: unknown };
 
 export interface KubernetesList<T> {
@@ -48,7 +48,7 @@ export interface KubernetesList<T> {
 
 export type WatchEvent<T> =
   | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: T }
-  /** Everything up to the object's resourceVersion has been told. */
+  /** All changes up to the object's resourceVersion have been sent. */
   | { readonly type: "BOOKMARK"; readonly object: KubernetesObject };
 
 export interface ResourceType {
@@ -60,7 +60,7 @@ export interface ResourceType {
   readonly namespaced: boolean;
 }
 
-/** Which object of its type. Objects of a namespace need both. */
+/** Identifies an object of its type. Namespaced objects need both members. */
 export interface ObjectKey {
   readonly name: string;
   readonly namespace?: string | undefined;
@@ -81,7 +81,7 @@ export function keyText(key: { readonly name?: string | undefined; readonly name
 
 export interface RequestOptions {
   readonly signal?: AbortSignal;
-  /** For all attempts together. Default: the client's. */
+  /** Timeout for all attempts together. Default: the client's. */
   readonly timeoutMs?: number;
 }
 

@@ -1,4 +1,4 @@
-/** Where a resource is, and how options become a query. */
+/** Builds the paths of resources and the queries of options. */
 import type { ResourceType } from "./objects.ts";
 
 export interface ResourcePath {
@@ -11,24 +11,23 @@ export function resourcePath(type: ResourceType, place: ResourcePath): string {
   const { group, version, resource, namespaced } = type;
   const segments = group === "" ? ["api", version] : ["apis", group, version];
   if (namespaced && hasText(place.namespace)) segments.push("namespaces", place.namespace);
-  else if (namespaced && place.name !== undefined)
-    throw new TypeError(`an object of ${resource} needs a namespace to be found in`);
+  else if (namespaced && place.name !== undefined) throw new TypeError(`a namespace is required for ${resource}`);
   segments.push(resource);
   if (place.name !== undefined) segments.push(place.name);
   if (hasText(place.subresource)) segments.push(...place.subresource.split("/"));
   return segments.map((segment) => `/${pathSegment(segment)}`).join("");
 }
 
-/** Dots would be resolved away on their path through proxies and browsers, and name something else. */
+/** Proxies and browsers would resolve dot segments, which changes the path. */
 function pathSegment(text: string): string {
   if (text === "" || text === "." || text === "..")
-    throw new TypeError(`${JSON.stringify(text)} cannot be part of a path`);
+    throw new TypeError(`${JSON.stringify(text)} cannot be a path segment`);
   return encodeURIComponent(text);
 }
 
 export type QueryValues = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** With its question mark; empty when nothing is set. */
+/** Including the question mark; empty if no value is set. */
 export function queryText(values: QueryValues): string {
   const pairs = Object.entries(values)
     .filter(([, value]) => value !== undefined && value !== "")

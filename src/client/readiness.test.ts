@@ -11,19 +11,19 @@ import {
   type Reply,
 } from "../../test/testing/client/scripted-transport.ts";
 
-test("an answer without the header, or with anything else in it, was not understood", () => {
+test("a response without the header, or with another value in it, was not understood", () => {
   expect(readyOf({ "x-kubernetes-ready": "true" })).toBe(true);
   expect(readyOf({ "x-kubernetes-ready": "false" })).toBe(false);
   for (const headers of [{}, { "x-kubernetes-ready": "" }, { "x-kubernetes-ready": "true, false" }])
     expect(readyOf(headers)).toBe("not understood");
 });
 
-test("a compatibility version that is none is refused before anything is sent", () => {
+test("an invalid compatibility version is rejected before anything is sent", () => {
   for (const compatibilityVersion of ["", "v1.36", "1.36.1", "1.36\r\nx: y", "latest"])
     expect(() => readinessHeaders({ compatibilityVersion })).toThrow(TypeError);
 });
 
-test("who asks whether servers are ready also waits for them, unless told otherwise", () => {
+test("a client with ifReadyHeader also waits for servers, unless configured otherwise", () => {
   expect(waitForServerMs({})).toBe(0);
   expect(waitForServerMs({ ifReadyHeader: true })).toBe(60_000);
   expect(waitForServerMs({ ifReadyHeader: true, waitForServerMs: 0 })).toBe(0);
@@ -45,7 +45,7 @@ describe("a client", () => {
     body: "The APIServer has not fully initialized yet, please try again later.\n",
   };
 
-  test("says with every request for which release it was made, and that it would rather wait", async () => {
+  test("sends its compatibility version and the if-ready header with every request", async () => {
     const { world, transport, configMaps } = start([read, list(1)], {
       ifReadyHeader: true,
       compatibilityVersion: "1.36",
@@ -57,14 +57,14 @@ describe("a client", () => {
       expect(headers).toMatchObject({ "x-kubernetes-if-ready": "true", "x-kubernetes-compatibility-version": "1.36" });
   });
 
-  test("says nothing of the kind when it was not told to, and then does not know", async () => {
+  test("sends neither header by default, and then reports no readiness", async () => {
     const { world, transport, client, configMaps } = start([read]);
     await world.run(configMaps.get(key));
     expect(Object.keys(transport.requests[0]!.headers)).toEqual(["accept"]);
     expect(client.ready).toBeUndefined();
   });
 
-  test("tells what the latest answer said, while it waits for a better one too", async () => {
+  test("reports the readiness of the latest response, also while it waits for a retry", async () => {
     const { world, client, configMaps } = start([early, read, list(1)], { ifReadyHeader: true });
     expect(client.ready).toBeUndefined();
     const reading = configMaps.get(key);
@@ -76,7 +76,7 @@ describe("a client", () => {
     expect(client.ready).toBe("not understood");
   });
 
-  test("waits for a server that is not there yet, and no longer than it was told", async () => {
+  test("retries refused connections for the configured time", async () => {
     const refused: Reply = { failure: "refused" };
     const patient = start([refused, refused, early, read], { ifReadyHeader: true });
     expect(await patient.world.run(patient.configMaps.get(key))).toMatchObject({ metadata: { name: "a" } });
@@ -87,7 +87,7 @@ describe("a client", () => {
     expect(hasty.world.clock.monotonic()).toBe(600);
   });
 
-  test("gives up with the server's own words", async () => {
+  test("gives up with the server's error", async () => {
     const { world, client, configMaps } = start([early, refuses(503, "ServiceUnavailable")], { ifReadyHeader: true });
     await expect(world.run(configMaps.get(key))).rejects.toMatchObject({ reason: "ServiceUnavailable" });
     expect(client.ready).toBe("not understood");

@@ -1,32 +1,39 @@
-/** What a client says about itself with every request, and what servers say about themselves in return. */
+/** Request headers by which a client asks servers to be ready, and the response header in which servers report it. */
 import { WAIT_FOR_SERVER_MS } from "./client-limits.ts";
 
 export interface ReadinessOptions {
   /**
-   * Asks servers with every request not to answer before they have been ready once: until then the answer is
-   * 503 with Retry-After, which is waited for. Default false.
+   * Asks servers with every request to respond only once they have been ready. Until then they return 503 with
+   * Retry-After, which the client waits for. Default false.
    */
   readonly ifReadyHeader?: boolean;
-  /** The release this client was made for, such as "1.36": among servers of several releases it is asked first. */
+  /**
+   * The release that this client was built for, such as "1.36": a server of this release is preferred among several.
+   */
   readonly compatibilityVersion?: string;
   /**
-   * How long a request is tried again while nobody listens. Nothing was sent then, so that every verb may be.
+   * How long a request is retried while connections are refused. Every verb is safe to retry, because nothing was sent.
    * Default: a minute with `ifReadyHeader`, otherwise 0.
    */
   readonly waitForServerMs?: number;
 }
 
 /**
- *   true              the server had been ready when it answered
- *   false             it had not: it refused, or answered with what it knew so far
- *   "not understood"  it does not say: it is another server, or does so on demand only
+ * Whether the server was ready:
+ *
+ * - true: the server had been ready when it responded.
+ * - false: it had not; it rejected the request, or responded with the data it had so far.
+ * - "not understood": the server does not report it. It is another server, or reports it only on request.
  */
 export type Ready = boolean | "not understood";
 
 /** Keys are lower case. */
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Of one answer, such as the `headers` of client-node's ApiException and of its `…WithHttpInfo` answers. */
+/**
+ * The readiness in the headers of one response, such as the `headers` of client-node's ApiException and of its
+ * `…WithHttpInfo` responses.
+ */
 export function readyOf(headers: AnswerHeaders): Ready {
   const said = headers["x-kubernetes-ready"];
   if (said === "true") return true;
@@ -47,7 +54,7 @@ export function waitForServerMs(options: ReadinessOptions): number {
   return options.waitForServerMs ?? (options.ifReadyHeader === true ? WAIT_FOR_SERVER_MS : 0);
 }
 
-/** The latest answer's. */
+/** The readiness in the latest response. */
 export class Readiness {
   readonly #isAsked: boolean;
   latest: Ready | undefined;

@@ -1,11 +1,12 @@
 /**
- * Keeps a copy of one resource true: all of it first, then every change, over as many watches as that takes.
+ * Keeps a copy of one resource up to date: first a list, then every change, over as many watches as needed.
  *
- *   listing    a streaming list, or where a server refuses that a LIST → following; failure → wait, listing
- *   following  clean end, broken connection → the next watch from the last version seen
- *              expired version, or anything else that was said → wait, listing
+ * - listing: a streaming list, or a LIST if the server rejects that. Then → following; after a failure → wait, listing.
+ * - following: after a regular end or a broken connection, the next watch starts at the last version seen. After an
+ *   expired version or any other error → wait, listing.
  *
- * The version only moves when everything up to it has been handed on, so no end of a stream loses a change.
+ * The version is updated only after everything up to it has been delivered, so that the end of a stream never loses a
+ * change.
  */
 import type { Clock } from "../base/clock.ts";
 import { randomInteger, type Random } from "../base/random.ts";
@@ -20,11 +21,11 @@ import { isFailure, TransportError } from "./transport.ts";
 
 export type ListerWatcher<T extends KubernetesObject> = Pick<ResourceClient<T>, "list" | "listAll" | "watch">;
 
-/** Who is told. */
+/** The receiver of the objects and changes. */
 interface ReflectorSink<T> {
-  /** Everything there is, keyed by namespace and name; what is not in it is gone. */
+  /** All existing objects, keyed by namespace and name; other objects are deleted. */
   replace(objects: ReadonlyMap<string, T>): void;
-  /** The next event is read when the promise has resolved. */
+  /** The next event is read after the promise has resolved. */
   apply(key: string, event: ChangeEvent<T>): Promise<void>;
 }
 
@@ -36,7 +37,7 @@ interface ReflectorOptions<T extends KubernetesObject> {
   readonly clock: Clock;
   readonly random: Random;
   readonly sink: ReflectorSink<T>;
-  /** Failures that are being dealt with. */
+  /** Called for failures after which the reflector retries. */
   readonly onError: (thrown: unknown) => void;
 }
 
@@ -50,7 +51,7 @@ export class Reflector<T extends KubernetesObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #backoff: Backoff;
   #version = "";
-  /** The server does not know the version any more, or not yet: start from what it has. */
+  /** The server does not have the version any more, or not yet: list without a version. */
   #isVersionUnavailable = false;
 
   constructor(options: ReflectorOptions<T>) {
@@ -73,14 +74,14 @@ export class Reflector<T extends KubernetesObject> {
     } while (await this.#backoff.wait(signal));
   }
 
-  /** The watch that goes on where a streaming list ended; undefined after a LIST. */
+  /** Returns the watch that continues a streaming list; undefined after a LIST. */
   async #list(signal: AbortSignal): Promise<OpenWatch<T> | undefined> {
     for (;;) {
       const version = this.#startVersion();
       try {
         return await this.#streamingList(version, signal);
       } catch (thrown) {
-        // Nobody there: a LIST would not be answered either.
+        // The connection was refused: a LIST would fail as well.
         if (signal.aborted || isFailure(thrown, "refused")) throw thrown;
         this.#options.onError(thrown);
         const isUnavailable = isExpired(thrown) || isVersionTooLarge(thrown);
@@ -125,7 +126,7 @@ export class Reflector<T extends KubernetesObject> {
     }
   }
 
-  /** As client-go: without a version in pages, as the store is read; with one all at once, as caches are. */
+  /** As client-go: without a version in pages, from the store; with a version all at once, from the watch cache. */
   async #listAt(version: string, signal: AbortSignal): Promise<void> {
     const { source, select } = this.#options;
     const list =
@@ -136,7 +137,7 @@ export class Reflector<T extends KubernetesObject> {
     this.#replace(objects, list.metadata.resourceVersion ?? "");
   }
 
-  /** Returns when the signal aborts; throws when only a new list can help. */
+  /** Returns when the signal aborts; throws if a new list is needed. */
   async #follow(opened: OpenWatch<T> | undefined, signal: AbortSignal): Promise<void> {
     let watch = opened;
     while (!signal.aborted) {
@@ -156,7 +157,7 @@ export class Reflector<T extends KubernetesObject> {
     }
   }
 
-  /** Whether the watch was of any use before it ended. */
+  /** Whether the watch made progress before it ended. */
   async #consume(watch: OpenWatch<T>): Promise<boolean> {
     const { clock, sink } = this.#options;
     const startedAt = clock.monotonic();
@@ -195,7 +196,7 @@ export class Reflector<T extends KubernetesObject> {
   }
 }
 
-/** Broken and overloaded servers come back, and then know the version. Whatever else was said would be said again. */
+/** Unreachable and overloaded servers recover, and then still have the version. Other errors would repeat. */
 function isResumable(thrown: unknown): boolean {
   if (thrown instanceof TransportError) return thrown.failure !== "malformed";
   if (!(thrown instanceof StatusError) || isVersionTooLarge(thrown)) return false;
@@ -203,7 +204,9 @@ function isResumable(thrown: unknown): boolean {
 }
 
 function explained<T>(watch: OpenWatch<T>, thrown: unknown): unknown {
-  return watch.deadline.isExpired ? new TransportError("timeout", "the watch fell silent", { cause: thrown }) : thrown;
+  return watch.deadline.isExpired
+    ? new TransportError("timeout", "no event from the watch before its deadline", { cause: thrown })
+    : thrown;
 }
 
 async function close<T>(watch: OpenWatch<T>): Promise<void> {

@@ -1,4 +1,4 @@
-/** Sends a request as often as the retry rules allow, and turns what comes back into a value or an error. */
+/** Sends a request as often as the retry rules allow, and converts the response into a value or an error. */
 import { sleep, type Clock } from "../base/clock.ts";
 import type { StatusError } from "../meta/status-error.ts";
 import { Deadline } from "./deadline.ts";
@@ -24,7 +24,7 @@ interface RequesterOptions {
   readonly retriesMax?: number | undefined;
   readonly waitForServerMs?: number | undefined;
   readonly timeoutMs?: number | undefined;
-  /** Told the headers of every answer, of those that are asked for again too. */
+  /** Called with the headers of every response, including those that are retried. */
   readonly onAnswer?: (headers: ClientResponse["headers"]) => void;
 }
 
@@ -54,7 +54,7 @@ export class Requester {
     this.#options = options;
   }
 
-  /** The whole answer, when its status is 2xx. */
+  /** The whole response, if its status is 2xx. */
   async read(spec: RequestSpec): Promise<TextResponse> {
     using deadline = new Deadline(this.#options.clock, spec.signal);
     const timeoutMs = spec.timeoutMs ?? this.#options.timeoutMs;
@@ -65,13 +65,13 @@ export class Requester {
       return { status: response.status, headers: response.headers, text: new TextDecoder().decode(bytes) };
     } catch (thrown) {
       if (deadline.isExpired && isFailure(thrown, "aborted")) {
-        throw new TransportError("timeout", `no answer within ${timeoutMs} ms`, { cause: thrown });
+        throw new TransportError("timeout", `no response within ${timeoutMs} ms`, { cause: thrown });
       }
       throw thrown;
     }
   }
 
-  /** The answer's body as it comes, when its status is 2xx. Only the signal ends it early. */
+  /** The response with its body as a stream, if its status is 2xx. Only the signal ends it early. */
   async stream(spec: RequestSpec): Promise<ClientResponse> {
     return this.#send(this.#toRequest(spec, spec.signal), "watch");
   }

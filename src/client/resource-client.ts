@@ -1,4 +1,4 @@
-/** The verbs of one resource. Failures are StatusErrors when a server answered, TransportErrors when none did. */
+/** The verbs of one resource. Failures are StatusErrors if a server responded, TransportErrors if none did. */
 import { must } from "../base/assert.ts";
 import { isJsonObject, type JsonObject } from "../meta/json.ts";
 import { PAGE_ITEMS } from "./client-limits.ts";
@@ -46,14 +46,14 @@ export class ResourceClient<T extends KubernetesObject = KubernetesObject> {
     return this.#object("GET", { ...key, subresource }, { query: { resourceVersion }, options });
   }
 
-  /** One page, or everything when no limit is given. */
+  /** One page, or everything if there is no limit. */
   async list(options: ListOptions = {}): Promise<KubernetesList<T>> {
     const { namespace, limit, continue: token, resourceVersion, resourceVersionMatch } = options;
     const query = { ...selectors(options), limit, continue: token, resourceVersion, resourceVersionMatch };
     return toList<T>(await this.#json("GET", { namespace }, { query, options }));
   }
 
-  /** Page after page of one consistent state; throws a StatusError (Expired) when that state is forgotten meanwhile. */
+  /** Pages of one consistent state. Throws a StatusError (Expired) if the continue token expires. */
   async *pages(options: ListOptions = {}): AsyncGenerator<KubernetesList<T>, void, undefined> {
     const { resourceVersion: _version, resourceVersionMatch: _match, ...following } = options;
     let page = await this.list({ limit: PAGE_ITEMS, ...options });
@@ -64,7 +64,7 @@ export class ResourceClient<T extends KubernetesObject = KubernetesObject> {
     }
   }
 
-  /** Everything, taken in pages; when these take too long, all at once. */
+  /** Everything, read in pages; if the continue token expires, all at once. */
   async listAll(options: ListOptions = {}): Promise<KubernetesList<T>> {
     const pages: KubernetesList<T>[] = [];
     try {
@@ -111,7 +111,9 @@ export class ResourceClient<T extends KubernetesObject = KubernetesObject> {
     return this.#object("PATCH", place, { query, body: object, contentType: PATCH_CONTENT_TYPES.apply, options });
   }
 
-  /** The deleted object, or while finalizers hold it the object that is being deleted, or a Status: as the server says. */
+  /**
+   * Returns what the server returns: the deleted object, the object being deleted while it has finalizers, or a Status.
+   */
   delete(key: ObjectKey, options: DeleteOptions = {}): Promise<JsonObject> {
     return this.#json("DELETE", key, { body: deleteBody(options), options });
   }
@@ -123,8 +125,8 @@ export class ResourceClient<T extends KubernetesObject = KubernetesObject> {
   }
 
   /**
-   * Ends when the server ends it; throws what the server says in an ERROR event. Leaving the loop closes the
-   * stream; from outside the loop only the signal does.
+   * Ends when the server ends the watch; throws the Status of an ERROR event. Leaving the loop closes the stream; from
+   * outside of the loop, only the signal does.
    */
   async *watch(options: WatchOptions = {}): AsyncGenerator<WatchEvent<T>, void, undefined> {
     const { resourceVersion, resourceVersionMatch, sendInitialEvents, allowWatchBookmarks, timeoutSeconds } = options;
@@ -163,22 +165,22 @@ interface How extends Pick<RequestSpec, "body" | "contentType"> {
   readonly options: RequestOptions;
 }
 
-/** Throws a `TransportError` for what is not a JSON object. */
+/** Throws a `TransportError` if the text is not a JSON object. */
 export function parseObject(text: string): JsonObject {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
   } catch (thrown) {
-    throw new TransportError("malformed", "the answer is not JSON", { cause: thrown });
+    throw new TransportError("malformed", "the response is not JSON", { cause: thrown });
   }
-  if (!isJsonObject(parsed)) throw new TransportError("malformed", "the answer is not an object");
+  if (!isJsonObject(parsed)) throw new TransportError("malformed", "the response is not an object");
   return parsed;
 }
 
-/** Items of built-in kinds come without kind and apiVersion, which events of a watch have: here they have them too. */
+/** Adds kind and apiVersion to the items: lists of built-in kinds omit them, watch events have them. */
 function toList<T extends KubernetesObject>(list: JsonObject): KubernetesList<T> {
   const { kind, apiVersion, items } = list;
-  if (!Array.isArray(items ?? [])) throw new TransportError("malformed", "the answer is not a list");
+  if (!Array.isArray(items ?? [])) throw new TransportError("malformed", "the response is not a list");
   const head =
     typeof kind === "string" && kind.endsWith("List") ? { kind: kind.slice(0, -"List".length), apiVersion } : {};
   const filled = ((items ?? []) as T[]).map((item) => ({ ...head, ...item }));

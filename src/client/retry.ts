@@ -1,6 +1,6 @@
 /**
- * When a request is asked again. As client-go: whoever says Retry-After is asked again, a broken read too,
- * nothing else; and, which client-go does not, whoever wants to wait for a server may.
+ * Decides when a request is retried. As client-go: after a response with Retry-After, and after a broken connection of
+ * a read. Unlike client-go: also after refused connections, if the caller waits for a server.
  */
 import {
   BROKEN_CONNECTION_WAIT_MS,
@@ -11,23 +11,23 @@ import {
 import type { TransportFailure } from "./transport.ts";
 
 export interface FailedAttempt {
-  /** Attempts that reached somebody so far, this one included. */
+  /** Number of attempts that were sent so far, including this one. */
   readonly attempt: number;
   readonly method: string;
-  /** Whoever watches decides itself from where to go on. */
+  /** The caller of a watch chooses the version to resume from. */
   readonly isWatch: boolean;
-  /** A body that was a stream is gone once it has been sent. */
+  /** False for a stream, which is consumed once it has been sent. */
   readonly isBodyReplayable: boolean;
   readonly outcome: Answered | { readonly failure: TransportFailure };
   /** Default 10. */
   readonly retriesMax?: number | undefined;
-  /** How much longer to wait for somebody to listen. Default: not at all. */
+  /** How much longer to retry refused connections. Default: not at all. */
   readonly waitForServerMs?: number | undefined;
 }
 
 interface Answered {
   readonly status: number;
-  /** The Retry-After header as it came. */
+  /** The Retry-After header as received. */
   readonly retryAfter: string | undefined;
 }
 
@@ -41,7 +41,7 @@ export function decideRetry(failed: FailedAttempt): RetryDecision {
   if ("failure" in outcome && outcome.failure === "refused") return decideWaitForServer(failed.waitForServerMs ?? 0);
   if (failed.attempt > (failed.retriesMax ?? RETRIES_MAX)) return GIVE_UP;
   if ("failure" in outcome) {
-    // A write may have happened.
+    // A write may have been executed.
     const isRepeatable = failed.method === "GET" && !failed.isWatch && outcome.failure === "reset";
     return isRepeatable ? { retry: true, waitMs: BROKEN_CONNECTION_WAIT_MS } : GIVE_UP;
   }
@@ -51,12 +51,12 @@ export function decideRetry(failed: FailedAttempt): RetryDecision {
   return { retry: true, waitMs: seconds * 1000 };
 }
 
-/** Nothing was sent, so that every verb may be tried again. */
+/** Nothing was sent, so every verb may be retried. */
 function decideWaitForServer(leftMs: number): RetryDecision {
   return leftMs > 0 ? { retry: true, waitMs: Math.min(REFUSED_CONNECTION_WAIT_MS, leftMs) } : GIVE_UP;
 }
 
-/** Undefined when the header is absent or a date, which client-go does not follow either. */
+/** Undefined if the header is absent or a date, which client-go does not support either. */
 export function retryAfterSeconds(header: string | undefined): number | undefined {
   return header !== undefined && /^\d{1,9}$/.test(header) ? Number(header) : undefined;
 }

@@ -1,4 +1,7 @@
-/** Answers that say no become StatusErrors, whoever gave them: an API server, a proxy before it, or nobody one knows. */
+/**
+ * Converts error responses into StatusErrors, whether an API server, a proxy in front of it or another server sent
+ * them.
+ */
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../meta/json.ts";
 import { HTTP_CODE, StatusError, type Reason, type StatusDetails } from "../meta/status-error.ts";
 
@@ -9,7 +12,7 @@ interface FailedAnswer {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** Enough of a foreign answer to recognise who gave it. */
+/** Enough of a response without a Status to recognize its sender. */
 const EXCERPT_CHARACTERS = 2_048;
 
 export function answerError(answer: FailedAnswer): StatusError {
@@ -17,7 +20,7 @@ export function answerError(answer: FailedAnswer): StatusError {
   if (status !== undefined) return statusError(status, answer.status);
   const { method, status: code, retryAfterSeconds } = answer;
   const excerpt = answer.text.slice(0, EXCERPT_CHARACTERS);
-  const message = `the server answered with ${code} and without a Status${excerpt === "" ? "" : `: ${excerpt}`}`;
+  const message = `the server responded with ${code} and without a Status${excerpt === "" ? "" : `: ${excerpt}`}`;
   return new StatusError(reasonForCode(code, method), message, {
     details: {
       causes: [{ reason: "UnexpectedServerResponse", message: excerpt }],
@@ -26,7 +29,7 @@ export function answerError(answer: FailedAnswer): StatusError {
   });
 }
 
-/** From a Status as it came over the wire; `code` stands in where it has none. */
+/** From a received Status; `code` is used if the Status has none. */
 export function statusError(status: JsonObject, code: number): StatusError {
   const said = typeof status["code"] === "number" ? status["code"] : code;
   const reason = stringAt(status, "reason");
@@ -47,7 +50,7 @@ function parseStatus(text: string): JsonObject | undefined {
   }
 }
 
-/** Members of the wrong type are left out, so that whoever looks at an error need not look twice. */
+/** Omits members of the wrong type, so that callers need not check them. */
 function checkedDetails(details: JsonObject): StatusDetails {
   const { causes, retryAfterSeconds } = details;
   const texts = ["name", "group", "kind", "uid"].filter((member) => typeof details[member] === "string");
@@ -69,12 +72,15 @@ function reasonForCode(code: number, method: string): Reason {
   return code >= 500 || code < 400 ? "InternalError" : "BadRequest";
 }
 
-/** The state asked for is no longer known: only a new list helps. */
+/** Whether the requested version has expired, so that a new list is needed. */
 export function isExpired(thrown: unknown): boolean {
   return thrown instanceof StatusError && thrown.code === HTTP_CODE.Expired;
 }
 
-/** As kubernetes: the server has not come as far as the version asked for; it may never, after a restored backup. */
+/**
+ * Whether the server has not reached the requested version yet, as kubernetes reports it; after a restored backup it
+ * may never.
+ */
 export function isVersionTooLarge(thrown: unknown): boolean {
   if (!(thrown instanceof StatusError)) return false;
   if (thrown.details?.causes?.some(({ reason }) => reason === "ResourceVersionTooLarge") === true) return true;

@@ -1,8 +1,8 @@
-/** The system's time and chance, for those who use the client outside of this project, in Node and in browsers. */
+/** The system's clock and randomness, for users of the client outside of this project, in Node and in browsers. */
 import type { Clock } from "../base/clock.ts";
 import type { Random } from "../base/random.ts";
 
-/** Timers are kept in 31 bits, and a longer one would fire at once. */
+/** Timers have 31 bits; a longer one would fire at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export function createSystemClock(): Clock {
@@ -23,8 +23,11 @@ export function createSystemRandom(): Random {
   };
 }
 
-/** When whatever had arrived by now has been seen: the end of a connection, for one. Not for browsers. */
+/**
+ * Resolves after all events that have arrived by now have been handled, such as the end of a connection. Not for
+ * browsers.
+ */
 export async function afterArrivals(): Promise<void> {
-  // The first may come in the middle of a round of arrivals that were collected before.
+  // The first turn may be in the middle of a batch of events that were collected before.
   for (let turn = 0; turn < 2; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
 }

@@ -1,4 +1,4 @@
-/** How requests leave: the port between the client and whatever carries its messages. */
+/** The port between the client and the code that sends its requests. */
 
 export interface ClientRequest {
   /** Upper case. */
@@ -13,33 +13,32 @@ export interface ClientRequest {
 
 export interface ClientResponse {
   readonly status: number;
-  /** Keys are lower case; of a header sent several times, all values joined by ", ". */
+  /** Keys are lower case; the values of a repeated header are joined by ", ". */
   readonly headers: Readonly<Record<string, string | undefined>>;
   /**
-   * May be iterated once, and must be, or left by `return`: an unread body holds its connection. Ends
-   * when the body is complete; throws a TransportError when it was cut short or the signal aborted.
+   * Callers must iterate it once, to the end or until `return`: an unread body holds its connection. Ends when the body
+   * is complete; throws a TransportError if it was interrupted or the signal aborted.
    */
   readonly body: AsyncIterable<Uint8Array>;
 }
 
 /**
- * Sends one request once. Resolves with the head of whatever answer came, redirects and errors included;
- * rejects with a TransportError when no answer came. It does not retry, except where it knows that
- * nobody has seen the request.
+ * Sends one request once. Resolves with the head of any response, including redirects and errors; rejects with a
+ * TransportError if there was no response. It does not retry, unless it knows that no server received the request.
  */
 export interface Transport {
   send(request: ClientRequest): Promise<ClientResponse>;
 }
 
 export type TransportFailure =
-  /** Nobody listens, or nobody could be found: the request was not sent. */
+  /** No server listens, or the name was not found: the request was not sent. */
   | "refused"
-  /** The connection broke: of a write nobody knows whether it happened. */
+  /** The connection broke: a write may or may not have been executed. */
   | "reset"
   | "timeout"
-  /** By the caller's signal. */
+  /** The caller's signal aborted the request. */
   | "aborted"
-  /** An answer that is none: too long, or not what was asked for. */
+  /** The response is invalid: too long, or not of the requested kind. */
   | "malformed"
   | "other";
 
@@ -58,16 +57,16 @@ export function isFailure(thrown: unknown, failure: TransportFailure): thrown is
 }
 
 export function abortedError(signal: AbortSignal | undefined): TransportError {
-  return new TransportError("aborted", "the request was given up", { cause: signal?.reason });
+  return new TransportError("aborted", "request canceled", { cause: signal?.reason });
 }
 
-/** The whole body; rejects as soon as it is longer than that. */
+/** The whole body; rejects as soon as it is longer than `bytesMax`. */
 export async function readBody(body: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body) {
     length += chunk.length;
-    if (length > bytesMax) throw new TransportError("malformed", `the answer is longer than ${bytesMax} bytes`);
+    if (length > bytesMax) throw new TransportError("malformed", `the response is longer than ${bytesMax} bytes`);
     chunks.push(chunk);
   }
   return concatBytes(chunks, length);

@@ -21,7 +21,7 @@ async function decode(text: string, cuts: readonly number[] = [], bytesMax?: num
 const lines = (...events: object[]): string => events.map((event) => `${JSON.stringify(event)}\n`).join("");
 
 describe("events", () => {
-  test("however the stream is cut into pieces, the events are the same", async () => {
+  test("are the same however the stream is split into chunks", async () => {
     const events = [added(configMap("ä€😀", 1, { data: { text: "zeile\nzwei 😀" } })), bookmark(2)];
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(400)), async (cuts) => {
@@ -30,15 +30,15 @@ describe("events", () => {
     );
   });
 
-  test("empty lines mean nothing", async () => {
+  test("ignore empty lines", async () => {
     expect(await decode(`\n${lines(bookmark(1))}\n\r\n`.replace("\r\n", "\n"))).toEqual([bookmark(1)]);
   });
 
-  test("a last line that was cut off is left out", async () => {
+  test("omit an incomplete last line", async () => {
     expect(await decode(`${lines(bookmark(1))}{"type":"ADDED","obj`)).toEqual([bookmark(1)]);
   });
 
-  test("an ERROR event is thrown as the StatusError it holds, after the events before it", async () => {
+  test("of type ERROR are thrown as their StatusError, after the events before them", async () => {
     const seen: unknown[] = [];
     const body = pieces(
       new TextEncoder().encode(lines(bookmark(1), { type: "ERROR", object: status(410, "Expired") })),
@@ -53,18 +53,18 @@ describe("events", () => {
   });
 });
 
-describe("what is no event ends the watch", () => {
+describe("the watch fails on", () => {
   test.each([
-    ["not JSON", "{oops}\n"],
-    ["no object", "[]\n"],
+    ["a line that is not JSON", "{oops}\n"],
+    ["a value that is not an object", "[]\n"],
     ["an event without an object", '{"type":"ADDED"}\n'],
     ["an event of an unknown type", '{"type":"EXPLODED","object":{}}\n'],
-    ["a type that is no text", '{"type":{},"object":{}}\n'],
+    ["a type that is not a string", '{"type":{},"object":{}}\n'],
   ])("%s", async (_what, text) => {
     await expect(decode(text)).rejects.toMatchObject({ name: "TransportError", failure: "malformed" });
   });
 
-  test("a line longer than the bound, before it is complete", async () => {
+  test("a line longer than the limit, before it is complete", async () => {
     const text = `{"type":"ADDED","object":{"data":"${"x".repeat(1000)}`;
     await expect(decode(text, [50, 100, 500], 100)).rejects.toMatchObject({ failure: "malformed" });
     await expect(decode(`${text}"}}\n`, [], 100)).rejects.toMatchObject({ failure: "malformed" });

@@ -1,4 +1,4 @@
-/** The events of a watch, from the bytes of its stream: one JSON object per line. */
+/** Decodes the events of a watch from the bytes of its stream: one JSON object per line. */
 import { isJsonObject, type JsonObject } from "../meta/json.ts";
 import { EVENT_BYTES_MAX } from "./client-limits.ts";
 import type { WatchEvent } from "./objects.ts";
@@ -7,7 +7,7 @@ import { concatBytes, TransportError } from "./transport.ts";
 
 const NEWLINE = 0x0a;
 
-/** Ends with the stream; throws a StatusError for an ERROR event, a TransportError for what is no event. */
+/** Ends with the stream; throws a StatusError for an ERROR event, a TransportError for an invalid event. */
 export async function* decodeWatch<T>(
   body: AsyncIterable<Uint8Array>,
   eventBytesMax = EVENT_BYTES_MAX,
@@ -15,7 +15,7 @@ export async function* decodeWatch<T>(
   for await (const line of splitLines(body, eventBytesMax)) yield toEvent<T>(line);
 }
 
-/** A last line without its newline was cut off; whoever resumes is told it again. */
+/** Drops a last line without a newline, because it is incomplete; a resumed watch sends it again. */
 async function* splitLines(
   body: AsyncIterable<Uint8Array>,
   bytesMax: number,
@@ -41,14 +41,13 @@ async function* splitLines(
 }
 
 function refuseLong(length: number, bytesMax: number): void {
-  if (length > bytesMax)
-    throw new TransportError("malformed", `an event of the watch is longer than ${bytesMax} bytes`);
+  if (length > bytesMax) throw new TransportError("malformed", `a watch event is longer than ${bytesMax} bytes`);
 }
 
 function toEvent<T>(line: Uint8Array): WatchEvent<T> {
   const event = parseEvent(line);
   const { type, object } = event;
-  if (!isJsonObject(object)) throw new TransportError("malformed", "an event of the watch has no object");
+  if (!isJsonObject(object)) throw new TransportError("malformed", "a watch event has no object");
   switch (type) {
     case "ERROR":
       throw statusError(object, 500);
@@ -58,7 +57,7 @@ function toEvent<T>(line: Uint8Array): WatchEvent<T> {
     case "BOOKMARK":
       return event as unknown as WatchEvent<T>;
     default:
-      throw new TransportError("malformed", "an event of the watch has an unknown type");
+      throw new TransportError("malformed", "a watch event has an unknown type");
   }
 }
 
@@ -67,8 +66,8 @@ function parseEvent(line: Uint8Array): JsonObject {
   try {
     event = JSON.parse(new TextDecoder().decode(line));
   } catch (thrown) {
-    throw new TransportError("malformed", "an event of the watch is not JSON", { cause: thrown });
+    throw new TransportError("malformed", "a watch event is not JSON", { cause: thrown });
   }
-  if (!isJsonObject(event)) throw new TransportError("malformed", "an event of the watch is not an object");
+  if (!isJsonObject(event)) throw new TransportError("malformed", "a watch event is not an object");
   return event;
 }

@@ -6,6 +6,6 @@ test.each([
   [["a", "a"], "a"],
   [["a", "b", "a"], "[a, b]"],
   [[], "[]"],
-])("the sentences %j become %j", (sentences, text) => {
+])("the messages %j become %j", (sentences, text) => {
   expect(aggregateText(sentences)).toBe(text);
 });

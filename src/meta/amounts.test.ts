@@ -11,11 +11,11 @@ test.each([
   ["1Ki", "500m", "1024500m"],
   ["100", "1Ki", "1124"],
   ["1e3", "1e3", "2e3"],
-])("%s + %s = %s, written as the first part that is something", (left, right, sum) => {
+])("%s + %s = %s, in the notation of the first part that is not zero", (left, right, sum) => {
   expect(plus(parseAmount(left), parseAmount(right)).text).toBe(sum);
 });
 
-test("nothing is less than nothing, and what is only taken away is nothing", () => {
+test("subtracted never returns less than zero, and zero for a resource that only the right side has", () => {
   const left = new Map([
     ["cpu", parseAmount("1")],
     ["memory", parseAmount("2Gi")],
@@ -32,11 +32,11 @@ test("nothing is less than nothing, and what is only taken away is nothing", () 
   ]);
 });
 
-test("bytes are whole", () => {
+test("roundedUpToUnit returns whole units", () => {
   expect([roundedUpToUnit(parseAmount("1500m")).text, roundedUpToUnit(parseAmount("2Gi")).text]).toEqual(["2", "2Gi"]);
 });
 
-test("amounts are the same whatever they are written like", () => {
+test("equal amounts in different notations are the same", () => {
   const one = new Map([["memory", parseAmount("1Gi")]]);
   expect(isSameAmounts(one, new Map([["memory", parseAmount("1024Mi")]]))).toBe(true);
   expect(isSameAmounts(one, added(one, one))).toBe(false);

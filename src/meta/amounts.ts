@@ -13,11 +13,11 @@ import {
 export interface Amount {
   readonly nanos: bigint;
   readonly format: QuantityFormat;
-  /** Canonical. */
+  /** The canonical text. */
   readonly text: string;
 }
 
-/** By name of the resource. */
+/** Amounts by resource name. */
 export type Amounts = ReadonlyMap<string, Amount>;
 
 export const NO_AMOUNTS: Amounts = new Map();
@@ -43,7 +43,7 @@ export function amountsObject(amounts: Amounts): JsonObject {
   return object;
 }
 
-/** Its text is written only when somebody reads it: most sums are only added to others. */
+/** The text is computed on access, because most sums are only added to others. */
 function amount(nanos: bigint, format: QuantityFormat): Amount {
   return {
     nanos,
@@ -54,7 +54,7 @@ function amount(nanos: bigint, format: QuantityFormat): Amount {
   };
 }
 
-/** A sum is written as its first part that is something. */
+/** The sum, in the notation of the first part that is not zero. */
 export function plus(left: Amount, right: Amount): Amount {
   return amount(left.nanos + right.nanos, left.nanos === 0n ? right.format : left.format);
 }
@@ -68,7 +68,7 @@ export function roundedUpToUnit(one: Amount): Amount {
   return nanos === one.nanos ? one : amount(nanos, one.format);
 }
 
-/** In place. */
+/** Adds in place. */
 export function addTo(sum: Map<string, Amount>, more: Amounts): void {
   for (const [name, one] of more) {
     const known = sum.get(name);
@@ -76,7 +76,7 @@ export function addTo(sum: Map<string, Amount>, more: Amounts): void {
   }
 }
 
-/** In place: whatever is greater. */
+/** Raises each amount in place to the greater of the two. */
 export function raiseTo(highest: Map<string, Amount>, others: Amounts): void {
   for (const [name, one] of others) {
     const known = highest.get(name);
@@ -90,7 +90,7 @@ export function added(left: Amounts, right: Amounts): Map<string, Amount> {
   return sum;
 }
 
-/** Never below nothing. */
+/** Differences, never less than zero. */
 export function subtracted(left: Amounts, right: Amounts): Map<string, Amount> {
   const rest = new Map<string, Amount>();
   for (const [name, one] of left) {

@@ -1,4 +1,4 @@
-/** How Go's strconv.ParseBool reads; undefined for anything else. */
+/** Parses a boolean as Go's strconv.ParseBool does; undefined for any other text. */
 export function parseBoolean(text: string): boolean | undefined {
   switch (text) {
     case "1":

@@ -1,15 +1,17 @@
-/** What is wrong with a field, in the sentences clients know. */
+/** Field errors with the messages that Kubernetes uses for them. */
 import { goJson } from "./go-json.ts";
 import { goQuote } from "./go-quote.ts";
 import type { FieldError } from "./status-error.ts";
 
-/** A body can hold a million mistakes; DIFFERS: kubernetes tells all of them. */
+/** Limit of reported errors, because a body can hold a million mistakes. DIFFERS: kubernetes reports all of them. */
 const ERRORS_TOLD_MAX = 100;
 
-/** Each may show the value it is about: the answer must not outgrow the body by more than that. */
+/**
+ * Limit of their total length: each may quote the value, and the response must not exceed the body by more than this.
+ */
 const CHARACTERS_TOLD_MAX = 64 * 1024;
 
-/** The first errors of a check that goes no further than it is asked. */
+/** The first errors within these limits. If `errors` is lazy, the check stops there. */
 export function firstErrors(errors: Iterable<FieldError>): FieldError[] {
   const told: FieldError[] = [];
   let characters = 0;
@@ -21,7 +23,7 @@ export function firstErrors(errors: Iterable<FieldError>): FieldError[] {
   return told;
 }
 
-/** DIFFERS: the end of what nobody could read to the end is left out. */
+/** DIFFERS: longer values are truncated in messages. */
 const VALUE_CHARACTERS_MAX = 256 * 1024;
 
 export function cutValue(text: string): string {
@@ -40,12 +42,12 @@ export function invalidValue(field: string, value: unknown, why: string): FieldE
   return { field, reason: "FieldValueInvalid", message: `Invalid value: ${shown(value)}: ${why}` };
 }
 
-/** Of a value that is no scalar: Go writes it as JSON that is safe to stand in HTML. */
+/** For a value that is not a scalar: Go writes it as HTML-safe JSON. */
 export function invalidGoValue(field: string, value: unknown, why: string): FieldError {
   return { field, reason: "FieldValueInvalid", message: `Invalid value: ${cutValue(goJson(value))}: ${why}` };
 }
 
-/** A list of strings is shown as Go writes it. */
+/** For a list of strings, shown as Go writes it. */
 export function invalidList(field: string, values: readonly string[], why: string): FieldError {
   return { field, reason: "FieldValueInvalid", message: `Invalid value: ${goStrings(values)}: ${why}` };
 }
@@ -66,7 +68,7 @@ export function notFoundValue(field: string, value: unknown): FieldError {
   return { field, reason: "FieldValueNotFound", message: `Not found: ${shown(value)}` };
 }
 
-/** Kubernetes lists what is supported in the order of the alphabet; so must the caller. */
+/** The caller must pass the supported values in alphabetical order, as Kubernetes lists them. */
 export function unsupportedValue(field: string, value: unknown, supported: Iterable<string>): FieldError {
   const list = [...supported].map((one) => JSON.stringify(one)).join(", ");
   const message = `Unsupported value: ${shown(value)}: supported values: ${list}`;

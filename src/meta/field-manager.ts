@@ -1,4 +1,4 @@
-/** The names writers give themselves. */
+/** Validation of field manager names. */
 import { invalidValue, tooLong } from "./field-errors.ts";
 import type { FieldError } from "./status-error.ts";
 
@@ -17,7 +17,7 @@ export function* fieldManagerErrors(manager: string, field: string): Generator<F
   }
 }
 
-/** As Go's %#U has it of what cannot be printed: `U+000A`. */
+/** A character as Go's %#U writes an unprintable one: `U+000A`. */
 function codePoint(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }

@@ -17,7 +17,7 @@ const SENTENCES: readonly (readonly [text: string, sentence: string])[] = [
 ];
 
 describe("parseFieldSelector", () => {
-  test.each(SENTENCES)("refuses %j in the words clients know", (text, sentence) => {
+  test.each(SENTENCES)("rejects %j with Kubernetes' message", (text, sentence) => {
     expect(() => parseFieldSelector(text)).toThrow(new SelectorError(sentence));
   });
 
@@ -47,12 +47,12 @@ describe("parseFieldSelector", () => {
     ["=b", [["", "b", false]]],
     ["!=", [["", "", true]]],
     [" a = b ", [[" a ", " b ", false]]],
-  ] as [string, [string, string, boolean][]][])("understands %j", (text, expected) => {
+  ] as [string, [string, string, boolean][]][])("parses %j", (text, expected) => {
     expect(parseFieldSelector(text)).toEqual(expected.map(([field, value, negated]) => ({ field, value, negated })));
   });
 });
 
-test("a selector pins a field only by equality", () => {
+test("requiredValue returns a value only for equality", () => {
   expect(requiredValue(parseFieldSelector("a!=x,a=y"), "a")).toBe("y");
   expect(requiredValue(parseFieldSelector("a!=x"), "a")).toBeUndefined();
   expect(requiredValue(parseFieldSelector("b=x"), "a")).toBeUndefined();

@@ -18,7 +18,7 @@ export function parseFieldSelector(text: string): FieldRequirement[] {
   return requirements;
 }
 
-/** The value a selector pins the field to, when it does. */
+/** The value that the selector requires the field to equal, if any. */
 export function requiredValue(requirements: readonly FieldRequirement[], field: string): string | undefined {
   return requirements.find((requirement) => requirement.field === field && !requirement.negated)?.value;
 }

@@ -28,6 +28,6 @@ test.each([
   ["1d", 'time: unknown unit "d" in duration "1d"'],
   ["9223372036854775808ns", 'time: invalid duration "9223372036854775808ns"'],
   ["2562048h", 'time: invalid duration "2562048h"'],
-])("%j is no duration", (text, message) => {
+])("%j is not a duration", (text, message) => {
   expect(durationError(text)).toBe(message);
 });

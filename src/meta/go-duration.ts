@@ -12,10 +12,10 @@ const UNIT_NANOS: ReadonlyMap<string, bigint> = new Map([
 ]);
 const NANOS_PER_MS = 1e6;
 const INT64_LIMIT = 2n ** 63n;
-/** Longer texts are not parsed: arithmetic with them would be slow. */
+/** Longer texts are rejected, because arithmetic with them would be slow. */
 const LENGTH_MAX = 1000;
 
-/** In nanoseconds; or Go's error message for a text that is no duration. */
+/** Nanoseconds, or Go's error message for a text that is not a duration. */
 export function parseGoNanos(text: string): bigint | string {
   const quoted = JSON.stringify(text);
   const invalid = `time: invalid duration ${quoted}`;
@@ -40,7 +40,7 @@ export function parseGoNanos(text: string): bigint | string {
   return total === INT64_LIMIT ? invalid : total;
 }
 
-/** In milliseconds; or Go's error message. */
+/** Milliseconds, or Go's error message. */
 export function parseGoDuration(text: string): number | string {
   const nanos = parseGoNanos(text);
   return typeof nanos === "string" ? nanos : Number(nanos) / NANOS_PER_MS;

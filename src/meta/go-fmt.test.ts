@@ -19,7 +19,7 @@ describe("goValueText", () => {
     [2 ** 63, "9.223372036854776e+18"],
     [-(2 ** 63), "-9223372036854775808"],
     [1e-12, "1e-12"],
-  ])("%j is %s", (value, text) => {
+  ])("of %j is %s", (value, text) => {
     expect(goValueText(value)).toBe(text);
   });
 
@@ -27,7 +27,7 @@ describe("goValueText", () => {
     ["texts", "x".repeat(100_000)],
     ["lists", Array.from({ length: 100_000 }, () => "x")],
     ["maps", Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`k${index}`, {}]))],
-  ])("long %s are cut", (_what, value) => {
+  ])("truncates long %s", (_what, value) => {
     const text = goValueText(value, { charactersMax: 8 * 1024 });
     expect(text.length).toBeLessThan(9_000);
     expect(text.endsWith("...")).toBe(true);
@@ -40,7 +40,7 @@ test.each<[value: unknown, text: string]>([
   [1.5, "%!s(float64=1.5)"],
   [false, "%!s(bool=false)"],
   [null, "%!s(<nil>)"],
-])("as a text, %j is %s", (value, text) => {
+])("goStringText of %j is %s", (value, text) => {
   expect(goStringText(value)).toBe(text);
 });
 
@@ -51,11 +51,11 @@ test.each<[value: unknown, type: string, json: string]>([
   [true, "bool", "bool"],
   [[], "[]interface {}", "array"],
   [{}, "map[string]interface {}", "object"],
-])("%j is of the type %s", (value, type, json) => {
+])("%j has the type %s", (value, type, json) => {
   expect([goType(value), jsonKind(value)]).toEqual([type, json]);
 });
 
-test("a number is shown where a number was expected", () => {
+test("unmarshalError shows the number only if the target is a number", () => {
   expect(unmarshalError(1.5, "value of type int32", true)).toBe(
     "json: cannot unmarshal number 1.5 into Go value of type int32",
   );

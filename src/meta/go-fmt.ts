@@ -1,6 +1,6 @@
 /**
- * JSON values as Go's fmt, reflect and encoding/json name them in error messages. Go reads a whole number as int64 as
- * long as it fits, and every other number as float64.
+ * Writes JSON values as Go's fmt, reflect and encoding/json do in error messages. Go decodes a whole number as int64 if
+ * it fits, and every other number as float64.
  */
 import { isJsonObject } from "./json.ts";
 
@@ -10,7 +10,7 @@ export function isInt64(value: unknown): value is number {
   return typeof value === "number" && Number.isInteger(value) && value >= -INT64_LIMIT && value < INT64_LIMIT;
 }
 
-/** From these exponents on, `%v` writes one. */
+/** Outside of these exponents, `%v` uses exponent notation. */
 const EXPONENT_MIN = -4;
 const EXPONENT_MAX = 6;
 
@@ -31,9 +31,9 @@ export function goNumber(value: number): string {
 }
 
 export interface TextOptions {
-  /** Server-side apply reads every number as a float64. */
+  /** Formats numbers; server-side apply decodes every number as a float64. */
   readonly number?: (value: number) => string;
-  /** DIFFERS: longer texts are cut; kube-apiserver repeats all of a value, which may be megabytes. */
+  /** DIFFERS: longer texts are truncated; kube-apiserver repeats the whole value, which may be megabytes. */
   readonly charactersMax?: number;
 }
 
@@ -92,7 +92,9 @@ export function goType(value: unknown): string {
   }
 }
 
-/** Go's JSON decoder calls a value so; it shows a number only when the type is one of numbers. */
+/**
+ * The name of a value's type in errors of Go's JSON decoder, which shows a number only if the target type is numeric.
+ */
 export function jsonKind(value: unknown, showsNumber = false): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { goJson, goJsonLines, sortedGoJson } from "./go-json.ts";
 
-test("characters that HTML would take for its own are escaped", () => {
+test("characters that are special in HTML are escaped", () => {
   expect(goJson({ b: "<&>\u2028", a: 1 })).toBe(String.raw`{"b":"\u003c\u0026\u003e\u2028","a":1}`);
   expect(goJson(undefined)).toBe("null");
 });
 
-test("maps are written in the order of their keys, at every depth", () => {
+test("the keys of maps are sorted at every depth", () => {
   const value = JSON.parse('{"b":[{"d":1,"c":"<"}],"__proto__":{},"a":null}');
   expect(sortedGoJson(value)).toBe(String.raw`{"__proto__":{},"a":null,"b":[{"c":"\u003c","d":1}]}`);
 });

@@ -1,9 +1,9 @@
-/** JSON as Go's encoding/json writes it: safe to stand in HTML, and maps in the order of their keys. */
+/** Writes JSON as Go's encoding/json does: HTML-safe, and with the keys of maps sorted. */
 import { isJsonObject, setMember, type JsonObject } from "./json.ts";
 
 const HTML = /[<>&\u2028\u2029]/g;
 
-/** These characters cannot stand outside of a string, so that all of them may be replaced. */
+/** Replaces all of these characters, because they occur only inside of strings. */
 export function escapeJsonForHtml(json: string): string {
   return json.search(HTML) < 0 ? json : json.replace(HTML, escaped);
 }
@@ -12,7 +12,7 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** Of a struct: its members in the order of the object. */
+/** JSON of a struct: its members in the order of the object. */
 export function goJson(value: unknown): string {
   return escapeJsonForHtml(JSON.stringify(value) ?? "null");
 }
@@ -22,7 +22,7 @@ export function goJsonLines(value: unknown): string[] {
   return escapeJsonForHtml(JSON.stringify(value, undefined, 1) ?? "null").split("\n");
 }
 
-/** Of a map: also its members are in order, at every depth. */
+/** JSON of a map: its keys sorted, at every depth. */
 export function sortedGoJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(sortedGoJson).join(",")}]`;
   if (!isJsonObject(value)) return goJson(value);
@@ -32,7 +32,7 @@ export function sortedGoJson(value: unknown): string {
   return `{${members.join(",")}}`;
 }
 
-/** A copy with its keys in order. */
+/** A copy with sorted keys. */
 export function sortedMap(map: JsonObject, shown: (member: unknown) => unknown = (member) => member): JsonObject {
   const sorted: JsonObject = {};
   for (const key of Object.keys(map).sort()) setMember(sorted, key, shown(map[key]));

@@ -1,4 +1,4 @@
-/** Text in quotes as Go writes it with %q. */
+/** Quotes text as Go's %q does. */
 
 const SHORT: ReadonlyMap<string, string> = new Map([
   ['"', String.raw`\"`],
@@ -12,7 +12,10 @@ const SHORT: ReadonlyMap<string, string> = new Map([
   ["\v", String.raw`\v`],
 ]);
 
-/** Whatever is neither a letter, mark, number, sign nor the plain space. */
+/**
+ * Any character except letters, marks, numbers, punctuation, symbols and the plain space; also the quote and the
+ * backslash.
+ */
 const ESCAPED = /["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu;
 
 export function goQuote(text: string): string {

@@ -14,12 +14,12 @@ export function parseGroupVersion(text: string): GroupVersion {
   return slash < 0 ? { group: "", version: text } : { group: text.slice(0, slash), version: text.slice(slash + 1) };
 }
 
-/** As an object's apiVersion says it. */
+/** The form of an object's apiVersion. */
 export function formatGroupVersion({ group, version }: GroupVersion): string {
   return group === "" ? version : `${group}/${version}`;
 }
 
-/** "pods", "deployments.apps": as messages and Status details name a resource. */
+/** "pods", "deployments.apps": the form of messages and Status details. */
 export function formatGroupResource({ group, resource }: GroupResource): string {
   return group === "" ? resource : `${resource}.${group}`;
 }

@@ -10,7 +10,7 @@ describe("a loosely written address", () => {
     ["::ffff:1.2.3.4", "1.2.3.4", false, true],
     ["::ffff:01.2.3.4", "1.2.3.4", true, true],
     ["::", "::", false, false],
-  ])("%s is %s", (text, canonical, hasLeadingZeros, isMapped) => {
+  ])("%s is parsed as %s", (text, canonical, hasLeadingZeros, isMapped) => {
     const parsed = parseLooseAddress(text)!;
     expect([formatAddress(parsed.address), parsed.hasLeadingZeros, parsed.isMapped]).toEqual([
       canonical,
@@ -20,7 +20,7 @@ describe("a loosely written address", () => {
   });
 
   test.each(["", "x", "1.2.3", "1.2.3.256", "1.2.3.4.5", ":::", "1::2::3", "fe80::1%eth0", "0".repeat(1000)])(
-    "%s is none",
+    "%s is not an address",
     (text) => {
       expect(parseLooseAddress(text)).toBeUndefined();
     },
@@ -35,13 +35,13 @@ describe("a loosely written network", () => {
     ["2001:DB8:0::/32", "2001:db8::/32", false],
     ["::ffff:1.2.3.4/120", "1.2.3.0/24", false],
     ["0.0.0.0/0", "0.0.0.0/0", false],
-  ])("%s is %s", (text, canonical, hasLeadingZeros) => {
+  ])("%s is parsed as %s", (text, canonical, hasLeadingZeros) => {
     const parsed = parseLooseCidr(text)!;
     expect([formatCidr(parsed), parsed.hasLeadingZeros]).toEqual([canonical, hasLeadingZeros]);
   });
 
   test.each(["", "10.0.0.0", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "::/129", "x/8", "10.0.0.0/8/8"])(
-    "%s is none",
+    "%s is not a network",
     (text) => {
       expect(parseLooseCidr(text)).toBeUndefined();
     },

@@ -1,4 +1,4 @@
-/** IP addresses as texts and numbers. */
+/** Parses and formats IP addresses and networks. */
 export type IpFamily = "IPv4" | "IPv6";
 
 export interface Address {
@@ -10,7 +10,7 @@ export function familyOf(ip: string): IpFamily | undefined {
   return parseAddress(ip)?.family;
 }
 
-/** One spelling for each address; undefined for what is none. */
+/** The canonical text of an address; undefined if the text is not an address. */
 export function canonicalIp(ip: string): string | undefined {
   const address = parseAddress(ip);
   return address === undefined ? undefined : formatAddress(address);
@@ -66,9 +66,9 @@ function compressZeros(groups: readonly string[]): string {
   return `${groups.slice(0, longest.start).join(":")}::${groups.slice(longest.start + longest.length).join(":")}`;
 }
 
-/** An address as kubernetes' older fields take it: with needless zeros, or IPv4 dressed up as IPv6. */
+/** An address as older fields of Kubernetes accept it: with leading zeros, or IPv4 mapped to IPv6. */
 interface LooseAddress {
-  /** What it stands for: IPv4 for an IPv4-mapped IPv6 address. */
+  /** The address itself: IPv4 for an IPv4-mapped IPv6 address. */
   readonly address: Address;
   readonly hasLeadingZeros: boolean;
   readonly isMapped: boolean;
@@ -88,7 +88,7 @@ export function parseLooseAddress(text: string): LooseAddress | undefined {
   };
 }
 
-/** A hundred characters are enough for every address, however it is padded. */
+/** A hundred characters are enough for every address with leading zeros. */
 const LOOSE_LENGTH_MAX = 100;
 
 function withoutLeadingZeros(text: string): string {
@@ -97,7 +97,7 @@ function withoutLeadingZeros(text: string): string {
 
 interface Cidr {
   readonly family: IpFamily;
-  /** As written, with bits beyond the prefix. */
+  /** The address as written, with the bits beyond the prefix. */
   readonly ip: bigint;
   readonly network: bigint;
   readonly prefixLength: number;
@@ -135,7 +135,7 @@ export function bitsOf(family: IpFamily): number {
   return family === "IPv4" ? 32 : 128;
 }
 
-/** One spelling for each network; what is mapped is written as IPv4, as Go does. */
+/** The canonical text of a network; an IPv4-mapped one is written as IPv4, as in Go. */
 export function formatCidr({ family, network, prefixLength }: Cidr): string {
   if (family === "IPv6" && prefixLength >= 96 && network >> 32n === MAPPED_PREFIX)
     return `${formatAddress({ family: "IPv4", value: network & 0xffff_ffffn })}/${prefixLength - 96}`;

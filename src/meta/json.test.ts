@@ -51,7 +51,7 @@ describe("jsonEquals", () => {
     expect(jsonEquals({}, { a: undefined })).toBe(true);
   });
 
-  test("goes as deep as a body may", () => {
+  test("handles values as deep as a body may be", () => {
     expect(jsonEquals(nested(DEEP), nested(DEEP))).toBe(true);
     expect(jsonEquals(nested(DEEP), nested(DEEP - 1))).toBe(false);
   });
@@ -66,7 +66,7 @@ describe("cloneJson", () => {
     },
   );
 
-  test("the copy can be changed alone", () => {
+  test("returns a copy that can be changed without changing the original", () => {
     const value = { a: [{ b: 1 }] };
     cloneJson(value).a[0]!.b = 2;
     expect(value).toEqual({ a: [{ b: 1 }] });
@@ -79,7 +79,7 @@ describe("cloneJson", () => {
     expect(({} as JsonObject)["polluted"]).toBeUndefined();
   });
 
-  test("goes as deep as a body may", () => {
+  test("handles values as deep as a body may be", () => {
     expect(JSON.stringify(cloneJson(nested(DEEP)))).toHaveLength(2 * DEEP);
   });
 });
@@ -95,7 +95,7 @@ test("setMember never touches a prototype", () => {
   expect(Object.keys(target)).toEqual(["constructor"]);
 });
 
-test("members of another type read as empty", () => {
+test("the readers return an empty value for members of another type", () => {
   const parent = { text: "a", list: ["a", 1, null, "b"], object: { a: 1 }, nothing: null };
   expect([stringAt(parent, "text"), stringAt(parent, "list"), stringAt(parent, "absent")]).toEqual(["a", "", ""]);
   expect([stringsAt(parent, "list"), stringsAt(parent, "text")]).toEqual([["a", "b"], []]);
@@ -116,6 +116,9 @@ test("members of another type read as empty", () => {
   ]);
 });
 
-test.each(['{"a":1}', "{", "", "[]", "null", '"text"'])("parsing %s as an object fails unless it is one", (text) => {
-  expect(parseJsonObject(text)).toEqual(text === '{"a":1}' ? { a: 1 } : undefined);
-});
+test.each(['{"a":1}', "{", "", "[]", "null", '"text"'])(
+  "parseJsonObject of %s is defined only for an object",
+  (text) => {
+    expect(parseJsonObject(text)).toEqual(text === '{"a":1}' ? { a: 1 } : undefined);
+  },
+);

@@ -4,7 +4,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The member as an object; an empty one when it is absent or something else. */
+/** The member as an object; an empty object if it is absent or has another type. */
 export function objectAt(parent: JsonObject, key: string): JsonObject {
   const value = parent[key];
   return isJsonObject(value) ? value : {};
@@ -28,7 +28,7 @@ export function stringAt(parent: JsonObject, key: string): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Undefined where the member is no number. */
+/** Undefined if the member is not a number. */
 export function numberAt(parent: JsonObject, key: string): number | undefined {
   const value = parent[key];
   return typeof value === "number" ? value : undefined;
@@ -39,7 +39,7 @@ export function stringsAt(parent: JsonObject, key: string): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
 
-/** The objects of an array; whatever else is in it is left out. */
+/** The objects in an array; items of other types are omitted. */
 export function objectsAt(parent: JsonObject, key: string): JsonObject[] {
   const value = parent[key];
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
@@ -72,12 +72,12 @@ export function jsonEquals(left: unknown, right: unknown): boolean {
   return true;
 }
 
-/** Undefined when there is none: objects answer to `constructor` and the like without having such a member. */
+/** Undefined if the object has no such member of its own; `constructor` and the like are inherited. */
 export function ownMember(value: unknown, key: string): unknown {
   return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-/** Writes a member without ever touching a prototype: request bodies may name `__proto__`. */
+/** Sets a member without ever changing a prototype: request bodies may name `__proto__`. */
 export function setMember(target: JsonObject, key: string, value: unknown): void {
   if (key === "__proto__")
     Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });

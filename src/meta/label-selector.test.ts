@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { MATCHES_ALL_LABELS, parseLabelSelector, SelectorError, type Labels } from "./label-selector.ts";
 
-/** What Kubernetes says about each selector. */
+/** Kubernetes' error message for each selector. */
 const SENTENCES: readonly (readonly [text: string, sentence: string])[] = [
   ["a in in", "unable to parse requirement: found 'in' expected: '('"],
   [
@@ -175,11 +175,11 @@ const VALID: readonly string[] = [
 ];
 
 describe("parseLabelSelector", () => {
-  test.each(SENTENCES)("refuses %j in the words clients know", (text, sentence) => {
+  test.each(SENTENCES)("rejects %j with Kubernetes' message", (text, sentence) => {
     expect(() => parseLabelSelector(text)).toThrow(new SelectorError(sentence));
   });
 
-  test.each(VALID)("understands %j", (text) => {
+  test.each(VALID)("parses %j", (text) => {
     expect(parseLabelSelector(text)).toBeTypeOf("function");
   });
 
@@ -188,13 +188,13 @@ describe("parseLabelSelector", () => {
     expect(parseLabelSelector(" \t\r\n")).toBe(MATCHES_ALL_LABELS);
   });
 
-  test("reads a selector of a megabyte", () => {
+  test("parses a selector of one megabyte", () => {
     const values = Array.from({ length: 100_000 }, (_, index) => `v${index}`).join(",");
     expect(parseLabelSelector(`a in (${values})`)({ a: "v99999" })).toBe(true);
   });
 });
 
-describe("a selector matches", () => {
+describe("a selector", () => {
   const rows: readonly (readonly [text: string, labels: Labels, isMatch: boolean])[] = [
     ["a", { a: "" }, true],
     ["a", {}, false],
@@ -232,18 +232,21 @@ describe("a selector matches", () => {
     ["a>1,a<5", { a: "3" }, true],
     ["a>1,a<5", { a: "5" }, false],
   ];
-  test.each(rows)("%s on %j: %s", (text, labels, isMatch) => {
+  test.each(rows)("%s on the labels %j matches: %s", (text, labels, isMatch) => {
     expect(parseLabelSelector(text)(labels)).toBe(isMatch);
   });
 
-  test.each(["constructor", "toString", "hasOwnProperty", "valueOf"])("%s only where it is a label", (key) => {
-    expect(parseLabelSelector(key)({})).toBe(false);
-    expect(parseLabelSelector(`!${key}`)({})).toBe(true);
-    expect(parseLabelSelector(`${key} notin (x)`)({})).toBe(true);
-    expect(parseLabelSelector(`${key}=x`)({ [key]: "x" })).toBe(true);
-  });
+  test.each(["constructor", "toString", "hasOwnProperty", "valueOf"])(
+    "matches %s only if it is an own label",
+    (key) => {
+      expect(parseLabelSelector(key)({})).toBe(false);
+      expect(parseLabelSelector(`!${key}`)({})).toBe(true);
+      expect(parseLabelSelector(`${key} notin (x)`)({})).toBe(true);
+      expect(parseLabelSelector(`${key}=x`)({ [key]: "x" })).toBe(true);
+    },
+  );
 
-  test("no label that is not a string", () => {
+  test("matches no label whose value is not a string", () => {
     const labels = { a: 2, b: null, c: {} } as unknown as Labels;
     expect(parseLabelSelector("a>1")(labels)).toBe(false);
     expect(parseLabelSelector("a=2")(labels)).toBe(false);

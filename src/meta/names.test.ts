@@ -24,7 +24,7 @@ const PREFIX = `prefix part ${SUBDOMAIN}`;
 
 type Rules = Readonly<Record<"subdomain" | "label" | "label1035" | "path" | "key" | "value", string[]>>;
 
-/** What Kubernetes 1.36 says about each name under each rule. */
+/** The messages of Kubernetes 1.36 for each name under each rule. */
 const NAMES: readonly (readonly [name: string, rules: Rules])[] = [
   [
     "",
@@ -303,7 +303,7 @@ const NAMES: readonly (readonly [name: string, rules: Rules])[] = [
 ];
 
 describe("names", () => {
-  test.each(NAMES)("%j breaks the rules it breaks in Kubernetes", (name, rules) => {
+  test.each(NAMES)("%j breaks the same rules as in Kubernetes", (name, rules) => {
     expect<Rules>({
       subdomain: dnsSubdomainErrors(name),
       label: dnsLabelErrors(name),
@@ -314,7 +314,7 @@ describe("names", () => {
     }).toEqual(rules);
   });
 
-  test("megabytes are refused for their length", () => {
+  test("names of several megabytes are rejected for their length only", () => {
     for (const name of ["a".repeat(3_000_000), "a.".repeat(1_500_000), `${"a-".repeat(1_500_000)}!`]) {
       expect(dnsSubdomainErrors(name)).toEqual(["must be no more than 253 characters"]);
       expect(labelValueErrors(name)).toEqual(["must be no more than 63 bytes"]);
@@ -327,13 +327,13 @@ describe("generateName", () => {
   const first = { float: () => 0, bytes: (length: number) => new Uint8Array(length) };
   const last = { ...first, float: () => 1 - Number.EPSILON };
 
-  test("adds five characters that spell no words", () => {
+  test("adds five characters that cannot spell words", () => {
     expect(generateName("web-", first)).toBe("web-bbbbb");
     expect(generateName("web-", last)).toBe("web-99999");
     expect(generateName("", first)).toBe("bbbbb");
   });
 
-  test("cuts the base so that the name is a label", () => {
+  test("truncates the base so that the name is a valid label", () => {
     expect(generateName("x".repeat(58), first)).toBe(`${"x".repeat(58)}bbbbb`);
     expect(generateName("x".repeat(200), first)).toBe(`${"x".repeat(58)}bbbbb`);
   });

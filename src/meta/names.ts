@@ -1,4 +1,4 @@
-/** Syntax of names, labels and qualified keys, with the sentences clients see when it is broken. */
+/** Validation of names, labels and qualified keys, with Kubernetes' messages. */
 import { randomInteger, type Random } from "../base/random.ts";
 
 const DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
@@ -16,7 +16,7 @@ const LABEL_VALUE_PATTERN = new RegExp(`^${LABEL_VALUE}$`);
 const SUBDOMAIN_LENGTH_MAX = 253;
 const LABEL_LENGTH_MAX = 63;
 
-/** A name's rules as the sentences it breaks: an empty list means valid. */
+/** Returns a message for each rule that the name breaks; an empty list means valid. */
 export type NameRule = (name: string) => string[];
 
 export function dnsSubdomainErrors(name: string): string[] {
@@ -50,7 +50,7 @@ export function dns1035LabelErrors(name: string): string[] {
   return errors;
 }
 
-/** RBAC-like kinds: anything that can be one path segment. */
+/** For RBAC and similar kinds: any name that can be one path segment. */
 export function pathSegmentErrors(name: string): string[] {
   if (name === "." || name === "..") return [`may not be '${name}'`];
   const errors: string[] = [];
@@ -58,7 +58,7 @@ export function pathSegmentErrors(name: string): string[] {
   return errors;
 }
 
-/** Label and annotation keys, finalizers: `[prefix/]name`. */
+/** For label and annotation keys and finalizers: `[prefix/]name`. */
 export function qualifiedNameErrors(value: string): string[] {
   const parts = value.split("/");
   const errors: string[] = [];
@@ -99,7 +99,7 @@ export function labelValueErrors(value: string): string[] {
   return errors;
 }
 
-/** A generated name is the base, cut so that the suffix fits, and five characters that spell no words. */
+/** Truncates the base so that the suffix fits, and appends five characters that cannot spell words. */
 export function generateName(base: string, random: Random): string {
   let suffix = "";
   for (let index = 0; index < 5; index++)
@@ -109,7 +109,9 @@ export function generateName(base: string, random: Random): string {
 
 const SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
 
-/** Names reach this code unbounded: what is far too long has its sentence already and is not looked at further. */
+/**
+ * Skips the pattern for texts that are far too long, because names are unbounded and their length is reported anyway.
+ */
 function patternHolds(pattern: RegExp, text: string): boolean {
   return text.length > 4096 || pattern.test(text);
 }

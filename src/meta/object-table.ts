@@ -1,26 +1,26 @@
-/** Parts that may not know the store are told of its objects by these. */
+/** Ports through which rooms that may not import the store receive and read its objects. */
 import type { GroupResource } from "./group-version.ts";
 import type { JsonObject } from "./json.ts";
 
-/** Follows the objects of one resource. What it is given is shared: nobody may change it. */
+/** Receives the objects of one resource. The objects are shared: implementations must not change them. */
 export interface ObjectTable {
-  /** From now on there is exactly this. */
+  /** Replaces the content of the table. */
   reset(objects: readonly JsonObject[]): void;
   put(object: JsonObject): void;
   remove(namespace: string, name: string): void;
 }
 
-/** Objects in a version of the release, as read; what it returns is shared: nobody may change it. */
+/** Reads objects in a version of the release. The objects are shared: callers must not change them. */
 export interface ObjectReader {
-  /** As this server knows it. "" is the namespace of what has none. */
+  /** The object from the cache of this server. The namespace of a cluster-scoped object is "". */
   get(resource: GroupResource, namespace: string, name: string): JsonObject | undefined;
-  /** As the store has it now: before something is refused for an object's absence. */
+  /** The object from the store. For callers that would otherwise reject a request because the object is absent. */
   newest(resource: GroupResource, namespace: string, name: string): Promise<JsonObject | undefined>;
-  /** As this server knows them; of all namespaces for "". */
+  /** The objects from the cache of this server; "" selects all namespaces. */
   list(resource: GroupResource, namespace: string): readonly JsonObject[];
 }
 
-/** The same table, and somebody who is told when it has been filled. */
+/** The same table, which calls `then` after each reset. */
 export function whenReset(table: ObjectTable, then: () => void): ObjectTable {
   return {
     put: (object) => table.put(object),

@@ -38,12 +38,12 @@ test.each([
   ["1000000000n", "1"],
   ["1E", "1E"],
   ["16Ei", "9223372036854775807"],
-])("%s is shown as %s", (written, shown) => {
+])("the canonical text of %s is %s", (written, shown) => {
   expect(canonicalQuantity(written)).toBe(shown);
 });
 
 test.each(["", "abc", "1Zi", "1e", "--1", "1e999999999", "9".repeat(100), "Gi", "."])(
-  "%j is no quantity and is shown as it is",
+  "%j is not a quantity and stays unchanged",
   (text) => {
     expect(canonicalQuantity(text)).toBe(text);
   },
@@ -106,11 +106,11 @@ const QUANTITIES: readonly (readonly [text: string, sentence: string | undefined
 ];
 
 describe("quantityError", () => {
-  test.each(QUANTITIES)("of %j", (text, sentence) => {
+  test.each(QUANTITIES)("of %j has Kubernetes' message", (text, sentence) => {
     expect(quantityError(text)).toBe(sentence);
   });
 
-  test("refuses what is far too long without looking at it", () => {
+  test("rejects a text that is far too long without parsing it", () => {
     expect(quantityError("1".repeat(1_000_000))).toMatch(/^quantities must match/);
   });
 });

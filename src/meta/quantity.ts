@@ -44,10 +44,10 @@ const EXPONENT = /^[eE]([+-]?[0-9]+)$/;
 const FORMAT_PROBLEM = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const SUFFIX_PROBLEM = "unable to parse quantity's suffix";
 
-/** Longer texts and larger exponents are not parsed: nobody writes them, and arithmetic with them would be slow. */
+/** Longer texts and larger exponents are rejected: they have no use, and arithmetic with them would be slow. */
 const LENGTH_MAX = 1000;
 const EXPONENT_MAX = 100;
-/** Longer texts are kept as they were written. */
+/** Longer texts are stored unchanged. */
 const CANONICAL_LENGTH_MAX = 64;
 const SMALLEST_EXPONENT = -9;
 const INT64_MAX = 2n ** 63n - 1n;
@@ -56,7 +56,7 @@ export const NANOS_PER_UNIT = 1_000_000_000n;
 const NANOS_PER_MILLI = 1_000_000n;
 const MILLIS_PER_UNIT = 1000n;
 
-/** The quantity, or Go's error message for a text that is none. */
+/** The quantity, or Go's error message for a text that is not a quantity. */
 export function parseQuantity(text: string): Quantity | string {
   const match = matchOf(text);
   if (match === null) return FORMAT_PROBLEM;
@@ -72,7 +72,7 @@ export function parseQuantity(text: string): Quantity | string {
   };
 }
 
-/** Go's error message for a text that is no quantity. It accepts exponents that `parseQuantity` finds too large. */
+/** Go's error message for a text that is not a quantity. Accepts exponents that are too large for `parseQuantity`. */
 export function quantityError(text: string): string | undefined {
   const suffix = matchOf(text)?.[4];
   if (suffix === undefined) return FORMAT_PROBLEM;
@@ -96,7 +96,7 @@ export function nanosOfQuantity({ isNegative, digits, exponent, twos }: Quantity
   return isNegative ? -magnitude : magnitude;
 }
 
-/** Billionths, rounded away from zero; a value that is no quantity counts as 0. */
+/** Billionths, rounded away from zero; 0 for a value that is not a quantity. */
 export function nanosOf(value: unknown): bigint {
   const quantity = parseQuantity(String(value ?? ""));
   return typeof quantity === "string" ? 0n : nanosOfQuantity(quantity);
@@ -118,7 +118,7 @@ function ceilDivide(value: bigint, by: bigint): bigint {
   return value < 0n ? whole - 1n : whole + 1n;
 }
 
-/** Kubernetes counts thousandths in 64 bits to decide this, so that a very large amount is not a whole one. */
+/** Kubernetes decides this with 64-bit thousandths, so a very large amount is not whole. */
 export function isWholeAmount(value: unknown): boolean {
   const nanos = nanosOf(value);
   if (nanos % NANOS_PER_MILLI !== 0n) return false;
@@ -131,7 +131,7 @@ export function formatOf(text: string): QuantityFormat {
   return /[eE][+-]?[0-9]/.test(text) ? "exponent" : "decimal";
 }
 
-/** The text that servers write: `1024Mi` is `1Gi`, `1000m` is `1`, `1.5Gi` is `1536Mi`. */
+/** The text that API servers write: `1024Mi` is `1Gi`, `1000m` is `1`, `1.5Gi` is `1536Mi`. */
 export function canonicalQuantity(text: string): string {
   const quantity = text.length > CANONICAL_LENGTH_MAX ? FORMAT_PROBLEM : parseQuantity(text);
   if (typeof quantity === "string") return text;
@@ -150,7 +150,7 @@ export function quantityText(nanos: bigint, format: QuantityFormat): string {
   return `${isNegative ? "-" : ""}${magnitude ?? `${digits}n`}`;
 }
 
-/** Rounds up to thousandths, as the server does in resource lists. */
+/** Rounds up to thousandths, as API servers do in resource lists. */
 export function roundedUpToMilli(text: string): string {
   const canonical = canonicalQuantity(text);
   const nanos = nanosOf(canonical);
@@ -159,7 +159,7 @@ export function roundedUpToMilli(text: string): string {
   return canonicalQuantity(`${nanos / NANOS_PER_MILLI + (beyond > 0n ? 1n : 0n)}m`);
 }
 
-/** Kubernetes does not rewrite a text that looks canonical, even where it is not quite: `1.500` stays. */
+/** Kubernetes does not rewrite a text that looks canonical, even if it is not: `1.500` stays. */
 function isKeptAsWritten(text: string, { digits, exponent, format }: Quantity): boolean {
   const number = /^[+-]?0*([0-9]*)(?:\.([0-9]*))?/.exec(text);
   const fraction = number?.[2] ?? "";

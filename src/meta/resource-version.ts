@@ -1,6 +1,6 @@
-/** A resourceVersion is the store's revision in decimal; "" and "0" have meanings of their own. */
+/** A resourceVersion is the revision of the store in decimal; "" and "0" have special meanings. */
 
-/** How Go reports a number it cannot parse; clients show this text. */
+/** Go's message for a number that it cannot parse; clients show this text. */
 export function parseUintError(text: string): string | undefined {
   if (/^[0-9]+$/.test(text))
     return Number(text) > Number.MAX_SAFE_INTEGER

@@ -1,5 +1,5 @@
 /**
- * Equality as Kubernetes' Semantic.DeepEqual for values whose Go type is not at hand: empty lists and maps equal absent
+ * Equality like Kubernetes' Semantic.DeepEqual for values without a known Go type: empty lists and maps equal absent
  * ones.
  */
 import { isJsonObject, ownMember, type JsonObject } from "./json.ts";

@@ -1,4 +1,4 @@
-/** Versions as semver.org has them, with the error messages of the Go library that Kubernetes reads them with. */
+/** Versions as defined by semver.org, with the error messages of the Go library that Kubernetes uses. */
 import { goQuote } from "./go-quote.ts";
 
 const UINT_MAX = 2n ** 64n - 1n;
@@ -10,7 +10,7 @@ type Prerelease = string | bigint;
 export interface SemanticVersion {
   readonly numbers: readonly [major: bigint, minor: bigint, patch: bigint];
   readonly prerelease: readonly Prerelease[];
-  /** With its `+`; empty when there is none. */
+  /** The build metadata including its `+`; empty if there is none. */
   readonly build: string;
 }
 
@@ -35,7 +35,7 @@ export function parseVersion(text: string): SemanticVersion {
   return { numbers, prerelease, build: build === undefined ? "" : `+${build}` };
 }
 
-/** Undefined for a text that is none. */
+/** Undefined if the text is not a version. */
 export function versionOf(text: string): SemanticVersion | undefined {
   try {
     return parseVersion(text);
@@ -77,7 +77,7 @@ function checkBuild(part: string): void {
     throw new VersionError(`Invalid character(s) found in build meta data ${goQuote(part)}`);
 }
 
-/** -1 when the left is older, 1 when it is newer; no version counts as 0.0.0. */
+/** -1 if the left is older, 1 if it is newer. An absent version counts as 0.0.0. */
 export function compareVersions(left: SemanticVersion = ZERO, right: SemanticVersion = ZERO): -1 | 0 | 1 {
   for (const [index, number] of left.numbers.entries()) {
     const result = order(number, right.numbers[index]!);
@@ -95,7 +95,7 @@ export function compareVersions(left: SemanticVersion = ZERO, right: SemanticVer
   return left.prerelease.length < right.prerelease.length ? -1 : 0;
 }
 
-/** Numbers come before words. */
+/** Numbers precede words. */
 function comparePrereleases(left: Prerelease, right: Prerelease): -1 | 0 | 1 {
   if (typeof left === typeof right) return order(left, right);
   return typeof left === "bigint" ? -1 : 1;

@@ -89,7 +89,7 @@ const SHAPES: readonly (readonly [StatusError, object])[] = [
 ];
 
 describe("a StatusError", () => {
-  test.each(SHAPES)("%s has the shape clients know", (error, expected) => {
+  test.each(SHAPES)("%s has the same Status as in Kubernetes", (error, expected) => {
     expect(error.toStatus()).toEqual({
       kind: "Status",
       apiVersion: "v1",
@@ -99,7 +99,7 @@ describe("a StatusError", () => {
     });
   });
 
-  test("an expired list says where to go on", () => {
+  test("for an expired list has the continue token", () => {
     expect(errors.expired("old", "token").toStatus()).toMatchObject({
       metadata: { continue: "token" },
       code: 410,
@@ -108,7 +108,7 @@ describe("a StatusError", () => {
     expect(errors.expired("old").toStatus().metadata).toEqual({});
   });
 
-  test("the members come in the order kube-apiserver writes them", () => {
+  test("has its members in the order of kube-apiserver", () => {
     expect(Object.keys(errors.notFound(PODS, "a").toStatus())).toEqual([
       "kind",
       "apiVersion",
@@ -121,7 +121,7 @@ describe("a StatusError", () => {
     ]);
   });
 
-  test("whatever else was thrown keeps its text to itself", () => {
+  test("made from any other error does not expose its text", () => {
     for (const thrown of [new Error("secret"), "secret", undefined, null, { toString: () => "secret" }]) {
       const error = StatusError.from(thrown);
       expect(JSON.stringify(error.toStatus())).not.toContain("secret");
@@ -131,13 +131,13 @@ describe("a StatusError", () => {
     expect(StatusError.from(own)).toBe(own);
   });
 
-  test("is asked for its reason", () => {
+  test("has the reason that isReason reports", () => {
     expect(isReason(errors.badRequest(""), "BadRequest")).toBe(true);
     expect(isReason(errors.badRequest(""), "NotFound")).toBe(false);
     expect(isReason(new Error("BadRequest"), "BadRequest")).toBe(false);
   });
 
-  test("every reason has a code of its kind", () => {
+  test("has a 4xx or 5xx code for every reason", () => {
     for (const code of Object.values(HTTP_CODE)) expect(code).toBeGreaterThanOrEqual(400);
   });
 });
@@ -146,7 +146,7 @@ describe("invalid", () => {
   const required = { field: "spec.a", reason: "FieldValueRequired", message: "Required value" } as const;
   const wrong = { field: "spec.b", reason: "FieldValueInvalid", message: 'Invalid value: "x"' } as const;
 
-  test("one sentence stands alone", () => {
+  test("has a message with its only error", () => {
     expect(invalid({ group: "apps", kind: "Deployment" }, "a", [required]).toStatus()).toMatchObject({
       message: 'Deployment.apps "a" is invalid: spec.a: Required value',
       details: {
@@ -158,7 +158,7 @@ describe("invalid", () => {
     });
   });
 
-  test("several are listed, each once, and all stay causes", () => {
+  test("lists each of several errors once in its message, and all of them as causes", () => {
     const error = invalid({ group: "", kind: "Pod" }, "", [required, wrong, required]);
     expect(error.message).toBe('Pod "" is invalid: [spec.a: Required value, spec.b: Invalid value: "x"]');
     expect(error.details).toMatchObject({ kind: "Pod" });
@@ -167,7 +167,7 @@ describe("invalid", () => {
   });
 });
 
-test("group versions and resources are named as clients name them", () => {
+test("group versions and resources are formatted as in Kubernetes", () => {
   expect(parseGroupVersion("v1")).toEqual({ group: "", version: "v1" });
   expect(parseGroupVersion("apps/v1")).toEqual({ group: "apps", version: "v1" });
   expect([
@@ -177,7 +177,7 @@ test("group versions and resources are named as clients name them", () => {
   expect([formatGroupResource(PODS), formatGroupResource(DEPLOYMENTS)]).toEqual(["pods", "deployments.apps"]);
 });
 
-test("numbers are refused in Go's words", () => {
+test("parseUintError and parseIntError return Go's messages", () => {
   expect(parseUintError("9007199254740991")).toBeUndefined();
   expect(parseUintError("99999999999999999999")).toBe(
     'strconv.ParseUint: parsing "99999999999999999999": value out of range',

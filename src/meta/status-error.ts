@@ -1,4 +1,4 @@
-/** The only error that crosses the wire, and the closed set of reasons it may have. */
+/** The only error that clients receive, and the closed set of its reasons. */
 import { aggregateText } from "./aggregate-text.ts";
 import { formatGroupResource, type GroupResource } from "./group-version.ts";
 
@@ -72,7 +72,7 @@ export interface Status {
 export interface StatusErrorOptions {
   readonly details?: StatusDetails;
   readonly cause?: unknown;
-  /** For an expired list: where an inconsistent continuation may start. */
+  /** For an expired list: the token of an inconsistent continuation. */
   readonly continueToken?: string;
 }
 
@@ -106,7 +106,7 @@ export class StatusError extends Error {
     };
   }
 
-  /** A StatusError as it is; anything else becomes an InternalError whose text stays inside. */
+  /** Returns a StatusError unchanged; wraps anything else in an InternalError that does not expose its text. */
   static from(thrown: unknown): StatusError {
     if (thrown instanceof StatusError) return thrown;
     return new StatusError("InternalError", "Internal error occurred: the request could not be completed", {
@@ -159,7 +159,7 @@ export function forbidden(
   });
 }
 
-/** What a path that names no resource, or a resource nobody serves, gets. */
+/** The error for a path that names no resource, or a resource that no server serves. */
 export function unknownResource(): StatusError {
   return new StatusError("NotFound", "the server could not find the requested resource", { details: {} });
 }
@@ -189,7 +189,7 @@ export function expired(message: string, continueToken?: string): StatusError {
   return new StatusError("Expired", message, continueToken === undefined ? {} : { continueToken });
 }
 
-/** Something that may soon be there: always says when to come back. */
+/** For a resource that may soon be available; the response always has Retry-After. */
 export function serviceUnavailable(message: string, retryAfterSeconds: number, cause?: unknown): StatusError {
   return new StatusError("ServiceUnavailable", message, { details: { retryAfterSeconds }, cause });
 }
@@ -201,7 +201,7 @@ export function tooManyRequests(message: string, retryAfterSeconds: number): Sta
 export interface FieldError {
   readonly field: string;
   readonly reason: CauseReason;
-  /** As it stands after `field: `, such as `Required value: name or generateName is required`. */
+  /** The text after `field: `, such as `Required value: name or generateName is required`. */
   readonly message: string;
 }
 
@@ -211,7 +211,7 @@ export function invalid(
   name: string,
   errors: readonly FieldError[],
 ): StatusError {
-  // As kubernetes NewInvalid: the message says each distinct sentence once, the causes keep all of them.
+  // As kubernetes NewInvalid: the message contains each distinct error once, the causes keep all of them.
   const text = aggregateText(errors.map(({ field, message }) => `${field}: ${message}`));
   const label = kind.group === "" ? kind.kind : `${kind.kind}.${kind.group}`;
   return new StatusError("Invalid", `${label} ${JSON.stringify(name)} is invalid: ${text}`, {

@@ -1,17 +1,17 @@
 /**
- * What field validation complains about in a JSON text, in reading order as Go's strict decoder does it:
- * fields the type does not have, and members that stand twice where the type looks at them. What stands
- * inside an unknown field or inside raw JSON is nobody's business, and nothing is said twice.
+ * Finds the problems that field validation reports in a JSON text, in the order of Go's strict decoder: fields that the
+ * type does not have, and duplicate members of objects that the type describes. It does not look into unknown fields or
+ * raw JSON, and reports each problem once.
  */
 import { ReportedPaths } from "./json/json-text.ts";
 import type { FieldSchema, StructSchema } from "./schema.ts";
 
-/** An object or list that is open at a place in the text. */
+/** An object or list that is open at the current position of the text. */
 interface Frame {
   readonly path: string;
   readonly isObject: boolean;
   readonly keys: Set<string>;
-  /** Undefined for what is not looked into. */
+  /** Undefined for a value that is not looked into. */
   readonly struct: StructSchema | undefined;
   readonly items: FieldSchema | undefined;
   index: number;
@@ -20,7 +20,7 @@ interface Frame {
 
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]|[^\s"{}[\],:]+/g;
 
-/** For valid JSON whose values have the right types. */
+/** The text must be valid JSON whose values have the right types. */
 export function findFieldProblems(text: string, schema: StructSchema): string[] {
   const problems = new ReportedPaths();
   const stack: Frame[] = [];

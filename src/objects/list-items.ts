@@ -1,19 +1,19 @@
-/** Which item of a list was which item of it before. */
+/** Matches the items of an updated list with the items that it had before. */
 import { isJsonObject, setMember, type JsonObject } from "../meta/json.ts";
 import type { FieldSchema, StructSchema } from "./schema.ts";
 
 interface Items {
-  /** As they were sent. */
+  /** The items of the request. */
   readonly sent: readonly unknown[];
-  /** What is known of each. */
+  /** The known part of each. */
   readonly known: readonly unknown[];
   readonly before: readonly unknown[];
 }
 
 /**
- * For each item what it was before; undefined for a new one, and wherever that is not certain. Certain are the only item
- * with its keys, an item that is what it was, and one of which nothing has changed that is known: among several that are
- * alike the first was the first, as long as they are as many as they were.
+ * For each item, its previous state; undefined for a new item, and if the match is ambiguous. An item matches if it is
+ * the only one with its keys, if it is unchanged, or if its known part is unchanged. Items with the same known part
+ * match in order, provided that their number is unchanged.
  */
 export function matchItems(items: Items, list: FieldSchema): unknown[] {
   const matches = new Matches(items);
@@ -29,9 +29,9 @@ export function matchItems(items: Items, list: FieldSchema): unknown[] {
 }
 
 interface Naming {
-  /** Undefined for what has no name. */
+  /** Undefined for an item without a name. */
   readonly nameOf: (item: unknown) => string | undefined;
-  /** Whether several items may have one name: none, only as many as had it before, or any number. */
+  /** Whether several items may have the same name: none, as many as before, or any number. */
   readonly sharedBy: "nobody" | "as-many" | "any";
 }
 
@@ -45,7 +45,7 @@ class Matches {
     this.#before = before;
   }
 
-  /** Of what has not been found by a better name. */
+  /** Matches the items that no better name has matched. */
   add(items: readonly unknown[], { nameOf, sharedBy }: Naming): void {
     const now = this.#byName(items, nameOf, (index) => this.found[index] === undefined);
     if (now.size === 0) return;
@@ -94,7 +94,7 @@ function itemKey(item: unknown, list: FieldSchema, keys: readonly string[]): str
   return values.every((value) => value === undefined) ? undefined : canonicalText(values);
 }
 
-/** What the schema knows of an object. */
+/** The part of an object that the schema describes. */
 export function knownPart(object: JsonObject, schema: StructSchema): JsonObject {
   const known: JsonObject = {};
   for (const key of Object.keys(object)) {
@@ -116,7 +116,7 @@ function knownValue(value: unknown, field: FieldSchema): unknown {
   return known;
 }
 
-/** Equal for equal values, in whatever order their members stand. */
+/** The same text for equal values, regardless of the order of their members. */
 function canonicalText(value: unknown): string {
   return JSON.stringify(value, (_key, member: unknown) =>
     isJsonObject(member) ? Object.fromEntries(Object.entries(member).toSorted(byKey)) : member,

@@ -7,7 +7,10 @@ import { createReleaseGates, RELEASE_GATES } from "./release-gates.ts";
 
 const SRC = fileURLToPath(new URL("../", import.meta.url));
 
-/** What each release changes against the one before: a gate it turns on or off. The first one lists all it has on. */
+/**
+ * The changes of each release against the previous one: gates that it turns on or off. The first entry lists all gates
+ * that are on.
+ */
 const CHANGES: Readonly<Record<string, string>> = {
   "1.28": `
     +AggregatedDiscoveryV2beta1
@@ -125,21 +128,24 @@ function changes(index: number): string[] {
 }
 
 describe("the table of gates", () => {
-  test.each(RELEASES.map((release, index) => [release, index] as const))("changes in %s", (release, index) => {
-    expect(changes(index)).toEqual(CHANGES[release]?.trim().split(/\s+/));
-  });
+  test.each(RELEASES.map((release, index) => [release, index] as const))(
+    "has the expected changes in %s",
+    (release, index) => {
+      expect(changes(index)).toEqual(CHANGES[release]?.trim().split(/\s+/));
+    },
+  );
 
-  test("names are sorted", () => {
+  test("is sorted by name", () => {
     expect(RELEASE_GATES).toEqual([...RELEASE_GATES].sort());
   });
 
-  test("every gate differs between two releases", () => {
+  test("has only gates that differ between two releases", () => {
     const isConstant = (gate: (typeof RELEASE_GATES)[number]): boolean =>
       new Set(RELEASES.map((release) => gatesOf(release).isOn(gate))).size === 1;
     expect(RELEASE_GATES.filter(isConstant)).toEqual([]);
   });
 
-  test("every gate is asked for by code outside of the table", () => {
+  test("has only gates that other code uses", () => {
     const isShipped = (path: string): boolean => !/\.test\.ts$|(^|\/)testing\/|^objects\/release-gates\.ts$/.test(path);
     const shipped = globSync("**/*.ts", { cwd: SRC })
       .filter((path) => isShipped(path))
@@ -150,17 +156,17 @@ describe("the table of gates", () => {
 });
 
 describe("the gates of a release", () => {
-  test("are one value for all who ask", () => {
+  test("are one shared value", () => {
     expect(gatesOf("1.36")).toBe(gatesOf("1.36"));
     expect(NEWEST_GATES).toBe(gatesOf("1.37"));
   });
 
-  test("lead to those of the release before; the oldest release stands for its own", () => {
+  test("lead to those of the previous release; the oldest release is its own previous one", () => {
     expect(gatesOf("1.37").previous).toBe(gatesOf("1.36"));
     expect(gatesOf("1.28").previous).toBe(gatesOf("1.28"));
   });
 
-  test("of a gate with a last release are off after it", () => {
+  test("with a last release are off after it", () => {
     const isOn = (release: string): boolean => createReleaseGates(release).isOn("PodWorkloadRef");
     expect(["1.34", "1.35", "1.36"].map(isOn)).toEqual([false, true, false]);
   });

@@ -1,16 +1,17 @@
 /**
- * What differs between the Kubernetes releases a server can be, one named gate for each difference. Code asks whether a
- * gate is on and never compares release numbers, so that the history of a difference is written in one place.
+ * The differences between the Kubernetes releases as which a server can run, one named gate for each. Code checks
+ * whether a gate is on and never compares release numbers, so that the history of each difference is written in one
+ * place.
  *
- * A gate that is a Kubernetes feature gate has its name, and is on from the release that has the feature on by default
- * unless its comment says otherwise. The other gates name a change that Kubernetes made without a feature gate.
+ * A gate that is a Kubernetes feature gate has its name, and is on from the release in which the feature is on by
+ * default unless its comment says otherwise. The other gates name a change that Kubernetes made without a feature gate.
  */
 type Release = `1.${number}`;
 
 interface GateRange {
-  /** The first release it is on in; absent: on in the oldest one. */
+  /** The first release in which it is on; absent: on in the oldest one. */
   readonly since?: Release;
-  /** The last release it is on in; absent: on in the newest one. */
+  /** The last release in which it is on; absent: on in the newest one. */
   readonly until?: Release;
 }
 
@@ -33,7 +34,7 @@ const GATES = {
   CELSemverLibrary: { since: "1.33" },
   /** CEL: comprehensions over two variables. */
   CELTwoVariableComprehensions: { since: "1.32" },
-  /** Errors about a CRD no longer repeat the name of the field they are about. */
+  /** CRD errors do not repeat the name of their field. */
   CRDErrorsWithoutFieldNames: { since: "1.34" },
   /** Writing a CRD warns about unrecognized string formats. */
   CRDFormatWarnings: { since: "1.34" },
@@ -41,7 +42,7 @@ const GATES = {
   CRDFormatWarningsForAllTypes: { since: "1.36" },
   /** A CRD may not set example or externalDocs on the metadata of its resource. */
   CRDMetadataDocumentationForbidden: { since: "1.36" },
-  /** Schemas of CRDs know the formats k8s-short-name and k8s-long-name. */
+  /** Schemas of CRDs accept the formats k8s-short-name and k8s-long-name. */
   CRDNameFormats: { since: "1.34" },
   /** Custom resources: numbers and their bounds are checked against the range of their type and format. */
   CRDNumberRanges: { since: "1.36" },
@@ -83,7 +84,7 @@ const GATES = {
   InPlacePodLevelResourcesVerticalScaling: { since: "1.36" },
   /** The resources of containers can be resized. */
   InPlacePodVerticalScaling: { since: "1.33" },
-  /** The resources of init containers that are no sidecars can be resized too. */
+  /** The resources of init containers that are not sidecars can be resized too. */
   InPlacePodVerticalScalingInitContainers: { since: "1.36" },
   /** Tables of ingress classes mark the default one. */
   IngressClassTableDefault: { since: "1.36" },
@@ -91,7 +92,7 @@ const GATES = {
   JobFinishedWithoutStartTime: { since: "1.34" },
   /** The start time of a Job can change when the Job is resumed. */
   JobStartTimeMutableOnResume: { since: "1.36" },
-  /** Errors about the status of a Job no longer repeat the name of the field they are about. */
+  /** Errors about the status of a Job do not repeat the name of their field. */
   JobStatusErrorsWithoutFieldNames: { since: "1.34" },
   /** Tables of Jobs show a Job that has met its success criteria. */
   JobTableSuccessCriteriaMet: { since: "1.34" },
@@ -177,17 +178,20 @@ const GATES = {
 
 export type ReleaseGate = keyof typeof GATES;
 
-/** Sorted. */
+/** Sorted by name. */
 export const RELEASE_GATES: readonly ReleaseGate[] = Object.freeze(Object.keys(GATES) as ReleaseGate[]);
 
-/** What a release does. One value per release, shared by all servers of the process. */
+/** The behavior of a release. One value per release, shared by all servers of the process. */
 export interface ReleaseGates {
   isOn(gate: ReleaseGate): boolean;
-  /** Of the release before, whose servers may be in the cluster too; the oldest release stands for its own. */
+  /**
+   * The gates of the previous release, whose servers may be in the cluster too; the oldest release is its own previous
+   * one.
+   */
   readonly previous: ReleaseGates;
 }
 
-/** `release`: such as "1.36"; `previous`: absent for the oldest. */
+/** `release` is such as "1.36"; `previous` is absent for the oldest. */
 export function createReleaseGates(release: string, previous?: ReleaseGates): ReleaseGates {
   const minor = minorOf(release);
   const on: ReadonlySet<ReleaseGate> = new Set(RELEASE_GATES.filter((gate) => isWithin(GATES[gate], minor)));

@@ -41,7 +41,7 @@ function field(schema: Partial<FieldSchema> & Pick<FieldSchema, "type">): FieldS
   };
 }
 
-/** What Kubernetes says, except that named string types and the names of embedded structs cannot be known from a schema. */
+/** Kubernetes' messages, except that a schema does not contain named string types and the names of embedded structs. */
 const MISMATCHES: readonly (readonly [kind: string, text: string, sentence: string])[] = [
   ["Pod", '{"spec":"x"}', "json: cannot unmarshal string into Go struct field Pod.spec of type v1.PodSpec"],
   ["Pod", '{"spec":1}', "json: cannot unmarshal number into Go struct field Pod.spec of type v1.PodSpec"],
@@ -397,32 +397,32 @@ const UNKNOWN_FIELDS: readonly (readonly [kind: string, text: string, paths: rea
 ];
 
 describe("decodeTyped", () => {
-  test.each(MISMATCHES)("a %s of %s is refused in Go's words", (kind, text, sentence) => {
+  test.each(MISMATCHES)("rejects a %s of %s with Go's message", (kind, text, sentence) => {
     expect(() => decode(kind, text)).toThrow(new TypeMismatchError(sentence));
   });
 
-  test.each(UNKNOWN_FIELDS)("a %s of %s has unknown fields, named in document order", (kind, text, paths) => {
+  test.each(UNKNOWN_FIELDS)("reports the unknown fields of a %s of %s in document order", (kind, text, paths) => {
     const { unknownFields } = decode(kind, text);
     expect(unknownFields).toEqual(paths);
   });
 
-  test("what is known is kept as it stands, in its order", () => {
+  test("keeps known fields unchanged, in their order", () => {
     const text =
       '{"metadata":{"name":"a","labels":{"b":"1","a":"2"}},"spec":{"containers":[{"image":"i","name":"c","ports":[{"containerPort":80}]}]}}';
     expect(JSON.stringify(decode("Pod", text).object)).toBe(text);
   });
 
-  test("unknown fields are left out", () => {
+  test("omits unknown fields", () => {
     expect(decode("ConfigMap", '{"bogus":{"a":1},"data":{"a":"1"}}').object).toEqual({ data: { a: "1" } });
   });
 
-  test("null counts as absent in a struct", () => {
+  test("treats null in a struct as absent", () => {
     expect(
       decode("Pod", '{"spec":null,"metadata":{"name":null,"labels":null,"creationTimestamp":null}}').object,
     ).toEqual({ metadata: {} });
   });
 
-  test("null in a list or a map is the element's zero value", () => {
+  test("replaces null in a list or a map by the element's zero value", () => {
     expect(decode("Pod", '{"metadata":{"labels":{"a":null},"finalizers":[null,"a"]}}').object).toEqual({
       metadata: { labels: { a: "" }, finalizers: ["", "a"] },
     });
@@ -432,25 +432,25 @@ describe("decodeTyped", () => {
     expect(decode("ConfigMap", '{"binaryData":{"k":null}}').object).toEqual({ binaryData: { k: "" } });
   });
 
-  test.each(["1", '"1"', '" 1 "'])("the quantity %s becomes a string", (quantity) => {
+  test.each(["1", '"1"', '" 1 "'])("converts the quantity %s to a string", (quantity) => {
     expect(decode("Pod", `{"spec":{"overhead":{"cpu":${quantity}}}}`).object).toEqual({
       spec: { overhead: { cpu: "1" } },
     });
   });
 
-  test.each(["80", '"http"', '"80"', "-2147483648", "2147483647"])("the int-or-string %s stays what it is", (port) => {
+  test.each(["80", '"http"', '"80"', "-2147483648", "2147483647"])("keeps the int-or-string %s unchanged", (port) => {
     const text = `{"spec":{"ports":[{"targetPort":${port}}]}}`;
     expect(JSON.stringify(decode("Service", text).object)).toBe(text);
   });
 
-  test("members named like parts of an object's prototype are ordinary members", () => {
+  test("treats members with the names of prototype members as ordinary members", () => {
     const { object } = decode("Pod", '{"metadata":{"labels":{"__proto__":"x","constructor":"y"}}}');
     expect(JSON.stringify(object)).toBe('{"metadata":{"labels":{"__proto__":"x","constructor":"y"}}}');
     expect(decode("Pod", '{"__proto__":{"spec":1},"toString":1}').unknownFields).toEqual(["__proto__", "toString"]);
     expect(({} as JsonObject)["spec"]).toBeUndefined();
   });
 
-  test("a struct that preserves unknown fields keeps them without a word", () => {
+  test("keeps the unknown fields of a struct that preserves them, without reporting them", () => {
     const schema: StructSchema = {
       name: "x.Free",
       fields: new Map([["known", field({ type: "boolean" })]]),
@@ -463,7 +463,7 @@ describe("decodeTyped", () => {
     expect(unknownFields).toEqual([]);
   });
 
-  test("any value passes where anything may stand", () => {
+  test("accepts any value for a field of any type", () => {
     const schema: StructSchema = {
       name: "x.Any",
       fields: new Map([["raw", field({ type: "any" })]]),
@@ -474,7 +474,7 @@ describe("decodeTyped", () => {
       expect(decodeTyped({ raw }, schema).object).toEqual({ raw });
   });
 
-  test("paths lead through maps and lists", () => {
+  test("reports paths through maps and lists", () => {
     const inner: StructSchema = { name: "x.Inner", fields: new Map(), mapType: undefined, preserveUnknown: false };
     const struct = field({ type: "struct", struct: inner });
     const lists = field({ type: "map", items: field({ type: "array", items: struct }) });
@@ -487,12 +487,12 @@ describe("decodeTyped", () => {
     expect(decodeTyped({ lists: { k: [{}, { z: 1 }] } }, schema).unknownFields).toEqual(["lists.k[1].z"]);
   });
 
-  test("names a bounded number of unknown fields", () => {
+  test("reports a limited number of unknown fields", () => {
     const object = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`x${index}`, 1]));
     expect(decodeTyped(object, schemaOf("Pod")).unknownFields).toHaveLength(REPORTED_PATHS_MAX);
   });
 
-  test("names bounded text, however long the path is, and always one field", () => {
+  test("reports paths up to a total length, and always one field", () => {
     const long = "x".repeat(REPORTED_PATHS_LENGTH_MAX + 1);
     expect(decodeTyped({ [long]: 1, other: 1 }, schemaOf("Pod")).unknownFields).toEqual([long]);
   });

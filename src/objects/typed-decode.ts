@@ -1,6 +1,6 @@
 /**
- * Holds a parsed body against its schema as Go's decoder would: known fields are kept and type-checked,
- * unknown ones are left out and reported by path, null counts as absent.
+ * Decodes a parsed body against its schema as Go's decoder would: known fields are kept and type-checked, unknown
+ * fields are omitted and reported by path, null counts as absent.
  */
 import { isJsonObject, setMember, type JsonObject } from "../meta/json.ts";
 import { base64Error, timeError } from "./go/go-text.ts";
@@ -15,14 +15,14 @@ export interface TypedObject {
   readonly unknownFields: readonly string[];
 }
 
-/** A value of the wrong type; the message is Go's. */
+/** A value of the wrong type; the message is that of Go. */
 export class TypeMismatchError extends Error {
   override readonly name = "TypeMismatchError";
 }
 
 /**
- * Without `zeros`, which says which of them are the same as nothing, zeros stay. Empty lists and maps are kept in what a
- * client applies: it means to own them.
+ * `zeros` decides which zeros are omitted; without it, all zeros are kept. `keepsEmpty` keeps empty lists and maps,
+ * which server-side apply needs because the applier owns them.
  */
 export function decodeTyped(
   value: JsonObject,
@@ -43,10 +43,10 @@ export function decodeTyped(
 }
 
 interface Place {
-  /** As field validation names it: `spec.ports[0].name`. */
+  /** The path in field validation: `spec.ports[0].name`. */
   readonly path: string;
   readonly struct: StructSchema;
-  /** As Go's type errors name it: `spec.ports.name`. */
+  /** The path in Go's type errors: `spec.ports.name`. */
   readonly goPath: string;
   readonly unknownFields: ReportedPaths;
   readonly zeros: GoZeros | undefined;
@@ -74,10 +74,10 @@ function decodeStruct(value: JsonObject, schema: StructSchema, place: Place): Js
   return result;
 }
 
-/** An empty list of them clears those that are there. */
+/** An empty list of managedFields clears the existing ones. */
 const MEANT_WHEN_EMPTY = "managedFields";
 
-/** Who sends an empty list of what is always written comes to own it. */
+/** An empty list that Go always writes is kept, because the client that sends it becomes its owner. */
 function isKeptEmpty(key: string, field: FieldSchema, { goPath, struct, zeros, keepsEmpty }: Place): boolean {
   if (field.required || keepsEmpty || key === MEANT_WHEN_EMPTY) return true;
   return goPath === "" && zeros?.writesEmpty(struct, key) === true;
@@ -135,7 +135,8 @@ function decodeScalar(value: unknown, schema: FieldSchema, place: Place): unknow
       if (typeof value === "boolean") return value;
       break;
     case "integer":
-      // DIFFERS: a whole number that JavaScript cannot hold exactly is refused; stored, it would be another one.
+      // DIFFERS: a whole number that JavaScript cannot represent exactly is rejected, because it would be stored as
+      // another one.
       if (typeof value === "number" && Number.isSafeInteger(value) && (schema.format !== "int32" || isInt32(value)))
         return value;
       break;
@@ -153,7 +154,7 @@ function isInt32(value: unknown): value is number {
   return typeof value === "number" && Number.isInteger(value) && value >= -2147483648 && value <= 2147483647;
 }
 
-/** Go also takes bytes as a list of numbers. */
+/** Go also accepts bytes as a list of numbers. */
 function isByteList(value: unknown): value is number[] {
   return Array.isArray(value) && value.every((byte) => Number.isInteger(byte) && byte >= 0 && byte <= 255);
 }
@@ -180,12 +181,12 @@ function mismatch(value: unknown, schema: FieldSchema, place: Place): TypeMismat
   );
 }
 
-/** A number that does not fit a field for numbers is shown; elsewhere its being a number is the mistake. */
+/** Go shows a number that does not fit a numeric field; for other fields it shows only the type. */
 function isNumeric({ type, intOrString }: FieldSchema): boolean {
   return type === "integer" || type === "number" || intOrString;
 }
 
-/** The Go type a field most likely has; named string types cannot be known from a schema. */
+/** The most likely Go type of a field; a schema does not contain named string types. */
 function goType(schema: FieldSchema): string {
   if (schema.intOrString) return "int32";
   switch (schema.type) {

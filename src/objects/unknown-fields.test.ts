@@ -28,7 +28,7 @@ function container(name: string, more: JsonObject = {}): JsonObject {
   return { name, image: name, ...more };
 }
 
-describe("fields that a body leaves out stay", () => {
+describe("fields that a body omits are kept", () => {
   test.each<[where: string, existing: JsonObject, sent: JsonObject, stored: JsonObject]>([
     [
       "in structs",
@@ -37,7 +37,7 @@ describe("fields that a body leaves out stay", () => {
       { spec: { hostname: "b", novel: { x: [1] } }, novel: 1 },
     ],
     [
-      "in list items, found by their key wherever they stand now",
+      "in list items, found by their key at any position",
       { spec: { containers: [container("a", { novel: 1 }), container("b", { novel: 2 })] } },
       { spec: { containers: [container("c"), { name: "b", image: "new" }, container("a")] } },
       { spec: { containers: [container("c"), { name: "b", image: "new", novel: 2 }, container("a", { novel: 1 })] } },
@@ -56,7 +56,7 @@ describe("fields that a body leaves out stay", () => {
       { spec: { tolerations: [{ key: "b", novel: 2 }, { key: "a", novel: 1 }, { key: "c" }] } },
     ],
     [
-      "in items that are alike, as long as they are as many",
+      "in equal items, if their number is unchanged",
       {
         spec: {
           tolerations: [
@@ -88,9 +88,9 @@ describe("fields that a body leaves out stay", () => {
   });
 });
 
-describe("fields go with what holds them", () => {
+describe("fields are dropped with their parent:", () => {
   test.each<[what: string, existing: JsonObject, sent: JsonObject]>([
-    ["a struct that is gone", { spec: { securityContext: { novel: 1 } } }, { spec: { hostname: "a" } }],
+    ["a removed struct", { spec: { securityContext: { novel: 1 } } }, { spec: { hostname: "a" } }],
     ["a struct that is null", { spec: { securityContext: { novel: 1 } } }, { spec: { securityContext: null } }],
     [
       "an item with another key",
@@ -103,7 +103,7 @@ describe("fields go with what holds them", () => {
       { spec: { tolerations: [{ key: "a", value: "x" }] } },
     ],
     [
-      "one of several items that are alike",
+      "one of several equal items",
       {
         spec: {
           tolerations: [
@@ -126,8 +126,8 @@ describe("fields go with what holds them", () => {
   });
 });
 
-describe("what a request says itself", () => {
-  test("a field that is sent as it is stored is only repeated, in whatever order its members stand", () => {
+describe("a request", () => {
+  test("that sends a field as stored only repeats it, whatever the order of its members", () => {
     const existing = { spec: { novel: { a: 1, b: [2] }, containers: [container("a"), container("b", { novel: 1 })] } };
     const sent = { spec: { containers: [container("b", { novel: 1 })], novel: { b: [2], a: 1 } } };
     const settled = settle(existing, sent);
@@ -136,7 +136,7 @@ describe("what a request says itself", () => {
     expect(named(settled)).toEqual([]);
   });
 
-  test("another value, a new field and null for what is there name the field, which is dropped", () => {
+  test("that sends another value, a new field, or null for an existing one names the field, which is dropped", () => {
     const existing = { novel: 1, spec: { novel: 1, gone: 1, other: 1 } };
     const settled = settle(existing, {
       novel: 1,
@@ -152,7 +152,7 @@ describe("what a request says itself", () => {
     ]);
   });
 
-  test("a JSON Patch has named what is gone; a merge patch only where it is not in a list", () => {
+  test("with a JSON Patch names every removed field; a merge patch only those outside of lists", () => {
     const existing = { spec: { novel: 1, containers: [container("a", { novel: 1 })] } };
     const patched = { spec: { containers: [container("a")] } };
     const removed = settle(existing, patched, "removed");
@@ -163,14 +163,14 @@ describe("what a request says itself", () => {
     expect(merged.object).toEqual({ spec: { containers: [container("a", { novel: 1 })] } });
   });
 
-  test("bodies full of unknown fields are reported up to a bound", () => {
+  test("with many unknown fields reports them up to a limit", () => {
     const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`x${index}`, { y: [index] }]));
     const settled = settle({}, { spec: many });
     expect([settled.named.length, settled.isNamedCut]).toEqual([1_000, true]);
     expect(settled.named.flatMap(({ paths }) => paths).length).toBeLessThanOrEqual(2_000);
   });
 
-  test("a field is named once, however many items have it", () => {
+  test("names a field once, however many items have it", () => {
     const containers = Array.from({ length: 5_000 }, (_, index) =>
       container(`c${index}`, { novel: { [`k${index % 2}`]: 1 } }),
     );
@@ -178,14 +178,14 @@ describe("what a request says itself", () => {
     expect([named(settled), settled.isNamedCut]).toEqual([["spec.later", "spec.containers[0].novel"], false]);
   });
 
-  test("fields may be called anything", () => {
+  test("may use any field name", () => {
     const existing = JSON.parse(`{"spec":{"__proto__":{"a":1},"constructor":2}}`) as JsonObject;
     const settled = settle(existing, { spec: { hostname: "a" } });
     expect(JSON.stringify(settled.object)).toBe(`{"spec":{"hostname":"a","__proto__":{"a":1},"constructor":2}}`);
   });
 });
 
-describe("whether a release knows a field", () => {
+describe("hasPlaceFor: a release has a field", () => {
   const pods = (release: "1.31" | "1.33"): StructSchema => openSchemas(release).kind("", "v1", "Pod")!;
 
   test.each<[path: (string | number)[], old: boolean, young: boolean]>([
@@ -196,12 +196,12 @@ describe("whether a release knows a field", () => {
     [["spec", "containers", 3, "lifecycle", "stopSignal"], false, true],
     [["metadata", "labels", "anything"], true, true],
     [["metadata", "managedFields", 0, "fieldsV1", "f:x"], true, true],
-  ])("%j: 1.31 %s, 1.33 %s", (path, old, young) => {
+  ])("%j: in 1.31 %s, in 1.33 %s", (path, old, young) => {
     expect([hasPlaceFor(pods("1.31"), path), hasPlaceFor(pods("1.33"), path)]).toEqual([old, young]);
   });
 });
 
-/** A small object of the type, which is recursive in places. */
+/** A small value of the type; depth is limited because types may be recursive. */
 function valueOf(field: FieldSchema, depth: number): fc.Arbitrary<unknown> {
   if (field.quantity) return fc.constantFrom("1", "2Gi");
   if (field.intOrString) return fc.constantFrom(80, "http");
@@ -244,7 +244,7 @@ function structOf(struct: StructSchema, depth: number): fc.Arbitrary<JsonObject>
   return known;
 }
 
-/** Adds fields of a release to come, in places drawn by `choose`. */
+/** Adds fields of a future release, at places that `choose` draws. */
 function withNovelties(object: JsonObject, struct: StructSchema, choose: () => number): JsonObject {
   const result = cloneJson(object);
   const add = (value: unknown, field: FieldSchema): void => {
@@ -285,11 +285,11 @@ const DRAWN: fc.Arbitrary<Drawn> = fc.constantFrom(...KINDS).chain(([group, vers
   }));
 });
 
-describe("whatever is stored", () => {
+describe("for any stored object", () => {
   const settleIn = ({ schema, stored }: Drawn, sent: JsonObject, omission: Omission): SettledFields =>
     settleUnknownFields({ sent, known: decodeTyped(sent, schema).object, existing: stored, schema, omission });
 
-  test("what is sent back as it was shown changes nothing and names nothing", () => {
+  test("a client that sends it back unchanged changes nothing and names nothing", () => {
     fc.assert(
       fc.property(
         DRAWN,
@@ -304,7 +304,7 @@ describe("whatever is stored", () => {
     );
   });
 
-  test("what an old client knows of it, sent back, changes nothing of what is certain, and adds nothing", () => {
+  test("an old client that sends back the fields it knows changes no field of matched items, and adds nothing", () => {
     fc.assert(
       fc.property(DRAWN, (drawn) => {
         const { schema, stored } = drawn;
@@ -320,7 +320,7 @@ describe("whatever is stored", () => {
     );
   });
 
-  test("hasUnknownFields says whether there is anything to settle", () => {
+  test("hasUnknownFields reports whether there is anything to settle", () => {
     fc.assert(
       fc.property(DRAWN, ({ schema, plain, stored }) => {
         expect(hasUnknownFields(plain, schema)).toBe(false);

@@ -1,35 +1,38 @@
 /**
- * Fields that this release does not know, in objects that servers of other releases have written. They stay where they
- * are when somebody updates the object here and does not speak of them; what a request itself says of them is reported.
+ * Settles the fields that this release does not have, in objects that servers of other releases have written. An update
+ * on this server keeps such fields if the request does not mention them; changes that the request itself makes to them
+ * are reported.
  *
- * A field is the same field as long as what holds it is the same: the member of that name of a struct or map, the list
- * item with the same keys, or, in lists whose items have no keys, an item that has not changed as far as this release
- * can tell. What is removed or replaced takes the fields in it along.
+ * A field is the same as long as its parent is the same: the member of that name of a struct or map, the list item with
+ * the same keys, or, in lists whose items have no keys, an item whose known part is unchanged. A parent that is removed
+ * or replaced drops the fields in it.
  */
 import { isJsonObject, jsonEquals, ownMember, setMember, type JsonObject } from "../meta/json.ts";
 import { matchItems } from "./list-items.ts";
 import type { FieldSchema, StructSchema } from "./schema.ts";
 
-/** Names of members and positions in lists. */
+/** Member names and list positions. */
 export type ValuePath = readonly (string | number)[];
 
 export interface NamedField {
-  /** As field validation names it: `spec.ports[0].name`. Where several items of a list have it, the first of them. */
+  /**
+   * The path in field validation: `spec.ports[0].name`. If several items of a list have the field, that of the first.
+   */
   readonly name: string;
-  /** Where there are values in it, itself included: a release may know the field and not all of them. */
+  /** The paths of the field and of all values in it, because a release may have the field and not all of its values. */
   readonly paths: readonly ValuePath[];
 }
 
 /**
- * What it means that a body is without a field that is there. A body that replaces leaves out what its sender does not
- * know. A JSON Patch leaves out what it has removed. A merge patch replaces lists and removes everything else by name.
+ * The meaning of an existing field that is absent from a body. A full object omits fields that the client does not
+ * know. A JSON Patch omits fields that it has removed. A merge patch replaces lists, and removes other fields by name.
  */
 export type Omission = "not-known" | "removed" | "removed-outside-lists";
 
 interface UnknownFieldsInput {
-  /** As it was sent, or as a patch has made it of the existing object. */
+  /** The object as sent, or the result of applying a patch to the existing object. */
   readonly sent: JsonObject;
-  /** What this release knows of it. */
+  /** The part of it that this release knows. */
   readonly known: JsonObject;
   readonly existing: JsonObject;
   readonly schema: StructSchema;
@@ -37,17 +40,17 @@ interface UnknownFieldsInput {
 }
 
 export interface SettledFields {
-  /** What is known, with the unknown fields that stay. Shares with the body and the existing object what is theirs. */
+  /** The known part with the unknown fields that are kept. Shares values with the body and the existing object. */
   readonly object: JsonObject;
-  /** Where the body only repeats what is there, as field validation names it. */
+  /** Fields whose stored value the body repeats, by their path in field validation. */
   readonly repeated: ReadonlySet<string>;
-  /** What the body says anew, or removes. */
+  /** Fields that the body adds, changes or removes. */
   readonly named: readonly NamedField[];
-  /** It names more than anybody looks at. */
+  /** True if the body names more fields than the limit. */
   readonly isNamedCut: boolean;
 }
 
-/** Whether the object has fields that the schema does not. Asked on every update, so it allocates nothing. */
+/** Whether the object has fields that the schema does not. Called on every update, so it allocates nothing. */
 export function hasUnknownFields(object: JsonObject, schema: StructSchema): boolean {
   if (schema.preserveUnknown) return false;
   for (const key in object) {
@@ -84,11 +87,11 @@ export function settleUnknownFields(input: UnknownFieldsInput): SettledFields {
   return { object, repeated: findings.repeated, named: [...findings.named.values()], isNamedCut: findings.isCut };
 }
 
-/** What becomes of one value. */
+/** The states of one value. */
 interface Versions<T> {
   readonly sent: T;
   readonly known: T;
-  /** Undefined where nothing was. */
+  /** Undefined if there was no value. */
   readonly existing: T | undefined;
 }
 
@@ -101,14 +104,14 @@ interface Place {
 
 const ROOT = { parent: undefined, step: "", isInList: false } as const;
 
-/** Distinct ones, whatever their positions in lists. No kind gains so many from release to release. */
+/** Limit of distinct fields, regardless of list positions. No kind gains so many from one release to the next. */
 const NAMED_MAX = 1000;
-/** Values in named fields: more are not looked at, because no release can be told from another by so many. */
+/** Limit of values in named fields. Fewer are enough to distinguish releases. */
 const PATHS_MAX = 1000;
 
 class Findings {
   readonly repeated = new Set<string>();
-  /** By shape. */
+  /** Keyed by shape. */
   readonly named = new Map<string, { name: string; paths: ValuePath[] }>();
   isCut = false;
   readonly #omission: Omission;
@@ -158,7 +161,7 @@ function pathOf(place: Place): ValuePath {
   return path.toReversed();
 }
 
-/** What a type has a place for, or not, whatever the position in a list. */
+/** The path without list positions, on which it depends whether a type has the field. */
 function shapeOf(path: ValuePath): string {
   return path.map((step) => (typeof step === "number" ? "[]" : `.${JSON.stringify(step)}`)).join("");
 }
@@ -174,7 +177,7 @@ function memberPlace(parent: Place, step: string): Place {
   return { findings: parent.findings, parent, step, isInList: parent.isInList };
 }
 
-/** `known` with members set: a copy as soon as there is one. */
+/** `known` with members set; a copy if there are any. */
 function withMembers(known: JsonObject, members: ReadonlyMap<string, unknown>): JsonObject {
   if (members.size === 0) return known;
   const object = { ...known };
@@ -195,7 +198,7 @@ function settleStruct(versions: Versions<JsonObject>, schema: StructSchema, plac
   return withMembers(known, members);
 }
 
-/** The unknown members that stay. */
+/** The unknown members that are kept. */
 function settleUnknownMembers(
   { sent, existing = {} }: Versions<JsonObject>,
   { fields }: StructSchema,
@@ -259,7 +262,7 @@ function settleList({ sent, known, existing }: Versions<unknown[]>, field: Field
   return settled.every((item, index) => item === known[index]) ? known : settled;
 }
 
-/** Whether a type has a place for such a value. What is not as the type would have it is not for this to say. */
+/** Whether a type has a place for a value at this path. Does not check types. */
 export function hasPlaceFor(schema: StructSchema, path: ValuePath): boolean {
   let struct: StructSchema | undefined = schema;
   let field: FieldSchema | undefined;

@@ -19,7 +19,7 @@ const STORE_CALL_MS = 250;
 const STEP_MS = 100;
 const STEPS_MAX = 1_000;
 const NO_PATH = "the request has been made before all known HTTP paths have been installed, please try again";
-const NOT_SURE = "this server is still starting and cannot be sure yet";
+const NOT_SURE = "this server is still starting and has not loaded all data yet";
 
 /** Question → how it is answered by a server that has been ready. */
 const QUESTIONS: Readonly<Record<string, number>> = {

@@ -1,4 +1,4 @@
-/** What holds of every single answer, whatever was asked. */
+/** Invariants of every single response, whatever the request. */
 import { protobufTables } from "../../src/objects/catalogue/protobuf-tables.ts";
 import { isJsonObject, type JsonObject } from "../../src/meta/json.ts";
 import { HTTP_CODE } from "../../src/meta/status-error.ts";
@@ -7,11 +7,11 @@ import { parseYaml } from "../../src/objects/yaml/yaml.ts";
 import type { FuzzRequest } from "./cases.ts";
 import type { Answer } from "./subject.ts";
 
-/** A promise that was broken. */
+/** A violated invariant. */
 export interface Finding {
-  /** The promise, in a few words that stay the same. */
+  /** The invariant, in a short constant text. */
   readonly promise: string;
-  /** What was seen instead. */
+  /** The observed violation. */
   readonly what: string;
 }
 
@@ -22,21 +22,23 @@ export function checkAnswer(request: FuzzRequest, answer: Answer): Finding[] {
   const { status, contentType, text } = answer;
   if (status >= 500 && !isExcused(request, answer)) return [broken("no server errors", shown(answer))];
   if (status >= 400 && text.length > longestFailure(request))
-    return [broken("failures are no longer than what they are about", `${text.length} characters: ${shown(answer)}`)];
+    return [broken("the size of a failure response is bounded", `${text.length} characters: ${shown(answer)}`)];
   if (status === 304 || status === 204 || request.method === "HEAD" || text === "") return [];
   if (contentType.startsWith("text/plain")) return checkText(answer);
   if (contentType.startsWith("application/json")) return checkJson(request, answer);
   if (contentType.startsWith("application/yaml")) return checkEncoded(answer, "YAML");
   if (contentType === PROTOBUF_MEDIA_TYPE) return checkEncoded(answer, "protobuf");
-  return status < 400 ? [] : [broken("failures have a type clients can read", shown(answer))];
+  return status < 400 ? [] : [broken("failure responses have a known content type", shown(answer))];
 }
 
-/** A value may be repeated in a failure, in its message and in its details, but not for each thing that is wrong with it. */
+/** A failure may repeat a value in its message and in its details, but not once for each error about it. */
 function longestFailure({ body = "", target }: FuzzRequest): number {
   return 256 * 1024 + 16 * (body.length + target.length);
 }
 
-/** What cannot be otherwise: nothing stands behind these, and nobody has seen that version yet. */
+/**
+ * Unavoidable failures: requests to nodes and services that do not exist, and requests for a future resource version.
+ */
 function isExcused({ target, headers }: FuzzRequest, answer: Answer): boolean {
   const { status, text } = answer;
   if (status === 503) return /\/(proxy|log|exec|attach|portforward)(\/|\?|$)/.test(target);
@@ -48,7 +50,7 @@ function isExcused({ target, headers }: FuzzRequest, answer: Answer): boolean {
   return known.some((sentence) => sentence.test(String(value["message"])));
 }
 
-/** kube-apiserver answers these with a 500 without a reason too, and clients know them by that. */
+/** kube-apiserver also responds to these with a 500 without a reason, and clients rely on it. */
 const KUBE_500S: readonly RegExp[] = [
   /^strconv\.ParseUint: parsing /,
   /^resourceVersion: Invalid value: .*strconv\.ParseUint: parsing /,
@@ -56,7 +58,7 @@ const KUBE_500S: readonly RegExp[] = [
   /^Non-matching dry-run options in request and content: /,
 ];
 
-/** Of patches that cannot be merged, by their type. */
+/** Patches that cannot be merged, by patch type. */
 const KUBE_PATCH_500S: Readonly<Record<string, readonly RegExp[]>> = {
   "application/apply-patch+yaml": [
     /^failed to create typed patch object /,
@@ -82,27 +84,27 @@ const KUBE_PATCH_500S: Readonly<Record<string, readonly RegExp[]>> = {
   ],
 };
 
-/** Plain text is for what is outside of every API. */
+/** Plain text is allowed outside of the APIs only. */
 function checkText(answer: Answer): Finding[] {
   const isKnown = answer.status < 400 || answer.status === 404 || answer.status === 406;
-  return isKnown ? [] : [broken("failures are a Status", shown(answer))];
+  return isKnown ? [] : [broken("failure responses are a Status", shown(answer))];
 }
 
 function checkJson(request: FuzzRequest, answer: Answer): Finding[] {
   if (/watch/i.test(request.target) && answer.status === 200) return checkFrames(answer);
   const value = parsed(answer.text);
-  if (value === undefined) return [broken("what is called JSON is JSON", shown(answer))];
+  if (value === undefined) return [broken("responses of type JSON are valid JSON", shown(answer))];
   return answer.status < 400 ? [] : checkStatus(value, answer);
 }
 
 function checkEncoded(answer: Answer, encoding: string): Finding[] {
   const value = bodyOf(answer);
   if (value instanceof Error)
-    return [broken(`what is called ${encoding} is ${encoding}`, `${value.message}\n${shown(answer)}`)];
+    return [broken(`responses of type ${encoding} are valid ${encoding}`, `${value.message}\n${shown(answer)}`)];
   return answer.status < 400 ? [] : checkStatus(value, answer);
 }
 
-/** What is wrong with it when it cannot be read. */
+/** The decoded body, or the error if it cannot be decoded. */
 function bodyOf({ contentType, text, bytes }: Answer): unknown {
   try {
     if (contentType.startsWith("application/yaml")) return parseYaml(text).value;
@@ -113,14 +115,14 @@ function bodyOf({ contentType, text, bytes }: Answer): unknown {
   }
 }
 
-/** One document, or one event a line; failures in events count too. */
+/** One document, or one event per line; failures in events count, too. */
 function checkFrames(answer: Answer): Finding[] {
-  // A document may have many lines, as it has for people.
+  // A pretty-printed document has many lines.
   if (parsed(answer.text) !== undefined) return [];
   const lines = answer.text.split("\n").filter((line) => line !== "");
   return lines.flatMap((line) => {
     const event = parsed(line);
-    if (event === undefined) return [broken("events are JSON", line.slice(0, SHOWN_CHARACTERS))];
+    if (event === undefined) return [broken("watch events are valid JSON", line.slice(0, SHOWN_CHARACTERS))];
     const object = isJsonObject(event) && event["type"] === "ERROR" ? event["object"] : undefined;
     const code = isJsonObject(object) ? object["code"] : undefined;
     return Number(code) >= 500 ? [broken("no server errors", line.slice(0, SHOWN_CHARACTERS))] : [];
@@ -129,19 +131,19 @@ function checkFrames(answer: Answer): Finding[] {
 
 function checkStatus(value: unknown, answer: Answer): Finding[] {
   const problem = statusProblem(value, answer.status);
-  return problem === undefined ? [] : [broken(`failures are a Status: ${problem}`, shown(answer))];
+  return problem === undefined ? [] : [broken(`failure responses are a Status: ${problem}`, shown(answer))];
 }
 
 function statusProblem(value: unknown, code: number): string | undefined {
   if (!isJsonObject(value)) return "an object";
-  if (value["kind"] !== "Status" || value["apiVersion"] !== "v1") return "of kind Status and version v1";
+  if (value["kind"] !== "Status" || value["apiVersion"] !== "v1") return "kind is Status and apiVersion is v1";
   if (value["status"] !== "Failure") return "status is Failure";
-  if (value["code"] !== code) return "code is that of the answer";
-  if (typeof value["message"] !== "string" || value["message"] === "") return "message is there";
-  if (!isJsonObject(value["metadata"])) return "metadata is there";
+  if (value["code"] !== code) return "code equals the HTTP status";
+  if (typeof value["message"] !== "string" || value["message"] === "") return "message is not empty";
+  if (!isJsonObject(value["metadata"])) return "metadata is an object";
   const { reason = code === 500 ? "InternalError" : "" } = value as { reason?: unknown };
-  if (typeof reason !== "string" || reason === "" || !REASONS.has(reason)) return "reason is a known one";
-  return isWellFormedDetails(value) ? undefined : "details are what clients decode";
+  if (typeof reason !== "string" || reason === "" || !REASONS.has(reason)) return "reason is known";
+  return isWellFormedDetails(value) ? undefined : "details are well formed";
 }
 
 function isWellFormedDetails({ details }: JsonObject): boolean {

@@ -1,4 +1,4 @@
-/** An object as bytes: JSON, YAML or protobuf as clients send them, and the same damaged on the way. */
+/** Encodes an object as clients do (JSON, YAML or protobuf), intact or damaged. */
 import { dump } from "js-yaml";
 import { protobufTables } from "../../src/objects/catalogue/protobuf-tables.ts";
 import { isJsonObject, objectAt } from "../../src/meta/json.ts";
@@ -9,16 +9,16 @@ import { toJsonText, toPlainJson } from "./json-text.ts";
 export interface Body {
   readonly bytes: Buffer | string;
   readonly contentType: string;
-  /** Nothing happened to it: it says what the generator meant. */
+  /** True if the body is undamaged and holds the generated object. */
   readonly isWhole: boolean;
 }
 
 const JSON_TYPE = "application/json";
 const YAML_TYPE = "application/yaml";
 const PROTOBUF_TYPE = "application/vnd.kubernetes.protobuf";
-/** Longer bodies are sent as JSON only: writing them in other ways takes the fuzzer longer than the server. */
+/** Longer bodies are sent as JSON only: other encodings would take the fuzzer longer than the server. */
 const OTHER_ENCODINGS_CHARACTERS_MAX = 4_000;
-/** More than a server takes; what is beyond only costs time. */
+/** More than a server accepts; longer bodies would only take time. */
 const CHARACTERS_MAX = 4_000_000;
 
 export function jsonBody(value: unknown): Body {
@@ -66,7 +66,7 @@ const YAML_TRICKS: readonly ((text: string) => string)[] = [
   (text) => `${text}\nx: ${"[".repeat(5_000)}\n`,
 ];
 
-/** Nine lines that mean a thousand million items. */
+/** Nine lines that expand to a billion items. */
 function bomb(levels: number): string {
   const lines = ["a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]"];
   for (let level = 1; level < levels; level++)
@@ -78,13 +78,13 @@ function protobufBody(json: Body, value: unknown, dice: Dice): Body {
   try {
     const plain = toPlainJson(value);
     const object = isJsonObject(plain) ? plain : {};
-    // Placeholders can be found again in text only.
+    // Placeholders can be replaced in text only.
     const { resourceVersion: _version, uid: _uid, ...metadata } = objectAt(object, "metadata");
     const bytes = encodeProtobufObject({ ...object, metadata }, protobufTables());
     if (dice.chance(0.4)) return { bytes, contentType: PROTOBUF_TYPE, isWhole: true };
     return { bytes: damagedBytes(bytes, dice), contentType: PROTOBUF_TYPE, isWhole: false };
   } catch {
-    // The encoder writes what has the types of its kind, and no kinds that are newer than its tables.
+    // The encoder supports only values of the right types, and no kinds that are newer than its tables.
     return json;
   }
 }
@@ -110,7 +110,7 @@ function damaged(text: string, dice: Dice): Buffer | string {
   ])();
 }
 
-/** Also invalid UTF-8. */
+/** Flips or replaces bytes, which can make invalid UTF-8. */
 function damagedBytes(bytes: Buffer, dice: Dice): Buffer {
   const copy = Buffer.from(bytes);
   if (copy.length === 0) return Buffer.from([dice.int(256)]);

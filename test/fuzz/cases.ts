@@ -1,4 +1,4 @@
-/** One case: what must be there first, the one request that is the attack, and what it is meant to do. */
+/** One case: the objects to create first, the one request that is the attack, and its intended effect. */
 import { isJsonObject, objectAt, type JsonObject } from "../../src/meta/json.ts";
 import type { SchemaSource } from "../../src/objects/catalogue/schema-source.ts";
 import { jsonBody, randomBody, type Body } from "./bodies.ts";
@@ -19,7 +19,7 @@ import {
 import { sampleName, sampleOf } from "./samples.ts";
 import { collectionPath, type Target, type Targets } from "./targets.ts";
 
-/** In a body: what the server has said of the object before. */
+/** Placeholders in a body for values that the server has returned for the object. */
 export const CURRENT_VERSION = "@resourceVersion@";
 export const CURRENT_UID = "@uid@";
 
@@ -30,16 +30,16 @@ export interface FuzzRequest {
   readonly body?: Buffer | string;
 }
 
-/** What the request does when it is accepted: nothing that a later read shows may be otherwise. */
+/** The effect of the request if it is accepted; a later read must show exactly this effect. */
 export type Effect = "creates" | "changes" | "changes-part" | "deletes" | "reads" | "anything";
 
 export interface FuzzCase {
   readonly number: number;
   readonly target: Target;
   readonly collection: string;
-  /** The object the case is about, whether or not it exists. */
+  /** The name of the object, whether or not it exists. */
   readonly name: string;
-  /** Bodies to create it from first, most adventurous first; empty: it must not be there. */
+  /** Bodies to create the object from, the most unusual one first; empty if the object must not exist. */
   readonly victims: readonly JsonObject[];
   readonly request: FuzzRequest;
   readonly effect: Effect;
@@ -83,7 +83,7 @@ function sample(target: Target, name: string): JsonObject {
   return cloneValue({ apiVersion, kind, metadata, ...sampleOf(key, { name, version }) }) as JsonObject;
 }
 
-/** Without the request. */
+/** A case without its request. */
 type Scene = Omit<FuzzCase, "request" | "effect" | "isDryRun">;
 
 function sceneOf({ number, dice }: Making, target: Target, hasVictim: boolean): Scene {
@@ -103,7 +103,7 @@ interface Sending {
   readonly parameters: readonly Parameter[];
 }
 
-/** A write that is tried out has a chance of its own. */
+/** Some writes are dry runs. */
 function written(dice: Dice, { method, path, body, parameters }: Sending): Pick<FuzzCase, "request" | "isDryRun"> {
   const isDryRun = dice.chance(0.1);
   const all: readonly Parameter[] = isDryRun
@@ -129,7 +129,7 @@ function createCase(making: Making): FuzzCase {
   return { ...scene, effect, ...written(dice, { ...sending, parameters: writeParameters(dice, target) }) };
 }
 
-/** What a client would send that has read the object. */
+/** An update as a client sends it after reading the object. */
 function changedVictim({ victims, target, name }: Scene, dice: Dice): JsonObject {
   const object = cloneValue(victims[0] ?? sample(target, name)) as JsonObject;
   const metadata = objectAt(object, "metadata");
@@ -215,7 +215,7 @@ function deleteCase(making: Making): FuzzCase {
   const parameters = deleteParameters(dice, target);
   const sent = dice.chance(0.6) ? body() : undefined;
   const { request, isDryRun } = written(dice, { method: "DELETE", path, body: sent, parameters });
-  // As kubernetes: options in a body are all there are, and the query is not looked at.
+  // As kubernetes: options in a body replace those in the query.
   const hasBody = sent !== undefined && sent.bytes.length > 0;
   return { ...scene, effect: "deletes", request, isDryRun: isDryRun && !hasBody };
 }
@@ -251,7 +251,7 @@ function oddCase(making: Making): FuzzCase {
   };
 }
 
-/** What the server has said of the object is put in where the body asks for it. */
+/** Replaces the placeholders in the body by the values that the server has returned. */
 export function withCurrent(request: FuzzRequest, current: unknown): FuzzRequest {
   if (typeof request.body !== "string" || !request.body.includes("@")) return request;
   const metadata = isJsonObject(current) ? objectAt(current, "metadata") : {};

@@ -1,4 +1,4 @@
-/** Each check is shown a server with the fault that it is there to find. */
+/** Tests each check with a server that has the fault that the check must find. */
 import { describe, expect, test } from "vitest";
 import { diceOf } from "./dice.ts";
 import { type FuzzRequest, makeCase } from "./cases.ts";
@@ -8,7 +8,7 @@ import { openSubject, type Answer, type OpenSubject } from "./subject.ts";
 import { collectionPath } from "./targets.ts";
 
 type Call = (request: FuzzRequest) => Promise<Answer>;
-/** What a faulty server does with a request. */
+/** The behavior of a faulty server for a request. */
 type Fault = (request: FuzzRequest, call: Call) => Promise<Answer>;
 
 const stopwatch = (): number => 0;
@@ -20,7 +20,7 @@ function faulty(fault: Fault): typeof openSubject {
   };
 }
 
-/** Plays cases until the promise is seen to be broken; the ends of batches are looked at after the last. */
+/** Runs cases until the invariant is violated; checks at the end of a batch run after its last case. */
 async function promisesBroken(fault: Fault, promise: string): Promise<Set<string>> {
   const broken = new Set<string>();
   const onFailure = ({ report }: Failure): void => report.findings.forEach((finding) => broken.add(finding.promise));
@@ -43,42 +43,42 @@ const FAULTS: readonly { promise: string; fault: Fault }[] = [
     },
   },
   {
-    promise: "failures are a Status: code is that of the answer",
+    promise: "failure responses are a Status: code equals the HTTP status",
     fault: async (request, call) => {
       const answer = await call(request);
       return answer.status === 422 ? { ...answer, status: 409 } : answer;
     },
   },
   {
-    promise: "failures are no longer than what they are about",
+    promise: "the size of a failure response is bounded",
     fault: async (request, call) => {
       const answer = await call(request);
       return answer.status === 422 ? { ...answer, text: answer.text.repeat(20_000) } : answer;
     },
   },
   {
-    promise: "failures are a Status: reason is a known one",
+    promise: "failure responses are a Status: reason is known",
     fault: async (request, call) => {
       const answer = await call(request);
       return { ...answer, text: answer.text.replace('"reason":"Invalid"', '"reason":"Odd"') };
     },
   },
   {
-    promise: "failures are a Status",
+    promise: "failure responses are a Status",
     fault: async (request, call) => {
       const answer = await call(request);
       return answer.status === 422 ? { ...answer, contentType: "text/plain", text: "no" } : answer;
     },
   },
   {
-    promise: "what is called JSON is JSON",
+    promise: "responses of type JSON are valid JSON",
     fault: async (request, call) => {
       const answer = await call(request);
       return isWrite(request) ? { ...answer, text: answer.text.slice(0, -1) } : answer;
     },
   },
   {
-    promise: "a refused write changes nothing",
+    promise: "a rejected write changes nothing",
     fault: async (request, call) => {
       const answer = await call(request);
       const path = request.target.split("?")[0]!;
@@ -91,14 +91,14 @@ const FAULTS: readonly { promise: string; fault: Fault }[] = [
     fault: (request, call) => call({ ...request, target: request.target.replace("dryRun=All", "x=y") }),
   },
   {
-    promise: "what was written is what was answered",
+    promise: "a read returns what the write returned",
     fault: async (request, call) => {
       const answer = await call(request);
       return request.method === "PUT" ? { ...answer, text: answer.text.replace('"uid":"', '"uid":"0') } : answer;
     },
   },
   {
-    promise: "what was written can be read",
+    promise: "a written object can be read",
     fault: async (request, call) => {
       const answer = await call(request);
       const path = request.target.split("?")[0]!;
@@ -108,12 +108,12 @@ const FAULTS: readonly { promise: string; fault: Fault }[] = [
     },
   },
   {
-    promise: "what can be read can be put back",
+    promise: "an object can be written back as it was read",
     fault: (request, call) =>
       call(request.method === "PUT" ? { ...request, body: "{}", headers: { "content-type": "x" } } : request),
   },
   {
-    promise: "putting back what was read changes nothing",
+    promise: "writing an object back as it was read changes nothing",
     fault: async (request, call) => {
       if (request.method === "PUT" && typeof request.body === "string") {
         const path = request.target.split("?")[0]!;
@@ -125,19 +125,19 @@ const FAULTS: readonly { promise: string; fault: Fault }[] = [
     },
   },
   {
-    promise: "other versions show it too",
+    promise: "the object can be read in other versions",
     fault: (request, call) =>
       call({ ...request, target: request.target.replace(/^\/apis\/autoscaling\/v1\//, "/apis/x/v1/") }),
   },
   {
-    promise: "a Table can be made of it",
+    promise: "the object can be read as a Table",
     fault: async (request, call) => {
       const answer = await call(request);
       return request.headers["accept"]?.includes("as=Table") === true ? { ...answer, status: 406 } : answer;
     },
   },
   {
-    promise: "what was deleted is gone or going",
+    promise: "a deleted object is gone or terminating",
     fault: (request, call) =>
       request.method === "DELETE" ? call({ ...request, method: "GET", headers: {} }) : call(request),
   },
@@ -147,18 +147,18 @@ const FAULTS: readonly { promise: string; fault: Fault }[] = [
       call({ ...request, target: request.target.replace(/^\/api\/v1\/secrets(\?.*)?$/, "/api/v1/x") }),
   },
   {
-    promise: "every request is answered",
+    promise: "every request gets a response",
     fault: (request, call) => (request.method === "PUT" ? Promise.reject(new Error("planted")) : call(request)),
   },
 ];
 
-describe("a planted fault is found", () => {
+describe("the checks find a violation of", () => {
   test.each(FAULTS)("$promise", async ({ promise, fault }) => {
     expect([...(await promisesBroken(fault, promise))]).toContain(promise);
   });
 });
 
-test("the same seed makes the same cases, and the server says the same of them", async () => {
+test("the same seed makes the same cases with the same responses", async () => {
   const story = async (): Promise<string> => {
     const told: unknown[] = [];
     const open = faulty(async (request, call) => {
@@ -172,7 +172,7 @@ test("the same seed makes the same cases, and the server says the same of them",
   expect(await story()).toBe(await story());
 });
 
-test("a case is made without those before it, and another seed makes another", async () => {
+test("a case does not depend on the cases before it, and differs with another seed", async () => {
   await using subject = await openSubject({ release: "1.36", seed: 1, stopwatch });
   const text = (seed: number, number: number): string =>
     JSON.stringify(makeCase({ seed, number, targets: subject.targets, schemas: subject.schemas }).request);
@@ -181,8 +181,7 @@ test("a case is made without those before it, and another seed makes another", a
   expect(diceOf(1, 77).int(1e9)).not.toBe(diceOf(1, 78).int(1e9));
 });
 
-/** Its rules are those of the later versions, which have another field in the place of one of its own. */
-test.each(["1.28", "1.31", "1.36"])("what cases start from is accepted by release %s", async (release) => {
+test.each(["1.28", "1.31", "1.36"])("release %s accepts every sample object", async (release) => {
   await using subject = await openSubject({ release, seed: 1, stopwatch });
   const refused: string[] = [];
   for (const [number, target] of subject.targets.all.filter(({ isStored }) => isStored).entries()) {

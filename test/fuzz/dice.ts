@@ -1,4 +1,4 @@
-/** Chance for the fuzzer: everything a case does follows from the seed and the number of the case. */
+/** Randomness of the fuzzer: a case is determined by the seed and its number. */
 import type { Random } from "../../src/base/random.ts";
 import { createSeededRandom } from "../../src/tools/simulator/world.ts";
 
@@ -27,7 +27,7 @@ export class Dice {
 
   pick<Value>(values: readonly Value[]): Value {
     const value = values[this.int(values.length)];
-    if (value === undefined && values.length === 0) throw new Error("there is nothing to pick from");
+    if (value === undefined && values.length === 0) throw new Error("cannot pick from an empty list");
     return value as Value;
   }
 
@@ -41,7 +41,7 @@ export class Dice {
   }
 }
 
-/** A generator of its own for each case, so that a case can be made without the ones before it. */
+/** Each case has its own generator, so that it can be made without the cases before it. */
 export function diceOf(seed: number, caseNumber: number): Dice {
   let mixed = Math.imul(seed, 0x9e3779b1) ^ Math.imul(caseNumber + 1, 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0xc2b2ae35);

@@ -1,4 +1,4 @@
-/** Where two JSON documents part, for people. */
+/** Describes the differences of two JSON documents. */
 import { isJsonObject } from "../../src/meta/json.ts";
 
 const SHOWN_MAX = 6;

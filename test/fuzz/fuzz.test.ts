@@ -1,4 +1,4 @@
-/** Twenty thousand made-up requests; `npm run fuzz` sends more. */
+/** Runs twenty thousand random cases; `npm run fuzz` runs more. */
 import { expect, test } from "vitest";
 import { isKnown, KNOWN_FINDINGS } from "./known-findings.ts";
 import { describeFailure } from "./report.ts";
@@ -12,21 +12,21 @@ const batches = Array.from({ length: CASES / CASES_PER_BATCH }, (_, batch) => {
 });
 
 test.each(batches)(
-  `of what nobody should send, nothing breaks a promise: seed ${SEED}, cases from $first, release $release`,
+  `random requests violate no invariant: seed ${SEED}, cases from $first, release $release`,
   { timeout: 120_000 },
   async ({ first, end }) => {
     const failures: string[] = [];
     const onFailure = (failure: Failure): void => {
       if (!isKnown(failure)) failures.push(describeFailure(failure));
     };
-    // Figures are for `npm run fuzz`: no test fails for the time it took.
+    // Durations are reported by `npm run fuzz` only; no test fails because it is slow.
     const { cases } = await runBatch({ seed: SEED, first, end, stopwatch: () => 0, onFailure });
     expect(failures.slice(0, 5).join("\n\n")).toBe("");
     expect(cases).toBe(CASES_PER_BATCH);
   },
 );
 
-test.each(KNOWN_FINDINGS)("still known, or to be taken off the list: $why", async ({ seed, caseNumber }) => {
+test.each(KNOWN_FINDINGS)("a known finding is still reproducible: $why", async ({ seed, caseNumber }) => {
   const known: Failure[] = [];
   const onFailure = (failure: Failure): void => {
     if (isKnown(failure)) known.push(failure);

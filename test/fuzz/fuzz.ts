@@ -1,4 +1,4 @@
-/** Plays many batches in threads, and says as it goes how far it is, how fast, and what broke. */
+/** Runs many batches in threads, and prints progress, speed and failures. */
 import { Worker } from "node:worker_threads";
 import { CASES_PER_BATCH, type BatchStats, type Slowest } from "./run-batch.ts";
 import { count, repeatCommand } from "./report.ts";
@@ -12,17 +12,17 @@ export interface FuzzOptions {
   readonly print: (line: string) => void;
 }
 
-/** Generous: a loaded machine must not fail it. */
+/** Generous, so that a loaded machine does not fail the run. */
 const ANSWER_MS_MAX = 10_000;
 const CASE_MS_MAX = 60_000;
 const HEAP_GROWTH_BYTES_MAX = 100 * 1024 * 1024;
 const PROGRESS_MS = 5_000;
-/** Batches until every release has been seen and everything is compiled. */
+/** Number of batches after which every release has run and all code is compiled. */
 const WARM_BATCHES = 8;
 const SHOWN_PER_SIGNATURE = 2;
 const SHOWN_MAX = 60;
 
-/** How many failures there were. */
+/** Resolves to the number of failures. */
 export async function fuzz(options: FuzzOptions): Promise<number> {
   const run = new Run(options);
   await Promise.all(Array.from({ length: options.jobs }, () => run.work()));
@@ -47,7 +47,7 @@ class Run {
     this.#options = options;
   }
 
-  /** One thread after another, until nothing is left to do: a thread ends early only when it hangs. */
+  /** Runs one thread after another until all cases are done. A thread ends early only if it hangs. */
   async work(): Promise<void> {
     while (this.#hasMore()) await this.#runThread();
   }
@@ -102,7 +102,7 @@ class Run {
     return { first, end, isHeapMeasured: batches >= WARM_BATCHES && batches % WARM_BATCHES === 0 };
   }
 
-  /** Looks at a thread that may not be able to answer. */
+  /** Monitors a thread that may be unable to respond. */
   #watch(slots: Int32Array, end: () => void): NodeJS.Timeout {
     let seen = -1;
     let since = performance.now();
@@ -113,7 +113,7 @@ class Run {
       if (current !== seen) [seen, since] = [current, performance.now()];
       if (performance.now() - since < CASE_MS_MAX) return;
       const text = `case ${current} hangs\n  again: ${repeatCommand(this.#options.seed, current)}`;
-      this.#addFailure({ signature: "every case ends", text });
+      this.#addFailure({ signature: "every case finishes", text });
       end();
     }, 500);
   }
@@ -128,7 +128,7 @@ class Run {
     if (stats.slowest.ms > ANSWER_MS_MAX) {
       const { caseNumber, ms } = stats.slowest;
       const text = `${ms.toFixed(0)} ms in case ${caseNumber}\n  again: ${repeatCommand(this.#options.seed, caseNumber)}`;
-      this.#addFailure({ signature: "every request is answered soon", text });
+      this.#addFailure({ signature: "every request gets a response in time", text });
     }
   }
 
@@ -152,19 +152,21 @@ class Run {
 
   #pace(): string {
     const perSecond = this.#cases / ((performance.now() - this.#startedAt) / 1_000);
-    return `${count(perSecond)} a second, ${count(this.#cases / (this.#cpuMs / 1_000 || 1))} a second of CPU`;
+    return `${count(perSecond)} per second, ${count(this.#cases / (this.#cpuMs / 1_000 || 1))} per second of CPU`;
   }
 
   finish(): number {
     const { print, seed } = this.#options;
     const { ms, caseNumber } = this.#slowest;
     const statuses = [...this.#statuses].sort(([left], [right]) => left - right);
-    print(`answers to attacks: ${statuses.map(([status, times]) => `${status || "none"} ${count(times)}`).join(", ")}`);
+    print(
+      `responses to attacks: ${statuses.map(([status, times]) => `${status || "none"} ${count(times)}`).join(", ")}`,
+    );
     for (const [kind, text] of this.#refused) print(`sample refused: ${kind} ${text.slice(0, 400)}`);
     for (const [signature, times] of [...this.#failures].sort(([, left], [, right]) => right - left))
       print(`failed ${count(times)} times: ${signature}`);
-    if (this.#known > 0) print(`known and not counted: ${count(this.#known)}, see test/fuzz/known-findings.ts`);
-    print(`slowest answer: ${ms.toFixed(0)} ms, in case ${caseNumber}`);
+    if (this.#known > 0) print(`known findings, not counted: ${count(this.#known)}, see test/fuzz/known-findings.ts`);
+    print(`slowest response: ${ms.toFixed(0)} ms, in case ${caseNumber}`);
     const failures = this.#failureCount();
     print(
       `seed ${seed}: ${count(this.#cases)} cases, ${count(this.#requests)} requests, ${this.#pace()}, ${count(failures)} failed`,
@@ -173,7 +175,7 @@ class Run {
   }
 }
 
-/** What was left after collections: the first time when everything was warm, and the last. */
+/** Heap sizes after garbage collections: the first one after warm-up, and the last one. */
 class HeapRecord {
   #first: number | undefined;
   #last: number | undefined;

@@ -1,4 +1,4 @@
-/** Random values of a schema: structs with some of their fields, mostly likely ones, some hostile. */
+/** Random values of a schema: structs with some of their fields, mostly with likely values, some with hostile ones. */
 import { modelName } from "../../src/objects/catalogue/schema-source.ts";
 import { type JsonObject, setMember } from "../../src/meta/json.ts";
 import type { FieldSchema, StructSchema } from "../../src/objects/schema.ts";
@@ -19,9 +19,9 @@ const DEPTH_MAX = 10;
 
 export interface Recipe {
   readonly dice: Dice;
-  /** How likely a single value is to be hostile: 0 for objects that should be accepted. */
+  /** Probability that a value is hostile: 0 for objects that should be accepted. */
   readonly hostility: number;
-  /** How many fields may still be added; recursion ends when it is used up. */
+  /** Number of fields that may still be added; it bounds recursion. */
   fieldsLeft: number;
 }
 
@@ -93,7 +93,7 @@ export function hostileKey(dice: Dice): string {
   return dice.chance(0.7) ? dice.pick(HOSTILE_KEYS) : longString(dice);
 }
 
-/** Of the right type where possible, so that it gets past decoding. */
+/** A hostile value of the field's type where possible, so that it passes decoding. */
 export function hostileOf(name: string, field: FieldSchema, dice: Dice): unknown {
   if (field.quantity) return hostileQuantity(dice);
   if (field.intOrString) return dice.chance(0.5) ? hostileString(dice) : hostileNumber(dice);

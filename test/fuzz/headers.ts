@@ -1,4 +1,4 @@
-/** Request headers, as clients send them and as nobody should. */
+/** Request headers: mostly as clients send them, some hostile. */
 import type { Dice, Weighted } from "./dice.ts";
 import { hostileString } from "./hostile-values.ts";
 
@@ -67,7 +67,7 @@ const OTHERS: Weighted<(dice: Dice) => readonly [name: string, value: string]> =
 
 export type Headers = Readonly<Record<string, string>>;
 
-/** Now and then something besides what the body needs. */
+/** Sometimes adds headers that the body does not need. */
 export function randomHeaders(contentType: string | undefined, dice: Dice): Headers {
   const headers: Record<string, string> = contentType === undefined ? {} : { "content-type": contentType };
   if (dice.chance(0.1)) headers["accept"] = dice.pick(ACCEPTS);
@@ -83,7 +83,7 @@ export function randomAccept(dice: Dice): string {
   return dice.pick(ACCEPTS);
 }
 
-/** What a parser of HTTP lets through: Latin-1 without control characters, no spaces around. */
+/** Text that an HTTP parser accepts: Latin-1 without control characters and surrounding spaces. */
 function headerText(text: string): string {
   return Buffer.from(text.toWellFormed())
     .toString("latin1")

@@ -1,4 +1,4 @@
-/** Values that somebody sends who means no good, or whose program is broken. */
+/** Values of malicious or broken clients. */
 import type { Dice, Weighted } from "./dice.ts";
 import { Literal, Members } from "./json-text.ts";
 
@@ -288,7 +288,7 @@ const STRING_SOURCES: Weighted<(dice: Dice) => string> = [
   [2, longString],
 ];
 
-/** Around the lengths at which rules change, and now and then far beyond. */
+/** Lengths around the limits of validation, and sometimes far beyond. */
 export function longString(dice: Dice): string {
   const length = dice.pick([62, 63, 64, 127, 128, 252, 253, 254, 255, 256, 316, 317, 1_023, 1_024, 4_096, 20_000]);
   return dice.pick(LONG_UNITS).repeat(length).slice(0, length);
@@ -310,7 +310,7 @@ export function hostileNumber(dice: Dice): number | Literal {
   return dice.pick(NUMBERS);
 }
 
-/** Of any type whatsoever. */
+/** A hostile value of any type. */
 export function hostileValue(dice: Dice): unknown {
   return dice.weighted(VALUE_SOURCES)(dice);
 }

@@ -1,7 +1,7 @@
-/** JSON as text, including what no JavaScript value can say: numbers that do not fit, members that stand twice. */
+/** JSON as text, including texts that no JavaScript value represents: numbers out of range, duplicate members. */
 import { isJsonObject } from "../../src/meta/json.ts";
 
-/** Text that is written as it is, such as 1e400 or 9007199254740993. */
+/** Text that is written literally, such as 1e400 or 9007199254740993. */
 export class Literal {
   readonly text: string;
 
@@ -10,7 +10,7 @@ export class Literal {
   }
 }
 
-/** An object by its members, which may repeat each other or be called __proto__. */
+/** An object as a list of members, which may be duplicate or named __proto__. */
 export class Members {
   readonly pairs: readonly (readonly [key: string, value: unknown])[];
 
@@ -31,7 +31,7 @@ function membersText(pairs: readonly (readonly [string, unknown])[]): string {
   return `{${pairs.map(([key, value]) => `${JSON.stringify(key)}:${toJsonText(value)}`).join(",")}}`;
 }
 
-/** As a parser would see it, for encodings other than JSON. */
+/** The value as a parser would return it, for encodings other than JSON. */
 export function toPlainJson(value: unknown): unknown {
   try {
     return JSON.parse(toJsonText(value));

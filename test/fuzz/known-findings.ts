@@ -1,4 +1,6 @@
-/** What is known to be broken: it fails nothing, and leaves this list when it is mended. What kubernetes breaks too stays. */
+/**
+ * Known violations. They do not fail the run. Remove an entry when it is fixed; entries that Kubernetes has, too, stay.
+ */
 import type { Failure } from "./run-batch.ts";
 
 export interface KnownFinding {
@@ -7,45 +9,45 @@ export interface KnownFinding {
   readonly key: RegExp;
   readonly what: RegExp;
   readonly why: string;
-  /** Where it can be seen. */
+  /** The seed and case that show the violation. */
   readonly seed: number;
   readonly caseNumber: number;
 }
 
 export const KNOWN_FINDINGS: readonly KnownFinding[] = [
   {
-    promise: /^what can be read can be put back in another version$/,
+    promise: /^an object can be written back in another version$/,
     key: /^resource\.k8s\.io\//,
     what: /^422 /,
-    why: "resource.k8s.io/v1beta1 has no rules, so that it stores what v1 and v1beta2 refuse",
+    why: "resource.k8s.io/v1beta1 has no validation, so it stores objects that v1 and v1beta2 reject",
     ...{ seed: 2, caseNumber: 800 },
   },
   {
-    promise: /^what can be read can be put back$/,
+    promise: /^an object can be written back as it was read$/,
     key: /^\/nodes$/,
     what: /status\.addresses\[\d+\]: Duplicate value/,
-    why: "as kubernetes, an address of a node may stand twice when it is created, and not when it is updated",
+    why: "as kubernetes, duplicate node addresses are accepted on create, but rejected on update",
     ...{ seed: 2, caseNumber: 14_486 },
   },
   {
-    promise: /^what can be read can be put back in another version$/,
+    promise: /^an object can be written back in another version$/,
     key: /^\/events$/,
     what: /metadata\.finalizers\[\d+\]: Invalid value: .* name is neither a standard finalizer name nor is it fully qualified/,
-    why: "as kubernetes, events of the core group may have any finalizers, and those of events.k8s.io may not",
+    why: "as kubernetes, events of the core group may have any finalizers, but those of events.k8s.io may not",
     ...{ seed: 1, caseNumber: 72_458 },
   },
   {
-    promise: /^what can be read can be put back$/,
+    promise: /^an object can be written back as it was read$/,
     key: /^batch\/cronjobs$/,
     what: /metadata\.finalizers\[\d+\]: Invalid value/,
-    why: "as kubernetes, /status of a cron job takes finalizers that the object itself may not have",
+    why: "as kubernetes, /status of a cron job accepts finalizers that the object itself rejects",
     ...{ seed: 1, caseNumber: 827_516 },
   },
   {
-    promise: /^putting back what was read changes nothing$/,
+    promise: /^writing an object back as it was read changes nothing$/,
     key: /^resource\.k8s\.io\//,
     what: /opaque\/parameters: null versus nothing/,
-    why: "raw JSON that is null is kept when it is sent first, and dropped when it is sent again",
+    why: "raw JSON null is kept on create, but dropped on update",
     ...{ seed: 1, caseNumber: 834_521 },
   },
 ];

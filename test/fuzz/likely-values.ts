@@ -1,4 +1,4 @@
-/** Values that a field of this name would really have, so that much of what is generated is accepted. */
+/** Likely values of a field by its name, so that many generated objects are accepted. */
 import type { Dice } from "./dice.ts";
 
 const STRINGS: readonly (readonly [field: RegExp, values: readonly string[]])[] = [

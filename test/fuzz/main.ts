@@ -7,13 +7,13 @@ import { batchOf, CASES_PER_BATCH, runBatch, type Failure } from "./run-batch.ts
 
 const HELP = `Usage: npm run fuzz -- [options]
 
-Sends made-up requests to servers inside this process and holds every answer against what the server promises.
+Sends random requests to in-process servers and checks the invariants of every response.
 
-  --cases <n>     how many cases (default 100000)
-  --minutes <n>   stop after so many minutes, whatever the number of cases
-  --seed <n>      another seed, other cases (default 1)
-  --case <n>      only this case, everything it asked and was told, alone and then after those before it
-  --jobs <n>      threads (default: as many as there are cores)
+  --cases <n>     number of cases (default 100000)
+  --minutes <n>   stop after this many minutes; without --cases, the number of cases is then unlimited
+  --seed <n>      seed of the random cases (default 1)
+  --case <n>      run only this case, alone and then after those before it; print its exchanges if it fails
+  --jobs <n>      number of threads (default: number of CPU cores)
 `;
 
 interface Options {
@@ -55,7 +55,7 @@ function wholeNumber(name: string, text: string): number {
   return number;
 }
 
-/** Alone, and if it passes, after the cases that share its server with it. */
+/** Runs the case alone and, if it passes, after the cases that share its server. */
 async function repeat(seed: number, only: number): Promise<number> {
   const start = batchOf(only) * CASES_PER_BATCH;
   for (const first of new Set([only, start])) {
@@ -69,7 +69,7 @@ async function repeat(seed: number, only: number): Promise<number> {
       console.log(`\n${describeFailure(failure)}`);
     }
     if (failures.length > 0) return failures.length;
-    console.log(first === only ? "alone it passes" : `after ${only - start} others it passes`);
+    console.log(first === only ? "the case passes alone" : `the case passes after ${only - start} others`);
   }
   return 0;
 }

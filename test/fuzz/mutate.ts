@@ -1,4 +1,4 @@
-/** Changes to an object that is fine: likely ones, after which it mostly still is, and hostile ones. */
+/** Mutates a valid object: likely changes, after which it is mostly still valid, and hostile ones. */
 import { isJsonObject, setMember, type JsonObject } from "../../src/meta/json.ts";
 import type { FieldSchema, StructSchema } from "../../src/objects/schema.ts";
 import type { Weighted } from "./dice.ts";
@@ -6,14 +6,14 @@ import { hostileKey, hostileOf, randomValue, type Recipe } from "./generate.ts";
 import { hostileValue } from "./hostile-values.ts";
 import { Literal, Members } from "./json-text.ts";
 
-/** Where a value stands. */
+/** The position of a value in an object. */
 interface Place {
   readonly parent: JsonObject | unknown[];
   readonly key: string;
   readonly field: FieldSchema | undefined;
 }
 
-/** An object of which the type is known. */
+/** An object with a known schema. */
 interface Struct {
   readonly object: JsonObject;
   readonly schema: StructSchema;
@@ -25,7 +25,7 @@ interface Layout {
 }
 
 const PLACES_MAX = 300;
-/** What somebody who means well says about a new object besides its name. */
+/** Metadata besides the name that a well-behaved client sets on a new object. */
 const LIKELY_METADATA: ReadonlySet<string> = new Set(["labels", "annotations", "ownerReferences", "finalizers"]);
 
 export function cloneValue(value: unknown): unknown {
@@ -37,7 +37,7 @@ export function cloneValue(value: unknown): unknown {
   return copy;
 }
 
-/** Adds fields of the schema. The object is changed. */
+/** Adds fields of the schema, in place. */
 export function decorate(object: JsonObject, schema: StructSchema, recipe: Recipe): JsonObject {
   const { structs } = layoutOf(object, schema);
   const times = recipe.dice.between(1, 4);
@@ -56,7 +56,7 @@ function isLikely(name: string, isTop: boolean, { name: model }: StructSchema): 
   return !model.endsWith(".ObjectMeta") || LIKELY_METADATA.has(name);
 }
 
-/** Does harm in some places. The object is changed. */
+/** Makes hostile changes, in place. */
 export function mutate(object: JsonObject, schema: StructSchema, recipe: Recipe): JsonObject {
   const times = recipe.dice.pick([1, 1, 1, 2, 3]);
   for (let time = 0; time < times; time++) recipe.dice.weighted(MUTATIONS)(layoutOf(object, schema), recipe);
@@ -116,7 +116,7 @@ function repeatItem({ places }: Layout, { dice }: Recipe): void {
   for (let time = 0; time < count; time++) list.push(item);
 }
 
-/** Many items that do not repeat each other: what takes longer than it should takes it for these. */
+/** Repeats an item of a list with distinct values, to find slow code. */
 function multiplyItem({ places }: Layout, { dice }: Recipe): void {
   const lists = places.map(({ parent, key }) => valueAt(parent, key)).filter((value) => Array.isArray(value));
   if (lists.length === 0) return;

@@ -1,4 +1,4 @@
-/** Query options and selectors: mostly as clients write them, and some nobody should. */
+/** Query options and selectors: mostly as clients write them, some hostile. */
 import type { Dice, Weighted } from "./dice.ts";
 import { hostileString, longString } from "./hostile-values.ts";
 import type { Target } from "./targets.ts";
@@ -11,12 +11,12 @@ export function queryText(parameters: readonly Parameter[], dice: Dice): string 
   return `?${parts.join("&")}`;
 }
 
-/** A lone surrogate has no UTF-8. */
+/** Lone surrogates cannot be encoded in UTF-8. */
 function encoded(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }
 
-/** What arrives over a socket: no spaces, no control characters, nothing but ASCII. */
+/** Text that can arrive over a socket: ASCII without spaces and control characters. */
 function rawText(text: string): string {
   return text.replaceAll(/[^\x21-\x7e]|#/g, "%");
 }

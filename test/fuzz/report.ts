@@ -1,4 +1,4 @@
-/** Failures and figures, for people. */
+/** Formats failures and numbers for the output. */
 import type { FuzzRequest } from "./cases.ts";
 import type { Failure } from "./run-batch.ts";
 import type { Exchange } from "./run-case.ts";
@@ -7,7 +7,7 @@ const BODY_CHARACTERS_MAX = 3_000;
 const FINDINGS_SHOWN = 5;
 const FINDING_CHARACTERS_MAX = 3_000;
 
-/** The same for failures that are probably one bug. */
+/** Groups failures that are probably one bug. */
 export function signatureOf({ fuzzCase, report: { findings } }: Failure): string {
   const promise = findings[0]?.promise ?? "";
   const frame = findings.map(({ what }) => /\bat [^\n]*?(src\/[^\s)]+):\d+/.exec(what)?.[1]).find((found) => found);

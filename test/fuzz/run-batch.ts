@@ -1,13 +1,13 @@
-/** Cases that share a server, one after another; what happened is the same whenever the same batch is played. */
+/** Runs the cases of a batch one after another on one server. The result of a batch is reproducible. */
 import { broken, checkAnswer, shown } from "./answer-checks.ts";
 import { makeCase, type FuzzCase } from "./cases.ts";
 import { runCase, type CaseReport, type Exchange } from "./run-case.ts";
 import { openSubject, type Stopwatch, type Subject } from "./subject.ts";
 
 export const CASES_PER_BATCH = 2_000;
-/** The newest more often: most of what is new is new there. */
+/** The newest release more often, because most new code is there. */
 const RELEASES: readonly string[] = ["1.36", "1.31", "1.36", "1.28"];
-/** Of virtual time now and then, so that a batch sees leases renewed, history compacted, events expire. */
+/** Virtual time that passes between cases, so that a batch includes lease renewals, compactions and event expiry. */
 const PASSING_MS = 5_000;
 const CASES_BETWEEN = 20;
 
@@ -26,24 +26,24 @@ export interface Slowest {
 export interface BatchStats {
   readonly cases: number;
   readonly requests: number;
-  /** Attacks by the status they got; 0: there was nothing to attack. */
+  /** Number of attacks by response status; 0 if there was nothing to attack. */
   readonly statuses: ReadonlyMap<number, number>;
-  /** Kinds whose sample the server refuses. */
+  /** Kinds whose sample object the server rejects. */
   readonly refusedSamples: ReadonlyMap<string, string>;
   readonly slowest: Slowest;
 }
 
 export interface BatchOptions {
   readonly seed: number;
-  /** Cases from here, counted from 0 … */
+  /** First case, counted from 0. */
   readonly first: number;
-  /** … up to here, this one not; all of one batch. */
+  /** End of the cases (exclusive); all must be of one batch. */
   readonly end: number;
   readonly stopwatch: Stopwatch;
   readonly onCase?: (number: number) => void;
   readonly onFailure: (failure: Failure) => void;
   readonly shouldStop?: () => boolean;
-  /** Another server, for tests of the checks. */
+  /** Opens another server, for tests of the checks. */
   readonly open?: typeof openSubject;
 }
 
@@ -104,7 +104,7 @@ interface Ending extends Pick<BatchOptions, "seed" | "onFailure"> {
   readonly last: number;
 }
 
-/** At the end, with everything that cases left behind. */
+/** Checks all collections at the end of a batch, with all objects that the cases left. */
 async function checkCollections(subject: Subject, { seed, release, last, onFailure }: Ending): Promise<void> {
   const { targets, schemas } = subject;
   for (const target of targets.all.filter(({ verbs }) => verbs.includes("watch"))) {

@@ -1,4 +1,4 @@
-/** Plays one case and holds what the server did against its promises. */
+/** Runs one case and checks the invariants of the server's behavior. */
 import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../src/meta/json.ts";
 import { PROTOBUF_MEDIA_TYPE } from "../../src/objects/protobuf/decode.ts";
 import { broken, checkAnswer, parsed, shown, type Finding } from "./answer-checks.ts";
@@ -15,9 +15,9 @@ export interface Exchange {
 
 export interface CaseReport {
   readonly findings: readonly Finding[];
-  /** Everything that was asked, in order. */
+  /** All requests and responses, in order. */
   readonly exchanges: readonly Exchange[];
-  /** The attack's own; undefined when there was nothing to attack. */
+  /** Status of the attack; undefined if there was nothing to attack. */
   readonly status: number | undefined;
 }
 
@@ -27,20 +27,20 @@ export async function runCase(subject: Subject, fuzzCase: FuzzCase): Promise<Cas
     await play.run();
   } catch (thrown) {
     play.findings.push(
-      broken("every request is answered", thrown instanceof Error ? String(thrown.stack) : String(thrown)),
+      broken("every request gets a response", thrown instanceof Error ? String(thrown.stack) : String(thrown)),
     );
   }
   const { findings, exchanges, status } = play;
   return { findings, exchanges, status };
 }
 
-/** Of virtual time. */
+/** Virtual time. */
 const SETTLING_MS = 200;
 const JSON_BODY = { "content-type": "application/json" } as const;
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io";
 const METADATA = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
 
-/** As kubernetes: a pod may be bound to a node of any name, and nobody can put back such a pod. */
+/** As kubernetes: a pod can be bound to a node with any name, but such a pod cannot be written back. */
 const BINDING = /\/binding(\?|$)/;
 
 class Play {
@@ -66,7 +66,7 @@ class Play {
     const answer = await this.#ask(request);
     this.status = answer.status;
     const existing = await this.#checkEffect(request, { answer, before });
-    // What was not attacked with success was fine before, and is looked at now and then.
+    // An object that the attack has not changed was valid before, so it is checked only sometimes.
     const isNew = answer.status < 300 || this.#case.number % 4 === 0;
     if (existing !== undefined && isNew) await this.#checkObject(existing);
     await this.#cleanUp(existing);
@@ -78,7 +78,7 @@ class Play {
     const findings = checkAnswer(request, answer);
     const complaints = this.#subject.takeComplaints();
     if (complaints.length > 0 || findings.length > 0)
-      findings.push(...complaints.map((complaint) => broken("the server does not complain", complaint)));
+      findings.push(...complaints.map((complaint) => broken("the server logs no error", complaint)));
     this.findings.push(...findings);
     return answer;
   }
@@ -87,7 +87,7 @@ class Play {
     return this.#ask({ method: "GET", target: path, headers });
   }
 
-  /** The object as the server has it; undefined when it wants none. */
+  /** The stored object; undefined if the server rejects all bodies. */
   async #createVictim(): Promise<string | undefined> {
     const { victims, collection } = this.#case;
     for (const victim of victims) {
@@ -98,7 +98,7 @@ class Play {
     return undefined;
   }
 
-  /** A definition is looked after by the server as soon as it is there, and after every change. */
+  /** The server updates a custom resource definition itself after its creation and after every change. */
   async #settled(answer: Answer): Promise<string> {
     if (!this.#isDefinition) return answer.text;
     await this.#subject.pass(SETTLING_MS);
@@ -106,7 +106,7 @@ class Play {
     return status === 200 ? text : answer.text;
   }
 
-  /** What stands there now, read by its path; undefined when nothing does or nothing can be said. */
+  /** The object as it can be read now; undefined if there is none or its path is not known. */
   async #checkEffect(
     request: FuzzRequest,
     { answer, before }: { readonly answer: Answer; readonly before: string | undefined },
@@ -115,7 +115,7 @@ class Play {
     if (effect === "anything") return undefined;
     const isAccepted = answer.status >= 200 && answer.status < 300;
     const isCreated = effect === "creates" && isAccepted && !isDryRun;
-    // A Table or a document in YAML does not easily say what the new object is called.
+    // The name of the new object is not easily read from a Table or a YAML document.
     if (isCreated && !isPlainObject(answer)) return undefined;
     const path = isCreated ? this.#createdPath(answer) : this.#path;
     const after = await this.#get(path);
@@ -133,11 +133,11 @@ class Play {
     const isUnchanged =
       before === undefined ? after.status === 404 : after.text === before || this.#isSame(before, after.text);
     if (isUnchanged) return;
-    const why = answer.status >= 400 ? "a refused write changes nothing" : "a dry run changes nothing";
+    const why = answer.status >= 400 ? "a rejected write changes nothing" : "a dry run changes nothing";
     this.findings.push(broken(why, `${shown(answer)}\nbefore: ${before ?? "nothing"}\nafter: ${after.text}`));
   }
 
-  /** But for what the server itself says of a definition. */
+  /** Ignores the status of a custom resource definition, which the server itself writes. */
   #isSame(left: string, right: string): boolean {
     return this.#isDefinition ? isSame(withoutStatus(left), withoutStatus(right)) : isSame(left, right);
   }
@@ -146,34 +146,36 @@ class Play {
     const { effect } = this.#case;
     if (effect === "deletes") {
       if (request.target.startsWith(this.#path) && !isGone(after))
-        this.findings.push(broken("what was deleted is gone or going", after.text.slice(0, 2_000)));
+        this.findings.push(broken("a deleted object is gone or terminating", after.text.slice(0, 2_000)));
       return;
     }
     if (effect !== "creates" && effect !== "changes") return;
     if (after.status !== 200) {
-      if (!isTerminating(answer.text)) this.findings.push(broken("what was written can be read", shown(after)));
+      if (!isTerminating(answer.text)) this.findings.push(broken("a written object can be read", shown(after)));
     } else if (answer.text !== after.text && isPlainObject(answer) && !this.#isSame(answer.text, after.text))
       this.findings.push(
-        broken("what was written is what was answered", differences(parsed(answer.text), parsed(after.text))),
+        broken("a read returns what the write returned", differences(parsed(answer.text), parsed(after.text))),
       );
   }
 
-  /** Of an object that stands there, whoever wrote it. */
+  /** Checks an existing object, regardless of which request wrote it. */
   async #checkObject({ path, text }: Existing): Promise<void> {
     const { number, target, effect } = this.#case;
     if (effect === "reads" || isTerminating(text) || BINDING.test(this.#case.request.target)) return;
     const put = await this.#ask({ method: "PUT", target: path, headers: JSON_BODY, body: text });
-    if (put.status !== 200) this.findings.push(broken("what can be read can be put back", `${shown(put)}\n${text}`));
+    if (put.status !== 200)
+      this.findings.push(broken("an object can be written back as it was read", `${shown(put)}\n${text}`));
     else if (put.text !== text)
       this.findings.push(
-        broken("putting back what was read changes nothing", differences(parsed(text), parsed(put.text))),
+        broken("writing an object back as it was read changes nothing", differences(parsed(text), parsed(put.text))),
       );
-    if (number % 4 === 0) await this.#expectOk("a Table can be made of it", path, { accept: TABLE });
-    if (number % 8 === 1) await this.#expectOk("metadata can be made of it", path, { accept: METADATA });
-    if (number % 8 === 2) await this.#expectOk("YAML can be made of it", path, { accept: "application/yaml" });
-    // Not every kind has a form in protobuf; that it can be read is looked at with every answer.
+    if (number % 4 === 0) await this.#expectOk("the object can be read as a Table", path, { accept: TABLE });
+    if (number % 8 === 1)
+      await this.#expectOk("the object can be read as PartialObjectMetadata", path, { accept: METADATA });
+    if (number % 8 === 2) await this.#expectOk("the object can be read as YAML", path, { accept: "application/yaml" });
+    // Not every kind supports protobuf; every response is checked to be decodable.
     if (number % 8 === 5) await this.#get(path, { accept: PROTOBUF_MEDIA_TYPE });
-    if (number % 16 === 3) await this.#expectOk("its collection can be listed", this.#case.collection);
+    if (number % 16 === 3) await this.#expectOk("the collection can be listed", this.#case.collection);
     for (const other of target.otherPaths)
       await this.#checkOtherVersion(other + path.slice(path.lastIndexOf("/")), { path, text });
   }
@@ -185,23 +187,26 @@ class Play {
   }
 
   async #checkOtherVersion(otherPath: string, { path, text }: Existing): Promise<void> {
-    const converted = await this.#expectOk("other versions show it too", otherPath);
+    const converted = await this.#expectOk("the object can be read in other versions", otherPath);
     if (converted.status !== 200) return;
     const put = await this.#ask({ method: "PUT", target: otherPath, headers: JSON_BODY, body: converted.text });
     if (put.status !== 200) {
       this.findings.push(
-        broken("what can be read can be put back in another version", `${shown(put)}\n${converted.text}`),
+        broken("an object can be written back in another version", `${shown(put)}\n${converted.text}`),
       );
       return;
     }
     const again = await this.#get(path);
     if (again.text !== text)
       this.findings.push(
-        broken("putting it back in another version changes nothing", differences(parsed(text), parsed(again.text))),
+        broken(
+          "writing an object back in another version changes nothing",
+          differences(parsed(text), parsed(again.text)),
+        ),
       );
   }
 
-  /** Of some: collections that have something in them are attacked, too. */
+  /** Deletes only some objects, so that attacks also meet collections with content. */
   async #cleanUp(existing: Existing | undefined): Promise<void> {
     if (existing === undefined || this.#case.number % 3 !== 0) return;
     const remove: FuzzRequest = { method: "DELETE", target: `${existing.path}?gracePeriodSeconds=0`, headers: {} };
@@ -224,7 +229,7 @@ interface Existing {
   readonly text: string;
 }
 
-/** An object of its own kind in JSON: no Table, no Status. */
+/** True for an object of its own kind in JSON, not a Table or Status. */
 function isPlainObject({ contentType, text, status }: Answer): boolean {
   if (status < 200 || status >= 300 || !contentType.startsWith("application/json")) return false;
   const value = parsed(text);

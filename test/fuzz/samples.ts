@@ -1,4 +1,4 @@
-/** The smallest object of each kind that a kube-apiserver accepts: what cases start from. */
+/** The smallest object of each kind that kube-apiserver accepts; cases start from it. */
 import type { JsonObject } from "../../src/meta/json.ts";
 
 export interface SampleOf {
@@ -226,7 +226,7 @@ export function sampleOf(groupResource: string, of: SampleOf): JsonObject {
   return (sample ?? WITHOUT_CONTENT)(of);
 }
 
-/** Some kinds are particular about what they are called. */
+/** Some kinds require names of a certain form. */
 export function sampleName(groupResource: string, number: number): string {
   switch (groupResource) {
     case "apiregistration.k8s.io/apiservices":

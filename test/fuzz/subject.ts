@@ -1,4 +1,4 @@
-/** The server under attack: on a memory store of its own, in virtual time, called without a socket. */
+/** The server under test: on its own memory store, in virtual time, called without a socket. */
 import { parseRuntimeConfig } from "../../src/objects/catalogue/runtime-config.ts";
 import { openCatalogue } from "../../src/objects/catalogue/catalogue.ts";
 import { isReleaseName } from "../../src/objects/catalogue/release.ts";
@@ -17,37 +17,37 @@ export interface Answer {
   readonly contentType: string;
   readonly text: string;
   readonly bytes: Buffer;
-  /** Of real time. */
+  /** Real time. */
   readonly ms: number;
 }
 
-/** Real time: the only thing here that is not the same in every run, and nothing but figures depends on it. */
+/** Real time; it is not reproducible, and only reported durations depend on it. */
 export type Stopwatch = () => number;
 
-/** What cases need of a server. */
+/** The parts of a server that cases use. */
 export interface Subject {
   readonly targets: Targets;
   readonly schemas: SchemaSource;
   call(request: FuzzRequest): Promise<Answer>;
-  /** Lets what happens by itself happen. */
+  /** Advances the virtual time. */
   pass(ms: number): Promise<void>;
-  /** What the server has complained about since the last call. */
+  /** The errors that the server has logged since the last call. */
   takeComplaints(): string[];
 }
 
 export interface OpenSubject extends Subject, AsyncDisposable {}
 
-/** Every version that the release knows is served, so that every conversion is met. */
+/** Serves every version of the release, so that every conversion is used. */
 const RUNTIME_CONFIG: readonly string[] = ["api/all=true"];
-/** Whatever hooks a case leaves behind would fail all that come after it. */
+/** Webhook configurations that a case leaves behind would fail all later cases. */
 const NOBODY_ANSWERS: readonly string[] = ["MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"];
-/** Every namespace of a cluster has one, and pods need it: made again as soon as a case has deleted it. */
+/** The default service account, which pods need; it is recreated when a case deletes it. */
 const ACCOUNT: InProcessRequest = {
   method: "POST",
   target: "/api/v1/namespaces/default/serviceaccounts",
   body: { metadata: { name: "default" } },
 };
-/** Streams, which have no end of their own. */
+/** Watches, whose responses do not end. */
 const STREAM = /watch/i;
 
 export async function openSubject(options: {
@@ -56,7 +56,7 @@ export async function openSubject(options: {
   readonly stopwatch: Stopwatch;
 }): Promise<OpenSubject> {
   const { release, seed, stopwatch } = options;
-  if (!isReleaseName(release)) throw new Error(`${release} is no release`);
+  if (!isReleaseName(release)) throw new Error(`unknown release: ${release}`);
   const world = new World({ seed });
   let complaints: string[] = [];
   const complain = (message: string, fields: LogFields = {}): void =>
@@ -66,7 +66,7 @@ export async function openSubject(options: {
     resolveOptions({
       ...{ release, storage: { kind: "memory" }, strictRelease: true, runtimeConfig: RUNTIME_CONFIG },
       ...{ peers: { hostname: "fuzzed" }, serviceClusterIpRange: "10.0.0.0/16" },
-      // Without priorities, for the server itself would write the status of what is sent.
+      // Without API Priority and Fairness, because the server itself would write the status of its objects.
       access: { disableAdmissionPlugins: NOBODY_ANSWERS, priorityAndFairness: false },
     }),
   );
@@ -120,7 +120,7 @@ function isDeletion({ method, target }: FuzzRequest): boolean {
   return method === "DELETE" && target.includes("/serviceaccounts");
 }
 
-/** Of a stream: what had arrived when it was left. */
+/** The whole body, or for a watch the part that has arrived. */
 async function readAll(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   try {

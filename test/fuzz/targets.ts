@@ -1,4 +1,4 @@
-/** What there is to attack in a release: every served version of every resource, the important ones more often. */
+/** The targets of a release: every served version of every resource, the important ones with a higher weight. */
 import type { Catalogue, CatalogueResource, CatalogueVersion } from "../../src/objects/catalogue/catalogue.ts";
 import { formatGroupVersion } from "../../src/meta/group-version.ts";
 import type { StructSchema } from "../../src/objects/schema.ts";
@@ -13,13 +13,13 @@ export interface Target {
   readonly apiVersion: string;
   readonly kind: string;
   readonly isNamespaced: boolean;
-  /** Objects of it are kept; otherwise a POST is a question and answered at once. */
+  /** True if objects are stored; otherwise a POST returns a result at once, as for access reviews. */
   readonly isStored: boolean;
   readonly schema: StructSchema;
   readonly verbs: readonly string[];
   readonly subresources: CatalogueVersion["subresources"];
   readonly fieldSelectors: readonly string[];
-  /** Of the same resource; also of events, which two groups serve. */
+  /** Collection paths of the same resource in other versions; also the other group of events. */
   readonly otherPaths: readonly string[];
   readonly weight: number;
 }

@@ -1,4 +1,4 @@
-/** A thread that plays batches, so that the one who waits for it notices when it hangs. */
+/** A thread that runs batches, so that the main thread can detect when it hangs. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { parentPort, workerData } from "node:worker_threads";
@@ -8,7 +8,7 @@ import { describeFailure, repeatCommand, signatureOf } from "./report.ts";
 
 export interface WorkerData {
   readonly seed: number;
-  /** The case that is being played, and whether to stop. */
+  /** The number of the running case, and whether to stop. */
   readonly shared: SharedArrayBuffer;
 }
 
@@ -18,7 +18,7 @@ export const STOP_SLOT = 1;
 export interface Task {
   readonly first: number;
   readonly end: number;
-  /** What is left after a collection is wanted, too. */
+  /** True to measure the heap after a garbage collection. */
   readonly isHeapMeasured: boolean;
 }
 
@@ -39,7 +39,7 @@ function liveHeapBytes(): number {
   return heapUsed + external;
 }
 
-/** Nothing when the file was imported for its types. */
+/** Skipped if the file is imported for its types only. */
 if (parentPort !== null) {
   const port = parentPort;
   const { seed, shared } = workerData as WorkerData;

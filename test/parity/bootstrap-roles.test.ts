@@ -1,4 +1,7 @@
-/** The roles and bindings of a new cluster are kube-apiserver's; compared when its facts lie beside the repository. */
+/**
+ * Compares the roles and bindings of a new cluster with those of kube-apiserver, if the recorded facts are beside the
+ * repository.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -7,7 +10,7 @@ import { bootstrapRoles } from "../../src/cluster/bootstrap/rbac/bootstrap-roles
 import { EVENKEEL_ROLES } from "../../src/cluster/bootstrap/rbac/evenkeel-roles.ts";
 import type { Serves } from "../../src/cluster/bootstrap/served-version.ts";
 
-/** What kube-apiserver 1.36 makes in an empty store. */
+/** The objects that kube-apiserver 1.36 creates in an empty store. */
 const FACTS = join(import.meta.dirname, "../../../shared/facts/bootstrap-objects.json");
 
 const serves: Serves = (group, resource, namespace = "") => ({
@@ -24,7 +27,7 @@ function byPlace(objects: readonly JsonObject[]): JsonObject {
 }
 
 test.skipIf(!existsSync(FACTS)).each(["clusterroles", "clusterrolebindings", "roles", "rolebindings"])(
-  "%s are those of kube-apiserver",
+  "the bootstrapped %s equal those of kube-apiserver",
   (resource) => {
     const facts = JSON.parse(readFileSync(FACTS, "utf8")) as Record<string, JsonObject[]>;
     const ours = bootstrapRoles(serves)

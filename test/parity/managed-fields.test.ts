@@ -1,7 +1,7 @@
 /**
- * Holds the tracker to answers of a real server, where recordings of them lie beside the repository. A
- * response shows the object after admission and the kind's own rules; managedFields were made before
- * them. What those added is listed here and taken away first.
+ * Compares tracked managedFields with recorded responses of a real server, if the recordings are beside the repository.
+ * A response shows the object after admission and the kind's own preparation, but managedFields are computed before
+ * them. The fields that they add are listed here and removed first.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -104,23 +104,22 @@ function tracked({ live, step, body }: Write): readonly JsonObject[] | undefined
   });
 }
 
-/** Recordings hide uids in bodies but not inside keys of fieldsV1. */
+/** Recordings replace UIDs in bodies, but not inside the keys of fieldsV1. */
 function withoutUids(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value ?? null).replace(/(uid\\":\\")[^}]*(\\"})/g, "$1$2"));
 }
 
-describe.runIf(existsSync(CASES))("answers of a real server", () => {
+describe.runIf(existsSync(CASES))("recorded responses of a real server", () => {
   const writes = existsSync(CASES) ? AREAS.flatMap(readWrites) : [];
-  test("there are some", () => {
+  test("are found", () => {
     expect(writes.length).toBeGreaterThan(40);
   });
   test.each(writes.map((write): [string, Write] => [write.title, write]))(
-    "%s has the managedFields that it answered",
+    "%s has the recorded managedFields",
     (_, write) => {
       expect(withoutUids(tracked(write))).toEqual(withoutUids(objectAt(write.body, "metadata")["managedFields"]));
     },
   );
 });
 
-if (!existsSync(CASES))
-  console.log("The recorded conversations are not beside this repository: nothing to compare with.");
+if (!existsSync(CASES)) console.log("There are no recordings beside this repository: managedFields were not compared.");

@@ -1,4 +1,4 @@
-/** Holds our tables to those recorded from a real kube-apiserver, where the recordings are beside the repository. */
+/** Compares our tables with those recorded from a real kube-apiserver, if the recordings are beside the repository. */
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -34,11 +34,11 @@ interface Recorded {
   readonly group: string;
   readonly kind: string;
   readonly table: RecordedTable;
-  /** What the case created before. */
+  /** Objects that the case has created before. */
   readonly created: readonly JsonObject[];
 }
 
-/** The built-in kind a path is about; undefined for others. */
+/** The built-in kind of a path; undefined for other paths. */
 function kindOf(path: string): { group: string; kind: string } | undefined {
   const [, group = "", version = "", resource = ""] =
     /^\/api(?:s\/([^/]+))?\/([^/]+)(?:\/namespaces\/[^/]+)?\/([^/?]+)/.exec(path) ?? [];
@@ -69,7 +69,7 @@ function recordedTables(): Recorded[] {
 describe.skipIf(!existsSync(CASES))("recorded tables (needs recordings beside the repository)", () => {
   const recorded = existsSync(CASES) ? recordedTables() : [];
 
-  test("there are some", () => expect(recorded.length).toBeGreaterThan(30));
+  test("are found", () => expect(recorded.length).toBeGreaterThan(30));
 
   test.each(recorded)("$title has the same columns", ({ group, kind, table }) => {
     const { columns } = tableRenderer({
@@ -99,7 +99,7 @@ describe.skipIf(!existsSync(CASES))("recorded tables (needs recordings beside th
     for (const { cells = [] } of table.rows ?? []) {
       const name = cells[renderer.columns.findIndex((column) => column.name === "Name")];
       const object = created.find((each) => each["kind"] === kind && (each["metadata"] as JsonObject)["name"] === name);
-      // The server fills in the phase of a new pod.
+      // The server sets the phase of a new pod.
       const stored = kind === "Pod" ? { status: { phase: "Pending" }, ...object } : { ...object };
       expect(renderer.cells(stored, 0).filter(isTimeless)).toEqual(cells.filter(isTimeless));
     }

@@ -1,6 +1,6 @@
 /**
- * Replays recorded conversations with a real kube-apiserver where they are present beside the repository, and
- * holds the differences to the list in known-differences.json: a new one fails, and so does one that is gone.
+ * Replays recorded requests to a real kube-apiserver, if the recordings are beside the repository, and compares the
+ * differing responses with known-differences.json. Both a new difference and a fixed one fail.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -27,7 +27,7 @@ const REPLAY_MS = 120_000;
 
 interface KnownDifference {
   readonly reason: string;
-  /** "case#step", steps counted from 1. */
+  /** "case#step", with steps counted from 1. */
   readonly steps: readonly string[];
 }
 
@@ -48,7 +48,7 @@ async function differencesOf(flags: readonly string[]): Promise<string[]> {
   const directory = mkdtempSync(join(tmpdir(), "evenkeel-parity-"));
   directories.push(directory);
   writeFileSync(join(directory, "tokens"), 'parity-token,admin,1,"system:masters"\n');
-  // As it was recorded: no controllers, and so nobody who would make accounts for pods.
+  // As in the recording: without controllers, and therefore without service accounts for pods.
   const alone = ["--controllers=", "--disable-admission-plugins=ServiceAccount"];
   const base = ["serve", "--release", "1.36", ...alone, "--secure-port", "0"];
   const server = spawn(join(ROOT, "bin/evenkeel"), [
@@ -66,7 +66,7 @@ async function differencesOf(flags: readonly string[]): Promise<string[]> {
         output += chunk.toString();
         if (/^Ready/m.test(output)) resolve(/https:\/\/\S+/.exec(output)![0]);
       });
-      server.on("exit", (code) => reject(new Error(`the server ended with ${code}: ${output}`)));
+      server.on("exit", (code) => reject(new Error(`the server exited with ${code}: ${output}`)));
     });
     return AREAS.flatMap((area) => replay(url, area));
   } finally {
@@ -95,10 +95,10 @@ function replay(url: string, area: string): string[] {
     .map(([step]) => step);
 }
 
-/** An object may be a second old when its table is read, and was not when it was recorded. */
+/** The age of an object may differ by a second from the recording. */
 const AGE = /^ {6}\.body\.rows\.\d+\.cells\.\d+: want "\d+s", got "\d+s"$/;
 
-/** Of each step that differs by more than the age of objects, the fields that do. */
+/** By step, the fields that differ, except the ages of objects. */
 function differingFields(report: string): Map<string, string[]> {
   const fields = new Map<string, string[]>();
   let name = "";
@@ -119,9 +119,9 @@ function isAboutManagers(field: string): boolean {
 }
 
 const hasRecordings = existsSync(RECORDINGS);
-if (!hasRecordings) console.log("The recorded conversations are not beside this repository: parity was not checked.");
+if (!hasRecordings) console.log("There are no recordings beside this repository: parity was not checked.");
 
-describe.skipIf(!hasRecordings)("conversations with kube-apiserver 1.36.4 differ only where we know it", () => {
+describe.skipIf(!hasRecordings)("responses differ from kube-apiserver 1.36.4 only in the known steps", () => {
   const expected = [...known].sort();
 
   test("on the embedded store", { timeout: REPLAY_MS }, async () => {
@@ -130,7 +130,7 @@ describe.skipIf(!hasRecordings)("conversations with kube-apiserver 1.36.4 differ
 
   test("on etcd", { timeout: REPLAY_MS }, async ({ skip }) => {
     const etcd = await startEtcd();
-    if (etcd === undefined) return skip("there is no etcd: install Debian's etcd-server to run this");
+    if (etcd === undefined) return skip("etcd is not installed: install Debian's etcd-server to run this test");
     try {
       expect((await differencesOf(["--etcd-servers", etcd.endpoint])).sort()).toEqual(expected);
     } finally {

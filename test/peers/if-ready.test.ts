@@ -138,7 +138,7 @@ describe("a server that has not been ready, in front of one that has", () => {
     const answer = await retry.get(`${CLAIMS}/nosuch`);
     expect([answer.status, answer.headers["retry-after"] !== undefined]).toEqual([503, true]);
     expect(answer.body.message).toBe(
-      'this server is still starting and cannot be sure yet: resourceclaims.resource.k8s.io "nosuch" not found',
+      'this server is still starting and has not loaded all data yet: resourceclaims.resource.k8s.io "nosuch" not found',
     );
   });
 

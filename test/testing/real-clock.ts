@@ -1,4 +1,4 @@
-/** The system's time, for tests that cross threads and processes or talk to a real etcd. */
+/** The system clock, for tests that use threads, processes or a real etcd. */
 import type { Clock } from "../../src/base/clock.ts";
 
 export function realClock(): Clock {

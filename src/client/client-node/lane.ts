@@ -1,4 +1,4 @@
-/** What all ways out of one config have in common. */
+/** The retry policy and readiness that all transports of one KubeConfig share. */
 import { Attempts, type AttemptedRequest, type RetryPolicy } from "../attempts.ts";
 import type { AnswerHeaders, Readiness } from "../readiness.ts";
 import type { FailedAttempt } from "../retry.ts";
@@ -7,24 +7,24 @@ export interface Lane extends RetryPolicy {
   readonly readiness: Readiness;
 }
 
-/** How things are now is what they are asked for: waiting would make the answer wrong. */
+/** Health checks report the current state, so a wait would make the response wrong. */
 const HEALTH = /^\/(healthz|livez|readyz)(\/|$)/;
 
-/** The attempts at a request by its path and query; undefined when it is not to be asked again. */
+/** The attempts of a request to this path and query; undefined if it must not be retried. */
 export function attemptsAt(target: string, kind: Omit<AttemptedRequest, "isWatch">, lane: Lane): Attempts | undefined {
   if (HEALTH.test(new URL(target, "http://host").pathname)) return undefined;
-  // Nobody in client-node opens a watch again whose opening failed, and nothing of it is lost by doing so.
+  // client-node never reopens a watch whose opening failed, and a retry of the opening loses no event.
   return new Attempts(lane, { ...kind, isWatch: false });
 }
 
-/** What the rules look at, after the answer has been noted. */
+/** Records the readiness in the response headers, and returns the outcome on which the retry rules decide. */
 export function noted(lane: Lane, status: number, headers: AnswerHeaders): FailedAttempt["outcome"] {
   lane.readiness.note(headers);
   const retryAfter = headers["retry-after"];
   return { status, retryAfter: typeof retryAfter === "string" ? retryAfter : undefined };
 }
 
-/** How long to wait before the next attempt; undefined when there is none. */
+/** How long to wait before the next attempt; undefined if there is none. */
 export function waitAfter(attempts: Attempts | undefined, outcome: FailedAttempt["outcome"]): number | undefined {
   const decision = attempts?.decide(outcome);
   return decision?.retry === true ? decision.waitMs : undefined;

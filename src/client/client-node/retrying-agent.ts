@@ -1,6 +1,6 @@
 /**
- * 1.x, everything but API clients: Watch, Log, Metrics. What they fetch is a request of Node given to an agent.
- * This agent sends requests of its own in its place, and gives it the answer that is worth having. They only ever read.
+ * Retries for Watch, Log and Metrics of client-node 1.x, which send Node requests through an agent. This agent sends
+ * its own requests instead and returns the first final response. All of these requests are reads.
  */
 import {
   request as httpRequest,
@@ -23,7 +23,7 @@ export function retryingAgent(agent: Agent, lane: Lane): Agent {
   });
 }
 
-/** Calls back when the connection stands, before the first byte leaves. */
+/** Calls back when the connection is established, before the first byte is sent. */
 export function connectedAgent(agent: Agent, callback: () => void): Agent {
   return replacing(agent, "addRequest", (request, options) => {
     onceConnected(request as ClientRequest, callback);
@@ -33,11 +33,13 @@ export function connectedAgent(agent: Agent, callback: () => void): Agent {
 
 interface Exchange {
   readonly agent: Agent;
-  /** The sender's. It never gets a connection; it is told what happens to those that do. */
+  /**
+   * The request of the sender. It never gets a connection; the events of the requests sent instead are forwarded to it.
+   */
   readonly request: ClientRequest;
   readonly options: RequestOptions;
   readonly lane: Lane;
-  /** The one sent last in its place. */
+  /** The request that was last sent instead. */
   sent?: ClientRequest;
 }
 
@@ -63,7 +65,7 @@ async function answer(exchange: Exchange): Promise<void> {
 interface Tried {
   readonly outcome: ReturnType<typeof noted>;
   readonly response?: IncomingMessage;
-  /** Tells the sender. */
+  /** Forwards the outcome to the sender. */
   passOn(): void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * 2.x, everything but API clients: Watch, Log, Metrics. What they fetch passes through undici's dispatcher, where
- * an answer that says "later" is kept from them until a better one comes. They only ever read.
+ * Retries for Watch, Log and Metrics of client-node 2.x, which send requests through undici's dispatcher. Responses
+ * that ask for a retry are withheld until the final one arrives. All of these requests are reads.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { sleep } from "../../base/clock.ts";
@@ -26,7 +26,7 @@ export function retryingDispatcher(dispatcher: Dispatcher, lane: Lane): Dispatch
   });
 }
 
-/** Calls back when the connection stands, before the first byte leaves. */
+/** Calls back when the connection is established, before the first byte is sent. */
 export function connectedDispatcher(dispatcher: Dispatcher, callback: () => void): Dispatcher {
   return replacing(dispatcher, "dispatch", (options, handler) =>
     dispatcher.dispatch(
@@ -47,12 +47,12 @@ interface ExchangeOptions {
   readonly lane: Lane;
 }
 
-/** One request as its sender sees it. The sender holds one controller, whichever attempt is under way. */
+/** One request as its sender sees it. The sender holds one controller for all attempts. */
 class Exchange {
   readonly #of: ExchangeOptions;
   readonly #given = new AbortController();
   #current: DispatchController | undefined;
-  /** Nobody is to be told anything more. */
+  /** True once the sender must not be called any more. */
   #isOver = false;
 
   constructor(options: ExchangeOptions) {
@@ -72,7 +72,7 @@ class Exchange {
     }
   }
 
-  /** Resolves with the time to wait before the next attempt, or when this one is the sender's. */
+  /** Resolves to the time to wait before the next attempt; to undefined if this attempt is the final one. */
   #attempt(): Promise<number | undefined> {
     return new Promise((resolve) => {
       const { dispatcher, options, handler } = this.#of;
@@ -81,7 +81,7 @@ class Exchange {
       dispatcher.dispatch(options, {
         onRequestStart: (controller) => {
           this.#current = controller;
-          if (this.#isOver) controller.abort(new Error("the request was given up"));
+          if (this.#isOver) controller.abort(new Error("request canceled"));
         },
         onResponseStarted: () => handler.onResponseStarted?.(),
         onResponseStart: (controller, status, headers, message) => {
@@ -90,7 +90,7 @@ class Exchange {
           state = waitMs === undefined ? "passed-on" : "dropped";
           resolve(waitMs);
           if (state === "passed-on") handler.onResponseStart?.(this.#controller, status, headers, message);
-          else controller.abort(new Error("asked again"));
+          else controller.abort(new Error("retried"));
         },
         onResponseData: (_controller, chunk) => {
           if (state === "passed-on") handler.onResponseData?.(this.#controller, chunk);

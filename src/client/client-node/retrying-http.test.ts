@@ -47,19 +47,19 @@ test.each([
   ["text", "{}"],
   ["bytes", new Uint8Array(2)],
   ["a form", new URLSearchParams("a=b")],
-])("%s is sent again", async (_what, body) => {
+])("a request with %s is retried", async (_what, body) => {
   expect((await attemptsWith(body)).attempts).toBe(3);
 });
 
 test.each([
-  ["a stream of Node", () => Readable.from(["{}"])],
+  ["a Node stream", () => Readable.from(["{}"])],
   ["a web stream", () => new ReadableStream()],
   ["an iterator", () => ["{}"][Symbol.iterator]()],
   ["a multipart form", () => new FormData()],
-])("%s is gone once it has been sent", async (_what, make) => {
+])("a request with %s is not retried, because its body cannot be sent twice", async (_what, make) => {
   expect((await attemptsWith(make())).attempts).toBe(1);
 });
 
-test("answers that are asked for again are read to their end, whatever that is; the last one is the caller's", async () => {
+test("responses that are retried are read to their end, even if that fails; the caller receives the last one", async () => {
   expect((await attemptsWith("{}")).discarded).toEqual(["text 1", "text 2"]);
 });

@@ -1,4 +1,4 @@
-/** API clients: whole requests and answers, bodies included, in both majors. */
+/** Retries for API clients of both major versions of client-node: whole requests and responses, including bodies. */
 import { sleep } from "../../base/clock.ts";
 import { failureOf } from "../node-failures.ts";
 import { attemptsAt, noted, waitAfter, type Lane } from "./lane.ts";
@@ -6,9 +6,9 @@ import type { HttpLibrary, Observable, RequestContext, ResponseContext } from ".
 
 export interface RetryingHttpOptions {
   readonly lane: Lane;
-  /** Before another attempt: tokens and certificates may have been rotated meanwhile. */
+  /** Called before each retry, because tokens and certificates may have been rotated since. */
   readonly authenticateAgain: (request: RequestContext) => Promise<void>;
-  /** Before each attempt: calls back when its connection stands. */
+  /** Called before each attempt; calls back when its connection is established. */
   readonly onceConnected: (request: RequestContext, callback: () => void) => void;
 }
 
@@ -56,13 +56,16 @@ async function attempt(inner: HttpLibrary, request: RequestContext, options: Ret
   }
 }
 
-/** Anything else is gone once it has been sent, or might be. */
+/** Any other body may be consumed once it has been sent. */
 function isReplayable(body: unknown): boolean {
   if (body === undefined || body === null || typeof body === "string") return true;
   return body instanceof Uint8Array || body instanceof URLSearchParams;
 }
 
-/** An unread body holds its connection. Nobody waits for its end, and how it ends matters to nobody. */
+/**
+ * Reads a body to its end, because an unread body holds its connection. The caller does not wait, and errors are
+ * ignored.
+ */
 function discard(response: ResponseContext | undefined): void {
   if (response === undefined) return;
   const { body } = response;

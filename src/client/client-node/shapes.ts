@@ -1,21 +1,24 @@
 /**
- * What is needed of @kubernetes/client-node, by shape: nothing is imported from it, so that both of its majors
- * can be handed in. 1.x sends by node-fetch through an agent, 2.x by undici through a dispatcher.
+ * The parts of @kubernetes/client-node that this package needs, as structural types. Nothing is imported from
+ * client-node, so that callers can pass objects of both major versions. 1.x sends by node-fetch through an agent, 2.x
+ * by undici through a dispatcher.
  */
 import type { IncomingHttpHeaders } from "node:http";
 
-/** Any KubeConfig. */
+/** A KubeConfig of any version. */
 export interface KubeConfigLike {
   applySecurityAuthentication(context: never): Promise<void>;
   applyToHTTPSOptions(options: never): Promise<void>;
   makeApiClient(type: never): unknown;
 }
 
-/** The methods of a KubeConfig by which all of its requests come by. */
+/** The methods of a KubeConfig through which all of its requests pass. */
 export interface ConfigMethods {
-  /** API clients; in 2.x also Watch, Log, Metrics and Health. */
+  /** Used by API clients; in 2.x also by Watch, Log, Metrics and Health. */
   applySecurityAuthentication(context: RequestContext): Promise<void>;
-  /** Exec, attach, port forwarding; in 1.x, by the next one, also Watch, Log, Metrics and Health. */
+  /**
+   * Used by exec, attach and port forwarding; in 1.x, through the next method, also by Watch, Log, Metrics and Health.
+   */
   applyToHTTPSOptions(options: { headers?: Record<string, unknown> }): Promise<void>;
   /** 1.x only. */
   applyToFetchOptions?(options: object): Promise<{ agent?: Agent }>;
@@ -32,7 +35,7 @@ export interface HttpLibrary {
   send(request: RequestContext): Observable<ResponseContext>;
 }
 
-/** client-node's own stand-in for that of rxjs. */
+/** client-node's own substitute for the Observable of rxjs. */
 export interface Observable<T> {
   toPromise(): Promise<T>;
   pipe<U>(callback: (value: T) => U | Promise<U>): Observable<U>;
@@ -63,13 +66,13 @@ export interface ResponseContext {
   };
 }
 
-/** An agent of Node; that requests are added to it so is what other kinds of agents have long relied on. */
+/** An agent of Node. Other kinds of agents have long relied on `addRequest`, too. */
 export interface Agent {
   readonly protocol?: string;
   addRequest(request: object, options: object): void;
 }
 
-/** undici's. */
+/** A dispatcher of undici. */
 export interface Dispatcher {
   dispatch(options: DispatchOptions, handler: DispatchHandler): boolean;
 }
@@ -106,7 +109,7 @@ export interface DispatchHandler {
   onResponseError?(controller: DispatchController, error: Error): void;
 }
 
-/** The same object, but for one method. */
+/** The same object with one method replaced. */
 export function replacing<T extends object, K extends keyof T>(target: T, name: K, method: T[K]): T {
   return new Proxy(target, {
     get: (_target, key) => (key === name ? method : (Reflect.get(target, key) as unknown)),

@@ -1,6 +1,6 @@
 /**
- * Makes all requests of a KubeConfig wait for servers that ask for it. The config's methods through which its
- * requests get their credentials are replaced by ones that also see to the rest; the config is used as always.
+ * Makes all requests of a KubeConfig wait for servers that ask for it. It replaces the methods through which requests
+ * get their credentials, so that callers use the config as before.
  */
 import type { Clock } from "../../base/clock.ts";
 import { readinessHeaders, Readiness, waitForServerMs, type ReadinessOptions, type Ready } from "../readiness.ts";
@@ -15,21 +15,23 @@ export { readyOf, type AnswerHeaders, type Ready } from "../readiness.ts";
 export type { Clock } from "../../base/clock.ts";
 
 export interface EvenkeelOptions extends ReadinessOptions {
-  /** How often a request is asked again when the server asks for it. Default 10. */
+  /** Maximum number of retries if the server asks for them. Default 10. */
   readonly retriesMax?: number;
-  /** For tests. Default: the system's. */
+  /** For tests. Default: the system clock. */
   readonly clock?: Clock;
 }
 
 export interface Evenkeel {
-  /** What the latest answer said. Undefined before the first one, and without `ifReadyHeader`: nobody was asked. */
+  /**
+   * The readiness that the latest response reported. Undefined before the first response, and without `ifReadyHeader`.
+   */
   readonly ready: Ready | undefined;
 }
 
-/** So that nobody waits twice for everything. */
+/** Marks a config, because requests would retry twice if withEvenkeel were applied twice. */
 const TAKEN = Symbol.for("evenkeel.io/client");
 
-/** Works on the config itself: API clients, watches and informers made of it before are not changed. */
+/** Changes the config itself. API clients, watches and informers that were made from it before are not affected. */
 export function withEvenkeel(config: KubeConfigLike, options: EvenkeelOptions = {}): Evenkeel {
   if (TAKEN in config) throw new Error("withEvenkeel was called with this config before");
   const readiness = new Readiness(options);
@@ -50,7 +52,7 @@ function connecting(config: ConfigMethods, headers: Record<string, string>, lane
   const applyToHttps = config.applyToHTTPSOptions.bind(config);
   const applyToFetch = config.applyToFetchOptions?.bind(config);
   const makeApiClient = config.makeApiClient.bind(config);
-  // API clients ask again themselves, bodies and all: theirs is the dispatcher without.
+  // API clients retry by themselves, including bodies, and therefore use the dispatcher without retries.
   const plain = new WeakMap<Dispatcher, Dispatcher>();
   const ours = new WeakSet<RequestContext>();
   const applySecurityAuthentication = async (context: RequestContext): Promise<void> => {
@@ -66,7 +68,7 @@ function connecting(config: ConfigMethods, headers: Record<string, string>, lane
   };
   const http: RetryingHttpOptions = {
     lane,
-    // Whoever was given other credentials for this one call keeps them.
+    // A call that was given other credentials keeps them.
     authenticateAgain: async (request) => (ours.has(request) ? applySecurityAuthentication(request) : undefined),
     onceConnected: (request, callback) => tellConnected(request, plain, callback),
   };
@@ -94,7 +96,7 @@ function connecting(config: ConfigMethods, headers: Record<string, string>, lane
   };
 }
 
-/** What undici takes when nobody says anything, at the place where its instances share it. */
+/** The default dispatcher of undici, at the place where all instances of undici share it. */
 function globalDispatcher(): Dispatcher | undefined {
   return Reflect.get(globalThis, Symbol.for("undici.globalDispatcher.2")) as Dispatcher | undefined;
 }
@@ -105,6 +107,6 @@ function tellConnected(request: RequestContext, plain: WeakMap<Dispatcher, Dispa
   if (agent !== undefined) request.setAgent?.(connectedAgent(agent, callback));
   else if (dispatcher !== undefined)
     request.setDispatcher?.(connectedDispatcher(plain.get(dispatcher) ?? dispatcher, callback));
-  // Then nobody can say: a broken connection counts as one that stood.
+  // The connection cannot be observed, so treat it as established: a broken one then counts as a sent request.
   else callback();
 }

@@ -24,7 +24,7 @@ describe("a release", () => {
     expect(open("1.36").release).toEqual({ name: "1.36", major: "1", minor: "36", gitVersion: "v1.36.4" });
   });
 
-  test("stores a resource in the version it has chosen, whichever versions it serves", () => {
+  test("stores a resource in its storage version, whichever versions it serves", () => {
     const at = (release: ReleaseName): string | undefined =>
       open(release).resource("storage.k8s.io", "volumeattributesclasses")?.storageVersion;
     expect(at("1.35")).toBe("storage.k8s.io/v1beta1");
@@ -40,7 +40,7 @@ describe("a release", () => {
     });
   });
 
-  test("accepts the field labels of its time", () => {
+  test("has its own field selectors", () => {
     const services = (release: ReleaseName) => open(release).resource("", "services")?.versions[0];
     expect(services("1.30")).toMatchObject({ fieldSelectorErrorStyle: "default" });
     expect(services("1.30")?.fieldSelectors).not.toContain("spec.type");
@@ -49,13 +49,13 @@ describe("a release", () => {
     expect(open("1.36").resource("batch", "jobs")?.versions[0]?.fieldSelectorErrorStyle).toBe("quoted-label");
   });
 
-  test("warns of deprecation from the release that decided it", () => {
+  test("reports a version as deprecated from the release of its deprecation on", () => {
     const endpoints = (release: ReleaseName) => open(release).resource("", "endpoints")?.versions[0]?.lifecycle;
     expect(endpoints("1.32")).toEqual({ introduced: "1.0" });
     expect(endpoints("1.33")).toMatchObject({ introduced: "1.0", deprecated: "1.33" });
   });
 
-  test("a subresource answers in the version of the request unless its kind is of another group", () => {
+  test("responds to a subresource in the version of the request, unless its kind is of another group", () => {
     const scale = open("1.36").resource("apps", "deployments")?.versions[0]?.subresources;
     expect(scale?.map(({ responseKind }) => responseKind)).toEqual([
       { group: "autoscaling", version: "v1", kind: "Scale" },
@@ -63,7 +63,7 @@ describe("a release", () => {
     ]);
   });
 
-  test("has no table for what is never listed, and the default one for kinds without columns", () => {
+  test("has no table for kinds that are never listed, and the default one for kinds without columns", () => {
     expect(tableColumns("1.36", "", "Binding")).toEqual([]);
     expect(tableColumns("1.36", "example.com", "toString").map(({ name }) => name)).toEqual(["Name", "Created At"]);
     expect(tableColumns("1.29", "batch", "Job").map(({ name }) => name)).not.toContain("Status");
@@ -72,7 +72,7 @@ describe("a release", () => {
 });
 
 describe("flags", () => {
-  test("a beta version is off until it is asked for", () => {
+  test("a beta version is off unless it is enabled", () => {
     expect(versionsOf(open("1.36"), "coordination.k8s.io", "leasecandidates")).toEqual([]);
     expect(versionsOf(open("1.36", "api/beta=true"), "coordination.k8s.io", "leasecandidates")).toEqual(["v1beta1"]);
     expect(versionsOf(open("1.36", "api/all=true"), "coordination.k8s.io", "leasecandidates")).toEqual([
@@ -81,13 +81,13 @@ describe("flags", () => {
     ]);
   });
 
-  test("a group without a served version is not there", () => {
+  test("a group without a served version is not in the catalog", () => {
     const names = open("1.36", "batch/v1=false").groups.map(({ name }) => name);
     expect(names).not.toContain("batch");
     expect(names[0]).toBe("");
   });
 
-  test("one resource can be on in a group version that is off, and the group then has that version", () => {
+  test("one resource can be enabled in a disabled group version, and the group then has that version", () => {
     const catalogue = open("1.36", "batch/v1=false,batch/v1/jobs=true");
     const batch = catalogue.groups.find(({ name }) => name === "batch");
     expect(batch).toMatchObject({ versions: ["v1"], preferredVersion: "v1" });
@@ -99,7 +99,7 @@ describe("flags", () => {
     expect(autoscaling).toMatchObject({ versions: ["v1"], preferredVersion: "v1" });
   });
 
-  test("a version the release still decodes but no longer serves may be named, to no effect", () => {
+  test("enabling a version that the release decodes but does not serve has no effect", () => {
     expect(open("1.36", "apps/v1beta1=true").groups.find(({ name }) => name === "apps")?.versions).toEqual(["v1"]);
     expect(() => open("1.36", "apps/v9=true")).toThrow(/apps\/v9, which has not been registered/);
     expect(() => open("1.36", "lifecycle.k8s.io/v1alpha1=true")).toThrow(/unknown api groups: lifecycle\.k8s\.io/);
@@ -116,7 +116,7 @@ describe("flags", () => {
     expect(versionsOf(open("1.37"), group, "storageversionmigrations")).toEqual(["v1"]);
   });
 
-  test("a gate decides about a subresource", () => {
+  test("a gate controls a subresource", () => {
     const hasResize = (release: ReleaseName, gates: [string, boolean][] = []): boolean | undefined => {
       const pods = openCatalogue({ release, featureGates: new Map(gates) }).resource("", "pods");
       return pods?.versions[0]?.subresources.some(({ name }) => name === "resize");
@@ -135,15 +135,15 @@ describe("flags", () => {
     ).toBe(true);
   });
 
-  test("a gate the release does not have is an error", () => {
+  test("a gate that the release does not have is an error", () => {
     expect(() => openCatalogue({ release: "1.34", featureGates: new Map([["GenericWorkload", true]]) })).toThrow(
-      "Release 1.34 has no feature gate named GenericWorkload that decides about a resource.",
+      "Release 1.34 has no feature gate named GenericWorkload that controls a resource.",
     );
     expect(catalogueGateNames("1.34").has("GenericWorkload")).toBe(false);
     expect(catalogueGateNames("1.35").has("GenericWorkload")).toBe(true);
   });
 
-  test("our extension changes a default, which runtime config still overrides", () => {
+  test("the extensions of this project are on by default, and runtime config can turn them off", () => {
     const group = "internal.apiserver.k8s.io";
     const storageVersions = (flags: string, extensions: boolean) =>
       versionsOf(open("1.28", flags, { extensions }), group, "storageversions");
@@ -154,7 +154,7 @@ describe("flags", () => {
   });
 });
 
-test("the storage version hash is that of group, version and kind, with an empty core group", () => {
+test("the storage version hash covers group, version and kind, with an empty core group", () => {
   expect(storageVersionHash("", "v1", "Pod")).toBe("xPOwRZ+Yhw8=");
   expect(storageVersionHash("", "v1", "Event")).toBe("r2yiGXH7wu8=");
   expect(storageVersionHash("apps", "v1", "Deployment")).toBe("8aSe+NMegvE=");

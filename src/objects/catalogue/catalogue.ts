@@ -1,7 +1,6 @@
 /**
- * What a server of a release serves and stores, given its flags. A catalogue holds only what is served:
- * a resource without a served version, a group version without a resource and a group without a version
- * are not in it.
+ * The resources that a server of a release serves and stores, given its flags. A catalog holds only what is served: it
+ * omits a resource without a served version, a group version without a resource and a group without a version.
  */
 import { storedResources } from "./data-files.ts";
 import {
@@ -26,11 +25,11 @@ import type {
 } from "./stored-format.ts";
 
 export interface Catalogue {
-  /** The release whose behaviour it describes. */
+  /** The release as which the server behaves. */
   readonly release: ReleaseInfo;
-  /** Undefined: it is that release, and compatible with what that release is. */
+  /** Undefined if the server runs the code of that release, with its default compatibility. */
   readonly emulation: Emulation | undefined;
-  /** In the order of /apis; the core group "" comes first. */
+  /** In the order of /apis; the core group "" is first. */
   readonly groups: readonly CatalogueGroup[];
   readonly schemas: SchemaSource;
   resource(group: string, resource: string): CatalogueResource | undefined;
@@ -38,12 +37,12 @@ export interface Catalogue {
 
 export interface CatalogueGroup {
   readonly name: string;
-  /** Served ones, in the order discovery shows them. */
+  /** Served versions, in the order of discovery. */
   readonly versions: readonly string[];
   readonly preferredVersion: string;
-  /** By name. */
+  /** Sorted by name. */
   readonly resources: readonly CatalogueResource[];
-  /** By served version: the priorities of its APIService; apiregistration.k8s.io has none. */
+  /** The priorities of the APIService of each served version; apiregistration.k8s.io has none. */
   readonly apiServicePriorities: ReadonlyMap<string, ApiServicePriority>;
 }
 
@@ -59,13 +58,15 @@ export interface CatalogueResource {
   readonly namespaced: boolean;
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
-  /** Key part under the storage root, such as "services/specs"; undefined for what is never stored. */
+  /** Key prefix under the storage root, such as "services/specs"; undefined for a resource that is never stored. */
   readonly storagePrefix: string | undefined;
-  /** Group version in which this release writes objects, such as "v1"; undefined for what is never stored. */
+  /**
+   * Group version in which this release writes objects, such as "v1"; undefined for a resource that is never stored.
+   */
   readonly storageVersion: string | undefined;
-  /** Group versions this release can read from the store, most preferred first. */
+  /** Group versions that this release can decode from the store, most preferred first. */
   readonly decodableVersions: readonly string[];
-  /** Served ones, in the group's order. */
+  /** Served versions, in the order of the group. */
   readonly versions: readonly CatalogueVersion[];
 }
 
@@ -76,16 +77,17 @@ export interface CatalogueVersion {
   readonly verbs: readonly string[];
   readonly subresources: readonly CatalogueSubresource[];
   readonly lifecycle?: StoredLifecycle;
-  /** Every field label a selector may use. */
+  /** All field labels that a selector may use. */
   readonly fieldSelectors: readonly string[];
-  /** Labels that mean another label, such as spec.host, which means spec.nodeName. */
+  /** Labels that are aliases, such as spec.host for spec.nodeName. */
   readonly fieldSelectorAliases: Readonly<Record<string, string>>;
   /**
-   * What an unknown label is answered with:
-   * default: `"x" is not a known field selector: only "metadata.name", "metadata.namespace"`;
-   * label: `field label not supported: x`;
-   * kind-label: `field label not supported for <group/version, Kind=Kind>: x`;
-   * quoted-label: `field label "x" not supported for <Kind>`.
+   * The error for an unknown label:
+   *
+   * - default: `"x" is not a known field selector: only "metadata.name", "metadata.namespace"`
+   * - label: `field label not supported: x`
+   * - kind-label: `field label not supported for <group/version, Kind=Kind>: x`
+   * - quoted-label: `field label "x" not supported for <Kind>`
    */
   readonly fieldSelectorErrorStyle: FieldSelectorErrorStyle;
 }
@@ -101,9 +103,12 @@ export interface CatalogueOptions {
   readonly runtimeConfig?: RuntimeConfig;
   /** Overrides of the gates in `catalogueGateNames`; any other name is an error. */
   readonly featureGates?: ReadonlyMap<string, boolean>;
-  /** Serve by default what this project adds to every release (EXTENSION_GROUP_VERSIONS). */
+  /** Whether to serve by default the APIs that this project adds to every release (EXTENSION_GROUP_VERSIONS). */
   readonly extensions?: boolean;
-  /** That the code is of another release than the one it behaves as, or agrees with older ones than that one does. */
+  /**
+   * Set if the code is of another release than the server's, or if it stays compatible with older releases than by
+   * default.
+   */
   readonly emulation?: Emulation | undefined;
 }
 
@@ -155,7 +160,7 @@ export function openCatalogue(options: CatalogueOptions): Catalogue {
     release: releaseInfo(release),
     emulation,
     groups,
-    // Decoded when first asked for: who only looks at what is served does not pay for schemas.
+    // Decoded on first use, so that callers that only need the resources do not pay for schemas.
     get schemas() {
       const schemas = openSchemas(release);
       return emulation === undefined ? schemas : schemasOfBoth(schemas, openSchemas(emulation.binary));
@@ -164,7 +169,7 @@ export function openCatalogue(options: CatalogueOptions): Catalogue {
   };
 }
 
-/** What the emulated release does not know is stored and may be asked for all the same. */
+/** Includes the binary's kinds that the emulated release does not have, because they may be stored and requested. */
 function schemasOfBoth(emulated: SchemaSource, binary: SchemaSource): SchemaSource {
   return {
     kind: (group, version, kind) => emulated.kind(group, version, kind) ?? binary.kind(group, version, kind),
@@ -179,7 +184,7 @@ function groupsInOrder(view: View): readonly StoredGroup[] {
   return atBoth(groupOrder, view).flatMap((name) => byName.get(name) ?? []);
 }
 
-/** The binary's order, then what only the emulated release has. */
+/** The binary's order, followed by items that only the emulated release has. */
 function atBoth(points: ChangePoints<readonly string[]>, { release, emulation }: View): readonly string[] {
   const own = valueIn(points, release) ?? [];
   return emulation === undefined ? own : [...new Set([...(valueIn(points, emulation.binary) ?? []), ...own])];
@@ -241,7 +246,7 @@ function versionsBeyond(stored: ResourceHistory, own: readonly string[], view: V
     : laterVersions(stored, own, { ...view, emulation, isGateOpen: isGateOpenIn(view) });
 }
 
-/** What came after the emulated release is as the binary has it. */
+/** For resources that are newer than the emulated release, the state of the binary. */
 function ofBinary(view: View): View {
   return { ...view, release: view.emulation?.binary ?? view.release };
 }
@@ -293,7 +298,7 @@ function toSubresource({ name, verbs, responseKind }: StoredSubresource, version
   return { name, verbs, responseKind: { ...responseKind, version } };
 }
 
-/** Everything the release has types for: what it can serve, what it can still decode, and the rest of its scheme. */
+/** All group versions for which the release has types: those it can serve or decode, and the rest of its scheme. */
 function knownGroupVersions(release: ReleaseName): ReadonlySet<string> {
   const { groups, resources, registered } = storedResources();
   const known = new Set<string>();

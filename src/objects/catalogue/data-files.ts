@@ -1,9 +1,9 @@
 /**
- * Reads the catalogue's data. This is the only module that knows where the files are: beside it in the
- * sources, and at the same relative path beside the bundle.
+ * Reads the data of the catalog. This is the only module with the paths of the files: beside it in the sources, and at
+ * the same relative path beside the bundle.
  *
- * `decoded` is the one module-level memo allowed here: what it holds is derived from files that ship
- * with the code, is never changed once decoded, and is shared by all servers of the process.
+ * `decoded` is the one module-level memo allowed here: its values are derived from files that ship with the code, are
+ * never changed once decoded, and are shared by all servers of the process.
  */
 import { readFileSync } from "node:fs";
 import { brotliDecompressSync } from "node:zlib";
@@ -28,7 +28,7 @@ export function storedTables(): StoredTables {
   return decodedOnce("tables", () => deepFreeze(JSON.parse(readData("tables.json").toString()) as StoredTables));
 }
 
-/** Not frozen, because freezing all of it costs more than decoding it: callers hand on frozen copies only. */
+/** Not frozen, because freezing it costs more than decoding it. Callers return only frozen copies. */
 export function storedSchemas(): StoredSchemas {
   return decodedOnce(
     "schemas",
@@ -36,7 +36,7 @@ export function storedSchemas(): StoredSchemas {
   );
 }
 
-/** Not frozen, as with the schemas. */
+/** Not frozen, for the same reason as the schemas. */
 export function storedProtobuf(): StoredProtobuf {
   return decodedOnce(
     "protobuf",

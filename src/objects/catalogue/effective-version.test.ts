@@ -3,7 +3,7 @@ import type { ReleaseName } from "./release.ts";
 import { effectiveVersion, type EmulationOptions } from "./effective-version.ts";
 import { OptionError } from "../../base/option-error.ts";
 
-describe("a server is", () => {
+describe("effectiveVersion", () => {
   const CASES: readonly [binary: ReleaseName, options: EmulationOptions, release: string, oldest: string][] = [
     ["1.36", {}, "1.36", "1.35"],
     ["1.28", {}, "1.28", "1.27"],
@@ -20,11 +20,14 @@ describe("a server is", () => {
     ["1.37", { emulatedVersion: ["1.36"], minCompatibilityVersion: ["kube=1.34"] }, "1.36", "1.34"],
   ];
 
-  test.each(CASES)("%s with %j: like %s, compatible with %s", (binary, options, release, minCompatibility) => {
-    expect(effectiveVersion(binary, options)).toMatchObject({ binary, release, minCompatibility });
-  });
+  test.each(CASES)(
+    "of %s with %j behaves as %s and is compatible with %s",
+    (binary, options, release, minCompatibility) => {
+      expect(effectiveVersion(binary, options)).toMatchObject({ binary, release, minCompatibility });
+    },
+  );
 
-  test("not emulating unless something of it was asked for", () => {
+  test("has no emulation unless an option requests it", () => {
     expect(effectiveVersion("1.36", {}).emulation).toBeUndefined();
     const options = { emulatedVersion: ["1.35"], emulationForwardCompatible: true };
     expect(effectiveVersion("1.36", options).emulation).toEqual({
@@ -36,7 +39,7 @@ describe("a server is", () => {
   });
 });
 
-describe("what cannot be is told as kube-apiserver tells it", () => {
+describe("effectiveVersion rejects, with kube-apiserver's message,", () => {
   const FORWARD = "cannot be set to true if the emulation version is the same as the binary version";
   const CASES: readonly [binary: ReleaseName, options: EmulationOptions, message: string][] = [
     ["1.36", { emulatedVersion: ["1.37"] }, "emulation version 1.37 is not between [1.33, 1.36]"],
@@ -55,23 +58,23 @@ describe("what cannot be is told as kube-apiserver tells it", () => {
     ["1.36", { emulatedVersion: ["wardle=1.2"] }, "component not registered: wardle"],
     ["1.36", { emulatedVersion: ["latest"] }, 'could not parse "latest" as version'],
     ["1.36", { emulatedVersion: ["1"] }, 'illegal version string "1"'],
-    ["1.36", { emulatedVersion: ["2.0"] }, "there is no release 2.0"],
+    ["1.36", { emulatedVersion: ["2.0"] }, "unknown release 2.0"],
     ["1.36", { emulationForwardCompatible: true }, `ServerRunOptions.EmulationForwardCompatible ${FORWARD}`],
     [
       "1.36",
       { emulatedVersion: ["1.36"], runtimeConfigEmulationForwardCompatible: true },
       `ServerRunOptions.RuntimeConfigEmulationForwardCompatible ${FORWARD}`,
     ],
-    ["1.30", { emulatedVersion: ["1.30"] }, "release 1.30 has no flag --emulated-version: it came with 1.31"],
+    ["1.30", { emulatedVersion: ["1.30"] }, "release 1.30 has no flag --emulated-version: it was added in 1.31"],
     [
       "1.34",
       { minCompatibilityVersion: ["1.33"] },
-      "release 1.34 has no flag --min-compatibility-version: it came with 1.35",
+      "release 1.34 has no flag --min-compatibility-version: it was added in 1.35",
     ],
     [
       "1.32",
       { emulatedVersion: ["1.31"], emulationForwardCompatible: true },
-      "release 1.32 has no flag --emulation-forward-compatible: it came with 1.33",
+      "release 1.32 has no flag --emulation-forward-compatible: it was added in 1.33",
     ],
   ];
 

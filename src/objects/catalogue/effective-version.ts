@@ -1,33 +1,36 @@
-/** Which release a server behaves as, and with which it stays compatible: kube-apiserver's flags, ranges and errors. */
+/**
+ * Decides as which release a server behaves and with which it stays compatible, with kube-apiserver's flags, ranges and
+ * errors.
+ */
 import { isReleaseName, type ReleaseName } from "./release.ts";
 import type { Emulation } from "./emulation.ts";
 import { OptionError } from "../../base/option-error.ts";
 
 export interface EmulationOptions {
-  /** `--emulated-version`: "1.35" or "kube=1.35". Default: the release itself. */
+  /** `--emulated-version`: "1.35" or "kube=1.35". Default: the release of the code. */
   readonly emulatedVersion?: readonly string[];
   /** `--min-compatibility-version`, in the same form. Default: the release before the emulated one. */
   readonly minCompatibilityVersion?: readonly string[];
-  /** Later versions of what the emulated release serves are served too. */
+  /** Also serve later versions of the resources that the emulated release serves. */
   readonly emulationForwardCompatible?: boolean;
-  /** Later versions that the runtime config names are served. */
+  /** Also serve later versions that the runtime config names. */
   readonly runtimeConfigEmulationForwardCompatible?: boolean;
 }
 
 export interface EffectiveVersion {
-  /** The release whose code it is. */
+  /** The release of the code. */
   readonly binary: ReleaseName;
-  /** The release it behaves as. */
+  /** The release as which the server behaves. */
   readonly release: ReleaseName;
-  /** "1.35" */
+  /** Such as "1.35". */
   readonly minCompatibility: string;
-  /** Undefined when none of it was asked for. */
+  /** Undefined if no option requests emulation. */
   readonly emulation: Emulation | undefined;
 }
 
 interface Flag {
   readonly name: string;
-  /** The first release that has it. */
+  /** The first release that has the flag. */
   readonly sinceMinor: number;
 }
 
@@ -36,9 +39,9 @@ const MIN_COMPATIBILITY: Flag = { name: "min-compatibility-version", sinceMinor:
 const FORWARD: Flag = { name: "emulation-forward-compatible", sinceMinor: 33 };
 const RUNTIME_CONFIG_FORWARD: Flag = { name: "runtime-config-emulation-forward-compatible", sinceMinor: 33 };
 
-/** Emulation began with it. */
+/** The first release with emulation. */
 const FLOOR_MINOR = 31;
-/** From here on three releases back instead of one. */
+/** From this release on, three releases back can be emulated instead of one. */
 const WIDE_RANGE_MINOR = 33;
 
 export function effectiveVersion(binary: ReleaseName, options: EmulationOptions): EffectiveVersion {
@@ -54,13 +57,13 @@ export function effectiveVersion(binary: ReleaseName, options: EmulationOptions)
   const floor = highest < WIDE_RANGE_MINOR ? highest - 1 : Math.max(highest - 3, FLOOR_MINOR);
   const emulation = emulated ?? highest;
   checkRange("emulation version", emulation, [floor, highest]);
-  // Before there was a choice it could not lie further back than the binary allows, whatever was emulated.
+  // By default it is never older than the binary's limit, whatever the emulated release.
   const minCompatibility = oldest ?? (emulated === undefined ? highest - 1 : Math.max(emulation - 1, floor));
   if (oldest !== undefined) checkRange("minCompatibilityVersion version", oldest, [floor, emulation]);
   if (emulation === highest) refuseForward({ isForwardCompatible, isRuntimeConfigForwardCompatible });
   const names = { release: nameOf(emulation), minCompatibility: nameOf(minCompatibility) };
   const { release } = names;
-  if (!isReleaseName(release)) throw new OptionError(`release ${release} is not known here`);
+  if (!isReleaseName(release)) throw new OptionError(`unknown release ${release}`);
   const isPlain = emulated === undefined && oldest === undefined;
   return {
     binary,
@@ -77,7 +80,7 @@ export function effectiveVersion(binary: ReleaseName, options: EmulationOptions)
   };
 }
 
-/** The minor; undefined when it is not said. */
+/** The minor version; undefined if the flag is not set. */
 function parsedFlag(flag: Flag, texts: readonly string[] | undefined, binaryMinor: number): number | undefined {
   const entries = (texts ?? []).flatMap((text) => text.split(",")).filter((entry) => entry !== "");
   if (entries.length > 0) requireFlag(flag, binaryMinor);
@@ -100,7 +103,7 @@ function parsedMinor(component: string, text: string): number {
   const [major, minor, patch = 0] = numbers;
   if (minor === undefined) throw new OptionError(`illegal version string ${JSON.stringify(text)}`);
   if (patch !== 0) throw new OptionError(`patch version not allowed, got: ${component}=${numbers.join(".")}`);
-  if (major !== 1) throw new OptionError(`there is no release ${major}.${minor}`);
+  if (major !== 1) throw new OptionError(`unknown release ${major}.${minor}`);
   return minor;
 }
 
@@ -111,7 +114,9 @@ function isOn(flag: Flag, value: boolean | undefined, binaryMinor: number): bool
 
 function requireFlag({ name, sinceMinor }: Flag, binaryMinor: number): void {
   if (binaryMinor < sinceMinor)
-    throw new OptionError(`release ${nameOf(binaryMinor)} has no flag --${name}: it came with ${nameOf(sinceMinor)}`);
+    throw new OptionError(
+      `release ${nameOf(binaryMinor)} has no flag --${name}: it was added in ${nameOf(sinceMinor)}`,
+    );
 }
 
 function checkRange(what: string, minor: number, [lowest, highest]: readonly [number, number]): void {

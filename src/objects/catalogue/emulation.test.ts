@@ -47,12 +47,12 @@ describe.each(PAIRS)("%s as %s emulates it", (emulated, binary) => {
   const own = openCatalogue({ release: emulated });
   const as = emulating(emulated, binary);
 
-  test("serves what that release serves", () => {
+  test("serves the resources of that release", () => {
     expect(served(as).toSorted()).toEqual(served(own).toSorted());
     expect(as.release.name).toBe(emulated);
   });
 
-  test("reads what the binary reads, and writes what both releases and the one before can read", () => {
+  test("decodes every version that the binary decodes, and writes versions that both releases and the previous one can decode", () => {
     const later = openCatalogue({ release: binary });
     const before = openCatalogue({ release: RELEASES[RELEASES.indexOf(emulated) - 1]! });
     for (const { group, resource, storageVersion, decodableVersions } of as.groups.flatMap((one) => one.resources)) {
@@ -67,7 +67,7 @@ describe.each(PAIRS)("%s as %s emulates it", (emulated, binary) => {
     }
   });
 
-  test("has the schema of every version it can read", () => {
+  test("has the schema of every version it can decode", () => {
     for (const { decodableVersions, versions } of as.groups.flatMap((one) => one.resources)) {
       for (const groupVersion of decodableVersions.filter((one) => one.endsWith("/v1") || one === "v1")) {
         const [group, version] = groupVersion === "v1" ? ["", "v1"] : groupVersion.split("/");
@@ -77,7 +77,7 @@ describe.each(PAIRS)("%s as %s emulates it", (emulated, binary) => {
   });
 });
 
-describe("the oldest release to be compatible with decides what is written:", () => {
+describe("the minimum compatibility version determines the storage version:", () => {
   const CASES: readonly [resource: string, emulated: ReleaseName, oldest: ReleaseName, written: string][] = [
     ["admissionregistration.k8s.io/mutatingadmissionpolicies", "1.36", "1.35", "v1beta1"],
     ["admissionregistration.k8s.io/mutatingadmissionpolicies", "1.36", "1.36", "v1"],
@@ -95,12 +95,12 @@ describe("the oldest release to be compatible with decides what is written:", ()
   });
 });
 
-describe("forward compatible", () => {
+describe("with forward compatibility", () => {
   const DRA = "resource.k8s.io/v1beta1=true,resource.k8s.io/v1beta2=true";
   const versionsOf = (catalogue: Catalogue, resource: string): string[] | undefined =>
     catalogue.resource("resource.k8s.io", resource)?.versions.map(({ version }) => version);
 
-  test("a later version of what is served is served, and shown first", () => {
+  test("a later version of a served resource is served, and listed first", () => {
     const plain = emulating("1.33", "1.34", { runtimeConfig: DRA });
     expect(versionsOf(plain, "deviceclasses")).toEqual(["v1beta2", "v1beta1"]);
     const forward = emulating("1.33", "1.34", { runtimeConfig: DRA, isForwardCompatible: true });
@@ -109,7 +109,7 @@ describe("forward compatible", () => {
     expect(forward.resource("resource.k8s.io", "deviceclasses")?.storageVersion).not.toBe("resource.k8s.io/v1");
   });
 
-  test("nothing is added of what is not served, nor after alpha versions, nor against the runtime config", () => {
+  test("no version is added for a resource that is not served, after an alpha version, or against the runtime config", () => {
     const forward = { isForwardCompatible: true };
     expect(versionsOf(emulating("1.33", "1.34", forward), "deviceclasses")).toBeUndefined();
     const off = `${DRA},resource.k8s.io/v1=false`;
@@ -119,7 +119,7 @@ describe("forward compatible", () => {
     ]);
   });
 
-  test("the runtime config may name what came later only if that is said", () => {
+  test("the runtime config may name later versions only with --runtime-config-emulation-forward-compatible", () => {
     const named = "resource.k8s.io/v1=true";
     expect(() => emulating("1.33", "1.34", { runtimeConfig: named })).toThrow(
       "cannot enable version resource.k8s.io/v1 in runtime-config because all the resources have been introduced after " +
@@ -136,7 +136,7 @@ describe("forward compatible", () => {
     expect(versionsOf(emulating("1.33", "1.34", one), "resourceclaims")).toBeUndefined();
   });
 
-  test("what the binary does not know cannot be named at all", () => {
+  test("the runtime config may not name group versions that the binary does not have", () => {
     expect(() => emulating("1.33", "1.34", { runtimeConfig: "nothing.example.com/v1=true" })).toThrow("unknown");
   });
 });

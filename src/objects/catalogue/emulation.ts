@@ -1,6 +1,6 @@
 /**
- * A server whose code is of one release and which behaves as an earlier one, as kube-apiserver's --emulated-version:
- * what of the later release shows nevertheless, and in which version objects are written.
+ * Emulation of an earlier release, as kube-apiserver's --emulated-version: which parts of the later release are served
+ * nevertheless, and in which version objects are written.
  */
 import { must } from "../../base/assert.ts";
 import type { RuntimeConfig } from "./runtime-config.ts";
@@ -8,13 +8,13 @@ import { RELEASES, valueIn, type ReleaseName } from "./release.ts";
 import type { ResourceHistory } from "./stored-format.ts";
 
 export interface Emulation {
-  /** Whose code it is: not earlier than the release it behaves as. */
+  /** The release of the code; not earlier than the release as which the server behaves. */
   readonly binary: ReleaseName;
-  /** What is written can be read by servers of this release. */
+  /** Servers of this release can decode all objects that this server writes. */
   readonly minCompatibility: ReleaseName;
-  /** Later versions of what is served are served too. */
+  /** Whether later versions of served resources are served too. */
   readonly isForwardCompatible: boolean;
-  /** Later versions that --runtime-config names are served. */
+  /** Whether later versions that --runtime-config names are served. */
   readonly isRuntimeConfigForwardCompatible: boolean;
 }
 
@@ -24,9 +24,10 @@ interface EmulatedStorage {
 }
 
 /**
- * Everything the binary can read is read, so that nothing is lost by emulating. Written is what the emulated release
- * writes, if the oldest release to be compatible with can read it, else the most preferred version that both know.
- * With servers that are all of the emulated release that is already what the next release writes.
+ * The server decodes every version that the binary can decode, so that emulation loses nothing. It writes the version
+ * of the emulated release if the minimum compatibility release can decode it, otherwise the most preferred version that
+ * both have. If the minimum compatibility release is the emulated one, it already writes the version of the next
+ * release.
  */
 export function emulatedStorage(
   stored: ResourceHistory,
@@ -41,7 +42,7 @@ export function emulatedStorage(
   const decodableVersions = [...new Set([...preferred, ...readable])];
   const next = minCompatibility === release ? releaseAfter(release) : undefined;
   const candidates = [...(next === undefined ? [] : [valueIn(storage, next)]), own, ...preferred];
-  // Whoever does not know the resource at all does not mind.
+  // A release without the resource imposes no limit.
   const readByOldest = valueIn(decodable, minCompatibility) ?? decodableVersions;
   const storageVersion = candidates.find(
     (version) => version !== undefined && readByOldest.includes(version) && decodableVersions.includes(version),
@@ -62,8 +63,9 @@ interface EmulatedAt {
 }
 
 /**
- * The versions of a resource that are served although they came after the emulated release, given those that are served
- * anyway. As kubernetes deleted_kinds.go: a version follows a less preferred one of the same resource, except from alpha.
+ * The versions of a resource that are served although they are newer than the emulated release, given the versions that
+ * are served anyway. As kubernetes deleted_kinds.go: a version follows a less preferred one of the same resource,
+ * except from alpha.
  */
 export function laterVersions(stored: ResourceHistory, served: readonly string[], at: EmulatedAt): string[] {
   const { isForwardCompatible, isRuntimeConfigForwardCompatible } = at.emulation;
@@ -88,7 +90,10 @@ export function laterVersions(stored: ResourceHistory, served: readonly string[]
   return found;
 }
 
-/** What the runtime config names as on and nothing is served of, because all of it came after the emulated release. */
+/**
+ * Throws for a group version that the runtime config enables although all of its resources are newer than the emulated
+ * release.
+ */
 export function refuseLaterGroupVersions(
   resources: readonly ResourceHistory[],
   at: EmulatedAt,
@@ -128,7 +133,7 @@ function isLater(stored: ResourceHistory, version: string, { release, emulation 
 }
 
 function versionOf({ versions }: ResourceHistory, version: string): ResourceHistory["versions"][string] {
-  return must(versions[version], "the version is one of the resource's");
+  return must(versions[version], "the resource has the version");
 }
 
 function introducedAt(stored: ResourceHistory, version: string): string {

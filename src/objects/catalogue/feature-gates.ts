@@ -1,4 +1,4 @@
-/** The feature gates that decide whether a resource exists. Gates of other features are not the catalogue's. */
+/** The feature gates that control whether a resource exists. Gates of other features do not belong to the catalog. */
 import { storedResources } from "./data-files.ts";
 import { valueIn, type ReleaseName } from "./release.ts";
 import type { StoredGateState } from "./stored-format.ts";
@@ -9,12 +9,17 @@ const STAGE_GATES: ReadonlyMap<string, string> = new Map([
   ["AllBeta", "Beta"],
 ]);
 
-/** The names `resolveFeatureGates` accepts for a release, for callers that share one flag with other features. */
+/**
+ * The gate names that `resolveFeatureGates` accepts for a release, for callers that share one flag with other features.
+ */
 export function catalogueGateNames(release: ReleaseName): ReadonlySet<string> {
   return new Set([...STAGE_GATES.keys(), ...gateStates(release).keys()]);
 }
 
-/** The state of every gate of the release after the overrides. Throws when an override names no gate of it. */
+/**
+ * The state of every gate of the release after the overrides. Throws if the release does not have a gate that an
+ * override names.
+ */
 export function resolveFeatureGates(
   release: ReleaseName,
   overrides: ReadonlyMap<string, boolean>,
@@ -22,9 +27,7 @@ export function resolveFeatureGates(
   const states = gateStates(release);
   const unknown = [...overrides.keys()].filter((name) => !STAGE_GATES.has(name) && !states.has(name));
   if (unknown.length > 0) {
-    throw new Error(
-      `Release ${release} has no feature gate named ${unknown.join(", ")} that decides about a resource.`,
-    );
+    throw new Error(`Release ${release} has no feature gate named ${unknown.join(", ")} that controls a resource.`);
   }
   const resolved = new Map<string, boolean>();
   for (const [name, state] of states) {

@@ -1,18 +1,18 @@
 /**
- * One order of groups for servers of all releases: that of /apis, by falling priority and then by name. Releases agree
- * on it except about resource.k8s.io, which moved forward in 1.32; here it stands where it stands now.
+ * One order of groups for servers of all releases: that of /apis, by descending priority and then by name. Releases
+ * agree on it except for resource.k8s.io, which moved forward in 1.32; here it has its current position.
  */
 import { decodedOnce, storedResources } from "./data-files.ts";
 import { RELEASES, valueIn } from "./release.ts";
 import type { StoredGroup } from "./stored-format.ts";
 
-/** As kubernetes gives to the group of APIServices, which has no APIService of its own. */
+/** The priority that kubernetes gives to the group of APIServices, which has no APIService of its own. */
 const API_REGISTRATION: readonly [string, number] = ["apiregistration.k8s.io", 20_001];
 
-/** As kubernetes gives to groups that no release knows, such as those of custom resources. */
+/** The priority that kubernetes gives to groups that no release has, such as those of custom resources. */
 const UNKNOWN_PRIORITY = 1_000;
 
-/** Core first, then as discovery shows them; for sorting. */
+/** Sorts the core group first, then as in discovery. */
 export function compareGroups(left: string, right: string): number {
   if (left === right) return 0;
   const priorities = groupPriorities();

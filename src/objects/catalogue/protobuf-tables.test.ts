@@ -15,11 +15,11 @@ describe("protobuf tables", () => {
       "k8s.io.apiextensions_apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition",
     ],
     ["apiregistration.k8s.io/v1", "APIService", "k8s.io.kube_aggregator.pkg.apis.apiregistration.v1.APIService"],
-  ])("%s %s is the message %s", (apiVersion, kind, message) => {
+  ])("map %s %s to the message %s", (apiVersion, kind, message) => {
     expect(protobufTables().messageFor(apiVersion, kind)).toBe(message);
   });
 
-  test("options have the same message under every group version, known or not", () => {
+  test("map options to the same message under every group version, known or not", () => {
     for (const apiVersion of ["v1", "apps/v1", "meta.k8s.io/v1", "example.com/v1"]) {
       expect(protobufTables().messageFor(apiVersion, "DeleteOptions")).toBe(
         "k8s.io.apimachinery.pkg.apis.meta.v1.DeleteOptions",
@@ -29,7 +29,7 @@ describe("protobuf tables", () => {
     expect(protobufTables().messageFor("apps/v1", "Status")).toBeUndefined();
   });
 
-  test("what is not known is undefined", () => {
+  test("return undefined for unknown kinds and messages", () => {
     expect(protobufTables().messageFor("v1", "Pot")).toBeUndefined();
     expect(protobufTables().messageFor("example.com/v1", "Pod")).toBeUndefined();
     expect(protobufTables().messageFor("constructor", "constructor")).toBeUndefined();
@@ -39,7 +39,7 @@ describe("protobuf tables", () => {
     expect(protobufTables().message("")).toBeUndefined();
   });
 
-  test("a table says for each field its JSON name, its shape and its type", () => {
+  test("contain the JSON name, shape and type of each field", () => {
     const spec = protobufTables().message("k8s.io.api.apps.v1.DeploymentSpec");
     expect(spec?.byNumber[1]).toMatchObject({ name: "replicas", shape: "pointer", scalar: "int32", omitEmpty: true });
     expect(spec?.byNumber[3]).toMatchObject({
@@ -53,7 +53,7 @@ describe("protobuf tables", () => {
     expect(volume?.byNumber[2]).toMatchObject({ shape: "inline", message: "k8s.io.api.core.v1.VolumeSource" });
   });
 
-  test("every message that a field refers to exists, also those without fields", () => {
+  test("contain every message that a field refers to, also those without fields", () => {
     const seen = new Set<string>();
     const missing: string[] = [];
     const visit = (name: string): void => {

@@ -1,8 +1,7 @@
 /**
- * The protobuf messages of all built-in types. They are those of one release, which is enough for all:
- * field numbers are never used again, so an older release's message is a part of the newer one's, and
- * which kinds and fields a release has is for its schemas to say. A kind that is newer than the table
- * has no message here.
+ * The protobuf messages of all built-in types, as of one release. That is enough for all releases: field numbers are
+ * never reused, so the message of an older release is a subset of the newer one, and the schemas determine which kinds
+ * and fields a release has. A kind that is newer than the table has no message here.
  */
 import type {
   FieldShape,
@@ -18,13 +17,13 @@ import { decodedOnce, storedProtobuf } from "./data-files.ts";
 type StoredProtobufField = readonly [number: number, name: string, type: string, shape: FieldShape, omitEmpty: 0 | 1];
 
 export interface StoredProtobufMessage {
-  /** Left out where it is "struct". */
+  /** Omitted if it is "struct". */
   readonly form?: MessageForm;
   readonly fields: readonly StoredProtobufField[];
 }
 
 export interface StoredProtobuf {
-  /** By apiVersion: the package whose messages are its kinds. */
+  /** The package of the kinds of each apiVersion. */
   readonly packages: Readonly<Record<string, string>>;
   /** By package, then by name. */
   readonly messages: Readonly<Record<string, Readonly<Record<string, StoredProtobufMessage>>>>;
@@ -32,7 +31,7 @@ export interface StoredProtobuf {
 
 const META_PACKAGE = "k8s.io.apimachinery.pkg.apis.meta.v1";
 
-/** Go registers these in every group version, and clients send them under the resource's own. */
+/** Go registers these kinds in every group version, and clients send them under that of the resource. */
 const KINDS_OF_EVERY_VERSION: ReadonlySet<string> = new Set([
   "CreateOptions",
   "DeleteOptions",
@@ -42,7 +41,7 @@ const KINDS_OF_EVERY_VERSION: ReadonlySet<string> = new Set([
   "UpdateOptions",
 ]);
 
-/** The core group's version is also that of a few kinds of no group, such as Status. */
+/** The version of the core group is also that of a few kinds without a group, such as Status. */
 const META_VERSIONS: ReadonlySet<string> = new Set(["v1", "meta.k8s.io/v1"]);
 
 const SCALARS: ReadonlySet<string> = new Set<ScalarType>(["string", "bytes", "bool", "int32", "int64", "double"]);
@@ -85,7 +84,7 @@ class StoredProtobufTables implements ProtobufTables {
   }
 }
 
-/** Names come from clients, and plain objects answer to `constructor`. */
+/** Names come from clients, and plain objects inherit members such as `constructor`. */
 function ownMember<Value>(record: Readonly<Record<string, Value>>, key: string): Value | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }

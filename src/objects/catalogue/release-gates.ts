@@ -1,6 +1,6 @@
 /**
- * The gates of each release this project can be, made once when the program starts. `--feature-gates` does not change
- * them; a server that honors it for these would make gates of its own here, from its release and its flags.
+ * The gates of each release, created once when the program starts. `--feature-gates` does not change them. To support
+ * it, a server would create its own gates here, from its release and its flags.
  */
 import { must } from "../../base/assert.ts";
 import { createReleaseGates, type ReleaseGates } from "../release-gates.ts";
@@ -22,5 +22,5 @@ export function gatesOf(release: ReleaseName): ReleaseGates {
   return must(BY_RELEASE.get(release), "every release has gates");
 }
 
-/** Of the newest release. */
+/** The gates of the newest release. */
 export const NEWEST_GATES: ReleaseGates = gatesOf(must(RELEASES.at(-1), "there are releases"));

@@ -3,7 +3,7 @@ import { OptionError } from "../../base/option-error.ts";
 import { DEFAULT_RELEASE } from "./release.ts";
 import { resolveRelease, type ReleaseOptions } from "./release-options.ts";
 
-test("without options the newest final release is served, with the APIs that are on here in every release", () => {
+test("without options the server has the newest final release, with the APIs that this project turns on in every release", () => {
   const { version, catalogue, strictRelease } = resolveRelease({});
   expect([version.release, version.binary, strictRelease]).toEqual([DEFAULT_RELEASE, DEFAULT_RELEASE, false]);
   const storageVersions = ["internal.apiserver.k8s.io", "storageversions"] as const;
@@ -11,20 +11,20 @@ test("without options the newest final release is served, with the APIs that are
   expect(resolveRelease({ strictRelease: true }).catalogue.resource(...storageVersions)).toBeUndefined();
 });
 
-test("--runtime-config and --feature-gates decide what the catalogue serves", () => {
+test("--runtime-config controls what the catalog serves", () => {
   const { catalogue } = resolveRelease({ release: "1.36", runtimeConfig: ["batch/v1=false"] });
   expect(catalogue.resource("batch", "jobs")).toBeUndefined();
 });
 
-test("every gate that was set is kept, and only those that decide about resources reach the catalogue", () => {
+test("every gate that is set is kept, and only gates that control resources reach the catalog", () => {
   const { featureGates, gatesSet } = resolveRelease({ featureGates: ["AllAlpha=true,StorageVersionAPI=false"] });
   expect([...featureGates]).toEqual([["AllAlpha", true]]);
   expect([...gatesSet.keys()]).toEqual(["AllAlpha", "StorageVersionAPI"]);
 });
 
 test.each<readonly [what: string, options: ReleaseOptions]>([
-  ["a release that is not known", { release: "1.2" }],
-  ["a runtime config that cannot be read", { runtimeConfig: ["batch/v1=maybe"] }],
+  ["an unknown release", { release: "1.2" }],
+  ["an invalid runtime config", { runtimeConfig: ["batch/v1=maybe"] }],
   ["a feature gate without a value", { featureGates: ["AllAlpha"] }],
 ])("%s is an OptionError", (_, options) => {
   expect(() => resolveRelease(options)).toThrow(OptionError);

@@ -1,4 +1,4 @@
-/** The flags that choose what a server serves (release, emulation, --runtime-config, --feature-gates), checked. */
+/** Validates the flags that choose what a server serves (release, emulation, --runtime-config, --feature-gates). */
 import { asOption, OptionError } from "../../base/option-error.ts";
 import { parseBoolean } from "../../meta/boolean.ts";
 import { openCatalogue, type Catalogue } from "./catalogue.ts";
@@ -8,9 +8,9 @@ import { DEFAULT_RELEASE, isReleaseName, RELEASES, type ReleaseName } from "./re
 import { EMPTY_RUNTIME_CONFIG, parseRuntimeConfig } from "./runtime-config.ts";
 
 export interface ReleaseOptions extends EmulationOptions {
-  /** The Kubernetes release to be: "1.28" … "1.37". Default: the newest final one. */
+  /** The Kubernetes release as which the server behaves: "1.28" … "1.37". Default: the newest final one. */
   readonly release?: string;
-  /** Exactly the release's own defaults: none of the APIs that are on here in every release. */
+  /** Use exactly the defaults of the release, without the APIs that this project turns on in every release. */
   readonly strictRelease?: boolean;
   /** As kube-apiserver: "api/all=true,batch/v1=false,…". */
   readonly runtimeConfig?: readonly string[];
@@ -21,9 +21,9 @@ export interface ReleaseOptions extends EmulationOptions {
 interface ResolvedRelease {
   readonly version: EffectiveVersion;
   readonly strictRelease: boolean;
-  /** The gates that decide about resources. */
+  /** The gates that control resources. */
   readonly featureGates: ReadonlyMap<string, boolean>;
-  /** All gates that were set. Those that decide nothing here are accepted, as in kube-apiserver's own long list. */
+  /** All gates that were set. Gates that have no effect here are accepted, because kube-apiserver has many more. */
   readonly gatesSet: ReadonlyMap<string, boolean>;
   readonly catalogue: Catalogue;
 }

@@ -1,4 +1,4 @@
-/** The Kubernetes releases this project can be. What a release serves and stores is data, see catalogue.ts. */
+/** The Kubernetes releases as which a server can behave. The resources of a release are data, see catalogue.ts. */
 const GIT_VERSIONS = {
   "1.28": "v1.28.15",
   "1.29": "v1.29.15",
@@ -18,7 +18,7 @@ export interface ReleaseInfo {
   readonly name: ReleaseName;
   readonly major: "1";
   readonly minor: string;
-  /** The patch release the catalogue describes, such as "v1.36.4". */
+  /** The patch release that the catalog describes, such as "v1.36.4". */
   readonly gitVersion: string;
 }
 
@@ -35,7 +35,7 @@ export function releaseInfo(name: ReleaseName): ReleaseInfo {
   return { name, major: "1", minor: name.slice("1.".length), gitVersion: GIT_VERSIONS[name] };
 }
 
-/** A value that changes from release to release: each entry holds until the next one; null means there is none. */
+/** A value that changes from release to release: each entry is valid until the next one; null means no value. */
 export type ChangePoints<Value> = readonly (readonly [ReleaseName, Value | null])[];
 
 export function valueIn<Value>(points: ChangePoints<Value>, release: ReleaseName): Value | undefined {

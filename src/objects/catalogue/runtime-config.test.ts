@@ -11,7 +11,7 @@ function stateOf(text: string, target: typeof jobs): boolean | undefined {
 }
 
 describe("runtime config", () => {
-  test("says nothing when it is empty", () => {
+  test("that is empty decides nothing", () => {
     expect(stateOf("", jobs)).toBeUndefined();
     expect(runtimeConfigState(parseRuntimeConfig([]), jobs)).toBeUndefined();
   });
@@ -28,17 +28,17 @@ describe("runtime config", () => {
     ["batch/v1/jobs=false,batch/v1=true,api/all=true", jobs, false],
     ["batch/v1beta1/jobs=true", jobs, undefined],
     ["/v1/pods=false", pods, false],
-  ])("%s decides by the most specific statement", (text, target, expected) => {
+  ])("%s decides by its most specific entry", (text, target, expected) => {
     expect(stateOf(text, target)).toBe(expected);
   });
 
-  test("a key alone means true, and the flag's spellings of booleans are taken", () => {
+  test("accepts a key alone as true, and the flag's spellings of booleans", () => {
     expect(stateOf("batch/v1", jobs)).toBe(true);
     expect(stateOf("batch/v1=F", jobs)).toBe(false);
     expect(stateOf(" batch/v1 = 1 ", jobs)).toBe(true);
   });
 
-  test("a later pair for the same key wins, also across several flags", () => {
+  test("uses the last value of a key, also across several flags", () => {
     expect(runtimeConfigState(parseRuntimeConfig(["batch/v1=true", "batch/v1=false"]), jobs)).toBe(false);
   });
 
@@ -52,11 +52,11 @@ describe("runtime config", () => {
     ["api/all=maybe", /neither true nor false/],
     ["batch/v1/Jobs=true", /lowercase plural/],
     ["api/all=false", /leaves nothing to serve/],
-  ])("%s is refused with one sentence", (text, sentence) => {
+  ])("%s is rejected with one sentence", (text, sentence) => {
     expect(() => parseRuntimeConfig(text)).toThrow(sentence);
   });
 
-  test("a group nobody knows and a version its group does not know are errors", () => {
+  test("with an unknown group, or an unknown version of a group, is an error", () => {
     const known = new Set(["v1", "batch/v1"]);
     expect(() => checkRuntimeConfig(parseRuntimeConfig("example.com/v1=true"), known)).toThrow(
       /unknown api groups: example\.com/,
@@ -68,7 +68,7 @@ describe("runtime config", () => {
     expect(() => checkRuntimeConfig(parseRuntimeConfig("v2=true"), known)).toThrow(/group version v2/);
   });
 
-  test("a resource nobody knows in a known group version is let through", () => {
+  test("with an unknown resource of a known group version is accepted", () => {
     expect(() =>
       checkRuntimeConfig(parseRuntimeConfig("batch/v1/unheardof=true"), new Set(["batch/v1"])),
     ).not.toThrow();

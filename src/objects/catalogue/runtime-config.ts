@@ -1,13 +1,13 @@
 /**
- * `--runtime-config`: which group versions and resources are on. The most specific statement wins:
- * api/all, then api/ga, api/beta or api/alpha, then a group version, then a resource of a group version.
+ * `--runtime-config`: enables and disables group versions and resources. The most specific entry wins: api/all, then
+ * api/ga, api/beta or api/alpha, then a group version, then a resource of a group version.
  */
 export interface RuntimeConfig {
-  /** By "api/all", "api/ga", "api/beta", "api/alpha". */
+  /** Keyed by "api/all", "api/ga", "api/beta", "api/alpha". */
   readonly classes: ReadonlyMap<VersionClassKey, boolean>;
-  /** By group version, such as "batch/v1", or "v1" for the core group. */
+  /** Keyed by group version, such as "batch/v1", or "v1" for the core group. */
   readonly groupVersions: ReadonlyMap<string, boolean>;
-  /** By group version and resource, such as "batch/v1/jobs". */
+  /** Keyed by group version and resource, such as "batch/v1/jobs". */
   readonly resources: ReadonlyMap<string, boolean>;
 }
 
@@ -20,7 +20,7 @@ const VERSION_CLASSES: Readonly<Record<VersionClassKey, RegExp>> = {
   "api/alpha": /^v\d+alpha\d+$/,
 };
 
-/** The spellings kube-apiserver's flag takes for the two values. */
+/** The spellings of booleans that kube-apiserver's flag accepts. */
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ...["", "1", "t", "T", "TRUE", "true", "True"].map((text) => [text, true] as const),
   ...["0", "f", "F", "FALSE", "false", "False"].map((text) => [text, false] as const),
@@ -32,7 +32,7 @@ export const EMPTY_RUNTIME_CONFIG: RuntimeConfig = Object.freeze({
   resources: new Map(),
 });
 
-/** Takes comma-separated `key=value` pairs; a later pair for the same key wins; a key alone means true. */
+/** Parses comma-separated `key=value` pairs; the last pair of a key wins; a key alone means true. */
 export function parseRuntimeConfig(text: string | readonly string[]): RuntimeConfig {
   const classes = new Map<VersionClassKey, boolean>();
   const groupVersions = new Map<string, boolean>();
@@ -52,7 +52,7 @@ export function parseRuntimeConfig(text: string | readonly string[]): RuntimeCon
   return { classes, groupVersions, resources };
 }
 
-/** What the config says about a resource of a group version, or undefined when it says nothing. */
+/** Whether the config enables or disables a resource of a group version; undefined if it does neither. */
 export function runtimeConfigState(
   config: RuntimeConfig,
   target: { readonly group: string; readonly version: string; readonly resource: string },
@@ -63,8 +63,8 @@ export function runtimeConfigState(
 }
 
 /**
- * Throws when the config names a group or a version the release does not know. A resource nobody knows
- * in a known group version is let through, as kubernetes resourceconfig/helpers.go does.
+ * Throws if the config names a group or a version that the release does not have. An unknown resource of a known group
+ * version is accepted, as in kubernetes resourceconfig/helpers.go.
  */
 export function checkRuntimeConfig(config: RuntimeConfig, known: ReadonlySet<string>): void {
   const knownGroups = new Set([...known].map(groupOf));
@@ -101,7 +101,8 @@ function isVersionClassKey(key: string): key is VersionClassKey {
   return Object.hasOwn(VERSION_CLASSES, key);
 }
 
-// DIFFERS: the core group's version may be written "v1", as kube-apiserver's flag help promises but its check refuses.
+// DIFFERS: the version of the core group may be written "v1", as kube-apiserver's flag help promises but its check
+// rejects.
 function parseKey(key: string): { groupVersion: string; resource: string | undefined } {
   const tokens = key.split("/");
   if (tokens.length === 1 && VERSION_CLASSES["api/ga"].test(key)) tokens.unshift("");

@@ -38,19 +38,19 @@ describe("schemas", () => {
     expect(openSchemas("1.36").struct("toString")).toBeUndefined();
   });
 
-  test("a kind exists only in the releases that have its type", () => {
+  test("a kind exists only in the releases that have it", () => {
     expect(openSchemas("1.36").kind("lifecycle.k8s.io", "v1alpha1", "EvictionRequest")).toBeUndefined();
     expect(openSchemas("1.37").kind("lifecycle.k8s.io", "v1alpha1", "EvictionRequest")).toBeDefined();
     expect(openSchemas("1.28").kind("flowcontrol.apiserver.k8s.io", "v1", "FlowSchema")).toBeUndefined();
     expect(openSchemas("1.28").kind("flowcontrol.apiserver.k8s.io", "v1beta2", "FlowSchema")).toBeDefined();
   });
 
-  test("a field follows its release", () => {
+  test("a field exists only in the releases that have it", () => {
     expect(podField("1.29", "metadata.managedFields")?.listType).toBeUndefined();
     expect(podField("1.30", "metadata.managedFields")?.listType).toBe("atomic");
   });
 
-  test("times are strings of format date-time, and the model's name tells Time from MicroTime", () => {
+  test("times are strings of format date-time, and the model name distinguishes Time from MicroTime", () => {
     const created = podField("1.36", "metadata.creationTimestamp");
     expect(created).toMatchObject({ type: "string", format: "date-time", struct: undefined });
     const renewed = fieldAt(openSchemas("1.36").kind("coordination.k8s.io", "v1", "Lease"), "spec.renewTime");
@@ -59,7 +59,7 @@ describe("schemas", () => {
     expect(renewed && modelName(renewed)).toBe("io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime");
   });
 
-  test("quantities and int-or-strings are flagged", () => {
+  test("quantities and int-or-strings have their flags", () => {
     expect(podField("1.36", "spec.containers.resources.limits")?.items).toMatchObject({
       type: "string",
       quantity: true,
@@ -72,7 +72,7 @@ describe("schemas", () => {
     });
   });
 
-  test("raw JSON is anything, with its flags", () => {
+  test("raw JSON has the type any and its flags", () => {
     expect(podField("1.36", "metadata.managedFields.fieldsV1")).toMatchObject({ type: "any", preserveUnknown: true });
     const revision = openSchemas("1.36").kind("apps", "v1", "ControllerRevision");
     expect(fieldAt(revision, "data")).toMatchObject({ type: "any", embeddedResource: true, preserveUnknown: true });
@@ -83,7 +83,7 @@ describe("schemas", () => {
     });
   });
 
-  test("lists, merge keys, strategies, enums and defaults are shown", () => {
+  test("list types, merge keys, strategies, enums and defaults are included", () => {
     expect(podField("1.36", "spec.containers")).toMatchObject({
       type: "array",
       required: true,
@@ -98,14 +98,14 @@ describe("schemas", () => {
     expect(podField("1.36", "metadata.labels")).toMatchObject({ type: "map", items: { type: "string" } });
   });
 
-  test("a recursive type ends in itself", () => {
+  test("a recursive type refers to itself", () => {
     const crd = openSchemas("1.36").kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
     const props = fieldAt(crd, "spec.versions.schema.openAPIV3Schema")?.struct;
     expect(props?.fields.get("not")?.struct).toBe(props);
     expect(props?.fields.get("properties")?.items?.struct).toBe(props);
   });
 
-  test("all users of a release share one frozen schema", () => {
+  test("all callers share one frozen schema of a release", () => {
     expect(podField("1.36", "spec.nodeName")).toBe(podField("1.36", "spec.nodeName"));
     expect(Object.isFrozen(podField("1.36", "spec.containers"))).toBe(true);
     expect(Object.isFrozen(podField("1.36", "spec.containers")?.listMapKeys)).toBe(true);

@@ -1,6 +1,6 @@
 /**
- * The schemas of one release. Types are resolved when first looked at and then kept, shared by all
- * servers of the process that are of this release; equal fields are one object.
+ * The schemas of one release. Types are resolved on first use and then cached, shared by all servers of the process
+ * with this release; equal fields are one object.
  */
 import { assert } from "../../base/assert.ts";
 import type { FieldSchema, FieldType, StructSchema } from "../schema.ts";
@@ -9,7 +9,7 @@ import { isWithin, valueIn, type ReleaseName } from "./release.ts";
 import type { StoredField, StoredSchemas, StoredType } from "./stored-format.ts";
 
 export interface SchemaSource {
-  /** The schema of a kind, its list or its options; undefined when the release has none under that name. */
+  /** The schema of a kind, its list or its options; undefined if the release does not have it. */
   kind(group: string, version: string, kind: string): StructSchema | undefined;
   /** A struct by its OpenAPI model name, such as `io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta`. */
   struct(modelName: string): StructSchema | undefined;
@@ -22,8 +22,8 @@ interface NamedFieldSchema extends FieldSchema {
 }
 
 /**
- * The OpenAPI model a field refers to. It tells named scalars apart, such as Time (whole seconds) from
- * MicroTime (six digits), which both show as a string of format date-time.
+ * The OpenAPI model that a field refers to. It distinguishes named scalars, such as Time (whole seconds) from MicroTime
+ * (six digits), which are both strings of format date-time.
  */
 export function modelName(field: FieldSchema): string | undefined {
   return (field as NamedFieldSchema).modelName;
@@ -161,7 +161,7 @@ class LazyStruct implements StructSchema {
   }
 }
 
-/** Quantities and int-or-strings count as strings: readers look at their flags first. */
+/** Quantities and int-or-strings count as strings; callers check their flags first. */
 function fieldType(stored: StoredField): FieldType {
   if (stored.quantity || stored.intOrString) return "string";
   return (stored.type as FieldType | undefined) ?? "any";

@@ -1,4 +1,7 @@
-/** Where objects lie in the store and in which versions, over all releases: also what a given one does not serve. */
+/**
+ * Key prefixes and storage versions of all resources of all releases, including those that a given release does not
+ * serve.
+ */
 import { decodedOnce, storedResources } from "./data-files.ts";
 import { emulatedStorage, type Emulation } from "./emulation.ts";
 import { valueIn, type ReleaseName } from "./release.ts";
@@ -8,28 +11,31 @@ export interface StoragePlace {
   readonly group: string;
   readonly resource: string;
   readonly namespaced: boolean;
-  /** Key part under the storage root, such as "services/specs". */
+  /** Key prefix under the storage root, such as "services/specs". */
   readonly prefix: string;
 }
 
-/** One for each prefix: where two resources share one, as both kinds of events do, the core group's stands for both. */
+/**
+ * One place for each prefix. If two resources share a prefix, as both kinds of events do, the place is that of the core
+ * group.
+ */
 export function storagePlaces(): readonly StoragePlace[] {
   return [...placesByPrefix().values()].map(({ place }) => place);
 }
 
-/** Where objects of a resource lie; undefined for what no release stores, and for other names of what it does. */
+/** The place of a resource; undefined if no release stores it, or if it shares the prefix of another one. */
 export function storagePlaceOf(group: string, resource: string): StoragePlace | undefined {
   return storagePlaces().find((place) => place.group === group && place.resource === resource);
 }
 
 export interface StorageOfRelease {
-  /** In which the release writes objects, such as "resource.k8s.io/v1". */
+  /** The version in which the release writes objects, such as "resource.k8s.io/v1". */
   readonly storageVersion: string;
-  /** What the release can read, most preferred first. */
+  /** Versions that the release can decode, most preferred first. */
   readonly decodableVersions: readonly string[];
 }
 
-/** Undefined when the release, or the binary that emulates it, does not know the resource. */
+/** Undefined if the release, or the binary that emulates it, does not have the resource. */
 export function storageOfRelease(
   place: StoragePlace,
   release: ReleaseName,

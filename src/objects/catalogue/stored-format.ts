@@ -1,13 +1,13 @@
 /**
- * The shape of the files in data/, which scripts/compile-catalogue.ts writes. A value that depends on
- * the release is a list of change points (release.ts).
+ * The format of the files in data/, which scripts/compile-catalogue.ts writes. A value that depends on the release is a
+ * list of change points (release.ts).
  */
 import type { ChangePoints, ReleaseName } from "./release.ts";
 
-/** Whether a release that can serve something does so without flags. */
+/** Whether a release serves by default what it can serve. */
 type DefaultState = "on" | "off";
 
-/** As kubernetes, the unknown label is answered with one of four texts; see CatalogueVersion. */
+/** As kubernetes, which has four messages for an unknown label; see CatalogueVersion. */
 export type FieldSelectorErrorStyle = "default" | "label" | "kind-label" | "quoted-label";
 
 export interface StoredLifecycle {
@@ -40,7 +40,7 @@ export interface StoredSubresource {
   /** Version "*" is the version of the request. */
   readonly responseKind: { readonly group: string; readonly version: string; readonly kind: string };
   readonly gate?: string;
-  /** Absent: in every version and release that has the resource. */
+  /** Absent: present in every version and release that has the resource. */
   readonly present?: Readonly<Record<string, ChangePoints<true>>>;
 }
 
@@ -51,7 +51,7 @@ export interface ResourceHistory {
   readonly namespaced: boolean;
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
-  /** Absent: the resource's own name. */
+  /** Absent: the name of the resource. */
   readonly prefix?: string;
   /** Absent: never stored. */
   readonly storage?: ChangePoints<string>;
@@ -62,9 +62,9 @@ export interface ResourceHistory {
 
 export interface StoredGroup {
   readonly name: string;
-  /** Every version a release can serve, in discovery order. */
+  /** All versions that a release can serve, in the order of discovery. */
   readonly versions: ChangePoints<readonly string[]>;
-  /** By version: groupPriorityMinimum and versionPriority of the APIService. */
+  /** groupPriorityMinimum and versionPriority of the APIService of each version. */
   readonly priorities: Readonly<Record<string, ChangePoints<readonly [number, number]>>>;
 }
 
@@ -76,13 +76,15 @@ export interface StoredGateState {
 export interface StoredResources {
   readonly gates: Readonly<Record<string, ChangePoints<StoredGateState>>>;
   readonly groupOrder: ChangePoints<readonly string[]>;
-  /** Group versions a release knows besides those it can serve or decode: first and last release. */
+  /** Group versions that a release has besides those it can serve or decode: first and last release. */
   readonly registered: Readonly<Record<string, readonly [ReleaseName, ReleaseName]>>;
   readonly groups: readonly StoredGroup[];
   readonly resources: readonly ResourceHistory[];
 }
 
-/** Name, type, format, priority; then what the cell shows where that is a plain field, or the age of one. */
+/**
+ * Name, type, format, priority; then the path of the field in the cell, if the cell is a plain field or the age of one.
+ */
 export type StoredColumn = readonly [
   name: string,
   type: string,
@@ -94,12 +96,12 @@ export type StoredColumn = readonly [
 
 export interface StoredTables {
   readonly defaultColumns: readonly StoredColumn[];
-  /** "group/Kind" of what has no table at all. */
+  /** "group/Kind" of kinds without a table. */
   readonly none: readonly string[];
   readonly kinds: Readonly<Record<string, ChangePoints<readonly StoredColumn[]>>>;
 }
 
-/** A field, item or map value. Equal ones are stored once and referred to by position in StoredSchemas.fields. */
+/** A field, item or map value. Equal ones are stored once and referenced by position in StoredSchemas.fields. */
 export interface StoredField {
   readonly type?: string;
   /** Position in StoredSchemas.types. */
@@ -121,7 +123,10 @@ export interface StoredField {
   readonly preserveUnknown?: true;
 }
 
-/** A struct has `fields`: pairs of positions in StoredSchemas.names and .fields. Anything else is a named scalar or raw JSON. */
+/**
+ * A struct has `fields`: pairs of positions in StoredSchemas.names and .fields. Any other type is a named scalar or raw
+ * JSON.
+ */
 export interface StoredType {
   readonly fields?: readonly number[];
   readonly mapType?: "atomic" | "granular";
@@ -129,16 +134,16 @@ export interface StoredType {
 }
 
 export interface StoredSchemas {
-  /** Short and full beginnings of model names; the first short one that fits restores a name. */
+  /** Short and full prefixes of model names; the first short one that matches restores a name. */
   readonly prefixes: readonly (readonly [string, string])[];
   readonly names: readonly string[];
   readonly types: readonly string[];
   readonly fields: readonly StoredField[];
-  /** By position in types: what it is from a release on. */
+  /** By position in types: the type from a release on. */
   readonly variants: readonly ChangePoints<StoredType>[];
-  /** By group version: the types (positions) that are kinds in it, named by the last part of the type's name. */
+  /** By group version: the types (positions) that are its kinds, named by the last part of the type's name. */
   readonly kinds: Readonly<Record<string, readonly number[]>>;
-  /** Kinds registered in many group versions, and in which, from and to which release. */
+  /** Kinds that are registered in many group versions: in which, and from and to which release. */
   readonly sharedKinds: Readonly<Record<string, number>>;
   readonly sharedIn: Readonly<Record<string, readonly [ReleaseName, ReleaseName]>>;
 }

@@ -1,4 +1,4 @@
-/** What expressions of a release may use. */
+/** The CEL environment of a release: its functions, types and macros. */
 import type { Environment } from "./check/scope.ts";
 import { ADDRESSES } from "./library/addresses.ts";
 import { AUTHORIZATION, AUTHORIZATION_SELECTORS } from "./library/authorization.ts";
@@ -58,7 +58,7 @@ function byName(overloads: readonly Overload[]): Map<string, Overload[]> {
   return functions;
 }
 
-/** What releases added to the language. */
+/** Gates of the language features that releases added. */
 type CelGate =
   | "CELAuthorizerSelectors"
   | "CELFormatLibrary"
@@ -66,7 +66,7 @@ type CelGate =
   | "CELSemverLibrary"
   | "CELTwoVariableComprehensions";
 
-/** `gates`: of the release; what came later is unknown. */
+/** `gates`: the gates of the release; features of later releases are undeclared. */
 export function celEnvironment(gates: { isOn(gate: CelGate): boolean }): Environment {
   const hasLists = gates.isOn("CELListsLibrary");
   const overloads = [

@@ -1,4 +1,4 @@
-/** Names of properties as expressions write them: `__namespace__`, `foo__dash__bar`. */
+/** Escaping of property names in expressions: `__namespace__`, `foo__dash__bar`. */
 
 const RESERVED: ReadonlySet<string> = new Set(
   (
@@ -21,19 +21,19 @@ const UNESCAPES: ReadonlyMap<string, string> = new Map([
   ["slash", "/"],
 ]);
 
-/** Words of the language; as names of fields they need no escaping where they can be told apart. */
+/** Keywords of the language; as field names they need no escaping where they are unambiguous. */
 export function isReserved(name: string): boolean {
   return RESERVED.has(name);
 }
 
-/** Undefined when expressions cannot name it. */
+/** Undefined if expressions cannot refer to the name. */
 export function escapeName(name: string): string | undefined {
   if (RESERVED.has(name)) return `__${name}__`;
   if (!/^[A-Za-z_./-][A-Za-z0-9_./-]*$/.test(name)) return undefined;
   return name.replaceAll(/__|[-./]/g, (part) => ESCAPES.get(part) ?? part);
 }
 
-/** Undefined when it is not a name that `escapeName` gives. */
+/** Undefined if `escapeName` never returns such a name. */
 export function unescapeName(escaped: string): string | undefined {
   if (!escaped.includes("__")) return escaped;
   let isValid = true;

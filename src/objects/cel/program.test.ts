@@ -1,4 +1,4 @@
-/** The language: what expressions come to, and what that costs. */
+/** The language: results and costs of expressions. */
 import { describe, expect, test } from "vitest";
 import { celEnvironment } from "./environment.ts";
 import { compile } from "./program.ts";
@@ -108,11 +108,11 @@ const LANGUAGE: readonly Row[] = [
   ["-(-9223372036854775807 - 1)", "error: integer overflow", 2],
 ];
 
-test.each(LANGUAGE)("%s", (expression, value, cost) => {
+test.each(LANGUAGE)("%s has the expected value and cost", (expression, value, cost) => {
   expect(evaluated(expression)).toMatchObject({ value, cost });
 });
 
-describe("an evaluation ends", () => {
+describe("an evaluation is canceled", () => {
   const numbers = new ArrayList(Array.from({ length: 100_000 }, (_none, index) => BigInt(index)));
   const variables = new Map([
     ["numbers", listOf(INT)],
@@ -121,15 +121,18 @@ describe("an evaluation ends", () => {
   const TOO_LONG = "operation cancelled: actual cost limit exceeded";
 
   test.each([
-    ["by its cost", "numbers.all(x, numbers.all(y, x + y >= 0))"],
-    ["when a loop costs nothing", "numbers.all(x, numbers.filter(y, false).size() == 0)"],
-    ["when a list is doubled", `[numbers]${".map(x, x + x)".repeat(60)}[0].exists(x, x < 0)`],
-    ["when a string grows", `text${".replace('', text)".repeat(9)} == ''`],
-    ["when long strings are looked at again and again", "numbers.all(x, size(text) > 0)"],
-    ["when a value is made of itself", `[1]${".map(x, [x, x])".repeat(60)} == [1]${".map(x, [x, x])".repeat(60)}`],
-    ["when such a value is shown", `'%s'.format([[1]${".map(x, {'a': x, 'b': x})".repeat(60)}]) == ''`],
-    ["before it begins", "lists.range(1000000000).size() > 0"],
-    ["when what is written once is evaluated twice", `optional.of(1)${".optMap(x, x)".repeat(100)}.hasValue()`],
+    ["when its cost exceeds the limit", "numbers.all(x, numbers.all(y, x + y >= 0))"],
+    ["when a loop without cost has too many iterations", "numbers.all(x, numbers.filter(y, false).size() == 0)"],
+    ["when a list is doubled repeatedly", `[numbers]${".map(x, x + x)".repeat(60)}[0].exists(x, x < 0)`],
+    ["when a string grows too long", `text${".replace('', text)".repeat(9)} == ''`],
+    ["when long strings are processed repeatedly", "numbers.all(x, size(text) > 0)"],
+    [
+      "when a value nests itself repeatedly",
+      `[1]${".map(x, [x, x])".repeat(60)} == [1]${".map(x, [x, x])".repeat(60)}`,
+    ],
+    ["when a deeply nested value is formatted", `'%s'.format([[1]${".map(x, {'a': x, 'b': x})".repeat(60)}]) == ''`],
+    ["before a call that costs too much", "lists.range(1000000000).size() > 0"],
+    ["when a macro evaluates its operand twice", `optional.of(1)${".optMap(x, x)".repeat(100)}.hasValue()`],
   ])("%s", (_why, expression) => {
     const compiled = compile(expression, celEnvironment(gatesOf("1.36")), variables);
     if (!("evaluate" in compiled)) throw new Error(JSON.stringify(compiled));
@@ -138,12 +141,12 @@ describe("an evaluation ends", () => {
   });
 });
 
-test("types that double with every macro are compiled in time", () => {
+test("types that double with every macro are compiled quickly", () => {
   const { value } = evaluated(`[{1: 1}]${".map(a, [{'k': a}, {'k': a}])".repeat(200)}.size()`);
   expect(value).toBe("1");
 });
 
-test("a program knows the variables it uses", () => {
+test("a program reports the variables that it uses", () => {
   const compiled = compile(
     "a.exists(b, b > 0)",
     celEnvironment(gatesOf("1.36")),
@@ -162,7 +165,7 @@ test.each<[expression: string, before: ReleaseName, since: ReleaseName]>([
   ["[1].all(i, x, x > 0)", "1.31", "1.32"],
   ["[2, 1].sortBy(x, x)", "1.33", "1.34"],
   ["format.uuid().validate('').hasValue()", "1.30", "1.31"],
-])("%s is unknown in %s and known in %s", (expression, before, since) => {
+])("%s is undeclared in %s and declared in %s", (expression, before, since) => {
   expect(evaluated(expression, before).value).toContain("ERROR");
   expect(evaluated(expression, since).value).not.toContain("ERROR");
 });

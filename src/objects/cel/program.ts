@@ -1,4 +1,4 @@
-/** Compiles an expression, and evaluates it. */
+/** Compiles and evaluates expressions. */
 import { Checker, type Checked } from "./check/checker.ts";
 import type { Environment } from "./check/scope.ts";
 import { literalIssues } from "./check/validators.ts";
@@ -11,7 +11,7 @@ import { DYN, type Type } from "./types/type.ts";
 import { CostLimitExceeded, EvalError, type Value } from "./values/value.ts";
 
 interface Evaluation {
-  /** An EvalError when it has none. */
+  /** The result, or an EvalError. */
   readonly value: Value;
   readonly cost: number;
 }
@@ -19,7 +19,7 @@ interface Evaluation {
 export interface Program {
   readonly checked: Checked;
   readonly type: Type;
-  /** The values in the order of the variables. */
+  /** `values`: in the order of the variables. */
   readonly evaluate: (values: readonly Value[], costMax: number) => Evaluation;
   readonly uses: (variable: string) => boolean;
 }

@@ -1,9 +1,12 @@
-/** What autoscaling/v1 carries in annotations, in the spelling that kube-apiserver writes and reads. */
+/**
+ * Encodes and decodes the annotations in which autoscaling/v1 stores fields of later versions, in kube-apiserver's
+ * format.
+ */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { presentMembers } from "./members.ts";
 import { goJson } from "../../meta/go-json.ts";
 
-/** Annotations are the user's to write: deeper text than any metric needs is not taken for one. */
+/** Users can write these annotations: text that is deeper than any metric is ignored. */
 const ANNOTATION_DEPTH_MAX = 32;
 
 /** Undefined for an empty list, which needs no annotation. */
@@ -11,15 +14,15 @@ export function encodeAnnotation(list: readonly JsonObject[]): string | undefine
   return list.length === 0 ? undefined : goJson(list);
 }
 
-/** Undefined when there is no list of objects in it. */
+/** Undefined if the text is not a list of objects. */
 export function decodeAnnotation(text: unknown): JsonObject[] | undefined {
   const list = parseAnnotation(text);
   return Array.isArray(list) && list.every(isJsonObject) ? list : undefined;
 }
 
 /**
- * The names that Go gives fields without tags: behavior is encoded from kube-apiserver's internal type.
- * Such fields are also written when they are empty.
+ * Go's names of fields without tags: behavior is encoded from kube-apiserver's internal type. Such fields are written
+ * even if they are empty.
  */
 const BEHAVIOR_NAMES: readonly string[] = Object.freeze(["scaleUp", "scaleDown"]);
 const RULES_NAMES: readonly string[] = Object.freeze([
@@ -47,7 +50,7 @@ function capitalize(value: unknown, names: readonly string[], encode: (member: u
   return Object.fromEntries([...known, ...unknown].map(([name, member]) => [upperFirst(name), encode(member)]));
 }
 
-/** Undefined when it says nothing. */
+/** Undefined if the behavior is empty. */
 export function decodeBehavior(text: unknown): JsonObject | undefined {
   const behavior = parseAnnotation(text);
   if (!isJsonObject(behavior)) return undefined;
@@ -70,7 +73,7 @@ function lowerFirst(name: string): string {
   return name.slice(0, 1).toLowerCase() + name.slice(1);
 }
 
-/** What cannot be read counts as absent, as in kube-apiserver. */
+/** Invalid text counts as absent, as in kube-apiserver. */
 function parseAnnotation(text: unknown): unknown {
   if (typeof text !== "string") return undefined;
   try {

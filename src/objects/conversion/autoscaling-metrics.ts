@@ -1,15 +1,15 @@
 /**
- * The two spellings of an autoscaler's metrics. In autoscaling/v2 a metric nests what is measured and its
- * target or current value; in autoscaling/v2beta1, and in the annotations of autoscaling/v1, it is flat.
- * The flat spelling has no place for some values that the nested one admits; those are written under
- * names formed like the others, which other readers ignore.
+ * Converts between the two formats of an autoscaler's metrics. In autoscaling/v2 a metric nests its source and its
+ * target or current value; in autoscaling/v2beta1, and in the annotations of autoscaling/v1, it is flat. The flat
+ * format has no field for some values of the nested one; those are written under similar names, which other readers
+ * ignore.
  */
 import { isJsonObject, objectAt, type JsonObject } from "../../meta/json.ts";
 import { omitMembers, presentMembers } from "./members.ts";
 
 const SOURCES: readonly string[] = Object.freeze(["object", "pods", "resource", "containerResource", "external"]);
 
-/** Whether a metric says what is wanted (spec) or what was measured (status). */
+/** Whether a metric is a target (spec) or a measured value (status). */
 type MetricRole = "target" | "current";
 
 export function flattenMetric(metric: JsonObject, role: MetricRole): JsonObject {
@@ -80,7 +80,7 @@ interface FlatNames {
   readonly averageValue: string;
   readonly averageUtilization: string;
   readonly type: string;
-  /** An object's target value cannot be left out: zero stands for none beside an average value. */
+  /** The target value of an object metric is required: it is zero if there is only an average value. */
   readonly hasImpliedZero: boolean;
 }
 

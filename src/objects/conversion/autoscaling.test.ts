@@ -29,7 +29,7 @@ function autoscaler(
 }
 
 describe("autoscaling/v1", () => {
-  test("a percentage of CPU is one metric of v2, in both directions", () => {
+  test("has the CPU percentage for one metric of v2, in both directions", () => {
     const first = autoscaler("v1", {
       spec: { targetCPUUtilizationPercentage: 60 },
       status: { currentReplicas: 2, desiredReplicas: 3, currentCPUUtilizationPercentage: 75 },
@@ -46,13 +46,13 @@ describe("autoscaling/v1", () => {
     expect(convertObject(second, v2, v1)).toEqual(first);
   });
 
-  test("without any metric the default percentage of CPU holds", () => {
+  test("without any metric has the default CPU percentage", () => {
     const converted = convertObject(autoscaler("v1", { spec: {} }), v1, v2);
     const target = { type: "Utilization", averageUtilization: 80 };
     expect(converted["spec"]).toHaveProperty("metrics", [{ type: "Resource", resource: { name: "cpu", target } }]);
   });
 
-  test("an empty status is spelled as Go spells it", () => {
+  test("encodes an empty status as Go does", () => {
     const first = autoscaler("v1", {
       spec: { targetCPUUtilizationPercentage: 60 },
       status: { currentReplicas: 0, desiredReplicas: 0 },
@@ -127,7 +127,7 @@ describe("autoscaling/v1", () => {
     ],
   ];
 
-  test.each(metricCases)("a metric of %s is carried in the annotation kube-apiserver uses", (_name, metric, text) => {
+  test.each(metricCases)("stores a metric of %s in the annotation that kube-apiserver uses", (_name, metric, text) => {
     const first = autoscaler("v1", {
       spec: { targetCPUUtilizationPercentage: 60 },
       annotations: { mine: "kept", [`${PREFIX}/metrics`]: `[${text}]` },
@@ -137,7 +137,7 @@ describe("autoscaling/v1", () => {
     expect(convertObject(second, v2, v1)).toEqual(first);
   });
 
-  test("behavior, conditions and measured metrics are carried in annotations", () => {
+  test("stores behavior, conditions and measured metrics in annotations", () => {
     const conditions = [
       { type: "AbleToScale", status: "True", lastTransitionTime: "2024-05-01T10:00:00Z", reason: "ReadyForNewScale" },
     ];
@@ -175,7 +175,7 @@ describe("autoscaling/v1", () => {
     expect(convertObject(first, v1, v2)).toEqual(second);
   });
 
-  test("a CPU metric comes last on the way back, and a second one is not lost", () => {
+  test("puts a CPU metric last when converted back, and keeps a second one", () => {
     const another = {
       type: "Resource",
       resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 90 } },
@@ -186,7 +186,7 @@ describe("autoscaling/v1", () => {
   });
 
   test.each(["not json", "{}", "[1]", `${"[".repeat(2000)}${"]".repeat(2000)}`])(
-    "annotations that cannot be read (%.10s) count as absent",
+    "treats invalid annotations (%.10s) as absent",
     (text) => {
       const annotations = Object.fromEntries(
         ["metrics", "current-metrics", "conditions", "behavior"].map((name) => [`${PREFIX}/${name}`, text]),
@@ -196,15 +196,15 @@ describe("autoscaling/v1", () => {
     },
   );
 
-  test("annotations of v2 that only v1 uses do not become fields", () => {
+  test("does not convert annotations of v2 to fields", () => {
     const annotations = { [`${PREFIX}/behavior`]: '{"ScaleUp":{"SelectPolicy":"Max"}}' };
     const second = autoscaler("v2", { spec: { metrics: [cpuMetric] }, annotations });
     expect(convertObject(second, v2, v1)).toEqual(autoscaler("v1", { spec: { targetCPUUtilizationPercentage: 60 } }));
   });
 });
 
-describe("the betas of autoscaling", () => {
-  test("v2beta1 has flat metrics and carries behavior in an annotation", () => {
+describe("in autoscaling", () => {
+  test("v2beta1 has flat metrics and stores behavior in an annotation", () => {
     const first = autoscaler("v2beta1", {
       spec: { metrics: [{ type: "Resource", resource: { name: "cpu", targetAverageUtilization: 60 } }] },
       annotations: {
@@ -217,7 +217,7 @@ describe("the betas of autoscaling", () => {
     expect(convertObject(second, v2, v2beta1)).toEqual(first);
   });
 
-  test("v2beta2 carries tolerances in annotations", () => {
+  test("v2beta2 stores tolerances in annotations", () => {
     const first = autoscaler("v2beta2", {
       spec: { metrics: [cpuMetric], behavior: { scaleUp: { selectPolicy: "Max" }, scaleDown: {} } },
       annotations: { [`${PREFIX}/scale-up-tolerance`]: "50m", [`${PREFIX}/scale-down-tolerance`]: "1" },

@@ -17,7 +17,7 @@ const DEFAULT_CPU_UTILIZATION = 80;
 
 const CONDITION_ORDER: readonly string[] = ["type", "status", "lastTransitionTime", "reason", "message"];
 
-/** None of these annotations is one of the user's: v2 has fields for all of them. */
+/** Removes all of these annotations, which are not the user's: v2 has fields for all of them. */
 const NO_CARRIED_ANNOTATIONS: Readonly<Record<string, undefined>> = Object.freeze(
   Object.fromEntries(
     [METRICS, CURRENT_METRICS, CONDITIONS, BEHAVIOR, ...Object.values(TOLERANCES)].map((key) => [key, undefined]),
@@ -36,7 +36,7 @@ export const AUTOSCALING_SHAPES: readonly KindShapes[] = Object.freeze([
   },
 ]);
 
-/** The first metric of CPU utilization is a field of v1; all other metrics are carried in an annotation. */
+/** The first CPU utilization metric is a field of v1; all other metrics are stored in an annotation. */
 function toV1(autoscaler: JsonObject): JsonObject {
   const { metrics, behavior, ...spec } = objectAt(autoscaler, "spec");
   const { currentMetrics, conditions, ...status } = objectAt(autoscaler, "status");
@@ -86,7 +86,7 @@ function fromV1(autoscaler: JsonObject): JsonObject {
   return changeAnnotations(reshaped, NO_CARRIED_ANNOTATIONS);
 }
 
-/** Written by Go, v1 always has currentReplicas and v2 leaves out zero, but always has currentMetrics. */
+/** As written by Go, v1 always has currentReplicas; v2 omits zero, but always has currentMetrics. */
 function statusFromV1(autoscaler: JsonObject, annotations: JsonObject): JsonObject | undefined {
   const carriedMetrics = decodeAnnotation(annotations[CURRENT_METRICS])?.map((metric) => nestMetric(metric, "current"));
   const conditions = decodeAnnotation(annotations[CONDITIONS]);

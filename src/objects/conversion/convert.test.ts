@@ -5,7 +5,7 @@ import { convertFieldLabel, convertObject, isConvertible, isSameShape } from "./
 const [appsV1, appsV1beta1] = ["apps/v1", "apps/v1beta1"].map(parseGroupVersion) as [never, never];
 
 describe("convertObject", () => {
-  test("an object of a same-shape version differs in apiVersion only and shares everything else", () => {
+  test("changes only the apiVersion between versions of the same shape, and shares everything else", () => {
     const set = { apiVersion: "apps/v1", kind: "StatefulSet", metadata: { name: "web" }, spec: { replicas: 2 } };
     const converted = convertObject(set, appsV1, appsV1beta1);
     expect(converted).toEqual({ ...set, apiVersion: "apps/v1beta1" });
@@ -13,13 +13,13 @@ describe("convertObject", () => {
     expect(set.apiVersion).toBe("apps/v1");
   });
 
-  test("an object stays the same object in its own version, also one of a kind nobody knows", () => {
+  test("returns the same object for its own version, also for an unknown kind", () => {
     const widget = { apiVersion: "example.com/v1", kind: "Widget" };
     const version = parseGroupVersion("example.com/v1");
     expect(convertObject(widget, version, version)).toBe(widget);
   });
 
-  test("a shape-changing conversion shares the parts it does not change", () => {
+  test("shares the unchanged parts when the shape changes", () => {
     const event = { apiVersion: "v1", kind: "Event", metadata: { name: "a" }, involvedObject: { name: "pod" } };
     const converted = convertObject(event, parseGroupVersion("v1"), parseGroupVersion("events.k8s.io/v1"));
     expect(converted["metadata"]).toBe(event.metadata);
@@ -33,7 +33,7 @@ describe("convertObject", () => {
     ["Workload", "scheduling.k8s.io/v1alpha2", "scheduling.k8s.io/v1beta1"],
     ["Deployment", "apps/v1", "extensions/v1beta1"],
     ["Widget", "example.com/v1", "example.com/v2"],
-  ])("%s is not converted from %s to %s", (kind, from, to) => {
+  ])("does not convert %s from %s to %s", (kind, from, to) => {
     const versions = [parseGroupVersion(from), parseGroupVersion(to)] as const;
     expect(isConvertible(kind, ...versions)).toBe(false);
     expect(isSameShape(kind, ...versions)).toBe(false);
@@ -42,18 +42,18 @@ describe("convertObject", () => {
     );
   });
 
-  test("an object without a kind is refused", () => {
+  test("rejects an object without a kind", () => {
     expect(() => convertObject({ metadata: {} }, appsV1, appsV1beta1)).toThrow("without a kind");
   });
 
-  test("a member named __proto__ stays a plain member", () => {
+  test("keeps a member named __proto__ as an ordinary member", () => {
     const text = '{"apiVersion":"v1","kind":"Event","__proto__":{"polluted":true},"message":"m"}';
     const converted = convertObject(JSON.parse(text), parseGroupVersion("v1"), parseGroupVersion("events.k8s.io/v1"));
     expect(Object.getPrototypeOf(converted)).toBe(Object.prototype);
     expect(JSON.stringify(converted)).toContain('"__proto__":{"polluted":true}');
   });
 
-  test.each(["null", "3", '"text"', "[]", "[null,1]"])("a malformed part %s is passed on, not tripped over", (part) => {
+  test.each(["null", "3", '"text"', "[]", "[null,1]"])("copies a malformed part %s without an error", (part) => {
     const value: unknown = JSON.parse(part);
     for (const [kind, from, to] of [
       ["HorizontalPodAutoscaler", "autoscaling/v1", "autoscaling/v2beta1"],
@@ -90,7 +90,7 @@ describe("convertFieldLabel", () => {
     expect(convertFieldLabel({ kind: "Event", label: inCore }, core, events)).toBe(inEvents);
   });
 
-  test("labels of other kinds stay", () => {
+  test("keeps labels of other kinds", () => {
     expect(convertFieldLabel({ kind: "Pod", label: "source.x" }, core, core)).toBe("source.x");
   });
 });

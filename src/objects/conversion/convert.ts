@@ -50,14 +50,14 @@ function placeKey(kind: string, apiVersion: string): string {
   return `${kind} ${apiVersion}`;
 }
 
-/** Whether objects of the kind can be changed from one version into the other. */
+/** Whether objects of the kind can be converted between the versions. */
 export function isConvertible(kind: string, from: GroupVersion, to: GroupVersion): boolean {
   return isSameVersion(from, to) || findRoute(kind, from, to) !== undefined;
 }
 
 /**
- * True when objects of the kind have the same JSON shape in both versions, so that changing apiVersion is
- * the whole conversion.
+ * Whether objects of the kind have the same JSON shape in both versions, so that conversion changes only the
+ * apiVersion.
  */
 export function isSameShape(kind: string, from: GroupVersion, to: GroupVersion): boolean {
   if (isSameVersion(from, to)) return true;
@@ -66,8 +66,8 @@ export function isSameShape(kind: string, from: GroupVersion, to: GroupVersion):
 }
 
 /**
- * Converts a built-in object. The argument is not modified; unchanged parts are shared with the result.
- * Throws when there is no conversion between the two versions.
+ * Converts a built-in object. The argument is not modified; unchanged parts are shared with the result. Throws if there
+ * is no conversion between the two versions.
  */
 export function convertObject(object: JsonObject, from: GroupVersion, to: GroupVersion): JsonObject {
   const kind = object["kind"];
@@ -83,7 +83,7 @@ export function convertObject(object: JsonObject, from: GroupVersion, to: GroupV
   return { ...converted, apiVersion };
 }
 
-/** The name of a selectable field of the kind in another version; most are called the same in all versions. */
+/** The name of a selectable field of the kind in another version; most have the same name in all versions. */
 export function convertFieldLabel(
   field: { readonly kind: string; readonly label: string },
   from: GroupVersion,

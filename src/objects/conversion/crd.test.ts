@@ -28,7 +28,7 @@ function bothWays(inV1: JsonObject, inV1beta1: JsonObject): void {
   expect(convertObject(inV1beta1, v1beta1, v1)).toEqual(inV1);
 }
 
-test("what all versions agree on is said once in v1beta1", () => {
+test("fields that are equal in all versions become fields of the spec in v1beta1", () => {
   const perVersion = { schema, subresources, additionalPrinterColumns: [{ name: "Size", type: "integer", jsonPath }] };
   const selectableFields = [{ jsonPath: ".spec.color" }];
   bothWays(
@@ -55,7 +55,7 @@ test("what all versions agree on is said once in v1beta1", () => {
   );
 });
 
-test("what versions do not agree on stays with each of them", () => {
+test("fields that differ between versions stay in the versions", () => {
   const columns = (path: JsonObject) => [{ name: "Size", type: "integer", ...path }];
   bothWays(
     crd("v1", {
@@ -102,7 +102,7 @@ test("unknown fields are preserved by default in v1beta1 and pruned by default i
   expect(convertObject(crd("v1beta1", { version: "v1", versions }), v1beta1, v1)).toEqual(preserving);
 });
 
-test("a v1beta1 definition with a version and no list of versions has that one version", () => {
+test("a v1beta1 CRD with a version and without a list of versions has that one version", () => {
   const converted = convertObject(crd("v1beta1", { version: "v1alpha1", validation: schema }), v1beta1, v1);
   expect(objectAt(converted, "spec")["versions"]).toEqual([{ name: "v1alpha1", served: true, storage: true, schema }]);
 });

@@ -2,7 +2,7 @@ import { isJsonObject, jsonEquals, stringAt, type JsonObject } from "../../meta/
 import { omitMembers, presentMembers, renameMembers, updateItems, updateObject } from "./members.ts";
 import type { KindShapes } from "./shapes.ts";
 
-/** v1beta1 is never served, but every release stores CustomResourceDefinitions in it. */
+/** No release serves v1beta1, but every release stores CustomResourceDefinitions in it. */
 export const CRD_SHAPES: readonly KindShapes[] = Object.freeze([
   {
     kinds: ["CustomResourceDefinition"],
@@ -17,7 +17,7 @@ export const CRD_SHAPES: readonly KindShapes[] = Object.freeze([
   },
 ]);
 
-/** What v1beta1 says once in the spec where all versions agree: the name there, by the name in a version. */
+/** Fields that v1beta1 has once in the spec if all versions agree: the name there, by the name in a version. */
 const SHARED_MEMBERS: Readonly<Record<string, string>> = Object.freeze({
   schema: "validation",
   subresources: "subresources",
@@ -42,7 +42,7 @@ function toV1Spec(spec: JsonObject): JsonObject {
   };
 }
 
-/** Unlike v1, v1beta1 preserves unknown fields unless it says otherwise. */
+/** Unlike v1, v1beta1 preserves unknown fields by default. */
 function toV1beta1Spec(spec: JsonObject): JsonObject {
   const own = omitMembers(spec, V1BETA1_SPEC_MEMBERS);
   const reshaped = updateItems(own, "versions", (version) => renameColumns(version, { jsonPath: "JSONPath" }));

@@ -2,7 +2,7 @@ import { annotationsOf, isJsonObject, objectAt, type JsonObject } from "../../me
 import { changeAnnotations, omitMembers } from "./members.ts";
 import type { KindShapes } from "./shapes.ts";
 
-/** Carries spec.rollbackTo of apps/v1beta1 in the versions after it. */
+/** The annotation that stores spec.rollbackTo of apps/v1beta1 in later versions. */
 const ROLLBACK_TO = "deprecated.deployment.rollback.to";
 
 export const DEPLOYMENT_SHAPES: readonly KindShapes[] = Object.freeze([
@@ -24,7 +24,7 @@ function rollbackToAnnotation(deployment: JsonObject): JsonObject {
   );
 }
 
-/** What is not a revision stays an annotation. */
+/** An annotation that is not a revision stays an annotation. */
 function rollbackFromAnnotation(deployment: JsonObject): JsonObject {
   const annotation = annotationsOf(deployment)[ROLLBACK_TO];
   const revision = Number(annotation);

@@ -3,8 +3,8 @@ import { updateObject } from "./members.ts";
 import type { KindShapes } from "./shapes.ts";
 
 /**
- * An empty selector matches nothing in v1beta1 and everything in v1. What the other version says with an
- * empty selector is said with this label, which no pod bears.
+ * An empty selector matches nothing in v1beta1 and everything in v1. A requirement on this label, which no pod has,
+ * expresses the meaning that an empty selector has in the other version.
  */
 const EMPTY_SELECTOR_LABEL = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match";
 
@@ -50,7 +50,7 @@ function isEmptySelector(selector: JsonObject): boolean {
   );
 }
 
-/** Beside other requirements the label would change what the selector matches. */
+/** Removes the label, because together with other requirements it would change the meaning of the selector. */
 function withoutReservedLabel(selector: JsonObject): JsonObject {
   const expressions = selector["matchExpressions"];
   if (!Array.isArray(expressions)) return selector;

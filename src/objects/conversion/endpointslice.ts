@@ -19,7 +19,7 @@ export const ENDPOINT_SLICE_SHAPES: readonly KindShapes[] = Object.freeze([
   },
 ]);
 
-/** The hostname stays in the deprecated topology only when it says something else than nodeName. */
+/** The hostname stays in the deprecated topology only if it differs from nodeName. */
 function splitTopology(endpoint: JsonObject): JsonObject {
   const { topology: _, ...own } = omitMembers(endpoint, ["zone", "deprecatedTopology"]);
   const topology = objectAt(endpoint, "topology");

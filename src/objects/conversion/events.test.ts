@@ -44,19 +44,19 @@ const eventsEvent = {
   reportingInstance: "node-a",
 };
 
-test("an event has other names for the same things in events.k8s.io", () => {
+test("an event has other field names in events.k8s.io", () => {
   expect(convertObject(coreEvent, core, events)).toEqual(eventsEvent);
   expect(convertObject(eventsEvent, events, core)).toEqual(coreEvent);
 });
 
-test("an empty reporter is written in the core group and left out in events.k8s.io", () => {
+test("an empty reporter is written in the core group and omitted in events.k8s.io", () => {
   const inCore = { ...coreEvent, reportingComponent: "", reportingInstance: "" };
   const { reportingController: _, reportingInstance: __, ...inEvents } = eventsEvent;
   expect(convertObject(inCore, core, events)).toEqual(inEvents);
   expect(convertObject(inEvents, events, core)).toEqual(inCore);
 });
 
-test("an unknown member cannot pass for a renamed one", () => {
+test("an unknown member does not replace a renamed one", () => {
   const converted = convertObject({ ...coreEvent, note: "forged" }, core, events);
   expect(converted["note"]).toBe(coreEvent.message);
   expect(convertObject({ kind: "Event", note: "forged" }, core, events)).not.toHaveProperty("note");

@@ -14,7 +14,7 @@ const NAMES_IN_EVENTS_V1: Readonly<Record<string, string>> = Object.freeze({
 
 const NAMES_IN_CORE_V1 = invertNames(NAMES_IN_EVENTS_V1);
 
-/** Always serialised in the core group, left out when empty in events.k8s.io. */
+/** Always serialized in the core group; omitted in events.k8s.io if empty. */
 const REPORTER_MEMBERS: readonly string[] = Object.freeze(["reportingComponent", "reportingInstance"]);
 
 export const EVENT_SHAPES: readonly KindShapes[] = Object.freeze([
@@ -36,7 +36,7 @@ function toCoreEvent(event: JsonObject): JsonObject {
   return { ...renamed, ...Object.fromEntries(missing.map((key) => [key, ""])) };
 }
 
-/** The name in the core group of a field label of events.k8s.io; `involvedObject.name` for `regarding.name`. */
+/** The core group's name of a field label of events.k8s.io: `involvedObject.name` for `regarding.name`. */
 export function toCoreEventLabel(label: string): string {
   return renameFirstSegment(label, NAMES_IN_CORE_V1);
 }

@@ -44,7 +44,7 @@ test.each([
     level("v1", { nominalConcurrencyShares: 0 }, { other: "kept" }),
     level("v1beta2", { assuredConcurrencyShares: 0 }, { other: "kept", [ANNOTATION]: "" }),
   ],
-])("a priority level of %s is the same thing said otherwise in %s", (first, second, inFirst, inSecond) => {
+])("a priority level of %s converts to %s and back", (first, second, inFirst, inSecond) => {
   expect(convertObject(inFirst, version(first), version(second))).toEqual(inSecond);
   expect(convertObject(inSecond, version(second), version(first))).toEqual(inFirst);
 });

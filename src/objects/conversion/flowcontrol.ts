@@ -4,12 +4,12 @@ import type { KindShapes } from "./shapes.ts";
 
 const GROUP = "flowcontrol.apiserver.k8s.io";
 
-/** Says in v1beta3, where 0 shares ask for the default, that 0 shares are meant. */
+/** The annotation which marks in v1beta3, where 0 shares mean the default, that 0 shares are intended. */
 const PRESERVE_ZERO_SHARES = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
 
 const DEFAULT_CONCURRENCY_SHARES = 30;
 
-/** v1beta3 is the hub: its annotation lets zero shares also survive the versions before it. */
+/** v1beta3 is the hub, because with its annotation zero shares survive the earlier versions too. */
 export const FLOWCONTROL_SHAPES: readonly KindShapes[] = Object.freeze([
   {
     kinds: ["FlowSchema"],

@@ -1,6 +1,6 @@
 import { annotationsOf, isJsonObject, jsonEquals, objectAt, type JsonObject } from "../../meta/json.ts";
 
-/** Replaces a member that is an object; anything else stays as it is. */
+/** Replaces a member that is an object; any other value is unchanged. */
 export function updateObject(parent: JsonObject, key: string, change: (child: JsonObject) => JsonObject): JsonObject {
   const child = parent[key];
   if (!isJsonObject(child)) return parent;
@@ -8,7 +8,7 @@ export function updateObject(parent: JsonObject, key: string, change: (child: Js
   return changed === child ? parent : { ...parent, [key]: changed };
 }
 
-/** Replaces the objects in a member that is an array; anything else stays as it is. */
+/** Replaces the objects in a member that is an array; any other value is unchanged. */
 export function updateItems(parent: JsonObject, key: string, change: (item: JsonObject) => JsonObject): JsonObject {
   const items = parent[key];
   if (!Array.isArray(items)) return parent;
@@ -17,8 +17,8 @@ export function updateItems(parent: JsonObject, key: string, change: (item: Json
 }
 
 /**
- * Renames members and keeps their order. A member that bears a new name already is not one of the old
- * shape, and is left out, so that it cannot take the renamed one's place.
+ * Renames members and keeps their order. A member that already has one of the new names does not belong to the old
+ * shape and is dropped, so that it cannot replace the renamed one.
  */
 export function renameMembers(object: JsonObject, names: Readonly<Record<string, string>>): JsonObject {
   const renamed = new Map(Object.entries(names));
@@ -32,7 +32,7 @@ export function omitMembers(object: JsonObject, keys: readonly string[]): JsonOb
   return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
 }
 
-/** Leaves out members that are undefined or null. */
+/** Omits members that are undefined or null. */
 export function presentMembers(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null));
 }
@@ -41,7 +41,7 @@ export function invertNames(names: Readonly<Record<string, string>>): Readonly<R
   return Object.fromEntries(Object.entries(names).map(([from, to]) => [to, from]));
 }
 
-/** Sets annotations, and removes those given as undefined. Annotations that become empty disappear. */
+/** Sets annotations, and removes those that are undefined. An empty map of annotations is removed. */
 export function changeAnnotations(
   object: JsonObject,
   changes: Readonly<Record<string, string | undefined>>,

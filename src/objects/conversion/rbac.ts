@@ -22,7 +22,7 @@ export const RBAC_SHAPES: readonly KindShapes[] = Object.freeze([
   },
 ]);
 
-/** Subjects name an apiVersion in v1alpha1, and a group since. */
+/** Subjects have an apiVersion in v1alpha1, and an apiGroup in later versions. */
 function toGroupSubject(subject: JsonObject): JsonObject {
   const own = omitMembers(subject, ["apiVersion", "apiGroup"]);
   if (subject["kind"] === "User" && subject["name"] === "*") {

@@ -64,14 +64,14 @@ describe("requests of a claim", () => {
     bothWays(template(flat, flatRequests), template(nested, nestedRequests));
   });
 
-  test("that give a choice have no exact part, whatever zero values say", () => {
+  test("with alternatives have no exact part, also if zero values are present", () => {
     const flat = claim("v1beta1", [{ name: "any", firstAvailable, deviceClassName: "", count: 0 }]);
     expect(convertObject(flat, version("v1beta1"), version("v1"))).toEqual(
       claim("v1", [{ name: "any", firstAvailable }]),
     );
   });
 
-  test("keep fields that nobody knows yet", () => {
+  test("keep unknown fields", () => {
     const tomorrow = { priorityOfTomorrow: 3 };
     bothWays(
       claim("v1", [{ name: "one", exactly: { ...exact, ...tomorrow } }]),
@@ -85,13 +85,13 @@ describe("devices of a slice", () => {
   const rest = { attributes, taints: [{ key: "broken", effect: "NoSchedule" }] };
   const wrapped = { memory: { value: "40Gi" } };
 
-  test("are nested in v1beta1 and flat since", () => {
+  test("are nested in v1beta1 and flat in later versions", () => {
     const basic = { ...rest, capacity: { memory: { value: "40Gi", requestPolicy: { default: "1Gi" } } } };
     bothWays(slice("v1beta1", [{ name: "gpu-0", basic }]), slice("v1", [{ name: "gpu-0", ...basic }]));
     bothWays(slice("v1beta1", [{ name: "gpu-0", basic: {} }]), slice("v1beta2", [{ name: "gpu-0" }]));
   });
 
-  test("have bare quantities for capacities in v1alpha3", () => {
+  test("have plain quantities for capacities in v1alpha3", () => {
     const alpha = slice("v1alpha3", [{ name: "gpu-0", basic: { ...rest, capacity: { memory: "40Gi" } } }]);
     bothWays(alpha, slice("v1beta1", [{ name: "gpu-0", basic: { ...rest, capacity: wrapped } }]));
     bothWays(alpha, slice("v1beta2", [{ name: "gpu-0", ...rest, capacity: wrapped }]));

@@ -5,9 +5,9 @@ import type { KindShapes } from "./shapes.ts";
 const GROUP = "resource.k8s.io";
 
 /**
- * v1alpha2 of these kinds is another model without a way to the later ones; no release reads both.
- * Requests and devices are flat in one shape and nested in the other; members no list names go along
- * with the nested part, where every field added so far has appeared.
+ * v1alpha2 of these kinds is a different model without a conversion to later versions; no release decodes both.
+ * Requests and devices are flat in one shape and nested in the other. Members that no list names are moved with the
+ * nested part, because every field added so far belongs to it.
  */
 export const RESOURCE_SHAPES: readonly KindShapes[] = Object.freeze([
   { kinds: ["DeviceClass"], hub: versions("v1", "v1beta2", "v1beta1", "v1alpha3"), spokes: [] },
@@ -96,7 +96,7 @@ function nestDevice(device: JsonObject): JsonObject {
   return { name, basic };
 }
 
-/** A capacity was a bare quantity in v1alpha3. */
+/** In v1alpha3, a capacity is a plain quantity. */
 function wrapCapacities(device: JsonObject): JsonObject {
   return mapCapacities(device, (capacity) => (isJsonObject(capacity) ? capacity : { value: capacity }));
 }

@@ -10,7 +10,7 @@ import { fullObject } from "../../../test/testing/objects/conversion/full-object
 
 interface KindVersions {
   readonly kind: string;
-  /** All versions a release serves or can read. */
+  /** All versions that a release serves or can decode. */
   readonly versions: readonly string[];
   readonly release: ReleaseName;
   schema(version: string): StructSchema | undefined;
@@ -44,7 +44,7 @@ function kindsOf(release: ReleaseName): readonly KindVersions[] {
     .filter(({ versions }) => versions.length > 1);
 }
 
-/** Every object with every field that a release knows in some version of the kind, with its other versions. */
+/** For every version of the kind, an object with every field of a release, and the other versions. */
 function fullObjectsOf(kind: KindVersions) {
   return kind.versions.flatMap((version) => {
     const schema = kind.schema(version);
@@ -63,7 +63,7 @@ function fullObjectsOf(kind: KindVersions) {
   });
 }
 
-/** An Ingress names a port by name or by number, never by both. */
+/** An Ingress refers to a port by name or by number, never by both. */
 function withValidUnions(object: JsonObject): JsonObject {
   if (object["kind"] !== "Ingress") return object;
   const copy = cloneJson(object);
@@ -81,7 +81,7 @@ function visit(value: unknown, see: (object: JsonObject) => void): void {
 }
 
 describe.each(releases)("in release $release", ({ kinds }) => {
-  test("a full object loses nothing on the way through another version and back", () => {
+  test("a full object loses nothing in a round trip through another version", () => {
     for (const { object, from, to, label } of kinds.flatMap(fullObjectsOf)) {
       const before = cloneJson(object);
       const converted = convertObject(object, from, to);
@@ -91,7 +91,7 @@ describe.each(releases)("in release $release", ({ kinds }) => {
     }
   });
 
-  test("a full object loses nothing on the way through all versions in turn", () => {
+  test("a full object loses nothing in a round trip through all versions", () => {
     for (const { object, from, others, label } of kinds.flatMap(fullObjectsOf)) {
       const stations = [...others, from];
       let at = { object, version: from };
@@ -107,7 +107,7 @@ describe.each(releases)("in release $release", ({ kinds }) => {
     }
   });
 
-  test("two versions have the same shape exactly when they have the same fields", () => {
+  test("two versions have the same shape if and only if they have the same fields", () => {
     for (const { object, from, to, schema, label } of kinds.flatMap(fullObjectsOf)) {
       if (schema === undefined || hasDroppedFields(object, to) || isZeroSharesPair(object, from, to)) continue;
       const hasSameFields = unknownPaths(object, schema, "").length === 0;
@@ -115,7 +115,7 @@ describe.each(releases)("in release $release", ({ kinds }) => {
     }
   });
 
-  test("an object keeps unknown fields wherever they are when the shape stays", () => {
+  test("an object keeps all unknown fields if the shape stays", () => {
     for (const { object, from, to, label } of kinds.flatMap(fullObjectsOf)) {
       if (!isSameShape(object["kind"] as string, from, to)) continue;
       const strange = cloneJson(object);
@@ -124,7 +124,7 @@ describe.each(releases)("in release $release", ({ kinds }) => {
     }
   });
 
-  test("an object keeps unknown fields of its metadata, spec and status when the shape changes", () => {
+  test("an object keeps unknown fields of its metadata, spec and status if the shape changes", () => {
     for (const { object, from, to, label } of kinds.flatMap(fullObjectsOf)) {
       const strange = cloneJson(object);
       for (const part of ["metadata", "spec", "status"]) {
@@ -135,7 +135,7 @@ describe.each(releases)("in release $release", ({ kinds }) => {
   });
 });
 
-test("every two versions that one release serves or reads are convertible", () => {
+test("every two versions that one release serves or decodes are convertible", () => {
   const missing = releases.flatMap(({ release, kinds }) =>
     kinds.flatMap(({ kind, versions }) =>
       versions.flatMap((from) =>
@@ -148,12 +148,12 @@ test("every two versions that one release serves or reads are convertible", () =
   expect(missing).toEqual([]);
 });
 
-/** PodCertificateRequest v1 has dropped two fields, which objects keep. */
+/** PodCertificateRequest v1 does not have two fields, which objects keep. */
 function hasDroppedFields(object: JsonObject, version: GroupVersion): boolean {
   return object["kind"] === "PodCertificateRequest" && version.version === "v1";
 }
 
-/** The same fields, but zero means another thing. */
+/** The fields are the same, but zero has another meaning. */
 function isZeroSharesPair(object: JsonObject, from: GroupVersion, to: GroupVersion): boolean {
   return object["kind"] === "PriorityLevelConfiguration" && [from.version, to.version].sort().join() === "v1,v1beta3";
 }

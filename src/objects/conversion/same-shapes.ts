@@ -1,6 +1,6 @@
 import type { KindShapes } from "./shapes.ts";
 
-/** Kinds all of whose versions that some release knows together have one shape. */
+/** Kinds whose versions have the same shape, as far as one release has several of them. */
 export const SAME_SHAPES: readonly KindShapes[] = Object.freeze([
   sameShape(
     "admissionregistration.k8s.io",
@@ -24,7 +24,7 @@ export const SAME_SHAPES: readonly KindShapes[] = Object.freeze([
   sameShape("batch", ["v1", "v1beta1"], ["CronJob"]),
   sameShape("certificates.k8s.io", ["v1", "v1beta1"], ["CertificateSigningRequest"]),
   sameShape("certificates.k8s.io", ["v1", "v1beta1", "v1alpha1"], ["ClusterTrustBundle"]),
-  // v1 has lost pkixPublicKey and proofOfPossession; objects that have them keep them.
+  // v1 does not have pkixPublicKey and proofOfPossession; objects with these fields keep them.
   sameShape("certificates.k8s.io", ["v1", "v1beta1"], ["PodCertificateRequest"]),
   sameShape("coordination.k8s.io", ["v1", "v1beta1"], ["Lease"]),
   sameShape("coordination.k8s.io", ["v1beta1", "v1alpha2"], ["LeaseCandidate"]),
@@ -33,7 +33,7 @@ export const SAME_SHAPES: readonly KindShapes[] = Object.freeze([
   sameShape("policy", ["v1", "v1beta1"], ["Eviction"]),
   sameShape("scheduling.k8s.io", ["v1beta1", "v1alpha3"], ["PodGroup", "Workload"]),
   sameShape("scheduling.k8s.io", ["v1", "v1beta1", "v1alpha1"], ["PriorityClass"]),
-  // CSINode has a status only in v1; objects that have one keep it.
+  // CSINode has a status only in v1; objects with a status keep it.
   sameShape("storage.k8s.io", ["v1", "v1beta1"], ["CSIDriver", "CSINode", "StorageClass"]),
   sameShape(
     "storage.k8s.io",

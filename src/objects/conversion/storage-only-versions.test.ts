@@ -1,4 +1,7 @@
-/** Kinds whose older shape no supported release serves, but all of them still read from the store. */
+/**
+ * Tests of kinds with an older shape that no supported release serves, but that all of them can still decode from the
+ * store.
+ */
 import { describe, expect, test } from "vitest";
 import { parseGroupVersion } from "../../meta/group-version.ts";
 import type { JsonObject } from "../../meta/json.ts";
@@ -36,20 +39,20 @@ describe("EndpointSlice v1beta1", () => {
     );
   });
 
-  test("keeps what else its topology says, also another host name", () => {
+  test("keeps other topology labels, also another hostname", () => {
     bothWays(
       slice("v1beta1", { nodeName: "node-a", topology: { "kubernetes.io/hostname": "other", rack: "7" } }),
       slice("v1", { nodeName: "node-a", deprecatedTopology: { "kubernetes.io/hostname": "other", rack: "7" } }),
     );
   });
 
-  test("has no topology for an endpoint that is nowhere", () => {
+  test("has no topology for an endpoint without a node and zone", () => {
     bothWays(slice("v1beta1", {}), slice("v1", {}));
   });
 });
 
 describe("Ingress v1beta1", () => {
-  test("names service and port flatly and calls the default backend backend", () => {
+  test("has a flat service name and port, and names the default backend backend", () => {
     const path = { path: "/", pathType: "Prefix" };
     const resource = { kind: "Bucket", name: "files" };
     const rules = (...backends: JsonObject[]) => [
@@ -100,13 +103,13 @@ describe("PodDisruptionBudget v1beta1", () => {
   test.each([
     ["an empty selector matches nothing", {}, on("Exists")],
     ["a selector that matches everything needs a label", on("DoesNotExist"), {}],
-    ["other selectors are the same", { matchLabels: { app: "web" } }, { matchLabels: { app: "web" } }],
-    ["no selector stays none", undefined, undefined],
+    ["other selectors are unchanged", { matchLabels: { app: "web" } }, { matchLabels: { app: "web" } }],
+    ["an absent selector stays absent", undefined, undefined],
   ])("%s", (_rule, beta, stable) => {
     bothWays(budget("v1beta1", beta), budget("v1", stable));
   });
 
-  test("the reserved label beside other requirements is removed", () => {
+  test("removes the reserved label if there are other requirements", () => {
     const mixed = { matchLabels: { app: "web" }, ...on("Exists") };
     expect(convert(budget("v1beta1", mixed), "policy/v1")).toEqual(
       budget("v1", { matchLabels: { app: "web" }, matchExpressions: [] }),
@@ -122,7 +125,7 @@ describe("bindings of rbac v1alpha1", () => {
     return { kind: "RoleBinding", apiVersion: `${group}/${version}`, metadata, roleRef, subjects };
   }
 
-  test("name versions of subjects", () => {
+  test("name the versions of subjects", () => {
     bothWays(
       binding("v1alpha1", [
         { kind: "User", name: "ada", apiVersion: `${group}/v1alpha1` },
@@ -139,7 +142,7 @@ describe("bindings of rbac v1alpha1", () => {
     );
   });
 
-  test("mean all authenticated users by the user *", () => {
+  test("convert the user * to all authenticated users", () => {
     const alpha = binding("v1alpha1", [{ kind: "User", name: "*", apiVersion: `${group}/v1alpha1` }]);
     expect(convert(alpha, `${group}/v1`)).toEqual(
       binding("v1", [{ kind: "Group", name: "system:authenticated", apiGroup: group }]),
@@ -161,7 +164,7 @@ describe("Deployment v1beta1", () => {
     bothWays(deployment("v1beta1", {}), deployment("v1", {}));
   });
 
-  test("leaves an annotation alone that is no revision", () => {
+  test("keeps an annotation that is not a revision", () => {
     bothWays(deployment("v1beta1", {}, { [annotation]: "soon" }), deployment("v1", {}, { [annotation]: "soon" }));
   });
 });

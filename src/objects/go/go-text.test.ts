@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { base64Error, timeError } from "./go-text.ts";
 
-/** What Go 1.26 and Kubernetes 1.37 say about each text. */
+/** The messages of Go 1.26 and Kubernetes 1.37 for each text. */
 const BASE64: readonly (readonly [text: string, sentence: string | undefined])[] = [
   ["", undefined],
   ["YQ==", undefined],
@@ -158,7 +158,7 @@ const TIMES: readonly (readonly [text: string, sentence: string | undefined])[] 
 ];
 
 describe("base64Error", () => {
-  test.each(BASE64)("of %j", (text, sentence) => {
+  test.each(BASE64)("of %j is Go's message", (text, sentence) => {
     expect(base64Error(text)).toBe(sentence);
   });
 
@@ -168,7 +168,7 @@ describe("base64Error", () => {
     );
   });
 
-  test("judges megabytes, right or wrong at the end", () => {
+  test("checks texts of several megabytes, valid or with an error at the end", () => {
     const long = "YWJj".repeat(750_000);
     expect(base64Error(long)).toBeUndefined();
     expect(base64Error(`${long}\n`)).toBeUndefined();
@@ -177,7 +177,7 @@ describe("base64Error", () => {
 });
 
 describe("timeError", () => {
-  test.each(TIMES)("of %j", (text, sentence) => {
+  test.each(TIMES)("of %j is Go's message", (text, sentence) => {
     expect(timeError(text)).toBe(sentence);
   });
 });

@@ -1,8 +1,11 @@
-/** Texts with a syntax of their own, judged as Go's parsers judge them: undefined, or the sentence they say. */
+/** Validates base64 and times as Go's parsers do: undefined, or their error message. */
 
 const BASE64_ALPHABET = /^[A-Za-z0-9+/]$/;
 
-/** Standard base64 with padding; line breaks may stand anywhere. Before the first error all is ASCII: indices are bytes. */
+/**
+ * Standard base64 with padding; line breaks may be anywhere. Everything before the first error is ASCII, so indexes are
+ * bytes.
+ */
 export function base64Error(text: string): string | undefined {
   const at = base64ErrorAt(text);
   return at === undefined ? undefined : `illegal base64 data at input byte ${at}`;
@@ -44,7 +47,7 @@ function isLineBreak(character: string): boolean {
 }
 
 const RFC3339 = "2006-01-02T15:04:05Z07:00";
-/** The parts of the layout in order, each with what it may look like; the hour may have one digit. */
+/** The parts of the layout in order, each with its pattern; the hour may have one digit. */
 const TIME_PARTS: readonly (readonly [layout: string, pattern: RegExp])[] = [
   ["2006", /^(?:[0-9]{4})/],
   ["-", /^(?:-)/],
@@ -93,7 +96,7 @@ function daysIn(year: number, month: number): number {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
 
-/** The time package quotes byte by byte, and everything outside ASCII as \\x. */
+/** The time package quotes byte by byte, and writes every non-ASCII byte as \\x. */
 function quoteAscii(text: string): string {
   return `"${Buffer.from(text)
     .toString("latin1")

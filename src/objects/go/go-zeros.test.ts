@@ -22,47 +22,47 @@ function decoded(schema: StructSchema, object: JsonObject): JsonObject {
 }
 
 describe("zeros", () => {
-  test("of values that are omitempty are the same as nothing", () => {
+  test("of omitempty values are the same as absent", () => {
     const spec = { paused: false, minReadySeconds: 0, template: { spec: { hostNetwork: false, dnsPolicy: "" } } };
     expect(decoded(DEPLOYMENT, { spec })).toEqual({ spec: { template: { spec: {} } } });
   });
 
-  test("of pointers are something", () => {
+  test("of pointers are kept", () => {
     const spec = { replicas: 0, template: { spec: { terminationGracePeriodSeconds: 0, enableServiceLinks: false } } };
     expect(decoded(DEPLOYMENT, { spec })).toEqual({ spec });
   });
 
-  test("of values that are always written stay", () => {
+  test("of values that are always written are kept", () => {
     const spec = { template: { spec: { containers: [{ name: "" }] } } };
     expect(decoded(DEPLOYMENT, { spec })).toEqual({ spec });
   });
 
-  test("in maps are values like any other", () => {
+  test("in maps are kept", () => {
     expect(decoded(schemaOf("", "ConfigMap"), { data: { a: "" } })).toEqual({ data: { a: "" } });
   });
 
-  test("stay where nobody says which of them are nothing", () => {
+  test("are kept without a table of omitempty fields", () => {
     expect(decodeTyped({ spec: { paused: false } }, DEPLOYMENT).object).toEqual({ spec: { paused: false } });
   });
 
-  test("are left out of what has been merged, with empty lists and maps", () => {
+  test("are omitted from a merged object, with empty lists and maps", () => {
     const object: JsonObject = { spec: { paused: false, replicas: 0, template: { spec: { nodeSelector: {} } } } };
     leaveOutZeros(object, DEPLOYMENT, zeros);
     expect(object).toEqual({ spec: { replicas: 0, template: { spec: {} } } });
   });
 });
 
-describe("an empty list beside the spec", () => {
-  test("is kept where one is always written", () => {
+describe("an empty list outside of the spec", () => {
+  test("is kept if Go always writes it", () => {
     expect(decoded(schemaOf("discovery.k8s.io", "EndpointSlice"), { ports: [] })).toEqual({ ports: [] });
   });
 
-  test("is not there where none is", () => {
+  test("is omitted if Go does not write it", () => {
     expect(decoded(schemaOf("", "Endpoints"), { subsets: [] })).toEqual({});
   });
 });
 
-test("items of a status' lists have what Go always writes", () => {
+test("items of lists in a status have the fields that Go always writes", () => {
   const node: JsonObject = { status: { conditions: [{ type: "Ready" }], addresses: [{}], phase: "Running" } };
   fillStatusItems(node, schemaOf("", "Node"), zeros);
   expect(node).toEqual({

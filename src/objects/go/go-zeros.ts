@@ -1,21 +1,21 @@
 /**
- * Go holds a field that is no pointer at its zero also where nobody set it, and its JSON leaves the zero out where the
- * field is `omitempty`: whoever sends `paused: false` has said nothing. The tables of protobuf know which fields these are.
+ * Omits and fills zero values as Go does. In Go a field without a pointer is zero if it is not set, and JSON omits the
+ * zero of an `omitempty` field: `paused: false` is the same as no value. The protobuf tables list these fields.
  */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import type { FieldTable, MessageTable, ProtobufTables } from "../protobuf/tables.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
 
 export interface GoZeros {
-  /** Whether the zero of a struct's field is the same as nothing. */
+  /** Whether the zero of a field is the same as absent. */
   omits(struct: StructSchema, field: string): boolean;
-  /** Whether a list or map is written, as null, where it has nothing in it. */
+  /** Whether an empty list or map is written, as null. */
   writesEmpty(struct: StructSchema, field: string): boolean;
-  /** In place: the zeros that are written of a struct, whoever set them. */
+  /** Adds the zeros that Go always writes for a struct, in place. */
   fill(object: JsonObject, struct: StructSchema): void;
 }
 
-/** The tables are opened when they are first needed. */
+/** The tables are loaded on first use. */
 export function goZeros(tables: () => ProtobufTables): GoZeros {
   return {
     omits: (struct, name) => {
@@ -60,11 +60,11 @@ function findField(message: MessageTable | undefined, name: string, tables: Prot
   return undefined;
 }
 
-/** Undefined where nothing is written, or something other than a scalar or null. */
+/** Undefined if Go writes nothing, or something other than a scalar or null. */
 function writtenZero(field: FieldTable, tables: ProtobufTables): unknown {
   if (field.shape !== "value") return field.omitEmpty ? undefined : null;
   const form = field.message === undefined ? undefined : tables.message(field.message)?.form;
-  // Times are written where they are `omitempty`, too: Go does not take a struct for empty.
+  // Times are written even if they are `omitempty`: Go does not treat a struct as empty.
   if (form === "time" || form === "micro-time") return null;
   if (field.omitEmpty) return undefined;
   switch (field.scalar) {
@@ -80,7 +80,7 @@ function writtenZero(field: FieldTable, tables: ProtobufTables): unknown {
   }
 }
 
-/** In place: without the zeros, empty lists and empty maps that Go does not write. */
+/** Removes the zeros, empty lists and empty maps that Go does not write, in place. */
 export function leaveOutZeros(object: JsonObject, schema: StructSchema, zeros: GoZeros): void {
   for (const [name, field] of schema.fields) {
     const value = object[name];
@@ -92,7 +92,7 @@ export function leaveOutZeros(object: JsonObject, schema: StructSchema, zeros: G
   }
 }
 
-/** As kubernetes: an optional list or map that is empty is not there. */
+/** As kubernetes: an optional empty list or map is absent. */
 export function isEmptyCollection(value: unknown, { type }: FieldSchema): boolean {
   if (type === "array") return Array.isArray(value) && value.length === 0;
   return type === "map" && isJsonObject(value) && Object.keys(value).length === 0;
@@ -108,8 +108,8 @@ function leaveOutBelow(value: unknown, { struct, items }: FieldSchema, zeros: Go
 }
 
 /**
- * In place: the items of a status' lists as Go writes them, such as conditions, whose times are null where nobody knows
- * them. What is always written elsewhere is for the rules of the kind to say.
+ * Adds the fields that Go always writes to the items of lists in the status, in place: for example conditions, whose
+ * unknown times are null. Other fields that are always written are the responsibility of the kind.
  */
 export function fillStatusItems(object: JsonObject, schema: StructSchema, zeros: GoZeros): void {
   const status = object["status"];
@@ -131,7 +131,7 @@ function fillBelow(object: JsonObject, struct: StructSchema, zeros: GoZeros): vo
   }
 }
 
-/** What Go leaves in a list or map where the text says null. */
+/** The value that Go stores in a list or map for null. */
 export function zeroValue(schema: FieldSchema): unknown {
   if (schema.quantity) return "0";
   if (schema.intOrString) return 0;

@@ -1,4 +1,4 @@
-/** The syntax of Kubernetes' JSONPath (client-go util/jsonpath): one `{…}` action without its braces becomes steps. */
+/** Parses Kubernetes' JSONPath (client-go util/jsonpath): one `{…}` action without its braces becomes steps. */
 
 export type PathStep =
   | { readonly type: "field"; readonly name: string }
@@ -8,12 +8,12 @@ export type PathStep =
   | { readonly type: "union"; readonly paths: readonly PathSteps[] }
   | { readonly type: "filter"; readonly left: PathSteps; readonly operator: string; readonly right: PathSteps }
   | { readonly type: "literal"; readonly value: string | number | boolean }
-  /** Words such as `range`: they parse, and mean nothing in a single path. */
+  /** Words such as `range`, which parse but have no effect in a single path. */
   | { readonly type: "word" };
 
 export type PathSteps = readonly PathStep[];
 
-/** `[from:to:step]`; what is undefined was left out. */
+/** `[from:to:step]`; omitted parts are undefined. */
 export interface Slice {
   readonly from: number | undefined;
   readonly to: number | undefined;
@@ -22,7 +22,7 @@ export interface Slice {
   readonly isIndex: boolean;
 }
 
-/** Undefined when it does not parse. The action must end where the text does. */
+/** Undefined if the text does not parse as exactly one action. */
 export function parseSteps(text: string): PathSteps | undefined {
   const steps: PathStep[] = [];
   let at = 0;
@@ -58,7 +58,7 @@ function takeStep(text: string, at: number, before: PathSteps): Taken | undefine
 
 const TERMINATORS = " \t\r\n.,[]$@{}";
 
-/** Where the word that starts at `at` ends; `\` hides the character after it. */
+/** The end of the word that starts at `at`; `\` escapes the next character. */
 function wordEnd(text: string, at: number, hasEscapes: boolean): number {
   let end = at;
   while (end < text.length && !TERMINATORS.includes(text.charAt(end))) end += hasEscapes && text[end] === "\\" ? 2 : 1;
@@ -172,7 +172,7 @@ function takeFilter(text: string, at: number): Taken | undefined {
   return { steps: [{ type: "filter", left, operator: comparison?.[2] ?? "exists", right }], end: end + 2 };
 }
 
-/** The parenthesis that closes it: one inside the only quoted text does not. */
+/** The closing parenthesis of the filter; a parenthesis in its quoted text does not count. */
 function filterEnd(text: string, at: number): number | undefined {
   let quote: string | undefined;
   let isClosed = false;

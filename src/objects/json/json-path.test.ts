@@ -54,7 +54,7 @@ describe("a path finds", () => {
     ["..port", 80],
     ["..conditions[1].status", "True"],
     [".spec..name", "http"],
-  ])("%s: %j", (path, value) => expect(first(path)).toEqual(value));
+  ])("%s: value %j", (path, value) => expect(first(path)).toEqual(value));
 });
 
 describe("a filter keeps", () => {
@@ -75,7 +75,7 @@ describe("a filter keeps", () => {
     [".spec[?(@.port==80)].name", undefined],
     ['.spec.hosts[?(@=="b")]', "b"],
     ['.spec.hosts[?(@=="\\x62")]', "b"],
-  ])("%s: %j", (path, value) => expect(first(path)).toEqual(value));
+  ])("%s: value %j", (path, value) => expect(first(path)).toEqual(value));
 });
 
 test.each([
@@ -93,19 +93,19 @@ test.each([
   "%",
 ])("%s does not parse", (path) => expect(parseJsonPath(path)).toBeUndefined());
 
-test("a word is no step of a path", () => {
+test("a path with a word finds nothing", () => {
   expect(first(".spec range")).toBeUndefined();
   expect(first(".spec end")).toBeUndefined();
 });
 
-test("a path that would look at too many values finds nothing", () => {
+test("a path that would visit too many values finds nothing", () => {
   const nested = (depth: number): unknown[] => (depth === 0 ? [] : Array.from({ length: 5 }, () => nested(depth - 1)));
   const items = nested(4);
   expect(parseJsonPath(".items..[*]")!.first({ items })).toEqual(nested(3));
   expect(parseJsonPath(`.items${"..[*]".repeat(20)}`)!.first({ items })).toBeUndefined();
 });
 
-test("a field path is its names", () => {
+test("splitFieldPath returns the names of a path", () => {
   expect(splitFieldPath(".spec.replicas")).toEqual(["spec", "replicas"]);
   expect(splitFieldPath("spec.replicas")).toEqual(["spec", "replicas"]);
 });

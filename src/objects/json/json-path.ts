@@ -1,24 +1,27 @@
-/** JSONPath as custom resource definitions use it: printer columns, selectable fields, places of replicas. */
+/** JSONPath as used by CRDs: printer columns, selectable fields, paths of replicas. */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { parseSteps, type PathStep, type PathSteps, type Slice } from "./json-path-parser.ts";
 
 export interface JsonPath {
-  /** The first value found, which may be null; undefined where there is none or the path does not fit the object. */
+  /** The first value found, which may be null; undefined if there is none or the path does not fit the object. */
   first(object: JsonObject): unknown;
 }
 
-/** Such as `.spec.replicas` or `.status.conditions[?(@.type=="Ready")].status`; undefined when it does not parse. */
+/**
+ * Parses a path such as `.spec.replicas` or `.status.conditions[?(@.type=="Ready")].status`; undefined if it is
+ * invalid.
+ */
 export function parseJsonPath(path: string): JsonPath | undefined {
   const steps = parseSteps(path);
   return steps && { first: (object) => evaluate(steps, [object], { left: VALUES_MAX })?.[0] };
 }
 
-/** `.spec.replicas` as the names of members; the syntax of paths means nothing here. */
+/** Splits `.spec.replicas` into member names; JSONPath syntax has no meaning here. */
 export function splitFieldPath(path: string): readonly string[] {
   return (path.startsWith(".") ? path.slice(1) : path).split(".");
 }
 
-/** DIFFERS: the reference server walks on without a bound; here a path that looks at more values finds nothing. */
+/** DIFFERS: kube-apiserver has no limit; here a path that visits more values finds nothing. */
 const VALUES_MAX = 100_000;
 
 interface Budget {
@@ -27,7 +30,7 @@ interface Budget {
 
 type Values = readonly unknown[];
 
-/** Undefined: the path does not fit. */
+/** Undefined if the path does not fit. */
 function evaluate(steps: PathSteps, input: Values, budget: Budget): Values | undefined {
   let values: Values | undefined = input;
   for (const step of steps) {
@@ -62,7 +65,7 @@ function walk(step: PathStep, input: Values, budget: Budget): Values | undefined
   }
 }
 
-/** All results in order, unless one of them is undefined or they are too many. */
+/** All results in order; undefined if one of them is undefined or there are too many. */
 function collect<T>(from: readonly T[], find: (one: T) => Values | undefined, budget: Budget): Values | undefined {
   const found: unknown[] = [];
   for (const one of from) {
@@ -78,7 +81,7 @@ function members(value: unknown): Values {
   return isJsonObject(value) ? Object.values(value) : [];
 }
 
-/** Everything that holds something, each before what it holds. */
+/** All objects and lists, each before its children. */
 function descend(input: Values, budget: Budget): Values | undefined {
   const found: unknown[] = [];
   const pending = input.toReversed();
@@ -93,7 +96,7 @@ function descend(input: Values, budget: Budget): Values | undefined {
   return found;
 }
 
-/** Undefined: no list, or out of its bounds. */
+/** Undefined if the value is not a list, or the index is out of bounds. */
 function sliced(value: unknown, { from = 0, to, step = 1, isIndex }: Slice): Values | undefined {
   if (!Array.isArray(value)) return undefined;
   const { length } = value;
@@ -125,7 +128,7 @@ function filtered(
   return found;
 }
 
-/** Undefined: one side is several values, or the two cannot be compared. A side without a value keeps nothing. */
+/** Undefined if a side has several values, or the two cannot be compared. False if a side has no value. */
 function compareFirst(
   operator: string,
   lefts: Values | undefined,
@@ -136,7 +139,7 @@ function compareFirst(
   return lefts.length > 0 && rights.length > 0 ? compare(operator, lefts[0], rights[0]) : false;
 }
 
-/** Undefined: the two cannot be compared. Only texts and numbers have an order. */
+/** Undefined if the two cannot be compared. Only strings and numbers are ordered. */
 function compare(operator: string, left: unknown, right: unknown): boolean | undefined {
   const type = typeof left;
   if (type !== typeof right || (type !== "string" && type !== "number" && type !== "boolean")) return undefined;

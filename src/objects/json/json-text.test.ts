@@ -8,7 +8,7 @@ import {
   REPORTED_PATHS_MAX,
 } from "./json-text.ts";
 
-/** What encoding/json of Go 1.26 says about each text. */
+/** The messages of Go 1.26's encoding/json for each text. */
 const SENTENCES: readonly (readonly [text: string | Buffer, sentence: string])[] = [
   ["", "unexpected end of JSON input"],
   ["{", "unexpected end of JSON input"],
@@ -131,22 +131,22 @@ const SENTENCES: readonly (readonly [text: string | Buffer, sentence: string])[]
 ];
 
 describe("describeSyntaxError", () => {
-  test.each(SENTENCES)("says of %j what Go says", (text, sentence) => {
+  test.each(SENTENCES)("of %j returns Go's message", (text, sentence) => {
     expect(describeSyntaxError(typeof text === "string" ? Buffer.from(text) : text)).toBe(sentence);
   });
 
-  test.each(SENTENCES)("JSON.parse refuses %j too, so the sentence is never asked for in vain", (text) => {
+  test.each(SENTENCES)("is called only for texts that JSON.parse rejects, such as %j", (text) => {
     expect(() => JSON.parse(text.toString("utf8")) as unknown).toThrow(SyntaxError);
   });
 
-  test("takes the characters of a string for bytes as far as they are", () => {
+  test("treats the characters of a string as bytes if they are below 256", () => {
     expect(describeSyntaxError("\u0081\u00aa")).toBe(
       String.raw`invalid character '\u0081' looking for beginning of value`,
     );
     expect(describeSyntaxError("\u20ac")).toBe("invalid character '\u00e2' looking for beginning of value");
   });
 
-  test("does not follow nesting without end", () => {
+  test("limits nesting", () => {
     expect(describeSyntaxError("[".repeat(1_000_000))).toBe("exceeded max depth");
   });
 });
@@ -160,11 +160,11 @@ describe("measureJson", () => {
     [String.raw`{"a\":{[":"\\","b":"{"}`, 1, 2],
     ['"unterminated {[', 0, 0],
     ['"\\', 0, 0],
-  ])("of %s", (text, depth, members) => {
+  ])("of %s counts depth and members", (text, depth, members) => {
     expect(measureJson(Buffer.from(text))).toEqual({ depth, members });
   });
 
-  test("sees a depth that the walkers over parsed values must not meet", () => {
+  test("reports a depth above the limit of recursive code", () => {
     const text = "[".repeat(JSON_DEPTH_MAX + 1) + "]".repeat(JSON_DEPTH_MAX + 1);
     expect(measureJson(Buffer.from(text)).depth).toBe(JSON_DEPTH_MAX + 1);
   });
@@ -188,22 +188,22 @@ describe("findDuplicateMembers", () => {
     ['{"__proto__":1,"__proto__":2,"constructor":3}', ["__proto__"]],
     ['{"a":{"a":{}},"a":[{"a":1,"a":2}]}', ["a", "a[0].a"]],
     ['{"a" : 1 ,\n"a" : true , "b":null}', ["a"]],
-  ])("in %s", (text, paths) => {
+  ])("of %s returns their paths", (text, paths) => {
     expect(findDuplicateMembers(text)).toEqual(paths);
   });
 
-  test("names a bounded number of them", () => {
+  test("returns a limited number of paths", () => {
     const members = Array.from({ length: 500 }, (_, index) => `"k${index}":1,"k${index}":2`).join(",");
     expect(findDuplicateMembers(`{${members}}`)).toHaveLength(REPORTED_PATHS_MAX);
   });
 
-  test("names bounded text, however long the path to them is", () => {
+  test("returns paths of a limited total length", () => {
     const members = Array.from({ length: 500 }, (_, index) => `"k${index}":1,"k${index}":2`).join(",");
     const long = "x".repeat(REPORTED_PATHS_LENGTH_MAX);
     expect(findDuplicateMembers(`{"${long}":{${members}}}`)).toEqual([`${long}.k0`]);
   });
 
-  test("reads a string of megabytes", () => {
+  test("handles strings of several megabytes", () => {
     const long = "x".repeat(3_000_000);
     const escaped = String.raw`\"`.repeat(1_000_000);
     expect(findDuplicateMembers(`{"a":"${long}","b":"${escaped}","a":1}`)).toEqual(["a"]);

@@ -1,15 +1,15 @@
 /**
- * What JSON.parse does not tell: how deep a text nests, whether a key stands twice in one object, and,
- * for text that is no JSON, what Go's parser would say about it, because clients show that sentence.
+ * Facts about a JSON text that JSON.parse does not report: its depth, duplicate keys, and Go's error message for
+ * invalid JSON, which clients show.
  */
 import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
 
-/** Deeper than any real object; the walkers over parsed objects are recursive. */
+/** Deeper than any real object; the code that walks parsed objects is recursive. */
 export const JSON_DEPTH_MAX = 500;
 
 interface JsonShape {
   readonly depth: number;
-  /** Object members, counting duplicates: compared with the parsed object's own count. */
+  /** Number of object members including duplicates, to compare with that of the parsed object. */
   readonly members: number;
 }
 
@@ -21,7 +21,7 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
-/** One pass over valid or invalid JSON; what it says about invalid JSON is only good as a bound. */
+/** Measures valid or invalid JSON in one pass. For invalid JSON the result is only an upper bound. */
 export function measureJson(bytes: Buffer): JsonShape {
   let depth = 0;
   let deepest = 0;
@@ -47,11 +47,11 @@ function endOfString(bytes: Buffer, at: number): number {
   return bytes.length;
 }
 
-/** Paths beyond this many, or beyond this much text in all, are not reported: both can be the square of a body. */
+/** Limit of reported paths and of their total length, because both can grow with the square of the body. */
 export const REPORTED_PATHS_MAX = 100;
 export const REPORTED_PATHS_LENGTH_MAX = 64 * 1024;
 
-/** Collects distinct paths up to the bounds above; the first is always kept. */
+/** Collects distinct paths up to these limits; the first is always kept. */
 export class ReportedPaths {
   readonly #paths = new Set<string>();
   #length = 0;
@@ -71,7 +71,7 @@ export class ReportedPaths {
   }
 }
 
-/** Paths of members that stand twice in their object, such as `spec.ports[0].name`, in reading order. For valid JSON only. */
+/** Paths of duplicate members, such as `spec.ports[0].name`, in document order. For valid JSON only. */
 export function findDuplicateMembers(text: string): string[] {
   const duplicates = new ReportedPaths();
   const stack: { keys: Set<string> | undefined; path: string; index: number; key: string }[] = [];
@@ -109,8 +109,8 @@ function memberPath(
 }
 
 /**
- * Go's sentence for text that JSON.parse refused. Go looks at bytes: give them where they are at hand. A
- * string is taken as one byte per character as far as its characters are bytes.
+ * Go's message for text that JSON.parse has rejected. Pass bytes if available, because Go reads bytes. Characters of a
+ * string that are below 256 count as one byte each.
  */
 export function describeSyntaxError(text: string | Buffer): string {
   const scanner = new GoScanner(typeof text === "string" ? text : text.toString("latin1"));
@@ -120,8 +120,8 @@ export function describeSyntaxError(text: string | Buffer): string {
 const END_OF_INPUT = "unexpected end of JSON input";
 
 /**
- * Each method returns the first error's sentence, or undefined when the text was fine so far. Where the
- * text ends in the middle of a word, number or escape, Go complains about a space that is not there.
+ * Each method returns the message of the first error, or undefined if there is none so far. If the text ends in the
+ * middle of a word, number or escape, Go reports a space that does not exist.
  */
 class GoScanner {
   readonly #text: string;
@@ -232,7 +232,7 @@ class GoScanner {
     return undefined;
   }
 
-  /** Steps over digits; false when there is none. */
+  /** Skips digits; false if there is none. */
   #digits(): boolean {
     const start = this.#at;
     while (isDigit(this.#text.charCodeAt(this.#at))) this.#at++;
@@ -275,7 +275,7 @@ const SHORT_ESCAPES: ReadonlyMap<string, string> = new Map([
   ["'", "\\'"],
 ]);
 
-/** NaN, behind the end of a text, is none. */
+/** NaN, the code after the end of the text, is not a digit. */
 function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
@@ -298,7 +298,7 @@ export function parseJsonText(text: string): unknown {
 
 const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
 
-/** As Go: half a pair of surrogates is read as U+FFFD, for no text can hold it. */
+/** As Go: an unpaired surrogate is read as U+FFFD, because UTF-8 cannot encode it. */
 function wellFormed(value: unknown): unknown {
   if (typeof value === "string") return value.toWellFormed();
   if (Array.isArray(value)) return value.map(wellFormed);

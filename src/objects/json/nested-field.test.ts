@@ -42,18 +42,18 @@ test.each([
     ".spec.size.replicas accessor error: 5 is of the type int64, expected map[string]interface{}",
   ],
   [{ spec: "x" }, ".spec.size accessor error: x is of the type string, expected map[string]interface{}"],
-] satisfies [JsonObject, object | string][])("of %j", (object, expected) =>
+] satisfies [JsonObject, object | string][])("nestedInteger of %j", (object, expected) =>
   expect(nestedInteger(object, PATH)).toEqual(typeof expected === "string" ? { problem: expected } : expected),
 );
 
-test("a text is a text", () => {
+test("nestedText returns only a string", () => {
   expect(nestedText({ a: "b" }, ["a"])).toEqual({ value: "b" });
   expect(nestedText({ a: 5 }, ["a"])).toEqual({
     problem: ".a accessor error: 5 is of the type int64, expected string",
   });
 });
 
-test("a value is set in a copy, with whatever must hold it", () => {
+test("withNestedValue sets a value in a copy and creates missing parents", () => {
   const object = { spec: { size: { other: 1 }, more: {} } };
   expect(withNestedValue(object, PATH, 4)).toEqual({
     object: { spec: { size: { other: 1, replicas: 4 }, more: {} } },

@@ -1,8 +1,8 @@
-/** Fields of unstructured objects by path, with what kubernetes says where a path does not fit. */
+/** Reads and sets fields of unstructured objects by path, with Kubernetes' message if a path does not fit. */
 import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
 import { goType, goValueText, isInt64 } from "../../meta/go-fmt.ts";
 
-/** With neither member there is nothing at the path. */
+/** Without either member, there is no value at the path. */
 export interface NestedField<T> {
   readonly value?: T;
   readonly problem?: string;
@@ -38,7 +38,7 @@ function mismatch(path: readonly string[], value: unknown, expected: string): st
   return `${pathText(path)} accessor error: ${found}, expected ${expected}`;
 }
 
-/** A copy that shares all but what stands on the path, or why there can be none. */
+/** A copy that shares everything except the values on the path, or the reason why the value cannot be set. */
 export function withNestedValue(
   object: JsonObject,
   path: readonly string[],

@@ -1,4 +1,4 @@
-/** Checks that many kinds share, with kubernetes' sentences. */
+/** Checks that many kinds share, with Kubernetes' messages. */
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../../meta/field-errors.ts";
 import { jsonEquals, numberAt, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import { labelValueErrors, qualifiedNameErrors, type NameRule } from "../../meta/names.ts";
@@ -6,7 +6,7 @@ import type { FieldError } from "../../meta/status-error.ts";
 
 const FIELD_IS_IMMUTABLE = "field is immutable";
 
-/** 0 when it is absent. */
+/** The number at `key`; 0 if it is absent. */
 export function countAt(parent: JsonObject, key: string): number {
   return numberAt(parent, key) ?? 0;
 }
@@ -27,7 +27,7 @@ export function* nameErrors(name: string, field: string, rule: NameRule): Genera
   for (const sentence of rule(name)) yield invalidValue(field, name, sentence);
 }
 
-/** One of a closed set; `supported` in the order of the alphabet. */
+/** Checks a value of a closed set; `supported` is in alphabetical order. */
 export function* enumErrors(value: string, field: string, supported: readonly string[]): Generator<FieldError> {
   if (value === "") yield required(field);
   else if (!supported.includes(value)) yield unsupportedValue(field, value, supported);
@@ -46,7 +46,7 @@ export function* labelsErrors(labels: JsonObject, field: string): Generator<Fiel
 
 const SELECTOR_OPERATORS: readonly string[] = ["DoesNotExist", "Exists", "In", "NotIn"];
 
-/** A metav1.LabelSelector. */
+/** Checks a metav1.LabelSelector. */
 export function* labelSelectorErrors(selector: JsonObject, field: string): Generator<FieldError> {
   yield* labelsErrors(objectAt(selector, "matchLabels"), `${field}.matchLabels`);
   for (const [index, requirement] of objectsAt(selector, "matchExpressions").entries())

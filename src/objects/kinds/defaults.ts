@@ -1,13 +1,16 @@
-/** The vocabulary in which kinds fill in what an object leaves out, as Kubernetes' defaulting functions do. */
+/** Helpers with which kinds set default values, as Kubernetes' defaulting functions do. */
 import { isJsonObject, objectAt, setMember, stringsAt, type JsonObject } from "../../meta/json.ts";
 import { roundedUpToMilli } from "../../meta/quantity.ts";
 
-/** Members that are pointers in Go: only absent ones get their default. */
+/** For members that are pointers in Go: sets the default only where the member is absent. */
 export function setMissing(target: JsonObject, defaults: JsonObject): void {
   for (const key of Object.keys(defaults)) if (target[key] === undefined) target[key] = defaults[key];
 }
 
-/** Members that are no pointers in Go: absent ones and zero values, which Go cannot tell apart, get their default. */
+/**
+ * For members that are no pointers in Go: sets the default where the member is absent or zero, which Go cannot tell
+ * apart.
+ */
 export function setEmpty(target: JsonObject, defaults: Readonly<Record<string, string | number>>): void {
   for (const key of Object.keys(defaults)) {
     const given = target[key] ?? "";
@@ -15,14 +18,14 @@ export function setEmpty(target: JsonObject, defaults: Readonly<Record<string, s
   }
 }
 
-/** In each item of the member, if it is a list. */
+/** Sets defaults in each item of the member, if it is a list. */
 export function setMissingInItems(parent: JsonObject, key: string, defaults: JsonObject): void {
   const items = parent[key];
   if (!Array.isArray(items)) return;
   parent[key] = items.map((item: unknown) => (isJsonObject(item) ? { ...defaults, ...item } : item));
 }
 
-/** A struct that Go always writes, itself and not a copy: for objects that nobody else holds. */
+/** A struct that Go always writes, not copied: for objects that no other code holds. */
 export function structAt(parent: JsonObject, key: string): JsonObject {
   const value = parent[key];
   if (isJsonObject(value)) return value;
@@ -38,12 +41,12 @@ export function ownStruct(parent: JsonObject, key: string): JsonObject {
   return own;
 }
 
-/** A struct behind a pointer, copied; undefined when it is absent. */
+/** A copy of a struct behind a pointer; undefined if it is absent. */
 export function ownPointer(parent: JsonObject, key: string): JsonObject | undefined {
   return parent[key] === undefined ? undefined : ownStruct(parent, key);
 }
 
-/** Copies the resource list, if there is one: the server keeps amounts in thousandths and in their canonical text. */
+/** Copies the resource list, if there is one, and rounds its amounts to thousandths in their canonical form. */
 export function setRoundedResources(parent: JsonObject, key: string): void {
   const list = parent[key];
   if (!isJsonObject(list)) return;
@@ -52,13 +55,13 @@ export function setRoundedResources(parent: JsonObject, key: string): void {
   parent[key] = rounded;
 }
 
-/** Of resource requirements, which have two such lists. */
+/** Rounds both lists of resource requirements. */
 export function setRoundedRequirements(resources: JsonObject): void {
   setRoundedResources(resources, "limits");
   setRoundedResources(resources, "requests");
 }
 
-/** As the admission plugin StorageObjectInUseProtection does: an object in use is not deleted while others use it. */
+/** As the admission plugin StorageObjectInUseProtection: the finalizer delays the deletion of an object in use. */
 export function addFinalizer(object: JsonObject, finalizer: string): void {
   const metadata = objectAt(object, "metadata");
   const finalizers = stringsAt(metadata, "finalizers");

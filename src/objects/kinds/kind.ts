@@ -1,39 +1,45 @@
-/** What a single kind means beyond its shape: what is taken as said, what the server decides, and what is wrong. */
+/**
+ * The interface with which a built-in kind defines what is particular to it: defaults, preparation, validation and
+ * warnings.
+ */
 import type { JsonObject } from "../../meta/json.ts";
 import type { FieldError } from "../../meta/status-error.ts";
 import type { ReleaseGates } from "../release-gates.ts";
 
 export interface KindContext {
-  /** What the release does: what it does not know it neither fills in nor checks. */
+  /** The gates of the release: fields and checks that the release does not have are neither defaulted nor applied. */
   readonly gates: ReleaseGates;
-  /** Now, as the server writes times. */
+  /** The current time, as the server writes times. */
   readonly time: string;
 }
 
 /**
- * All objects are in the served version and have passed typed decoding. Absent members mean: nothing beyond what holds
- * for every kind. What prepares may set members of the object, its spec and its status; whatever lies deeper may be
- * shared with `existing` and is copied to be changed. Errors may be told lazily: only the first are asked for.
+ * The rules of one kind. All objects are in the served version and have passed typed decoding. An absent member means
+ * that the kind adds nothing to what every kind has. The prepare functions may set members of the object, its spec and
+ * its status; values deeper inside may be shared with `existing` and must be copied before a change. Errors may be
+ * generated lazily, because callers read only the first ones.
  */
 export interface Kind {
-  /** In place, right after decoding, also of what is stored: doing it twice changes nothing. */
+  /** Sets defaults in place, right after decoding, also in stored objects. It is idempotent. */
   setDefaults?(object: JsonObject, context: KindContext): void;
   prepareCreate?(object: JsonObject, context: KindContext): void;
   prepareUpdate?(object: JsonObject, existing: JsonObject, context: KindContext): void;
   prepareStatusUpdate?(object: JsonObject, existing: JsonObject, context: KindContext): void;
-  /** Metadata is checked for every kind alike, before these. */
+  /** Validates beyond metadata, which is validated before for every kind alike. */
   createErrors?(object: JsonObject, context: KindContext): Iterable<FieldError>;
   updateErrors?(object: JsonObject, existing: JsonObject, context: KindContext): Iterable<FieldError>;
   statusUpdateErrors?(object: JsonObject, existing: JsonObject, context: KindContext): Iterable<FieldError>;
-  /** Told to the client beside a success; `existing` is absent for a creation. */
+  /** Warnings that the client receives with a success; `existing` is absent on a create. */
   warnings?(object: JsonObject, existing: JsonObject | undefined, context: KindContext): Iterable<string>;
-  /** What the first request to delete one makes of it, in place of the usual; undefined: the usual. */
+  /**
+   * The object as the first delete request leaves it, instead of the usual deletion; undefined for the usual deletion.
+   */
   beginDeletion?(existing: JsonObject, context: KindContext): JsonObject | undefined;
-  /** Told to who deletes one without saying what becomes of its dependents. */
+  /** Warning for a client that deletes an object without a propagation policy. */
   readonly orphaningWarning?: string;
-  /** As kubernetes ResetObjectMetaForStatus: whoever writes the status says nothing about the object itself. */
+  /** As kubernetes ResetObjectMetaForStatus: a status update cannot change the metadata. */
   readonly keepsMetadataInStatus?: boolean;
 }
 
-/** The key is "group/Kind", or "group/version/Kind" where a version has a meaning of its own; the core group is "". */
+/** The key is "group/Kind", or "group/version/Kind" if a version has rules of its own; the core group is "". */
 export type KindEntry = readonly [key: string, kind: Kind];

@@ -1,4 +1,4 @@
-/** The meaning of every built-in kind that has one of its own. */
+/** The lookup of the rules of every built-in kind. */
 import type { GroupVersion } from "../../meta/group-version.ts";
 import { ACCESS_KINDS } from "./access/kinds.ts";
 import { CORE_KINDS } from "./core/kinds.ts";
@@ -9,7 +9,7 @@ import { STORAGE_KINDS } from "./storage/kinds.ts";
 import { STORAGE_VERSION_KINDS } from "./storage-versions/kinds.ts";
 import { WORKLOAD_KINDS } from "./workloads/kinds.ts";
 
-/** What a kind means beyond its shape; `{}` for a kind with nothing of its own. */
+/** The rules of a kind; `{}` for a kind without rules of its own. */
 export type KindOf = (groupVersion: GroupVersion, kind: string) => Kind;
 
 const BUILT_IN: readonly KindEntry[] = [
@@ -24,7 +24,7 @@ const BUILT_IN: readonly KindEntry[] = [
 
 const NOTHING_SPECIAL: Kind = {};
 
-/** The built-in kinds, and those of higher rooms. */
+/** The built-in kinds and those that higher rooms add. */
 export function createKinds(more: readonly KindEntry[]): KindOf {
   const kinds: ReadonlyMap<string, Kind> = new Map([...BUILT_IN, ...more]);
   return ({ group, version }, kind) =>

@@ -2,22 +2,22 @@ import { isJsonObject } from "../../meta/json.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
 
 /**
- * How a field that is not there compares. `zero`: objects of built-in kinds are structs, in which fields
- * that are always written exist with their zero value even before anybody set them, so that nobody comes
- * to own `spec` or `status` as such. `none`: custom resources have only what was written.
+ * How an absent field compares. `zero`: objects of built-in kinds are structs, in which fields that are always written
+ * exist with their zero value even if no client set them, so that no manager owns `spec` or `status` as such. `none`:
+ * custom resources have only the fields that were written.
  */
 export type AbsentFields = "zero" | "none";
 
 /**
- * Required lists and maps are written as null when empty, optional ones not at all, except these. Only
- * the ones owned by their items matter here.
+ * Exceptions from the rule that an empty list or map is written as null if it is required, and omitted if it is
+ * optional. Only lists and maps that are owned by their items matter here.
  */
 const WRITTEN_WHEN_EMPTY: ReadonlyMap<string, boolean> = new Map([
   ["ValidatingAdmissionPolicyBindingSpec.validationActions", false],
   ["CustomResourceDefinitionStatus.conditions", true],
 ]);
 
-/** What the side without the field has in its place; undefined for nothing. */
+/** The value that stands for the absent field; undefined for none. */
 export function absentValue({
   struct,
   name,
@@ -26,7 +26,7 @@ export function absentValue({
 }: {
   readonly struct: StructSchema | undefined;
   readonly name: string;
-  /** What the other side has there. */
+  /** The value of the field in the other object. */
   readonly present: unknown;
   readonly absent: AbsentFields;
 }): unknown {

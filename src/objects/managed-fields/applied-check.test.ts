@@ -5,7 +5,7 @@ import { checkApplied } from "./applied-check.ts";
 const schema = openSchemas("1.36").kind("apps", "v1", "Deployment")!;
 const template = (spec: unknown): object => ({ template: { spec } });
 
-describe("what is said of an object that cannot be applied", () => {
+describe("checkApplied reports", () => {
   test.each<[string, unknown]>([
     [".spec.nope: field not declared in schema", { nope: 1 }],
     [".spec.replicas: expected numeric (int or float), got string", { replicas: "1" }],
@@ -60,7 +60,7 @@ describe("what is said of an object that cannot be applied", () => {
     expect(checkApplied({ spec }, schema).problem).toBe(problem);
   });
 
-  test("several problems are listed", () => {
+  test("several problems as a list", () => {
     const spec = { replicas: "1", paused: 1 };
     expect(checkApplied({ spec }, schema).problem).toBe(
       [
@@ -71,7 +71,7 @@ describe("what is said of an object that cannot be applied", () => {
     );
   });
 
-  test("there is an end to them", () => {
+  test("a limited number of problems", () => {
     const finalizers = Array.from({ length: 10_000 }, () => "x");
     expect(checkApplied({ metadata: { finalizers } }, schema).problem?.split("\n")).toHaveLength(101);
   });
@@ -81,6 +81,6 @@ test.each([
   [{ spec: { replicas: 1, template: { spec: { containers: [{ name: "a" }] } } } }, false],
   [{ spec: { replicas: null } }, true],
   [{ spec: { template: { metadata: { creationTimestamp: null } } } }, true],
-])("nothing is against %j", (object, hasNull) => {
+])("checkApplied reports no problem for %j", (object, hasNull) => {
   expect(checkApplied(object, schema)).toEqual({ problem: undefined, hasUndeclaredField: false, hasNull });
 });

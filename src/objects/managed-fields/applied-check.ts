@@ -1,6 +1,6 @@
 /**
- * Whether an object can be applied: its values must be of the schema's types, its fields declared, and the items of its
- * lists told apart. The sentences are Kubernetes'.
+ * Checks whether an object can be applied: values must have the types of the schema, fields must be declared, and list
+ * items must have distinct keys. The messages are those of Kubernetes.
  */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
@@ -9,11 +9,11 @@ import { FieldSetError, parseElementKey, pathText, type PathElement } from "./pa
 import { itemKey, itemSchema, listKeys, memberSchema, rootSchema } from "./shape.ts";
 
 interface AppliedCheck {
-  /** Undefined when there is nothing against it. */
+  /** Undefined if the object can be applied. */
   readonly problem: string | undefined;
-  /** Whether that is, among others, that the schema does not have a field. */
+  /** Whether one of the problems is a field that the schema does not declare. */
   readonly hasUndeclaredField: boolean;
-  /** Somewhere it says null: that is more than saying nothing. */
+  /** Whether the object contains null, which is different from an absent field. */
   readonly hasNull: boolean;
 }
 
@@ -27,14 +27,14 @@ function problemText(problems: readonly string[]): string | undefined {
   return problems.length > 1 ? ["errors:", ...problems.map((problem) => `  ${problem}`)].join("\n") : problems[0];
 }
 
-/** DIFFERS: of more problems than these only the first are said. */
+/** DIFFERS: only this many problems are reported. */
 const PROBLEMS_MAX = 100;
 
 class Walk {
   readonly problems: string[] = [];
   hasUndeclaredField = false;
   hasNull = false;
-  /** Names of fields, positions, and keys of list items with their `k:` or `v:` in a list of their own. */
+  /** Field names, list positions, and keys of list items with their `k:` or `v:` in a list of their own. */
   readonly #path: (string | number | readonly [key: string])[] = [];
 
   value(value: unknown, schema: FieldSchema): void {
@@ -53,7 +53,7 @@ class Walk {
         else this.#report(`expected list, got ${heldText(value)}`);
         return;
       case "any":
-        // Raw JSON is whatever it is, null included.
+        // Raw JSON may be any value, including null.
         return;
       default:
         this.#scalar(value, schema);
@@ -71,7 +71,7 @@ class Walk {
         this.#report("field not declared in schema");
       } else this.value(object[name], memberSchema(schema, name));
       this.#path.pop();
-      // As kubernetes, for which the rest of such an object cannot be judged.
+      // As kubernetes, which does not check the rest of such an object.
       if (isUndeclared || this.#isFull) return;
     }
   }

@@ -36,7 +36,7 @@ function message(outcome: ApplyOutcome): string | undefined {
   return outcome.kind === "conflicts" ? conflictsText(outcome.conflicts) : undefined;
 }
 
-/** What each entry says, by its manager. */
+/** The fields of each entry, by manager. */
 function entries(object: JsonObject): Record<string, unknown> {
   const list = (objectAt(object, "metadata")["managedFields"] ?? []) as JsonObject[];
   return Object.fromEntries(list.map(({ manager, fieldsV1 }) => [String(manager), fieldsV1]));
@@ -45,14 +45,14 @@ function entries(object: JsonObject): Record<string, unknown> {
 const containers = (...items: JsonObject[]): JsonObject => ({ template: { spec: { containers: items } } });
 
 describe("a conflict", () => {
-  test("with an applier names it", () => {
+  test("with an applier names the applier", () => {
     const live = stored(apply({ applied: wish({ replicas: 1 }) }));
     expect(message(apply({ live, applied: wish({ replicas: 2 }), manager: "two" }))).toBe(
       'Apply failed with 1 conflict: conflict with "one": .spec.replicas',
     );
   });
 
-  test("with an updater says in which version it wrote, and through which endpoint", () => {
+  test("with an updater names its version and subresource", () => {
     const live = updated(undefined, wish({ replicas: 1 }), { manager: "kubectl-client-side-apply" });
     const conflicting = apply({ live, applied: wish({ replicas: 2 }) });
     expect(message(conflicting)).toBe(
@@ -65,7 +65,7 @@ describe("a conflict", () => {
     );
   });
 
-  test("with several owners lists their fields, a place's own before what lies below it", () => {
+  test("with several owners lists their fields, each before the fields below it", () => {
     const spec = { ...containers({ name: "c", image: "1", ports: [{ containerPort: 80, name: "x" }] }), replicas: 1 };
     const first = stored(apply({ applied: wish(spec) }));
     const live = stored(apply({ live: first, applied: wish({ paused: true }), manager: "a" }));
@@ -86,7 +86,7 @@ describe("a conflict", () => {
     );
   });
 
-  test("is none where both want the same: they own it together, and each can let go", () => {
+  test("does not occur if both apply the same value: they own it together, and each can give it up", () => {
     const first = stored(apply({ applied: wish({ replicas: 1 }) }));
     const both = stored(apply({ live: first, applied: wish({ replicas: 1 }), manager: "two" }));
     expect(entries(both)).toEqual({ one: { "f:spec": { "f:replicas": {} } }, two: { "f:spec": { "f:replicas": {} } } });
@@ -95,7 +95,7 @@ describe("a conflict", () => {
     expect(entries(left)).toEqual({ one: { "f:spec": {} }, two: { "f:spec": { "f:replicas": {} } } });
   });
 
-  test("ends with force, which takes the field away from its owner", () => {
+  test("is resolved by force, which takes the field from its owner", () => {
     const live = stored(apply({ applied: wish({ replicas: 1, paused: true }) }));
     const forced = stored(apply({ live, applied: wish({ replicas: 2 }), manager: "two", force: true }));
     expect(entries(forced)).toEqual({
@@ -105,26 +105,26 @@ describe("a conflict", () => {
   });
 });
 
-describe("when nothing changes", () => {
+describe("if nothing changes", () => {
   const live = stored(apply({ applied: wish({ replicas: 1 }) }));
 
-  test("the applier's entry stays as it is", () => {
+  test("the applier's entry is unchanged", () => {
     const again = apply({ live, applied: wish({ replicas: 1 }), time: "2027-01-01T00:00:00Z" });
     expect(again).toMatchObject({ managedFields: objectAt(live, "metadata")["managedFields"] });
   });
 
-  test("a further owner has no time", () => {
+  test("an additional owner has no time", () => {
     const shared = stored(apply({ live, applied: wish({ replicas: 1 }), manager: "two" }));
     const list = objectAt(shared, "metadata")["managedFields"] as JsonObject[];
     expect(list.find(({ manager }) => manager === "two")).not.toHaveProperty("time");
   });
 });
 
-describe("an object that nobody was tracked for", () => {
+describe("an object without managedFields", () => {
   const { managedFields: _none, ...metadata } = { name: "web", uid: "u", managedFields: undefined };
   const live = { ...IDENTITY, metadata, spec: { replicas: 1, paused: true } };
 
-  test("belongs to whoever was before the first apply", () => {
+  test("belongs to the manager before-first-apply", () => {
     const applied = stored(apply({ live, applied: wish({ replicas: 1 }) }));
     expect(entries(applied)).toEqual({
       "before-first-apply": { "f:spec": { "f:paused": {}, "f:replicas": {} } },
@@ -132,40 +132,40 @@ describe("an object that nobody was tracked for", () => {
     });
   });
 
-  test("so that changing it is a conflict", () => {
+  test("conflicts with a different applied value", () => {
     expect(message(apply({ live, applied: wish({ replicas: 2 }) }))).toBe(
       'Apply failed with 1 conflict: conflict with "before-first-apply" using apps/v1: .spec.replicas',
     );
   });
 });
 
-describe("what an applier no longer speaks of", () => {
-  test("goes with all that is in it", () => {
+describe("a field that an applier no longer applies", () => {
+  test("is removed with everything in it", () => {
     const live = stored(apply({ applied: wish(containers({ name: "a", image: "1" }, { name: "b", image: "1" })) }));
     const filled = { ...live, spec: containers({ name: "a", image: "1" }, { name: "b", image: "1", stdin: true }) };
     const left = stored(apply({ live: filled, applied: wish(containers({ name: "a", image: "1" })) }));
     expect(left["spec"]).toEqual(containers({ name: "a", image: "1" }));
   });
 
-  test("stays where somebody owns something in it", () => {
+  test("is kept if another manager owns something in it", () => {
     const first = stored(apply({ applied: wish(containers({ name: "a", image: "1" })) }));
     const both = stored(apply({ live: first, applied: wish(containers({ name: "a", stdin: true })), manager: "two" }));
     const left = stored(apply({ live: both, applied: wish({}) }));
     expect(left["spec"]).toEqual(containers({ name: "a", stdin: true }));
   });
 
-  test("stays where it has never been the applier's", () => {
+  test("is kept if the applier never owned it", () => {
     const live = stored(apply({ applied: wish({ replicas: 1 }) }));
     const defaulted = { ...live, spec: { replicas: 1, revisionHistoryLimit: 10 } };
     expect(stored(apply({ live: defaulted, applied: wish({}) }))["spec"]).toEqual({ revisionHistoryLimit: 10 });
   });
 });
 
-describe("who wrote in a version that only later releases know", () => {
+describe("a manager that wrote in an unknown version", () => {
   const inVersion: NonNullable<Apply["inVersion"]> = () => "unknown";
   const later = { manager: "later", apiVersion: "apps/v9" };
 
-  test("keeps what it owns, and what it owns stays", () => {
+  test("keeps its fields, which are not removed", () => {
     const first = updated(undefined, wish({ replicas: 1, paused: true }), later);
     const both = stored(apply({ live: first, applied: wish({ replicas: 1 }), inVersion }));
     const left = stored(apply({ live: both, applied: wish({}), inVersion }));
@@ -173,7 +173,7 @@ describe("who wrote in a version that only later releases know", () => {
     expect(entries(left)["later"]).toEqual({ "f:spec": { "f:paused": {}, "f:replicas": {} } });
   });
 
-  test("while an entry of a version that is no more ends", () => {
+  test("loses its entry if the version no longer exists", () => {
     const live = updated(undefined, wish({ replicas: 1 }), { manager: "gone", apiVersion: "apps/v1beta1" });
     const applied = stored(apply({ live, applied: wish({ replicas: 2 }), inVersion: () => undefined }));
     expect(Object.keys(entries(applied))).toEqual(["one"]);
@@ -181,7 +181,7 @@ describe("who wrote in a version that only later releases know", () => {
 });
 
 describe("null", () => {
-  test("is owned, and leaves the field to its default", () => {
+  test("is owned, and resets the field to its default", () => {
     const live = stored(apply({ applied: wish({ replicas: 3 }) }));
     const next = stored(apply({ live, applied: wish({ replicas: null }), hasNull: true }));
     expect(next["spec"]).toEqual({});
@@ -189,7 +189,7 @@ describe("null", () => {
   });
 });
 
-describe("who goes on as kubectl after client-side apply", () => {
+describe("server-side apply as kubectl after client-side apply", () => {
   const last = wish({ replicas: 1, paused: true });
   const live = updated(
     undefined,
@@ -197,7 +197,7 @@ describe("who goes on as kubectl after client-side apply", () => {
     { manager: "kubectl-client-side-apply" },
   );
 
-  test("takes over what was applied and has not changed since", () => {
+  test("takes over fields that were applied and have not changed since", () => {
     const applied = wish({ replicas: 2 });
     expect(message(apply({ live, applied, manager: "other" }))).toMatch(/^Apply failed with 1 conflict/);
     const taken = stored(apply({ live, applied, manager: "kubectl" }));
@@ -208,14 +208,14 @@ describe("who goes on as kubectl after client-side apply", () => {
     });
   });
 
-  test("conflicts over the rest", () => {
+  test("conflicts over other fields", () => {
     const applied = wish({ replicas: 2, paused: true });
     expect(message(apply({ live, applied, manager: "kubectl" }))).toBe(
       'Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" using apps/v1: .spec.paused',
     );
   });
 
-  test("leaves an annotation alone that is not there, and drops one that would be too long", () => {
+  test("does not add the annotation, and removes one that would be too long", () => {
     const bare = updated(undefined, wish({ replicas: 1 }), { manager: "kubectl-client-side-apply" });
     const applied = wish({ replicas: 1 }, { labels: { x: "y" } });
     const kept = stored(apply({ live: bare, applied, manager: "kubectl" }));

@@ -67,12 +67,12 @@ const KINDS: readonly (readonly [name: string, kind: Kind])[] = [
   ["Ingress", kindOf("networking.k8s.io", "Ingress")],
 ];
 
-describe.each(KINDS)("the laws of apply, of a %s", (_name, kind) => {
+describe.each(KINDS)("properties of apply for a %s:", (_name, kind) => {
   const { schema, identity } = kind;
   const objects = appliableObjects(schema, identity);
   const check = <T>(property: fc.IProperty<T>): void => fc.assert(property, { numRuns: 80, seed: 1 });
 
-  test("doing it twice is doing it once", () => {
+  test("applying twice equals applying once", () => {
     check(
       fc.property(objects, objects, (other, applied) => {
         const live = stored(apply(kind, { applied: other, manager: "other" }));
@@ -83,7 +83,7 @@ describe.each(KINDS)("the laws of apply, of a %s", (_name, kind) => {
     );
   });
 
-  test("the inputs stay as they are", () => {
+  test("the inputs are not changed", () => {
     check(
       fc.property(objects, objects, objects, (first, second, third) => {
         const live = stored(apply(kind, { live: stored(apply(kind, { applied: first })), applied: second }));
@@ -94,7 +94,7 @@ describe.each(KINDS)("the laws of apply, of a %s", (_name, kind) => {
     );
   });
 
-  test("appliers of different fields never conflict, whoever comes first", () => {
+  test("appliers of different fields never conflict, in any order", () => {
     check(
       fc.property(objects, objects, (left, right) => {
         fc.pre(tracked(left, schema).intersection(tracked(right, schema)).isEmpty);
@@ -111,7 +111,7 @@ describe.each(KINDS)("the laws of apply, of a %s", (_name, kind) => {
     );
   });
 
-  test("force always succeeds, and then the applier owns what it applied, as it applied it", () => {
+  test("force always succeeds, and then the applier owns the fields that it applied, with their values", () => {
     check(
       fc.property(objects, objects, objects, (first, second, applied) => {
         const live = stored(
@@ -126,14 +126,14 @@ describe.each(KINDS)("the laws of apply, of a %s", (_name, kind) => {
         expect(toFieldsV1(owned(object, "one"))).toEqual(toFieldsV1(tracked(applied, schema)));
         const { changed } = changedFields(live, object, schema, "zero");
         for (const other of ["a", "b"]) expect(owned(object, other).intersection(changed).isEmpty).toBe(true);
-        // What it wants is there: wanting it again changes nothing.
+        // The values are set, so another applier of the same values has no conflict.
         const { kind: outcome } = apply(kind, { live: object, applied, manager: "somebody" });
         expect(outcome).toBe("applied");
       }),
     );
   });
 
-  test("what is given up goes exactly where nobody else owns it", () => {
+  test("a field that the applier gives up is removed exactly if no other manager owns it", () => {
     check(
       fc.property(objects, objects, (mine, shared) => {
         const first = stored(apply(kind, { applied: mine }));
@@ -143,7 +143,7 @@ describe.each(KINDS)("the laws of apply, of a %s", (_name, kind) => {
         const others = tracked(shared, schema);
         const there = fieldsOf(left, schema);
         for (const path of tracked(mine, schema).leaves().paths()) {
-          // A map or list that was empty may have been filled by others.
+          // Others may have added items to an empty map or list.
           if (!fieldsOf(both, schema).has(path)) continue;
           expect([pathText(path), there.has(path)]).toEqual([pathText(path), others.has(path)]);
         }
@@ -151,7 +151,7 @@ describe.each(KINDS)("the laws of apply, of a %s", (_name, kind) => {
     );
   });
 
-  test("every applied field has an owner, and field sets survive being written", () => {
+  test("every applied field has an owner, and field sets survive a round trip through fieldsV1", () => {
     check(
       fc.property(fc.array(objects, { minLength: 1, maxLength: 4 }), (wishes) => {
         let live: JsonObject | undefined;
@@ -169,7 +169,7 @@ describe.each(KINDS)("the laws of apply, of a %s", (_name, kind) => {
     );
   });
 
-  test("nothing is against applying such an object", () => {
+  test("checkApplied reports no problem", () => {
     check(
       fc.property(objects, (applied) => {
         expect(checkApplied(applied, schema).problem).toBeUndefined();

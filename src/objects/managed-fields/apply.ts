@@ -1,7 +1,7 @@
 /**
- * Server-side apply. The applier says what it wants to own; that is laid over the live object, what it owned before and
- * no longer speaks of goes unless somebody else owns it, and where it wants something else than its owner there is a
- * conflict, or, with force, a new owner. Nobody comes to own what the server fills in later.
+ * Server-side apply. The applied object is merged into the live object. Fields that the applier owned before and does
+ * not apply any more are removed unless another manager owns them. If the value of a field that another manager owns
+ * differs, there is a conflict, or, with force, a new owner. No manager owns fields that the server sets later.
  */
 import { must } from "../../base/assert.ts";
 import { jsonEquals, type JsonObject } from "../../meta/json.ts";
@@ -27,21 +27,21 @@ import { fieldsOf } from "./typed-set.ts";
 import { VersionComparisons } from "./version-comparisons.ts";
 
 export interface Apply extends TrackedRequest {
-  /** What `checkApplied` has nothing against. */
+  /** The applied object, for which `checkApplied` reports no problem. */
   readonly applied: JsonObject;
-  /** As it was sent, for the annotation of client-side apply. */
+  /** The object as sent, for the annotation of client-side apply. */
   readonly sent: JsonObject;
-  /** `applied` says null somewhere. */
+  /** Whether `applied` contains null. */
   readonly hasNull: boolean;
   readonly force: boolean;
-  /** Back from another version to that of the request; undefined where there is no way. It must not throw. */
+  /** Converts from another version to that of the request; undefined if that is impossible. Must not throw. */
   readonly fromVersion?: (object: JsonObject, apiVersion: string) => JsonObject | undefined;
 }
 
 export type ApplyOutcome =
   | {
       readonly kind: "applied";
-      /** Without managedFields. Shares with the live and the applied object. */
+      /** Without managedFields. Shares values with the live and the applied object. */
       readonly object: JsonObject;
       readonly managedFields: readonly JsonObject[] | undefined;
     }
@@ -49,7 +49,7 @@ export type ApplyOutcome =
 
 const FIRST_MANAGER = "before-first-apply";
 
-/** Throws FieldSetError where the live object's fields cannot be named. */
+/** Throws FieldSetError if the live object has fields that cannot be named. */
 export function applyObject(apply: Apply): ApplyOutcome {
   const live = withoutManagedFields(apply.live ?? {});
   const entries = reconciledEntries(apply, live);
@@ -76,7 +76,9 @@ function applierOf({ manager, apiVersion, subresource }: Apply): Omit<ManagerEnt
   return { manager, operation: "Apply", apiVersion, subresource };
 }
 
-/** What is known of the live object's owners, in terms of today's schemas; entries of versions that are no more end. */
+/**
+ * The entries of the live object, adapted to the current schemas. Entries of versions that no longer exist are removed.
+ */
 function reconciledEntries(apply: Apply, live: JsonObject): ManagerEntries {
   const entries = entriesOrNone(liveEntries(apply.live));
   const known = entries.size === 0 && apply.live !== undefined ? firstEntries(apply, live) : entries;
@@ -89,7 +91,7 @@ function reconciledEntries(apply: Apply, live: JsonObject): ManagerEntries {
   return known;
 }
 
-/** An object that nobody was tracked for belongs, as it is, to nobody in particular. */
+/** An object without managedFields belongs to the manager before-first-apply. */
 function firstEntries({ applied: _applied, ...apply }: Apply, live: JsonObject): ManagerEntries {
   return decodeEntries(trackUpdate({ ...apply, live: undefined, next: live, manager: FIRST_MANAGER }));
 }
@@ -99,7 +101,7 @@ function inVersion(apply: Apply, object: JsonObject, apiVersion: string): Return
   return apply.inVersion === undefined ? "unknown" : apply.inVersion(object, apiVersion);
 }
 
-/** For who wrote in a version that is not known here, fields are taken to be where they are in that of the request. */
+/** For an unknown version, fields are assumed to be at the same paths as in the version of the request. */
 function versionsOf(apply: Apply): VersionConverter {
   const { apiVersion, schema } = apply;
   return {
@@ -132,7 +134,7 @@ function conflictsOf(entries: ManagerEntries, applier: string, comparisons: Vers
   return owned.flatMap(({ entry, fields }) => conflictsWith(entry, fields));
 }
 
-/** The conflicts that stand in the way. */
+/** The conflicts that make the request fail. */
 function unforced(
   conflicts: readonly FieldConflict[],
   { apply, live }: { readonly apply: Apply; readonly live: JsonObject },
@@ -152,7 +154,7 @@ function takeFromOthers(entries: ManagerEntries, applier: string, comparisons: V
   }
 }
 
-/** The applier's entry stays the very same as long as nothing about it has changed. */
+/** Keeps the applier's previous entry if nothing about it has changed. */
 function settleApplier(
   entries: ManagerEntries,
   {

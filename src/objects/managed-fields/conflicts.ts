@@ -1,4 +1,4 @@
-/** Fields that an applier wants otherwise than their owners. */
+/** Conflicts: fields whose applied value differs from that of their owners. */
 import type { ManagerEntry } from "./entries.ts";
 import type { FieldChildren, FieldSet } from "./field-set.ts";
 import { compareElementKeys, parseElementKey, pathText, type FieldPath, type PathElement } from "./path-element.ts";
@@ -8,7 +8,7 @@ export interface FieldConflict {
   readonly path: FieldPath;
 }
 
-/** In the order of paths: a place's own fields before what lies below them. */
+/** In the order of paths: fields of an object before the fields below them. */
 export function conflictsWith(owner: ManagerEntry, fields: FieldSet): FieldConflict[] {
   return [...orderedPaths(fields.children, [])].map((path) => ({ owner, path }));
 }
@@ -28,7 +28,7 @@ export function ownerText({ owner }: Pick<FieldConflict, "owner">): string {
   return `${JSON.stringify(manager)}${through}${operation === "Update" ? ` using ${apiVersion}` : ""}`;
 }
 
-/** As a client reads it; the conflicts of one owner stand together. */
+/** The message for the client; the conflicts of one owner are grouped. */
 export function conflictsText(conflicts: readonly FieldConflict[]): string {
   const [first] = conflicts;
   if (first === undefined) return "";

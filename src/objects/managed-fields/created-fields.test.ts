@@ -13,7 +13,7 @@ function create(what: Create): ManagedFieldsUpdate {
   return { live: undefined, apiVersion: "v1", manager: "m", subresource: "", time: "2026-01-01T00:00:00Z", ...what };
 }
 
-/** Objects of a kind, now and then with zero values, empty parts, list items that share a key, and odd names. */
+/** Objects of a kind, some with zero values, empty parts, list items with the same key, and unusual names. */
 function objectsOf(struct: StructSchema, depth: number): fc.Arbitrary<JsonObject> {
   const members = [...struct.fields];
   return fc
@@ -57,7 +57,7 @@ const KINDS: readonly (readonly [group: string, kind: string])[] = [
   ["admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"],
 ];
 
-describe("trackCreate writes what trackUpdate finds where nothing was before", () => {
+describe("trackCreate writes the same as trackUpdate without a live object", () => {
   for (const [group, kind] of KINDS) {
     const schema = schemas.kind(group, "v1", kind)!;
     test(`for a ${kind}`, () => {
@@ -81,7 +81,7 @@ describe("trackCreate writes what trackUpdate finds where nothing was before", (
 describe("trackCreate", () => {
   const schema = schemas.kind("", "v1", "ConfigMap")!;
 
-  test("takes the entries a client sent", () => {
+  test("uses the entries that a client sent", () => {
     const entry = {
       manager: "first",
       operation: "Update",
@@ -96,7 +96,7 @@ describe("trackCreate", () => {
     expect(text).toContain('"manager":"first"');
   });
 
-  test("gives up on list items that have no keys", () => {
+  test("returns undefined for list items without keys", () => {
     const next = { spec: { containers: ["i"] } };
     expect(trackCreate(create({ next, schema: schemas.kind("", "v1", "Pod")! }))).toBeUndefined();
   });

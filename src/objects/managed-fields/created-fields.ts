@@ -1,6 +1,6 @@
 /**
- * What a create gives its writer, as the text of its fieldsV1. `changedFields` says the same of nothing
- * before; but where there is nothing to compare and merge with, one walk of the object is enough.
+ * The fields that the creator of an object owns, as the text of its fieldsV1. The result is that of `changedFields`
+ * from an empty object, but without an object to compare with, one walk is enough.
  */
 import { isJsonObject, jsonEquals, type JsonObject } from "../../meta/json.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
@@ -9,10 +9,7 @@ import type { FieldChildren, FieldSet } from "./field-set.ts";
 import { compareElementKeys, fieldKey } from "./path-element.ts";
 import { isAtomicMap, itemKey, itemSchema, listKeys, memberSchema, rootSchema } from "./shape.ts";
 
-/**
- * Undefined when there is nothing to own. Nobody comes to own an untracked field, what is below it, or what stands on the
- * way to it.
- */
+/** Undefined if there is nothing to own. Untracked fields, everything below them and their parents are not owned. */
 export function createdFields(
   object: JsonObject,
   schema: StructSchema,
@@ -30,7 +27,7 @@ interface Place {
   readonly untracked: FieldChildren | undefined;
 }
 
-/** Of an object that counts as having been there: only what is in it is new. */
+/** The fields of an object that counts as existing, of which only the members are new. */
 function membersOf(object: JsonObject, { schema, absent, untracked }: Place): string | undefined {
   let text = "";
   for (const name of sortedNames(object)) {
@@ -47,7 +44,7 @@ function membersOf(object: JsonObject, { schema, absent, untracked }: Place): st
   return text === "" ? undefined : `{${text}}`;
 }
 
-/** `before` is what stands for a value that is not there. */
+/** `before` is the value that stands for the absent field. */
 function changeFrom(before: unknown, value: unknown, place: Place): string | undefined {
   if (Array.isArray(value)) {
     const keys = listKeys(place.schema);
@@ -88,14 +85,14 @@ function itemsText(list: readonly unknown[], schema: FieldSchema, keys: readonly
   return text;
 }
 
-/** What nearly all names look like; JSON writes them as they are. */
+/** Nearly all names; JSON writes them unchanged. */
 const PLAIN = /^[\w./-]*$/;
 
 function fieldKeyText(name: string): string {
   return PLAIN.test(name) ? `"f:${name}"` : JSON.stringify(fieldKey(name));
 }
 
-/** In the order their keys have in fieldsV1. */
+/** In the order of their keys in fieldsV1. */
 function sortedNames(object: JsonObject): string[] {
   const names = Object.keys(object);
   for (let index = 1; index < names.length; index++) if (names[index - 1]! > names[index]!) return names.sort();

@@ -1,7 +1,4 @@
-/**
- * Managers and what they own, as metadata.managedFields lists them: reading, writing, their order, and
- * the bound on how many there may be.
- */
+/** The entries of metadata.managedFields: decoding, encoding, their order, and the limit of their number. */
 import { must } from "../../base/assert.ts";
 import { isJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { FieldSet } from "./field-set.ts";
@@ -14,21 +11,21 @@ export interface ManagerEntry {
   readonly operation: "Apply" | "Update";
   readonly apiVersion: string;
   readonly subresource: string;
-  /** RFC 3339, whole seconds. The scale subresource's entries have none. */
+  /** RFC 3339, whole seconds. Entries of the scale subresource have none. */
   readonly time: string | undefined;
   readonly fields: FieldSet;
-  /** The entry this one was read from, as long as nothing about it changed. */
+  /** The entry from which this one was decoded, if nothing about it has changed. */
   readonly source: JsonObject | undefined;
 }
 
-/** By identifier, so that a manager has one entry per operation, version and subresource. */
+/** By identifier, so that a manager has one entry for each operation, version and subresource. */
 export type ManagerEntries = Map<string, ManagerEntry>;
 
 export const UPDATE_MANAGERS_MAX = 10;
 const OLD_UPDATES_MANAGER = "ancient-changes";
 const FIELDS_TYPE = "FieldsV1";
 
-/** An applier is the same whatever version it applies; an updater is another one in another version. */
+/** An applier has the same identifier in every version; an updater has a different one in each. */
 export function managerIdentifier(entry: Omit<ManagerEntry, "time" | "fields" | "source">): string {
   const { manager, operation, subresource } = entry;
   const apiVersion = operation === "Apply" ? undefined : entry.apiVersion;
@@ -40,7 +37,7 @@ export function managerIdentifier(entry: Omit<ManagerEntry, "time" | "fields" | 
   });
 }
 
-/** Throws FieldSetError where an entry is not one. */
+/** Throws FieldSetError for an invalid entry. */
 export function decodeEntries(value: unknown): ManagerEntries {
   const entries: ManagerEntries = new Map();
   if (value === undefined || value === null) return entries;
@@ -52,7 +49,7 @@ export function decodeEntries(value: unknown): ManagerEntries {
   return entries;
 }
 
-/** What cannot be read is as good as nothing. */
+/** No entries if the value is invalid. */
 export function entriesOrNone(value: unknown): ManagerEntries {
   try {
     return decodeEntries(value);
@@ -62,7 +59,7 @@ export function entriesOrNone(value: unknown): ManagerEntries {
   }
 }
 
-/** Undefined for none. */
+/** Undefined if there are none. */
 export function liveEntries(live: JsonObject | undefined): readonly JsonObject[] | undefined {
   const stored = live && managedFieldsOf(live);
   return Array.isArray(stored) && stored.length > 0 ? (stored as readonly JsonObject[]) : undefined;
@@ -86,7 +83,7 @@ function decodeEntry(value: unknown): ManagerEntry {
   };
 }
 
-/** The list for metadata.managedFields, in its order; undefined when there is no entry. */
+/** The sorted list for metadata.managedFields; undefined if there is no entry. */
 export function encodeEntries(entries: ManagerEntries): readonly JsonObject[] | undefined {
   if (entries.size === 0) return undefined;
   const list = [...entries.values()];
@@ -94,7 +91,7 @@ export function encodeEntries(entries: ManagerEntries): readonly JsonObject[] | 
   return list.map((entry) => entry.source ?? encodeEntry(entry, toFieldsV1(entry.fields)));
 }
 
-/** An entry of the object itself in its text form. */
+/** The JSON text of an entry for the object itself. */
 export function entryText(entry: Omit<ManagerEntry, "subresource" | "fields" | "source">, fieldsV1: string): string {
   const head = JSON.stringify(encodeEntry({ ...entry, subresource: "" }, undefined));
   return `${head.slice(0, -1)},"fieldsV1":${fieldsV1}}`;
@@ -133,8 +130,8 @@ function seconds(entry: ManagerEntry): number {
 }
 
 /**
- * Merges the oldest updaters of each version into one bucket until there are few enough; the last one
- * alone in its version stays as it is.
+ * Merges the oldest updaters of each version into one entry until their number is within the limit. A single updater of
+ * a version is not changed.
  */
 export function capUpdateManagers(entries: ManagerEntries): void {
   const updaters = [...entries].filter(([, entry]) => entry.operation === "Update");
@@ -169,6 +166,6 @@ function mergeIntoBucket(
   const bucket = entries.get(bucketId) ?? must(entries.get(first), "only entries that exist are merged");
   if (!entries.has(bucketId)) entries.delete(first);
   entries.delete(id);
-  // The entry being merged is the more recent one.
+  // The entry being merged is more recent than the others.
   entries.set(bucketId, { ...name, time: entry.time, fields: entry.fields.union(bucket.fields), source: undefined });
 }

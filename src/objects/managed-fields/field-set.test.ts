@@ -26,7 +26,7 @@ const fieldSet = fc
   .map((paths) => FieldSet.of(...paths));
 
 describe("a field set", () => {
-  test("owns exactly the paths put into it, not their parents", () => {
+  test("contains exactly the paths that were added, not their parents", () => {
     const set = FieldSet.of(path("spec", "replicas"), path("spec", "ports", { kind: "key", fields: { port: 80 } }));
     expect(set.has(path("spec", "replicas"))).toBe(true);
     expect(set.has(path("spec"))).toBe(false);
@@ -36,7 +36,7 @@ describe("a field set", () => {
     expect(texts(set)).toEqual([".spec.ports[port=80]", ".spec.replicas"]);
   });
 
-  test("a list item is the same whatever the order of its key fields", () => {
+  test("identifies a list item regardless of the order of its key fields", () => {
     const set = FieldSet.of(path({ kind: "key", fields: { protocol: "TCP", port: 80 } }));
     expect(set.has(path({ kind: "key", fields: { port: 80, protocol: "TCP" } }))).toBe(true);
     expect(set.has(path({ kind: "key", fields: { port: "80", protocol: "TCP" } }))).toBe(false);
@@ -52,7 +52,7 @@ describe("a field set", () => {
     ["both without the child", both.difference(child), [".a"]],
     ["both without the parent and all below", both.recursiveDifference(parent), []],
     ["both without the child and all below", both.recursiveDifference(child), [".a"]],
-    ["what parent and child share", parent.intersection(child), []],
+    ["the intersection of parent and child", parent.intersection(child), []],
     ["the leaves of both", both.leaves(), [".a.b"]],
     ["the union", parent.union(child), [".a", ".a.b"]],
   ])("%s", (_, set, expected) => {
@@ -84,7 +84,7 @@ describe("a field set", () => {
     );
   });
 
-  test("an operation that changes nothing gives the same set", () => {
+  test("is returned itself by an operation that changes nothing", () => {
     fc.assert(
       fc.property(fieldSet, fieldSet, (a, b) => {
         expect(a.union(a.intersection(b))).toBe(a);
@@ -93,7 +93,7 @@ describe("a field set", () => {
     );
   });
 
-  test("comes back from its text, and its text is in one order", () => {
+  test("survives a round trip through its text, which has one order", () => {
     fc.assert(
       fc.property(fieldSet, (set) => {
         const text = JSON.stringify(toFieldsV1(set));

@@ -1,9 +1,9 @@
 /**
- * A set of field paths as a tree. A node says whether the path that ends there is a member, and holds
- * what is known below it; owning `spec.replicas` says nothing about owning `spec`.
+ * A set of field paths as a tree. A node holds whether the path that ends there is a member, and its children. Owning
+ * `spec.replicas` does not mean owning `spec`.
  *
- * Sets are immutable and share nodes. Nodes are built by this folder's walkers, which hand them over
- * with `FieldSet.fromChildren` and keep no reference. Invariant: every branch ends in a member.
+ * Sets are immutable and share nodes. The walkers of this folder build nodes, pass them to `FieldSet.fromChildren` and
+ * keep no reference. Invariant: every branch ends in a member.
  */
 import { elementKey, parseElementKey, type FieldPath, type PathElement } from "./path-element.ts";
 
@@ -53,7 +53,7 @@ export class FieldSet {
     return node?.member ?? false;
   }
 
-  /** The empty path stands for the whole object, which nobody owns. */
+  /** The empty path is the whole object, which no manager can own. */
   insert(path: FieldPath): FieldSet {
     let node = LEAF;
     for (const element of path.toReversed()) node = { member: false, children: new Map([[elementKey(element), node]]) };
@@ -68,17 +68,17 @@ export class FieldSet {
     return this.#with(intersectChildren(this.children, other.children));
   }
 
-  /** Removes the members of the other set; what lies below them stays. */
+  /** Removes the members of the other set; paths below them stay. */
   difference(other: FieldSet): FieldSet {
     return this.#with(subtractChildren(this.children, other.children, subtractNode));
   }
 
-  /** Removes the members of the other set and everything below them. */
+  /** Removes the members of the other set and all paths below them. */
   recursiveDifference(other: FieldSet): FieldSet {
     return this.#with(subtractChildren(this.children, other.children, subtractNodeAndBelow));
   }
 
-  /** The members that have no other member below them. */
+  /** The members without other members below them. */
   leaves(): FieldSet {
     return this.#with(leavesOf(this.children));
   }
@@ -87,7 +87,7 @@ export class FieldSet {
     return childrenEqual(this.children, other.children);
   }
 
-  /** Every member path, parents before what is below them. */
+  /** Every member path, parents before children. */
   *paths(): Generator<FieldPath> {
     yield* memberPaths(this.children, []);
   }

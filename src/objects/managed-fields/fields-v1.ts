@@ -1,13 +1,13 @@
-/** The text form of a field set, as it stands in managedFields under `fieldsV1`. */
+/** Encodes and decodes a field set as the `fieldsV1` of managedFields. */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { JSON_DEPTH_MAX } from "../json/json-text.ts";
 import { FieldSet, LEAF, type FieldChildren, type FieldNode } from "./field-set.ts";
 import { canonicalKey, compareElementKeys, FieldSetError } from "./path-element.ts";
 
-/** Stands for the element itself, where something below it is listed too. */
+/** The element itself, if elements below it are listed too. */
 const SELF = ".";
 
-/** An element with nothing below it. One for all, since objects have very many of them. */
+/** An element without children. It is shared, because objects have very many of them. */
 const OWNED: JsonObject = Object.freeze({});
 
 export function toFieldsV1(set: FieldSet): JsonObject {
@@ -29,7 +29,7 @@ function belowNode(member: boolean, children: FieldChildren): JsonObject {
   return below;
 }
 
-/** Sets read from text and little changed are in order already. */
+/** Sets that were decoded and changed little are already sorted. */
 function sortedKeys(children: FieldChildren): string[] {
   const keys = [...children.keys()];
   for (let index = 1; index < keys.length; index++) {

@@ -1,13 +1,16 @@
-/** Values as Go's fmt shows them in the errors of server-side apply, where every number of an applied object is a float64. */
+/**
+ * Writes values as Go's fmt does in the errors of server-side apply, where every number of an applied object is a
+ * float64.
+ */
 import { goFloat, goType, goValueText } from "../../meta/go-fmt.ts";
 import { isJsonObject } from "../../meta/json.ts";
 
-/** `%v` of a pointer to the holder of a value. */
+/** `%v` of a pointer to the struct that holds a value. */
 export function heldText(value: unknown): string {
   return `&{${goValueText(value, { number: goFloat })}}`;
 }
 
-/** `%#v` of a pointer to the holder of a value. */
+/** `%#v` of a pointer to the struct that holds a value. */
 export function heldSyntax(value: unknown): string {
   return `&value.valueUnstructured{Value:${syntaxText(value)}}`;
 }

@@ -1,6 +1,6 @@
 /**
- * The annotation by which client-side apply remembers what it applied. Whoever goes on as `kubectl` with server-side
- * apply takes over what the annotation and the object agree on, and the annotation goes along.
+ * The annotation in which client-side apply stores the applied object. A client that continues as `kubectl` with
+ * server-side apply takes over the fields in which the annotation and the object agree, and the annotation is updated.
  */
 import { annotationsOf, isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { JSON_DEPTH_MAX, measureJson } from "../json/json-text.ts";
@@ -15,7 +15,7 @@ export const LAST_APPLIED_MANAGER = "kubectl";
 const ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration";
 const ANNOTATIONS_BYTES_MAX = 256 * 1024;
 
-/** The fields that may change hands without a conflict; undefined when there is no such annotation, or no sense in it. */
+/** The fields that may change their owner without a conflict; undefined if there is no valid annotation. */
 export function lastAppliedFields(
   live: JsonObject,
   { schema, apiVersion, absentFields = "zero" }: Pick<TrackedRequest, "schema" | "apiVersion" | "absentFields">,
@@ -42,7 +42,7 @@ function parseObject(text: string): JsonObject | undefined {
   }
 }
 
-/** The object with its annotation, if it has one, telling what was applied now; without it where that is too long. */
+/** Updates an existing annotation to the applied object; removes it if it would be too long. */
 export function withLastApplied(object: JsonObject, applied: JsonObject): JsonObject {
   const annotations = annotationsOf(object);
   if (stringAt(annotations, ANNOTATION) === "") return object;

@@ -35,7 +35,7 @@ const DATA_A = { "f:data": { ".": {}, "f:a": {} } };
 const live = configMap({ a: "1" }, [entry("first", DATA_A)]);
 
 describe("a create", () => {
-  test("gives all fields to the creator, and identity to nobody", () => {
+  test("gives all fields except identity to the creator", () => {
     const metadata = {
       name: "c",
       namespace: "n",
@@ -51,13 +51,13 @@ describe("a create", () => {
     ]);
   });
 
-  test("of an object without content leaves no entry", () => {
+  test("of an object without content has no entry", () => {
     expect(
       track({ live: undefined, next: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c" } } }),
     ).toBeUndefined();
   });
 
-  test("keeps usable entries that the client sent, and drops others without complaint", () => {
+  test("keeps valid entries that the client sent, and drops others without an error", () => {
     const sent = [
       entry(
         "restored",
@@ -74,13 +74,13 @@ describe("a create", () => {
     ]);
   });
 
-  test("with an empty list of entries is tracked like any other", () => {
+  test("with an empty list of entries is tracked as usual", () => {
     expect(track({ live: undefined, next: configMap({ a: "1" }, []) })).toEqual([entry("m", DATA_A)]);
   });
 });
 
 describe("an update", () => {
-  test("gives what it adds to the writer and leaves the rest where it was", () => {
+  test("gives added fields to the writer and leaves the others with their owners", () => {
     const next = configMap({ a: "1", b: "2" });
     expect(track({ live, next, manager: "second", time: at(1) })).toEqual([
       entry("first", DATA_A),
@@ -88,27 +88,27 @@ describe("an update", () => {
     ]);
   });
 
-  test("takes what it changes away from everybody else", () => {
+  test("takes changed fields from all other managers", () => {
     expect(track({ live, next: configMap({ a: "2" }), manager: "second", time: at(1) })).toEqual([
       entry("first", { "f:data": {} }),
       entry("second", { "f:data": { "f:a": {} } }, { time: at(1) }),
     ]);
   });
 
-  test("by the same manager adds to its entry and moves its time", () => {
+  test("by the same manager extends its entry and updates its time", () => {
     expect(track({ live, next: configMap({ a: "1", b: "2" }), manager: "first", time: at(5) })).toEqual([
       entry("first", { "f:data": { ".": {}, "f:a": {}, "f:b": {} } }, { time: at(5) }),
     ]);
   });
 
-  test("that only removes takes from all and gives nobody anything, so that no time moves", () => {
+  test("that only removes fields takes them from all managers and changes no time", () => {
     const both = configMap({ a: "1", b: "2" }, [entry("first", { "f:data": { ".": {}, "f:a": {}, "f:b": {} } })]);
     expect(track({ live: both, next: configMap({ a: "1" }), manager: "second", time: at(9) })).toEqual([
       entry("first", DATA_A),
     ]);
   });
 
-  test("that takes a manager's last field ends its entry", () => {
+  test("that takes a manager's last field removes its entry", () => {
     const shared = configMap({ a: "1" }, [
       entry("first", DATA_A),
       entry("other", { "f:metadata": { "f:labels": { "f:x": {} } } }),
@@ -118,22 +118,22 @@ describe("an update", () => {
     expect(track({ live: before, next: after })).toEqual([entry("first", DATA_A)]);
   });
 
-  test("that changes nothing returns the live entries themselves", () => {
+  test("that changes nothing returns the live entries unchanged", () => {
     const stored = (live["metadata"] as JsonObject)["managedFields"];
     expect(track({ live, next: configMap({ a: "1" }), time: at(9) })).toBe(stored);
     expect(track({ live, next: structuredClone(live), time: at(9) })).toBe(stored);
   });
 
-  test("of identity and bookkeeping is no change", () => {
+  test("of identity and bookkeeping fields counts as no change", () => {
     const next = { ...configMap({ a: "1" }), metadata: { name: "c", resourceVersion: "7", generation: 3 } };
     expect(track({ live, next, manager: "second", time: at(9) })).toEqual([entry("first", DATA_A)]);
   });
 
-  test("of an object that is not tracked leaves it untracked", () => {
+  test("of an untracked object leaves it untracked", () => {
     expect(track({ live: configMap({ a: "1" }), next: configMap({ a: "2" }) })).toBeUndefined();
   });
 
-  test("takes from appliers too, and lists them first", () => {
+  test("also takes fields from appliers, which are listed first", () => {
     const applied = entry("applier", { "f:data": { "f:a": {}, "f:b": {} } }, { operation: "Apply", time: at(7) });
     const before = configMap({ a: "1", b: "1" }, [applied]);
     expect(track({ live: before, next: configMap({ a: "2", b: "1" }), time: at(1) })).toEqual([
@@ -145,13 +145,13 @@ describe("an update", () => {
 
 describe("managedFields sent by a client", () => {
   test.each([
-    ["an empty list", []],
-    ["a list of one empty entry", [{}]],
-  ])("%s ends tracking", (_, sent) => {
+    ["that are an empty list", []],
+    ["that are a list of one empty entry", [{}]],
+  ])("%s end tracking", (_, sent) => {
     expect(track({ live, next: configMap({ a: "1" }, sent) })).toBeUndefined();
   });
 
-  test("are what the update starts from", () => {
+  test("are the base of the update", () => {
     const sent = [entry("renamed", { "f:data": { "f:a": {}, ".": {} } })];
     expect(track({ live, next: configMap({ a: "1" }, sent), time: at(3) })).toEqual([entry("renamed", DATA_A)]);
   });
@@ -160,15 +160,15 @@ describe("managedFields sent by a client", () => {
     ["no apiVersion", [entry("x", {}, { apiVersion: "" })]],
     ["no fieldsType", [entry("x", {}, { fieldsType: "" })]],
     ["another fieldsType", [entry("x", {}, { fieldsType: "FieldsV2" })]],
-    ["an operation that is none", [entry("x", {}, { operation: "Patch" })]],
-    ["fields that cannot be read", [entry("x", { data: {} })]],
-    ["an entry that is no object", ["x"]],
-    ["no list", "x"],
+    ["an unknown operation", [entry("x", {}, { operation: "Patch" })]],
+    ["invalid fields", [entry("x", { data: {} })]],
+    ["an entry that is not an object", ["x"]],
+    ["a value that is not a list", "x"],
   ])("with %s are ignored", (_, sent) => {
     expect(track({ live, next: configMap({ a: "1" }, sent) })).toEqual([entry("first", DATA_A)]);
   });
 
-  test("mean nothing on a subresource", () => {
+  test("are ignored on a subresource", () => {
     expect(track({ live, next: configMap({ a: "1" }, []), subresource: "status" })).toEqual([entry("first", DATA_A)]);
   });
 });
@@ -182,12 +182,12 @@ describe("endpoints", () => {
   const apps = { schema: DEPLOYMENT, apiVersion: "apps/v1" } as const;
   const spec = entry("m", { "f:spec": { "f:replicas": {} } }, { apiVersion: "apps/v1" });
 
-  test("a field this endpoint cannot write is not the writer's, whatever it sent", () => {
+  test("do not give the writer a field that they cannot write", () => {
     const update = { ...apps, live: undefined, next: deployment(1, { replicas: 5 }), resetFields: [["status"]] };
     expect(track(update)).toEqual([spec]);
   });
 
-  test("a subresource has an entry of its own", () => {
+  test("for subresources have their own entries", () => {
     const before = deployment(1, {}, [spec]);
     const next = deployment(2, { replicas: 1, conditions: [{ type: "Available", status: "True" }] });
     expect(track({ ...apps, live: before, next, subresource: "status", time: at(0), resetFields: [["spec"]] })).toEqual(
@@ -207,7 +207,7 @@ describe("endpoints", () => {
     );
   });
 
-  test("a write through scale leaves no time and therefore comes first", () => {
+  test("for scale write no time, so that their entry is first", () => {
     const before = deployment(1, {}, [
       entry("m", { "f:spec": { "f:paused": {}, "f:replicas": {} } }, { apiVersion: "apps/v1" }),
     ]);
@@ -226,14 +226,14 @@ describe("many managers", () => {
   const managers = (count: number): JsonObject[] =>
     Array.from({ length: count }, (_, index) => entry(`m${index}`, fields(index), { time: at(index) }));
 
-  test("as many as are allowed stay apart", () => {
+  test("are kept apart up to the limit", () => {
     const before = configMap(data(9), managers(9));
     expect(track({ live: before, next: configMap(data(10)), manager: "m9", time: at(9) })).toHaveLength(
       UPDATE_MANAGERS_MAX,
     );
   });
 
-  test("beyond that the oldest become ancient changes, at the time of the latest of them", () => {
+  test("above the limit are merged as ancient-changes, oldest first, with the time of the latest of them", () => {
     const before = configMap(data(10), managers(10));
     const list = track({ live: before, next: configMap(data(11)), manager: "m10", time: at(20) });
     expect(list?.map((item) => item["manager"])).toEqual([
@@ -251,7 +251,7 @@ describe("many managers", () => {
     expect(list?.[0]).toEqual(entry("ancient-changes", { "f:data": { "f:k0": {}, "f:k1": {} } }, { time: at(1) }));
   });
 
-  test("ancient changes go on growing instead of multiplying", () => {
+  test("are merged into an existing ancient-changes entry", () => {
     let object = configMap(data(10), managers(10));
     for (let index = 10; index < 14; index++) {
       const next = configMap(data(index + 1));
@@ -264,7 +264,7 @@ describe("many managers", () => {
     expect(list[0]).toEqual(entry("ancient-changes", { "f:data": merged }, { time: at(4) }));
   });
 
-  test("appliers are not counted, and versions are not mixed", () => {
+  test("are counted without appliers, and merged by version", () => {
     const others = managers(10).map((item, index) => ({ ...item, ...(index === 0 ? { apiVersion: "v0" } : {}) }));
     const applied = entry("applier", {}, { operation: "Apply", fieldsV1: { "f:data": { "f:k0": {} } } });
     const before = configMap(data(10), [applied, ...others]);
@@ -306,7 +306,7 @@ describe("entries of other versions", () => {
   };
   const v2 = entry("m", { "f:spec": { "f:metrics": {} } }, { apiVersion: "autoscaling/v2", time: at(1) });
 
-  test("lose what the change is in their version", () => {
+  test("lose fields that changed in their version", () => {
     const inVersion: ManagedFieldsUpdate["inVersion"] = ({ spec }) => {
       const { maxReplicas, metrics } = spec as { maxReplicas: number; metrics: [{ cpu: number }] };
       return { object: { spec: { maxReplicas, targetCPUUtilizationPercentage: metrics[0].cpu } }, schema: hpa("v1") };
@@ -314,17 +314,17 @@ describe("entries of other versions", () => {
     expect(track({ ...update, inVersion })).toEqual([{ ...v1, fieldsV1: { "f:spec": { "f:maxReplicas": {} } } }, v2]);
   });
 
-  test("end with their version", () => {
+  test("are removed if their version no longer exists", () => {
     expect(track({ ...update, inVersion: () => undefined })).toEqual([v2]);
   });
 
-  test("stay as they are where nobody can convert", () => {
+  test("are unchanged without a conversion", () => {
     expect(track(update)).toEqual([v1, v2]);
   });
 });
 
 describe("entries of other releases", () => {
-  test("a list owned by items is owned whole once the schema says so", () => {
+  test("own a list as a whole if the schema of this release makes it atomic", () => {
     const granular = entry("m", {
       "f:spec": { "f:tolerations": { ".": {}, 'k:{"key":"a"}': { ".": {}, "f:key": {} } }, "f:nodeName": {} },
     });
@@ -340,7 +340,7 @@ describe("entries of other releases", () => {
   });
 });
 
-test("an object whose fields have no names keeps the entries it had", () => {
+test("an object whose fields cannot be named keeps its entries", () => {
   const next = { ...configMap({ a: "2" }), metadata: { name: "c", finalizers: [{}] } };
   expect(track({ live, next })).toEqual([entry("first", DATA_A)]);
   expect(track({ live: undefined, next })).toBeUndefined();
@@ -357,7 +357,7 @@ describe("the name of a manager", () => {
     [undefined, "a\u0000b\nc/1", "abc"],
     [undefined, "x".repeat(300), "x".repeat(128)],
     [undefined, `${"x".repeat(127)}é`, "x".repeat(127)],
-  ])("%j and User-Agent %j make %j", (fieldManager, userAgent, name) => {
+  ])("from %j and User-Agent %j is %j", (fieldManager, userAgent, name) => {
     expect(managerName(fieldManager, userAgent)).toBe(name);
   });
 });

@@ -1,9 +1,9 @@
 /**
- * Who owns which field, kept up to date on writes other than apply: the writer comes to own what it
- * changed, everybody else loses what was changed or removed.
+ * Updates managedFields on writes other than apply: the writer owns the fields that it changed, all other managers lose
+ * the fields that were changed or removed.
  *
- * It belongs after decoding, defaulting and patching, and before admission and the kind's own rules:
- * fields that the server itself fills in later are nobody's.
+ * Runs after decoding, defaulting and patching, and before admission and the rules of the kind, so that fields which
+ * the server sets later have no owner.
  */
 import { timestampAt } from "../../meta/timestamp.ts";
 import { isJsonObject, jsonEquals, type JsonObject } from "../../meta/json.ts";
@@ -25,7 +25,7 @@ import { managedFieldsOf, NEVER_TRACKED, resetSet, type TrackedRequest } from ".
 import { VersionComparisons } from "./version-comparisons.ts";
 
 export interface ManagedFieldsUpdate extends TrackedRequest {
-  /** The object as it is to be, in the version of the request; its own managedFields are what the client sent. */
+  /** The new object in the version of the request; its managedFields are those that the client sent. */
   readonly next: JsonObject;
 }
 
@@ -37,17 +37,20 @@ export function trackUpdate(update: ManagedFieldsUpdate): readonly JsonObject[] 
     const comparisons = new VersionComparisons(update);
     if (live !== undefined && keeps && comparisons.isEmpty) return liveEntries(live);
     const base = keeps ? entriesOrNone(liveEntries(live)) : sentEntries(update);
-    // Tracking was given up for this object, by a client or by a server that did not track.
+    // A client, or a server without tracking, has ended the tracking of this object.
     if (base.size === 0 && live !== undefined) return undefined;
     return encodeEntries(updatedEntries(base, comparisons, update));
   } catch (error) {
-    // An object whose list items have no keys will not pass validation; what was known must not be lost by it.
+    // An object whose list items have no keys will fail validation; it must not lose its entries.
     if (error instanceof FieldSetError) return liveEntries(live);
     throw error;
   }
 }
 
-/** The JSON text of metadata.managedFields of a new object, or undefined for none; as trackUpdate has it, for less. */
+/**
+ * The JSON text of metadata.managedFields of a new object, or undefined for none. The same result as trackUpdate at a
+ * lower cost.
+ */
 export function trackCreate(create: Omit<ManagedFieldsUpdate, "live" | "subresource">): string | undefined {
   const update: ManagedFieldsUpdate = { ...create, live: undefined, subresource: "" };
   if (!keepsEntries(update)) {
@@ -64,7 +67,7 @@ export function trackCreate(create: Omit<ManagedFieldsUpdate, "live" | "subresou
   }
 }
 
-/** Whether the live object's entries are the ones to start from: nothing else was sent, or this endpoint does not take any. */
+/** Whether to start from the live object's entries: the client sent no others, or the endpoint does not accept any. */
 function keepsEntries({ live, next, subresource }: ManagedFieldsUpdate): boolean {
   const sent = managedFieldsOf(next);
   return (
@@ -75,24 +78,24 @@ function keepsEntries({ live, next, subresource }: ManagedFieldsUpdate): boolean
   );
 }
 
-/** Far above the ten update managers a server keeps, and whoever applies besides. */
+/** Far more than the ten update managers that a server keeps, plus appliers. */
 const SENT_ENTRIES_MAX = 200;
 
-/** What the client sent, as long as it is usable, else the live object's. */
+/** The entries that the client sent if they are valid, otherwise those of the live object. */
 function sentEntries({ live, next }: ManagedFieldsUpdate): ManagerEntries {
   const sent = managedFieldsOf(next);
   if (isReset(sent)) return new Map();
-  // What no server ever wrote is not taken: merging many sets into one costs the square of their number.
+  // Servers never write so many, and merging many sets into one takes quadratic time.
   const isTooMany = Array.isArray(sent) && sent.length > SENT_ENTRIES_MAX;
   const entries: ManagerEntries = isTooMany ? new Map() : entriesOrNone(sent);
   if (entries.size === 0) return entriesOrNone(liveEntries(live));
-  // Rewritten in canonical form, because they are no server's writing.
+  // Convert to canonical form, because a client has written them.
   for (const [id, entry] of entries)
     entries.set(id, { ...entry, time: entry.time && canonicalTime(entry.time), source: undefined });
   return entries;
 }
 
-/** An empty list, or a list of one empty entry, which is how merge patches can say it. */
+/** Whether the client resets managedFields: an empty list, or a list of one empty entry as sent by merge patches. */
 function isReset(sent: unknown): boolean {
   if (!Array.isArray(sent) || sent.length > 1) return false;
   const only: unknown = sent[0];
@@ -145,7 +148,7 @@ const UNKNOWN_MANAGER = "unknown";
 const MANAGER_NAME_BYTES_MAX = 128;
 const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
 
-/** The name a writer gave itself, else the program part of its User-Agent. */
+/** The requested field manager, otherwise the program part of the User-Agent. */
 export function managerName(fieldManager: string | undefined, userAgent: string | undefined): string {
   if (fieldManager !== undefined && fieldManager !== "") return fieldManager;
   let name = "";

@@ -24,7 +24,7 @@ describe("the order of a merged list", () => {
     ["aab", "ca", "cab"],
     ["ab", "", "ab"],
     ["", "ba", "ba"],
-  ])("%s with %s laid over it is %s", (live, applied, merged) => {
+  ])("for live %s and applied %s is %s", (live, applied, merged) => {
     const withFinalizers = (text: string): JsonObject => ({ metadata: { finalizers: [...text] } });
     expect(mergeObjects(withFinalizers(live), withFinalizers(applied), configMaps)).toEqual(withFinalizers(merged));
   });
@@ -35,37 +35,37 @@ describe("a merged value", () => {
 
   test.each<[string, JsonObject, JsonObject, JsonObject]>([
     [
-      "is merged item by item where items have keys",
+      "is merged item by item if items have keys",
       containers({ name: "a", image: "1", args: ["x"] }, { name: "b", image: "1" }),
       containers({ name: "b", image: "2" }, { name: "c" }),
       containers({ name: "a", image: "1", args: ["x"] }, { name: "b", image: "2" }, { name: "c" }),
     ],
     [
-      "is replaced where the list is atomic",
+      "is replaced if the list is atomic",
       containers({ name: "a", args: ["x", "y"] }),
       containers({ name: "a", args: ["z"] }),
       containers({ name: "a", args: ["z"] }),
     ],
     [
-      "has the keys that defaults give it",
+      "is matched by keys with their defaults",
       containers({ name: "a", ports: [{ containerPort: 80, protocol: "TCP", name: "http" }] }),
       containers({ name: "a", ports: [{ containerPort: 80, hostPort: 1 }] }),
       containers({ name: "a", ports: [{ containerPort: 80, protocol: "TCP", name: "http", hostPort: 1 }] }),
     ],
     [
-      "is another item where a key differs",
+      "is a separate item if a key differs",
       containers({ name: "a", ports: [{ containerPort: 53, protocol: "UDP" }] }),
       containers({ name: "a", ports: [{ containerPort: 53 }] }),
       containers({ name: "a", ports: [{ containerPort: 53, protocol: "UDP" }, { containerPort: 53 }] }),
     ],
     [
-      "is replaced where the map is atomic",
+      "is replaced if the map is atomic",
       { spec: { selector: { matchLabels: { a: "1" } }, nodeSelector: { x: "1" } } },
       { spec: { nodeSelector: { y: "1" } } },
       { spec: { selector: { matchLabels: { a: "1" } }, nodeSelector: { y: "1" } } },
     ],
     [
-      "keeps its parts where null is said of it",
+      "keeps its parts if null is applied",
       { metadata: { labels: { a: "1" }, finalizers: ["x"] }, spec: { hostname: "h" } },
       { metadata: { labels: null, finalizers: null }, spec: { hostname: null } },
       { metadata: { labels: { a: "1" }, finalizers: ["x"] }, spec: {} },
@@ -74,13 +74,13 @@ describe("a merged value", () => {
     expect(withoutNulls(mergeObjects(live, applied, pods), pods)).toEqual(merged);
   });
 
-  test("is the live one itself where nothing differs", () => {
+  test("is the live value itself if nothing differs", () => {
     const live = { spec: { ports: [{ port: 80, protocol: "TCP" }], selector: { a: "1" } } };
     const applied = { spec: { ports: [{ port: 80 }], selector: { a: "1" } } };
     expect(mergeObjects(live, applied, services)).toBe(live);
   });
 
-  test("takes no time to speak of, however long its lists", () => {
+  test("is computed quickly even for long lists", () => {
     const list = (from: number): JsonObject => ({
       metadata: { finalizers: Array.from({ length: 50_000 }, (_, index) => `f${from - index}`) },
     });
@@ -89,7 +89,7 @@ describe("a merged value", () => {
   });
 });
 
-test("null is the zero of what a map or list holds, and otherwise nothing", () => {
+test("withoutNulls replaces null in a map or list by the zero value and removes it elsewhere", () => {
   const object = { metadata: { labels: { a: null } }, spec: { hostname: null, containers: [{ args: [null] }] } };
   expect(withoutNulls(object, pods)).toEqual({
     metadata: { labels: { a: "" } },

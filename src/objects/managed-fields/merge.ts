@@ -1,14 +1,14 @@
 /**
- * An applied object laid over the live one: what it says counts, what it does not speak of stays. Lists whose items
- * have names are merged by them, in the order that the applied list has as far as it goes.
+ * Merges an applied object into the live one: applied values win, absent ones keep the live value. Lists whose items
+ * have keys are merged by key, in the order of the applied list as far as possible.
  *
- * Neither input is changed; the result shares with both, and is the live object itself where nothing differs.
+ * Neither input is changed; the result shares values with both, and is the live object itself if nothing differs.
  */
 import { isJsonObject, jsonEquals, setMember, type JsonObject } from "../../meta/json.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
 import { isAtomicMap, itemKey, itemSchema, listKeys, memberSchema, rootSchema } from "./shape.ts";
 
-/** No two items of a list in `applied` have the same key. */
+/** Requires that no two items of a list in `applied` have the same key. */
 export function mergeObjects(live: JsonObject, applied: JsonObject, schema: StructSchema): JsonObject {
   return mergeMaps(live, applied, rootSchema(schema));
 }
@@ -39,7 +39,7 @@ function mergeValues(live: unknown, applied: unknown, schema: FieldSchema): unkn
   return jsonEquals(live, applied) ? live : applied;
 }
 
-/** Saying null of such a value says nothing of its parts. */
+/** Whether an applied null leaves the parts of the value unchanged. */
 function isHeldByParts(value: unknown, schema: FieldSchema): boolean {
   if (Array.isArray(value)) return value.length > 0 && listKeys(schema) !== undefined;
   return isJsonObject(value) && Object.keys(value).length > 0 && !isAtomicMap(schema);
@@ -51,8 +51,8 @@ interface ListShape {
 }
 
 /**
- * Walks both lists at once. An item that only the live list has keeps its place between its neighbours; one that both
- * have stands where the applied list has it.
+ * Walks both lists at once. An item that only the live list has keeps its position between its neighbors; an item in
+ * both is at its position in the applied list.
  */
 function mergeLists(live: readonly unknown[], applied: readonly unknown[], shape: ListShape): readonly unknown[] {
   const before = keyedItems(live, shape);
@@ -68,12 +68,12 @@ function mergeLists(live: readonly unknown[], applied: readonly unknown[], shape
       if (!wished.items.has(here)) {
         merged.push(live[at]);
       } else if (nextShared === shared.length) {
-        // It stands elsewhere already.
+        // The item has been merged at another position.
         at++;
         break;
       } else if (shared[nextShared] === here) break;
     }
-    // Live items that share a key are replaced by the one that has it now.
+    // Live items with the same key are replaced by the applied one.
     merged.push(mergeValues(before.items.get(key), wished.items.get(key), items));
     if (shared[nextShared] === key) nextShared++;
     if (before.order[at] === key) at++;
@@ -85,7 +85,7 @@ function mergeLists(live: readonly unknown[], applied: readonly unknown[], shape
 interface KeyedItems {
   /** The key of each item. */
   readonly order: readonly string[];
-  /** By key; undefined where several have it. */
+  /** By key; undefined if several items have the key. */
   readonly items: ReadonlyMap<string, unknown>;
 }
 

@@ -1,10 +1,10 @@
-/** What null says in an applied object: that its sender owns the field, and that nothing is in it. */
+/** Handles null in an applied object, which means that the applier owns the field and that it has no value. */
 import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
 import { zeroValue } from "../go/go-zeros.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
 import { itemSchema, memberSchema, rootSchema } from "./shape.ts";
 
-/** `typed` is `sent` as its types hold it, without null; the caller owns it. With null again where it was said. */
+/** Restores in `typed` the nulls of `sent` that decoding has removed. Changes `typed`, which the caller must own. */
 export function withNulls(typed: JsonObject, sent: JsonObject): JsonObject {
   for (const name of Object.keys(sent)) {
     const value = sent[name];
@@ -21,8 +21,8 @@ function putBackNulls(typed: unknown, sent: unknown): void {
 }
 
 /**
- * The object as Go's types hold it: null is the same as nothing, except in maps and lists, where it is the zero of
- * their type. Shares with the object what has no null in it.
+ * The object as Go's types hold it: null is the same as absent, except in maps and lists, where it is the zero value.
+ * Parts without null are shared.
  */
 export function withoutNulls(object: JsonObject, schema: StructSchema): JsonObject {
   return cleanMap(object, rootSchema(schema));
@@ -30,7 +30,7 @@ export function withoutNulls(object: JsonObject, schema: StructSchema): JsonObje
 
 function clean(value: unknown, schema: FieldSchema): unknown {
   if (Array.isArray(value)) return cleanList(value, schema);
-  // What raw JSON holds is its own affair.
+  // Raw JSON is not changed.
   return isJsonObject(value) && schema.type !== "any" ? cleanMap(value, schema) : value;
 }
 

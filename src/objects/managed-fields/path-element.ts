@@ -1,6 +1,6 @@
 /**
- * One step of a field path. In sets a step is its fieldsV1 key, such as `f:spec` or
- * `k:{"name":"c"}`; the key is canonical, so that equal steps are equal strings.
+ * One step of a field path. In sets a step is its fieldsV1 key, such as `f:spec` or `k:{"name":"c"}`. Keys are
+ * canonical, so that equal steps are equal strings.
  */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { goJson } from "../../meta/go-json.ts";
@@ -15,7 +15,7 @@ export type PathElement =
 
 export type FieldPath = readonly PathElement[];
 
-/** A fieldsV1 text that cannot be read, or an object whose fields cannot be named. */
+/** An invalid fieldsV1 text, or an object with fields that cannot be named. */
 export class FieldSetError extends Error {
   override readonly name = "FieldSetError";
 }
@@ -40,7 +40,7 @@ export function elementKey(element: PathElement): string {
   }
 }
 
-/** Undefined for a kind of step that this release does not know: those are dropped, not refused. */
+/** Undefined for an unknown kind of step, which is dropped instead of rejected. */
 export function parseElementKey(key: string): PathElement | undefined {
   if (key.length < 2) throw new FieldSetError("key must be 2 characters long");
   if (key.charCodeAt(1) !== SEPARATOR) throw new FieldSetError(`missing colon: ${excerpt(key)}`);
@@ -63,10 +63,10 @@ export function parseElementKey(key: string): PathElement | undefined {
   }
 }
 
-/** What nearly all keys look like: one plain string, or one member with a plain string or a small number. */
+/** Nearly all keys: one plain string, or one member with a plain string or a small number. */
 const PLAIN = /^(?:v:|k:\{"[A-Za-z]{1,64}":)(?:"[^"\\<>&\u2028\u2029\p{Cc}\p{Cs}]*"|0|[1-9][0-9]{0,14})\}?$/u;
 
-/** The canonical form of a key that came from outside; undefined as for parseElementKey. */
+/** The canonical form of a key that a client sent; undefined as in parseElementKey. */
 export function canonicalKey(key: string): string | undefined {
   if (key.startsWith("f:")) return key;
   if (PLAIN.test(key) && key.startsWith("k") === key.endsWith("}")) return key;
@@ -86,7 +86,7 @@ function excerpt(text: string): string {
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
 }
 
-/** As messages show a path: `.spec.containers[name="c"].image`. */
+/** A path in messages: `.spec.containers[name="c"].image`. */
 export function pathText(path: FieldPath): string {
   return path.map(elementText).join("");
 }
@@ -108,8 +108,8 @@ function elementText(element: PathElement): string {
 }
 
 /**
- * Keys and set items are scalars in every real schema. Their text comes inside a string, past the depth
- * check of the body, and the readers here are recursive.
+ * Keys and set items are scalars in every real schema. Their text is inside a string, which the depth check of the body
+ * does not cover, and this code is recursive.
  */
 const VALUE_DEPTH_MAX = 16;
 
@@ -130,7 +130,7 @@ function canonicalJson(value: unknown, depth = 0): string {
 
 const KIND_ORDER: readonly string[] = ["f", "k", "v", "i"];
 
-/** The order of steps in fieldsV1: fields, keys, values, indexes; keys and values by what they mean, 80 before 443. */
+/** The order of steps in fieldsV1: fields, keys, values, indexes; keys and values by their meaning, 80 before 443. */
 export function compareElementKeys(left: string, right: string): number {
   if (left === right) return 0;
   const kind = left[0] ?? "";
@@ -139,7 +139,7 @@ export function compareElementKeys(left: string, right: string): number {
   return compareJson(JSON.parse(left.slice(2)), JSON.parse(right.slice(2)));
 }
 
-/** Where two keys first differ by letters, text order is the order of what they mean. */
+/** If two keys first differ in letters, text order is the order of their meaning. */
 function differInLetters(left: string, right: string): boolean {
   let at = 2;
   while (at < left.length && left.charCodeAt(at) === right.charCodeAt(at)) at++;

@@ -1,8 +1,8 @@
 /**
- * What an applier no longer speaks of is removed, unless somebody else owns it, or owns something in it.
+ * Removes fields that an applier no longer applies, unless another manager owns them or something in them.
  *
- * Sets say what an object has by its leaves; removing goes by whole fields. So every set that takes part is completed
- * first: a struct's field counts as there when something below it does.
+ * Field sets contain the leaves of an object, but removal works on whole fields. So every set is completed first: a
+ * struct's field is added if anything below it is in the set.
  */
 import type { JsonObject } from "../../meta/json.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
@@ -13,21 +13,21 @@ import { isDeclaredMember, rootSchema, schemaBelow } from "./shape.ts";
 import type { VersionedObject } from "./tracking.ts";
 import { fieldsOf } from "./typed-set.ts";
 
-/** The way from the version of the request to another one and back; undefined where there is none. */
+/** Converts from the version of the request to another one and back; undefined if that is impossible. */
 export interface VersionConverter {
   to(object: JsonObject, apiVersion: string): VersionedObject | undefined;
   from(object: JsonObject, apiVersion: string): JsonObject | undefined;
 }
 
 interface Pruning {
-  /** What the applier owned before. */
+  /** The previous entry of the applier. */
   readonly last: ManagerEntry;
-  /** Everybody's, with what the applier owns now. */
+  /** The entries of all managers, including the new one of the applier. */
   readonly owned: Iterable<ManagerEntry>;
   readonly versions: VersionConverter;
 }
 
-/** `merged` is in the version of the request; so is the result, which has null where nothing is left of a map or list. */
+/** `merged` and the result are in the version of the request. The result has null for a map or list without items. */
 export function prune(merged: JsonObject, { last, owned, versions }: Pruning): JsonObject {
   const before = versions.to(merged, last.apiVersion);
   if (before === undefined) return merged;
@@ -38,7 +38,7 @@ export function prune(merged: JsonObject, { last, owned, versions }: Pruning): J
   const rest = addBackOwned({ merged, pruned: stripped }, { last, owned, versions });
   const after = versions.to(rest, last.apiVersion);
   if (after === undefined) return merged;
-  // What nobody owns, and was not the applier's either, stays.
+  // Fields without an owner that the applier did not own either are kept.
   const gone = allFields(object, schema).difference(allFields(after.object, schema)).intersection(lastFields);
   return versions.from(removeItems(object, gone, schema), last.apiVersion) ?? merged;
 }
@@ -48,7 +48,7 @@ interface Stage {
   readonly pruned: JsonObject;
 }
 
-/** The version of what was pruned comes first: what another version is made from may be missing otherwise. */
+/** The version of the pruned fields is first, because other versions may be derived from them. */
 function addBackOwned({ merged, pruned }: Stage, { last, owned, versions }: Pruning): JsonObject {
   const byVersion = new Map<string, FieldSet>([[last.apiVersion, FieldSet.of()]]);
   for (const { apiVersion, fields } of owned)

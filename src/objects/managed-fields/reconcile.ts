@@ -1,6 +1,6 @@
 /**
- * Field sets outlive schemas: a list that one release owns by items another owns whole. Before a set is
- * used, what lies below a now atomic field becomes that field; the other direction needs nothing.
+ * Adapts field sets to the current schema, because a list that is owned by items in one release may be atomic in
+ * another. Paths below an atomic field become the path of that field; the other direction needs no change.
  */
 import type { FieldSchema, StructSchema } from "../schema.ts";
 import { FieldSet, LEAF, type FieldChildren, type FieldNode } from "./field-set.ts";

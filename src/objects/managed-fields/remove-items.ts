@@ -1,11 +1,14 @@
-/** An object without the fields of a set. */
+/** Removes the fields of a set from an object. */
 import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
 import type { FieldChildren, FieldSet } from "./field-set.ts";
 import { fieldKey } from "./path-element.ts";
 import { isAtomicMap, itemKey, itemSchema, listKeys, memberSchema, rootSchema } from "./shape.ts";
 
-/** A map or list that loses all it has becomes null: somebody may still own it as such. Shares with the object. */
+/**
+ * A map or list that loses all of its items becomes null, because a manager may still own the map or list itself.
+ * Shares values with the object.
+ */
 export function removeItems(object: JsonObject, fields: FieldSet, schema: StructSchema): JsonObject {
   if (fields.isEmpty) return object;
   return (removeBelow(object, fields.children, rootSchema(schema)) as JsonObject | null) ?? {};
@@ -47,7 +50,7 @@ function removeFromList(
     const node = fields.get(itemKey(item, schema, keys));
     if (node?.member === true) continue;
     const left = node?.children === undefined ? item : removeBelow(item, node.children, itemSchema(schema));
-    // Nothing is left to tell it by.
+    // Drop an item that has lost all of its members, because it has no keys any more.
     if (left !== null) rest.push(left);
   }
   return rest.length === 0 ? null : rest;

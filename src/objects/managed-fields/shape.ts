@@ -1,12 +1,12 @@
 /**
- * What the schema says about owning a value: whether it is owned whole (atomic) or by its parts, and how
- * the parts are named. Where the schema is silent, maps are owned by their members and lists whole.
+ * How the schema lets a value be owned: as a whole (atomic) or by its parts, and how the parts are named. By default,
+ * maps are owned by their members and lists as a whole.
  */
 import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
 import { elementKey, FieldSetError } from "./path-element.ts";
 
-/** A value no schema describes. */
+/** The schema of a value that no schema describes. */
 export const DEDUCED: FieldSchema = Object.freeze({
   type: "any",
   struct: undefined,
@@ -33,14 +33,14 @@ export function isAtomicMap(schema: FieldSchema): boolean {
     case "map":
       return schema.mapType === "atomic";
     case "any":
-      // A RawExtension is owned whole; raw JSON of other kinds by its members.
+      // A RawExtension is atomic; other raw JSON is owned by its members.
       return schema.mapType === "atomic" || schema.embeddedResource;
     default:
       return true;
   }
 }
 
-/** Undefined for an atomic list, no key fields for a set. */
+/** Undefined for an atomic list; empty for a set. */
 export function listKeys(schema: FieldSchema): readonly string[] | undefined {
   if (schema.type !== "array") return undefined;
   switch (schema.listType) {
@@ -51,7 +51,7 @@ export function listKeys(schema: FieldSchema): readonly string[] | undefined {
     case "atomic":
       return undefined;
     case undefined:
-      // Releases before 1.30 say it of most lists only by their patch strategy.
+      // Releases before 1.30 declare it for most lists only by their patch strategy.
       if (!schema.patchStrategy?.includes("merge")) return undefined;
       return schema.patchMergeKey === undefined ? [] : [schema.patchMergeKey];
   }
@@ -62,17 +62,17 @@ export function memberSchema(schema: FieldSchema, name: string): FieldSchema {
   return schema.struct?.fields.get(name) ?? DEDUCED;
 }
 
-/** Declared by the schema, unlike a map's entries, which exist only because somebody made them. */
+/** Whether the schema declares the member, unlike the entries of a map, which clients create. */
 export function isDeclaredMember(schema: FieldSchema, name: string): boolean {
   return schema.struct?.fields.has(name) ?? false;
 }
 
-/** A kind's own schema seen as that of a field. */
+/** The schema of a kind as that of a field. */
 export function rootSchema(struct: StructSchema): FieldSchema {
   return { ...DEDUCED, type: "struct", struct, preserveUnknown: struct.preserveUnknown };
 }
 
-/** Of what a step below a value leads to. */
+/** The schema of the value that a step leads to. */
 export function schemaBelow(schema: FieldSchema, key: string): FieldSchema {
   if (key.startsWith("f:")) return memberSchema(schema, key.slice(2));
   return itemSchema(schema);
@@ -82,7 +82,7 @@ export function itemSchema(schema: FieldSchema): FieldSchema {
   return schema.type === "array" ? (schema.items ?? DEDUCED) : DEDUCED;
 }
 
-/** The fieldsV1 key of an item of an associative list or set. Throws FieldSetError in Kubernetes' words. */
+/** The fieldsV1 key of an item of an associative list or set. Throws FieldSetError with Kubernetes' message. */
 export function itemKey(item: unknown, schema: FieldSchema, keys: readonly string[]): string {
   if (keys.length === 0) return setItemKey(item);
   if (item === null) throw new FieldSetError("associative list with keys may not have a null element");

@@ -1,4 +1,4 @@
-/** What every write says about itself to whoever keeps managedFields, and what nobody keeps. */
+/** The parts of a write that managedFields depend on, and the fields that are never tracked. */
 import { isJsonObject, objectAt, type JsonObject } from "../../meta/json.ts";
 import type { StructSchema } from "../schema.ts";
 import type { AbsentFields } from "./absent-fields.ts";
@@ -14,21 +14,21 @@ export interface TrackedRequest {
   /** Undefined on create. */
   readonly live: JsonObject | undefined;
   readonly schema: StructSchema;
-  /** Of the request. */
+  /** The version of the request. */
   readonly apiVersion: string;
   readonly manager: string;
   /** Empty for the object itself. */
   readonly subresource: string;
-  /** RFC 3339, whole seconds; writes through /scale leave none. */
+  /** RFC 3339, whole seconds; undefined for writes through /scale. */
   readonly time: string | undefined;
   /** Paths that this endpoint cannot write, such as `["status"]`. */
   readonly resetFields?: readonly (readonly string[])[];
   /** `none` for custom resources; `zero` by default. */
   readonly absentFields?: AbsentFields;
   /**
-   * The object in the version of an entry; undefined where there is no such version any more, which ends
-   * the entry; `unknown` where there is no telling, which leaves it as it is. It must not throw. Without it entries of
-   * other versions are left as they are.
+   * Converts the object to the version of an entry. Undefined if the version no longer exists, which removes the entry;
+   * `unknown` if that cannot be determined, which keeps it unchanged. Must not throw. Without it, entries of other
+   * versions are unchanged.
    */
   readonly inVersion?: (object: JsonObject, apiVersion: string) => VersionedObject | "unknown" | undefined;
 }
@@ -41,7 +41,7 @@ function namedPath(names: readonly string[]): FieldPath {
   return names.map((name) => ({ kind: "field", name }));
 }
 
-/** Identity and bookkeeping of the object; `metadata` as such is nobody's either. */
+/** Identity and bookkeeping fields; `metadata` itself is not tracked either. */
 export const NEVER_TRACKED: FieldSet = FieldSet.of(
   ...[
     ["apiVersion"],

@@ -35,7 +35,7 @@ function custom(fields: Readonly<Record<string, Partial<FieldSchema>>>): StructS
   return { name: "Custom", fields: new Map(entries), mapType: undefined, preserveUnknown: false };
 }
 
-describe("the fields a new object brings", () => {
+describe("the fields of a new object:", () => {
   test("maps and their entries are both owned", () => {
     expect(created({ metadata: { labels: { a: "1" }, annotations: {} }, data: { k: "v" } }, CONFIG_MAP)).toEqual({
       "f:data": { ".": {}, "f:k": {} },
@@ -43,14 +43,14 @@ describe("the fields a new object brings", () => {
     });
   });
 
-  test("structs that are always there are nobody's, pointers to structs are somebody's", () => {
+  test("structs that are always present have no owner, pointers to structs have one", () => {
     const strategy = { type: "RollingUpdate", rollingUpdate: { maxSurge: 1 } };
     expect(created({ spec: { strategy, template: { spec: {} } }, status: {} }, DEPLOYMENT)).toEqual({
       "f:spec": { "f:strategy": { "f:rollingUpdate": { ".": {}, "f:maxSurge": {} }, "f:type": {} } },
     });
   });
 
-  test("list items are owned by their keys, with defaults for the keys they leave out", () => {
+  test("list items are owned by their keys, with defaults for absent keys", () => {
     const ports = [{ containerPort: 80 }, { containerPort: 80, protocol: "UDP" }];
     const env = [{ name: "A", value: "1" }];
     expect(created({ spec: { containers: [{ name: "c", env, ports, resources: {} }] } }, POD)).toEqual({
@@ -82,7 +82,7 @@ describe("the fields a new object brings", () => {
     });
   });
 
-  test("finalizers are a set, an owner reference is one field known by its uid", () => {
+  test("finalizers are a set, an owner reference is one field identified by its uid", () => {
     const metadata = {
       finalizers: ["example.com/x"],
       ownerReferences: [{ uid: "u", name: "n", kind: "K", apiVersion: "v1" }],
@@ -95,7 +95,7 @@ describe("the fields a new object brings", () => {
     });
   });
 
-  test("conditions are owned by type, atomic lists whole", () => {
+  test("conditions are owned by type, atomic lists as a whole", () => {
     const status = { conditions: [{ type: "Ready", status: "True" }] };
     expect(created({ spec: { tolerations: [{ key: "a" }] }, status }, POD)).toEqual({
       "f:spec": { "f:tolerations": {} },
@@ -103,7 +103,7 @@ describe("the fields a new object brings", () => {
     });
   });
 
-  test("fields written with their zero value are nobody's until they have another", () => {
+  test("fields that are written with their zero value have no owner until they have another value", () => {
     const priority = kind("scheduling.k8s.io/v1", "PriorityClass");
     expect(created({ value: 0 }, priority)).toEqual({});
     expect(created({ value: 1 }, priority)).toEqual({ "f:value": {} });
@@ -114,7 +114,7 @@ describe("the fields a new object brings", () => {
     });
   });
 
-  test("a custom resource has only what was written, its structs included", () => {
+  test("a custom resource has only the fields that were written, including its structs", () => {
     const inner = custom({ size: { type: "integer" } });
     const { changed } = changedFields(
       {},
@@ -125,7 +125,7 @@ describe("the fields a new object brings", () => {
     expect(toFieldsV1(changed)).toEqual({ "f:spec": { ".": {}, "f:size": {} } });
   });
 
-  test("what no schema describes is owned by map entries, lists whole", () => {
+  test("values without a schema are owned by map entries, lists as a whole", () => {
     const value = { a: { b: [1] }, c: null, d: {} };
     expect(created({ extra: value }, custom({ extra: {} }))).toEqual({
       "f:extra": { ".": {}, "f:a": { ".": {}, "f:b": {} }, "f:c": {}, "f:d": {} },
@@ -133,7 +133,7 @@ describe("the fields a new object brings", () => {
     expect(created({ data: { a: 1 } }, kind("apps/v1", "ControllerRevision"))).toEqual({ "f:data": {} });
   });
 
-  test("before 1.30 lists are known by their patch strategy", () => {
+  test("before 1.30 lists are owned by their patch strategy", () => {
     const pod = openSchemas("1.29").kind("", "v1", "Pod")!;
     expect(created({ spec: { containers: [{ name: "c" }] } }, pod)).toEqual({
       "f:spec": { "f:containers": { 'k:{"name":"c"}': { ".": {}, "f:name": {} } } },
@@ -141,7 +141,7 @@ describe("the fields a new object brings", () => {
   });
 });
 
-describe("the fields that differ between two objects", () => {
+describe("the fields that differ between two objects:", () => {
   test.each([
     ["a value", { spec: { nodeName: "a" } }, { spec: { nodeName: "b" } }, { "f:spec": { "f:nodeName": {} } }, {}],
     [
@@ -198,7 +198,7 @@ describe("the fields that differ between two objects", () => {
     expect(diff(before, after)).toEqual({ changed, removed });
   });
 
-  test("a map that becomes a scalar is changed, and what was below it is gone", () => {
+  test("a map that becomes a scalar is changed, and the fields below it are removed", () => {
     expect(diff({ x: { a: 1 } }, { x: 1 }, custom({ x: {} }))).toEqual({
       changed: { "f:x": {} },
       removed: { "f:x": { "f:a": {} } },
@@ -209,7 +209,7 @@ describe("the fields that differ between two objects", () => {
     });
   });
 
-  test("items that share a key are one field while there is more than one", () => {
+  test("items with the same key are one field while there is more than one", () => {
     const one = { metadata: { finalizers: ["a/b"] } };
     const two = { metadata: { finalizers: ["a/b", "a/b"] } };
     const item = { "f:metadata": { "f:finalizers": { 'v:"a/b"': {} } } };
@@ -220,7 +220,7 @@ describe("the fields that differ between two objects", () => {
     expect(diff(two, two)).toEqual({ changed: {}, removed: {} });
   });
 
-  test("an item without its keys has no name", () => {
+  test("an item without its keys cannot be named", () => {
     const mapped = custom({ list: { type: "array", listType: "map", listMapKeys: ["name"] } });
     expect(() => diff({}, { list: [{ other: 1 }] }, mapped)).toThrow(FieldSetError);
     expect(() => diff({}, { list: ["text"] }, mapped)).toThrow(FieldSetError);
@@ -228,7 +228,7 @@ describe("the fields that differ between two objects", () => {
   });
 });
 
-describe("the fields an applied object speaks about", () => {
+describe("the fields of an applied object", () => {
   test("are its leaves, map entries and list items, not the structs, maps and lists around them", () => {
     const object = {
       metadata: { labels: { a: "1" }, annotations: {}, finalizers: [] },

@@ -1,5 +1,6 @@
 /**
- * Field sets of objects by their schema: which fields an object has, and which differ between two.
+ * Computes field sets of objects by their schema: the fields of an object, and the fields that differ between two
+ * objects.
  */
 import { isJsonObject, jsonEquals, type JsonObject } from "../../meta/json.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
@@ -9,8 +10,8 @@ import { fieldKey } from "./path-element.ts";
 import { isAtomicMap, isDeclaredMember, itemKey, itemSchema, listKeys, memberSchema, rootSchema } from "./shape.ts";
 
 /**
- * The fields an applied object speaks about: its leaves, every item of an associative list and every
- * entry of a map. Structs and lists themselves are not in it.
+ * The fields of an applied object: its leaves, every item of an associative list and every entry of a map. Structs and
+ * lists themselves are not included.
  */
 export function fieldsOf(object: JsonObject, schema: StructSchema): FieldSet {
   return FieldSet.fromChildren(leafMembers(object, rootSchema(schema)));
@@ -31,7 +32,7 @@ function isEmptyMap(value: unknown): boolean {
   return isJsonObject(value) && Object.keys(value).length === 0;
 }
 
-/** `member`: the value is in the set as such, whatever is below it. */
+/** `member`: the value itself is in the set, regardless of its children. */
 function leafNode(value: unknown, schema: FieldSchema, member: boolean): FieldNode | undefined {
   if (isJsonObject(value) && !isAtomicMap(schema)) return nodeOf(member, leafMembers(value, schema));
   const keys = listKeys(schema);
@@ -49,14 +50,14 @@ function nodeOf(member: boolean, children: FieldChildren | undefined): FieldNode
 }
 
 export interface ChangedFields {
-  /** Added or given another value. */
+  /** Added or changed fields. */
   readonly changed: FieldSet;
   readonly removed: FieldSet;
 }
 
 /**
- * What appears or disappears as a whole is in with everything below it, leaves or not. A field is in both
- * sets only where several list items shared a key before and one has it now.
+ * A value that is added or removed is included with everything below it. A field is in both sets only if several list
+ * items shared a key before and one has it now.
  */
 export function changedFields(
   before: JsonObject,
@@ -69,7 +70,7 @@ export function changedFields(
   return { changed: FieldSet.fromChildren(root.changedBelow), removed: FieldSet.fromChildren(root.removedBelow) };
 }
 
-/** A place in both objects. It makes nodes in the results only when something below it differs. */
+/** A position in both objects. It creates nodes in the results only if something below it differs. */
 class Place {
   readonly #parent: Place | undefined;
   readonly #key: string;
@@ -106,7 +107,7 @@ class Place {
   }
 }
 
-/** A value that turned from a map into something else is noted twice: what it was below, and itself. */
+/** A value that changes from a map to another type is recorded twice: its former children, and itself. */
 function put(children: Map<string, FieldNode>, key: string, node: FieldNode): void {
   const known = children.get(key);
   children.set(
@@ -141,7 +142,7 @@ function compareMaps(before: JsonObject, after: JsonObject, at: Comparison): voi
 }
 
 interface MemberComparison extends Comparison {
-  /** Of the member within `place`. */
+  /** The key of the member within `place`. */
   readonly key: string;
 }
 
@@ -163,7 +164,7 @@ function compareParts(before: unknown, after: unknown, at: MemberComparison): vo
   const below: Comparison = { schema: at.schema, place: new Place(at.place, at.key), absent: at.absent };
   if (isListOrNothing(before) && isListOrNothing(after)) return compareLists(before ?? [], after ?? [], below);
   if (isMapOrNothing(before) && isMapOrNothing(after)) return compareMaps(before ?? {}, after ?? {}, below);
-  // Only where the schema allows anything can a map become a scalar or a list.
+  // A map can become a scalar or a list only where the schema allows any value.
   if (isParted(before, at.schema) && isJsonObject(before)) compareMaps(before, {}, below);
   if (isParted(after, at.schema) && isJsonObject(after)) compareMaps({}, after, below);
   at.place.changed(at.key, LEAF);
@@ -178,7 +179,7 @@ function isMapOrNothing(value: unknown): value is JsonObject | null {
 }
 
 function compareLists(before: readonly unknown[], after: readonly unknown[], at: Comparison): void {
-  // Lists are mostly equal, and telling so is cheaper than naming their items.
+  // Lists are mostly equal, and a comparison is cheaper than computing the keys of their items.
   if (jsonEquals(before, after)) return;
   const keys = listKeys(at.schema) ?? [];
   const then = itemsByKey(before, at.schema, keys);
@@ -188,7 +189,7 @@ function compareLists(before: readonly unknown[], after: readonly unknown[], at:
   for (const [key, items] of then) if (!now.has(key)) compareItems(items, [], { ...below, key });
 }
 
-/** Items that share a key are owned together: only the key itself is tracked while there is more than one. */
+/** Items with the same key are owned together: only the key itself is tracked while there is more than one. */
 function compareItems(before: readonly unknown[], after: readonly unknown[], at: MemberComparison): void {
   if (before.length <= 1 && after.length <= 1) return compareValues(before[0], after[0], at);
   if (before.length > 1 && after.length > 1) {
@@ -213,7 +214,7 @@ function itemsByKey(list: readonly unknown[], schema: FieldSchema, keys: readonl
   return items;
 }
 
-/** A value with everything below it, leaves or not. */
+/** A value with everything below it. */
 function wholeNode(value: unknown, schema: FieldSchema): FieldNode {
   if (!isParted(value, schema)) return LEAF;
   const children = new Map<string, FieldNode>();

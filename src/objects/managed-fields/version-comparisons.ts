@@ -1,4 +1,4 @@
-/** What a write changes, as each version that somebody owns fields in sees it. */
+/** The changes of a write in each version in which managers own fields. */
 import type { JsonObject } from "../../meta/json.ts";
 import type { StructSchema } from "../schema.ts";
 import type { FieldSet } from "./field-set.ts";
@@ -34,13 +34,13 @@ export class VersionComparisons {
     this.#byVersion.set(update.apiVersion, this.inRequestVersion);
   }
 
-  /** Nothing changed that anybody can own. */
+  /** Whether no field changed that a manager can own. */
   get isEmpty(): boolean {
     const { changed, removed } = this.inRequestVersion;
     return changed.difference(NEVER_TRACKED).isEmpty && removed.difference(NEVER_TRACKED).isEmpty;
   }
 
-  /** Undefined for a version that is no more, `unknown` when there is no way to tell. */
+  /** Undefined for a version that no longer exists, `unknown` if that cannot be determined. */
   of(apiVersion: string): VersionComparison | "unknown" | undefined {
     if (this.#byVersion.has(apiVersion)) return this.#byVersion.get(apiVersion);
     if (this.#update.inVersion === undefined) return "unknown";

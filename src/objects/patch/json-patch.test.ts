@@ -7,7 +7,7 @@ function patched(document: unknown, operations: readonly unknown[]): unknown {
   return applyJsonPatch(document as JsonObject, operations);
 }
 
-/** RFC 6902, appendix A, by its section numbers; undefined where the patch must fail. */
+/** RFC 6902, appendix A, by section number; undefined if the patch must fail. */
 const APPENDIX: readonly (readonly [section: string, document: unknown, patch: readonly unknown[], result: unknown])[] =
   [
     ["A.1", { foo: "bar" }, [{ op: "add", path: "/baz", value: "qux" }], { baz: "qux", foo: "bar" }],
@@ -67,26 +67,31 @@ describe("applyJsonPatch", () => {
     ["the whole document can be tested", { a: [1] }, { op: "test", path: "", value: { a: [1] } }, { a: [1] }],
     ["an empty key is a key", { "": 1 }, { op: "replace", path: "/", value: 2 }, { "": 2 }],
     ["adding to an existing member replaces it", { a: 1 }, { op: "add", path: "/a", value: null }, { a: null }],
-    ["replacing what is not there adds it", { a: 1 }, { op: "replace", path: "/b", value: 1 }, { a: 1, b: 1 }],
-    ["adding right behind the end appends", { a: [1] }, { op: "add", path: "/a/1", value: 2 }, { a: [1, 2] }],
-    ["a value left out is null", { a: 1 }, { op: "add", path: "/a" }, { a: null }],
+    ["replacing an absent member adds it", { a: 1 }, { op: "replace", path: "/b", value: 1 }, { a: 1, b: 1 }],
+    ["adding at the end of a list appends", { a: [1] }, { op: "add", path: "/a/1", value: 2 }, { a: [1, 2] }],
+    ["an absent value is null", { a: 1 }, { op: "add", path: "/a" }, { a: null }],
     ["an absent member tests equal to null", { a: 1 }, { op: "test", path: "/b", value: null }, { a: 1 }],
-    ["an absent member tests equal to nothing", { a: 1 }, { op: "test", path: "/b" }, { a: 1 }],
+    ["an absent member equals an absent value in a test", { a: 1 }, { op: "test", path: "/b" }, { a: 1 }],
     ["a null tests equal to null", { a: null }, { op: "test", path: "/a", value: null }, { a: null }],
     ["moving a value onto itself changes nothing", { a: 1 }, { op: "move", from: "/a", path: "/a" }, { a: 1 }],
-    ["what is moved is gone first", { a: [{}, {}] }, { op: "move", from: "/a/0", path: "/a/0/b" }, { a: [{ b: {} }] }],
-    ["what an object lacks is copied as null", { a: 1 }, { op: "copy", from: "/b", path: "/c" }, { a: 1, c: null }],
+    [
+      "a moved value is removed first",
+      { a: [{}, {}] },
+      { op: "move", from: "/a/0", path: "/a/0/b" },
+      { a: [{ b: {} }] },
+    ],
+    ["an absent member is copied as null", { a: 1 }, { op: "copy", from: "/b", path: "/c" }, { a: 1, c: null }],
     ["an index into an object is a key", { a: { 0: "x" } }, { op: "remove", path: "/a/0" }, { a: {} }],
     ["-1 is the last item", { a: [1, 2] }, { op: "remove", path: "/a/-1" }, { a: [1] }],
     ["-1 is the last item to replace", { a: [1, 2] }, { op: "replace", path: "/a/-1", value: 3 }, { a: [1, 3] }],
-    ["-1 is the last item to go through", { a: [{ b: 1 }] }, { op: "remove", path: "/a/-1/b" }, { a: [{}] }],
+    ["-1 is the last item in the middle of a path", { a: [{ b: 1 }] }, { op: "remove", path: "/a/-1/b" }, { a: [{}] }],
     ["adding at -1 appends", { a: [1, 2] }, { op: "add", path: "/a/-1", value: 3 }, { a: [1, 2, 3] }],
     ["adding at -3 of two prepends", { a: [1, 2] }, { op: "add", path: "/a/-3", value: 3 }, { a: [3, 1, 2] }],
     ["an index may have leading zeros", { a: [1, 2] }, { op: "replace", path: "/a/01", value: 3 }, { a: [1, 3] }],
     ["an index may have a sign", { a: [1, 2] }, { op: "test", path: "/a/+1", value: 2 }, { a: [1, 2] }],
-    ["what stands before the first slash is ignored", { a: 1 }, { op: "remove", path: "x/a" }, {}],
+    ["text before the first slash is ignored", { a: 1 }, { op: "remove", path: "x/a" }, {}],
     [
-      "a path that starts like another is another",
+      "a path with the same prefix as another is a different path",
       { a: 1, ab: {} },
       { op: "move", from: "/a", path: "/ab/c" },
       { ab: { c: 1 } },
@@ -99,17 +104,17 @@ describe("applyJsonPatch", () => {
   });
 
   const refused: readonly (readonly [what: string, document: unknown, operation: unknown])[] = [
-    ["an index behind the end", { a: [1] }, { op: "add", path: "/a/2", value: 2 }],
+    ["an index after the end", { a: [1] }, { op: "add", path: "/a/2", value: 2 }],
     ["an index before the start", { a: [1] }, { op: "remove", path: "/a/-2" }],
     ["adding before the start", { a: [1] }, { op: "add", path: "/a/-3", value: 2 }],
-    ["replacing behind the end", { a: [1] }, { op: "replace", path: "/a/1", value: 2 }],
-    ["copying from behind the end", { a: [1] }, { op: "copy", from: "/a/1", path: "/b" }],
-    ["an index of no size at all", { a: [1] }, { op: "remove", path: `/a/${"9".repeat(400)}` }],
+    ["replacing after the end", { a: [1] }, { op: "replace", path: "/a/1", value: 2 }],
+    ["copying from after the end", { a: [1] }, { op: "copy", from: "/a/1", path: "/b" }],
+    ["a huge index", { a: [1] }, { op: "remove", path: `/a/${"9".repeat(400)}` }],
     ["a word as an index", { a: [1] }, { op: "add", path: "/a/length", value: 0 }],
     ["a fraction as an index", { a: [1, 2] }, { op: "remove", path: "/a/0.5" }],
-    ["removing behind the end", { a: [1] }, { op: "remove", path: "/a/-" }],
-    ["removing what is not there", { a: 1 }, { op: "remove", path: "/b" }],
-    ["moving what is not there", { a: 1 }, { op: "move", from: "/b", path: "/c" }],
+    ["removing after the end", { a: [1] }, { op: "remove", path: "/a/-" }],
+    ["removing an absent member", { a: 1 }, { op: "remove", path: "/b" }],
+    ["moving an absent member", { a: 1 }, { op: "move", from: "/b", path: "/c" }],
     ["removing the document", { a: 1 }, { op: "remove", path: "" }],
     ["adding the document", { a: 1 }, { op: "add", path: "", value: {} }],
     ["copying the document", { a: 1 }, { op: "copy", from: "", path: "/b" }],
@@ -117,31 +122,31 @@ describe("applyJsonPatch", () => {
     ["a document that is null", { a: 1 }, { op: "replace", path: "", value: null }],
     ["moving a value into itself", { a: { b: {} } }, { op: "move", from: "/a", path: "/a/b/c" }],
     ["moving the document into itself", { a: {} }, { op: "move", from: "", path: "/a/b" }],
-    ["going through a scalar", { a: 1 }, { op: "add", path: "/a/b/c", value: 1 }],
-    ["going through null", { a: null }, { op: "add", path: "/a/b", value: 1 }],
+    ["a path through a scalar", { a: 1 }, { op: "add", path: "/a/b/c", value: 1 }],
+    ["a path through null", { a: null }, { op: "add", path: "/a/b", value: 1 }],
     ["a path without a slash", { a: 1 }, { op: "add", path: "a", value: 1 }],
-    ["what only a prototype has", { a: {} }, { op: "move", from: "/a/constructor", path: "/b" }],
-    ["going through a prototype", { a: {} }, { op: "add", path: "/__proto__/polluted", value: 1 }],
-    ["a number for a text", { a: "1" }, { op: "test", path: "/a", value: 1 }],
-    ["a member too few in a test", { a: { b: 1, c: 2 } }, { op: "test", path: "/a", value: { b: 1 } }],
-    ["a member too many in a test", { a: { b: 1 } }, { op: "test", path: "/a", value: { b: 1, c: null } }],
-    ["a list for a map in a test", { a: {} }, { op: "test", path: "/a", value: [] }],
-    ["a map for a list in a test", { a: [] }, { op: "test", path: "/a", value: {} }],
-    ["an operation nobody knows", { a: 1 }, { op: "frobnicate", path: "/a" }],
+    ["a member that only a prototype has", { a: {} }, { op: "move", from: "/a/constructor", path: "/b" }],
+    ["a path through a prototype", { a: {} }, { op: "add", path: "/__proto__/polluted", value: 1 }],
+    ["a number instead of a string in a test", { a: "1" }, { op: "test", path: "/a", value: 1 }],
+    ["a missing member in a test", { a: { b: 1, c: 2 } }, { op: "test", path: "/a", value: { b: 1 } }],
+    ["an additional member in a test", { a: { b: 1 } }, { op: "test", path: "/a", value: { b: 1, c: null } }],
+    ["a list instead of a map in a test", { a: {} }, { op: "test", path: "/a", value: [] }],
+    ["a map instead of a list in a test", { a: [] }, { op: "test", path: "/a", value: {} }],
+    ["an unknown operation", { a: 1 }, { op: "frobnicate", path: "/a" }],
     ["an operation without a name", { a: 1 }, { path: "/a" }],
-    ["an operation of a prototype", { a: 1 }, { op: "toString", path: "/a" }],
+    ["an operation with the name of a prototype member", { a: 1 }, { op: "toString", path: "/a" }],
     ["an operation without a path", { a: 1 }, { op: "remove" }],
-    ["a path that is no text", { a: 1 }, { op: "remove", path: 1 }],
-    ["a copy from nowhere", { a: 1 }, { op: "copy", path: "/b" }],
+    ["a path that is not a string", { a: 1 }, { op: "remove", path: 1 }],
+    ["a copy without from", { a: 1 }, { op: "copy", path: "/b" }],
     ["an operation that is null", { a: 1 }, null],
     ["an operation that is a list", { a: 1 }, []],
   ];
-  test.each(refused)("refuses %s", (_what, document, operation) => {
+  test.each(refused)("rejects %s", (_what, document, operation) => {
     expect(() => patched(document, [operation])).toThrow(JsonPatchError);
     expect(({} as JsonObject)["polluted"]).toBeUndefined();
   });
 
-  test("a member named __proto__ is a member", () => {
+  test("treats a member named __proto__ as an ordinary member", () => {
     const result = patched({}, [
       { op: "add", path: "/__proto__", value: {} },
       { op: "add", path: "/__proto__/polluted", value: true },
@@ -150,7 +155,7 @@ describe("applyJsonPatch", () => {
     expect(({} as JsonObject)["polluted"]).toBeUndefined();
   });
 
-  test("neither the document nor the operations are changed, so that a lost race can start over", () => {
+  test("changes neither the document nor the operations, so that the patch can be retried after a conflict", () => {
     const document = { list: [1], kept: { a: 1 } };
     const operations = [
       { op: "add", path: "/made", value: [] },
@@ -165,7 +170,7 @@ describe("applyJsonPatch", () => {
     expect(document).toEqual({ list: [1], kept: { a: 1 } });
   });
 
-  test("a copy is a copy", () => {
+  test("copies values instead of sharing them", () => {
     const result = patched({ a: { b: 1 } }, [
       { op: "copy", from: "/a", path: "/c" },
       { op: "replace", path: "/c/b", value: 2 },
@@ -173,12 +178,12 @@ describe("applyJsonPatch", () => {
     expect(result).toEqual({ a: { b: 1 }, c: { b: 2 } });
   });
 
-  test("copies cannot blow up the document", () => {
+  test("limits the size of copies", () => {
     const doubling = Array.from({ length: 60 }, (_, index) => ({ op: "copy", from: "/a", path: `/a/${index}` }));
-    expect(() => patched({ a: { x: "y".repeat(1_000) } }, doubling)).toThrow("the copies add too much");
+    expect(() => patched({ a: { x: "y".repeat(1_000) } }, doubling)).toThrow("the copy operations add too many bytes");
   });
 
-  test("operations cannot nest deeper than a body may", () => {
+  test("limits nesting to that of a body", () => {
     const deep = JSON.parse(`${'{"a":'.repeat(400)}1${"}".repeat(400)}`) as JsonObject;
     const down = "/a".repeat(399);
     expect(() => patched(deep, [{ op: "add", path: `${down}/a`, value: deep }])).toThrow(
@@ -192,7 +197,7 @@ describe("applyJsonPatch", () => {
     expect(jsonEquals(patched(deep, []), deep)).toBe(true);
   });
 
-  test("operations cannot shift the items of a list without bound", () => {
+  test("limits how many list items operations shift", () => {
     const document = { a: Array.from({ length: 200_000 }, () => 0) };
     const adding = Array.from({ length: 5_000 }, () => ({ op: "add", path: "/a/0", value: 0 }));
     const removing = Array.from({ length: 5_000 }, () => ({ op: "remove", path: "/a/0" }));

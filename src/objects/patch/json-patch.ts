@@ -1,19 +1,22 @@
-/** JSON Patch (RFC 6902) with the liberties of the library that Kubernetes uses. Never modifies its input. */
+/** JSON Patch (RFC 6902) with the extensions of the library that Kubernetes uses. Never modifies its input. */
 import { cloneJson, isJsonObject, jsonEquals, setMember, type JsonObject } from "../../meta/json.ts";
 import { JSON_DEPTH_MAX } from "../json/json-text.ts";
 
 export const JSON_PATCH_OPERATIONS_MAX = 10_000;
-/** What all copy operations of one patch may add together; as kube-apiserver. */
+/** Limit of the bytes that all copy operations of one patch add together, as kube-apiserver. */
 const COPIED_BYTES_MAX = 3 * 1024 * 1024;
-/** Items that all operations together may shift in lists: some hundredths of a second, and far from any real patch. */
+/**
+ * Limit of the list items that all operations together shift: some hundredths of a second, and far more than in any
+ * real patch.
+ */
 const SHIFTED_ITEMS_MAX = 20_000_000;
 
-/** The patch does not fit the document, or is no patch. */
+/** The patch is invalid, or cannot be applied to the document. */
 export class JsonPatchError extends Error {
   override readonly name = "JsonPatchError";
 }
 
-/** The operations may be anything: one that cannot be carried out is an error only when its turn has come. */
+/** Operations are not validated in advance: an invalid one is an error only when it is applied. */
 export function applyJsonPatch(document: JsonObject, operations: readonly unknown[]): unknown {
   const patched = new PatchedDocument(cloneJson(document));
   for (const operation of operations) patched.apply(isJsonObject(operation) ? operation : {});
@@ -23,7 +26,7 @@ export function applyJsonPatch(document: JsonObject, operations: readonly unknow
 
 type Container = JsonObject | unknown[];
 
-/** The last step of a path, and what it is a step in. */
+/** The last step of a path, and the object or list that contains it. */
 interface Target {
   readonly container: Container;
   readonly key: string;
@@ -65,7 +68,7 @@ class PatchedDocument {
       return;
     }
     const { container, key } = this.#locate(operation, "path");
-    // In an object, what is not there is added.
+    // In an object, an absent member is added.
     if (Array.isArray(container)) container[existingIndex(container, key)] = value;
     else setMember(container, key, value);
   }
@@ -74,7 +77,7 @@ class PatchedDocument {
     const expected = operation["value"] ?? null;
     const found = pathOf(operation, "path") === "" ? this.root : memberAt(this.#locate(operation, "path"));
     // An absent member equals null.
-    if (!jsonEquals(found ?? null, expected)) throw new JsonPatchError("a tested value is not as expected");
+    if (!jsonEquals(found ?? null, expected)) throw new JsonPatchError("the test operation failed: the value differs");
   }
 
   #move(operation: JsonObject): void {
@@ -89,8 +92,8 @@ class PatchedDocument {
     const target = this.#locate(operation, "path");
     if (isDeeperThan(source, JSON_DEPTH_MAX)) throw tooDeep();
     if (source !== undefined) this.#copiedBytes += Buffer.byteLength(JSON.stringify(source));
-    if (this.#copiedBytes > COPIED_BYTES_MAX) throw new JsonPatchError("the copies add too much");
-    // What an object does not have is copied as null.
+    if (this.#copiedBytes > COPIED_BYTES_MAX) throw new JsonPatchError("the copy operations add too many bytes");
+    // An absent member is copied as null.
     this.#add(target, cloneJson(source ?? null));
   }
 
@@ -110,10 +113,10 @@ class PatchedDocument {
       this.#shift(container.length - index);
       container.splice(index, 1);
     } else if (Object.hasOwn(container, key)) delete container[key];
-    else throw new JsonPatchError("what is to be removed does not exist");
+    else throw new JsonPatchError("the value to remove does not exist");
   }
 
-  /** Whatever stands before the first slash is nobody's business, but there has to be a slash. */
+  /** Text before the first slash is ignored, but a slash is required. */
   #locate(operation: JsonObject, which: "path" | "from"): Target {
     const [, ...tokens] = pathOf(operation, which).split("/");
     const key = tokens.pop();
@@ -134,7 +137,7 @@ class PatchedDocument {
 
 function pathOf(operation: JsonObject, which: "path" | "from"): string {
   const path = operation[which];
-  if (typeof path !== "string") throw new JsonPatchError(`an operation lacks its ${which}`);
+  if (typeof path !== "string") throw new JsonPatchError(`an operation has no ${which}`);
   return path;
 }
 
@@ -156,19 +159,19 @@ function existingIndex(array: readonly unknown[], key: string): number {
   return indexIn(key, array.length);
 }
 
-/** Negative ones count from the end. */
+/** Negative indexes count from the end. */
 function indexIn(key: string, length: number): number {
   const index = /^[+-]?[0-9]+$/.test(key) ? Number(key) : Number.NaN;
   const place = index < 0 ? index + length : index;
   if (place >= 0 && place < length) return place;
-  throw new JsonPatchError("an index is outside of its list");
+  throw new JsonPatchError("an index is out of bounds");
 }
 
 function tooDeep(): JsonPatchError {
   return new JsonPatchError("the patch nests values too deeply");
 }
 
-/** Operations can nest what each of them holds: the result may not be deeper than a body may be. */
+/** Operations can nest values in each other; the result must not be deeper than a body may be. */
 function isDeeperThan(value: unknown, levels: number): boolean {
   if (!isContainer(value)) return false;
   return levels === 0 || Object.values(value).some((member) => isDeeperThan(member, levels - 1));

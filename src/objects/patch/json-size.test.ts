@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { jsonLength } from "./json-size.ts";
 
-test("is never more than the text has, and of plain texts not much less", () => {
+test("jsonLength is never more than the length of the text, and not much less for ASCII", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       expect(jsonLength(value, Infinity)).toBeLessThanOrEqual(JSON.stringify(value).length);
@@ -12,7 +12,7 @@ test("is never more than the text has, and of plain texts not much less", () => 
   expect(jsonLength(value, Infinity)).toBeGreaterThan(JSON.stringify(value).length * 0.9);
 });
 
-test("stops behind the limit", () => {
+test("jsonLength stops counting after the limit", () => {
   const counted: string[] = [];
   const value = Array.from({ length: 100 }, (_, index) => ({
     get text() {

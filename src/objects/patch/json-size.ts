@@ -1,7 +1,7 @@
-/** How long a value is as JSON. */
+/** Estimates the length of a value as JSON. */
 import { isJsonObject } from "../../meta/json.ts";
 
-/** At least: what is escaped, or not ASCII, takes more. Stops counting behind `limit`. */
+/** A lower bound: escaped and non-ASCII characters need more. Stops counting after `limit`. */
 export function jsonLength(value: unknown, limit: number): number {
   if (typeof value === "string") return value.length + 2;
   let length = 1;

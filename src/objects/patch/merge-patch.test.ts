@@ -30,7 +30,7 @@ describe("applyMergePatch", () => {
     ["in a new list", "{}", '{"a":[{"b":null,"c":1},null]}', '{"a":[{"c":1},null]}'],
     ["in a list that replaces a list", '{"a":[1]}', '{"a":[{"b":null}]}', '{"a":[{}]}'],
     ["but not in one that replaces a map", '{"a":{}}', '{"a":[{"b":null}]}', '{"a":[{"b":null}]}'],
-  ])("nulls are left out %s, as Kubernetes has it", (_where, target, patch, result) => {
+  ])("omits nulls %s, as in Kubernetes", (_where, target, patch, result) => {
     expect(JSON.stringify(applyMergePatch(JSON.parse(target), JSON.parse(patch)))).toBe(result);
   });
 
@@ -48,12 +48,12 @@ describe("applyMergePatch", () => {
     ['{"__proto__":1,"x":1}', '{"__proto__":null}', '{"x":1}'],
     ["{}", '{"constructor":{"prototype":{"polluted":true}}}', '{"constructor":{"prototype":{"polluted":true}}}'],
     ["{}", '{"toString":{"a":null}}', '{"toString":{}}'],
-  ])("%s patched with %s reaches no prototype", (target, patch, result) => {
+  ])("%s patched with %s does not change a prototype", (target, patch, result) => {
     expect(JSON.stringify(applyMergePatch(JSON.parse(target), JSON.parse(patch)))).toBe(result);
     expect(({} as JsonObject)["polluted"]).toBeUndefined();
   });
 
-  test("goes as deep as a body may", () => {
+  test("handles values as deep as a body may be", () => {
     const text = `${'{"a":'.repeat(500)}1${"}".repeat(500)}`;
     expect(JSON.stringify(applyMergePatch({}, JSON.parse(text)))).toBe(text);
   });

@@ -1,4 +1,4 @@
-/** RFC 7386: null removes, objects merge, everything else replaces. Never modifies its input. */
+/** JSON Merge Patch (RFC 7386): null removes, objects merge, everything else replaces. Never modifies its input. */
 import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
 
 export function applyMergePatch(target: unknown, patch: unknown): unknown {
@@ -12,7 +12,7 @@ export function applyMergePatch(target: unknown, patch: unknown): unknown {
   return merged;
 }
 
-/** What is new has no nulls, not even in the items of a list. */
+/** New values have no nulls, not even in the items of a list. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isJsonObject(value)) return value;

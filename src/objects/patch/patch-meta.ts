@@ -1,28 +1,28 @@
-/** What the type at a place of an object says about merging: the tags of Go's struct fields, as the schema has them. */
+/** How a field is merged: the patch tags of Go's struct fields, from the schema. */
 import { isJsonObject } from "../../meta/json.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
 import { internal } from "./strategic-error.ts";
 
-/** Undefined where the release knows no type: raw JSON, and fields that only other releases have. */
+/** Undefined if the release has no type: for raw JSON, and for fields that only other releases have. */
 export type MergeType = StructSchema | OtherType | undefined;
 
-/** Not a struct. */
+/** A type that is not a struct. */
 interface OtherType {
   readonly goKind: string;
 }
 
 export interface PatchMeta {
-  /** Of the member; of its items if it is a list. */
+  /** The type of the member, or of its items if it is a list. */
   readonly type: MergeType;
   readonly strategy: "merge" | "replace" | undefined;
   readonly mergeKey: string;
-  /** Left out when there is nothing in it. */
+  /** Whether the member is omitted if it is empty. */
   readonly isOptional: boolean;
 }
 
 const NOTHING_KNOWN: PatchMeta = { type: undefined, strategy: undefined, mergeKey: "", isOptional: false };
 
-/** Whether a struct is known to lack the member. */
+/** Whether the struct does not have the member. */
 export function isUnknownMember(type: MergeType, key: string): boolean {
   return type !== undefined && "fields" in type && !type.preserveUnknown && fieldOf(type, key) === undefined;
 }
@@ -32,14 +32,14 @@ export function unknownMember(type: MergeType, key: string): Error {
   return internal(`unable to find api field in struct ${name} for the json field ${JSON.stringify(key)}`);
 }
 
-/** DIFFERS: what only other releases know is merged as plain JSON; kube-apiserver has dropped it before. */
+/** DIFFERS: fields that only other releases have are merged as plain JSON; kube-apiserver has dropped them before. */
 export function memberMeta(type: MergeType, key: string): PatchMeta {
   const field = memberField(type, key);
   if (field === undefined) return NOTHING_KNOWN;
   return metaOf(field, typeOf(field));
 }
 
-/** Whether a member is a struct that Go always has, be it empty. */
+/** Whether a member is a struct that always exists in Go, even if it is empty. */
 export function isAlwaysThere(type: MergeType, key: string): boolean {
   if (type === undefined || "goKind" in type) return false;
   const field = type.fields.get(key);
@@ -49,7 +49,7 @@ export function isAlwaysThere(type: MergeType, key: string): boolean {
 export function listMeta(type: MergeType, key: string): PatchMeta {
   const field = memberField(type, key);
   if (field === undefined || field.type === "any") return NOTHING_KNOWN;
-  // Pointers, which the schema does not tell apart, would count as lists of what they point to.
+  // A pointer would count as a list of its target, but the schema does not distinguish pointers.
   if (field.type !== "array") throw internal("expected slice or array type, but got: struct");
   const { items } = field;
   if (items?.type === "array") throw internal("unexpected slice of slice");
@@ -60,7 +60,7 @@ function metaOf(field: FieldSchema, type: MergeType): PatchMeta {
   return { type, strategy: strategyOf(field), mergeKey: field.patchMergeKey ?? "", isOptional: !field.required };
 }
 
-/** As Go's reflection names the kind of a type, for messages. */
+/** The kind of a type as Go's reflection names it in messages. */
 export function kindName(type: MergeType): string {
   if (type === undefined) return "interface";
   return "goKind" in type ? type.goKind : "struct";
@@ -74,7 +74,7 @@ function memberField(type: MergeType, key: string): FieldSchema | undefined {
   return fieldOf(type, key);
 }
 
-/** By its name; failing that, in any case. */
+/** Finds a field by its exact name, otherwise by its name in any case. */
 function fieldOf({ fields }: StructSchema, key: string): FieldSchema | undefined {
   const exact = fields.get(key);
   if (exact !== undefined) return exact;

@@ -1,15 +1,15 @@
-/** What can be wrong with a strategic merge patch, in Kubernetes' words. */
+/** Errors of strategic merge patches, with Kubernetes' messages. */
 import type { JsonObject } from "../../meta/json.ts";
 import { goStringText, goType, goValueText, type TextOptions } from "../../meta/go-fmt.ts";
 
 const PRINTED: TextOptions = { charactersMax: 8 * 1024 };
 
-/** A part of a patch, as messages quote it. */
+/** A part of a patch as messages quote it. */
 export function printed(value: unknown): string {
   return goValueText(value, PRINTED);
 }
 
-/** How the server takes it: a bad request, something it cannot process, or (most of them) a failure of its own. */
+/** How the server reports it: as a bad request, as unprocessable, or (mostly) as an internal error. */
 type StrategicPatchProblem = "bad-request" | "unprocessable" | "internal";
 
 export class StrategicPatchError extends Error {

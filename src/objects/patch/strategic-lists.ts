@@ -1,4 +1,4 @@
-/** Lists in a strategic merge patch: which items stay, which are merged, and the order they come in. */
+/** Lists in a strategic merge patch: which items are kept, which are merged, and their order. */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { goType } from "../../meta/go-fmt.ts";
 import {
@@ -17,14 +17,14 @@ export const ELEMENT_ORDER_DIRECTIVE = "$setElementOrder";
 export interface ListRules {
   /** Empty for lists of scalars. */
   readonly mergeKey: string;
-  /** Go's word for the type of the items. */
+  /** Go's name for the kind of the items. */
   readonly itemKind: string;
   readonly mergeItems: (original: JsonObject, patch: JsonObject) => JsonObject;
 }
 
 export interface MergedList {
   readonly items: unknown[];
-  /** How the items count as having stood before, for whoever orders them once more. */
+  /** The former order of the items, for a second ordering step. */
   readonly serverOrder: readonly unknown[];
 }
 
@@ -42,7 +42,7 @@ export function mergeLists(original: List, patch: List, rules: ListRules): Merge
   return mergeKeyed(original as JsonObject[], patch as JsonObject[], rules);
 }
 
-/** What a parallel list of deletions leaves. */
+/** The list without the items of a parallel list of deletions. */
 export function deleteFromList(original: List, deleted: List, rules: ListRules): unknown[] {
   if (original.length === 0 && deleted.length === 0) return [];
   if (elementKind(original, deleted) === "map") return mergeLists(original, deleted, rules).items;
@@ -72,7 +72,7 @@ function mergeKeyed(before: readonly JsonObject[], patch: readonly JsonObject[],
     keyOf,
   });
   if (isReplaced) return { items, serverOrder: before };
-  // Items that are new count as having stood where deleted ones made room: so it is with Go's slices, and seen by clients.
+  // New items count as having been at the positions of deleted ones, because of Go's slices; clients see this order.
   return { items, serverOrder: [...kept, ...merged.slice(kept.length)].slice(0, before.length) };
 }
 
@@ -82,7 +82,7 @@ interface Settled {
   readonly isReplaced: boolean;
 }
 
-/** Takes the items with a directive out of the patch, and does what they say. */
+/** Removes the items with a directive from the patch and applies the directives. */
 function settleDirectives(original: readonly JsonObject[], patch: readonly JsonObject[], mergeKey: string): Settled {
   const merging: JsonObject[] = [];
   const deleted = new Set<unknown>();
@@ -107,7 +107,7 @@ export function hasDirective(value: unknown): boolean {
   return isJsonObject(value) && Object.hasOwn(value, PATCH_DIRECTIVE);
 }
 
-/** Items of one type, and which; lists of lists do not exist. */
+/** The kind of all items, which must have the same type and not be lists. */
 function elementKind(...lists: readonly List[]): "map" | "scalar" {
   const items = lists.flatMap((list) => [...list]);
   if (items.length === 0) throw internal("no elements in any of the given slices");
@@ -126,7 +126,7 @@ interface ElementOrder {
   readonly mergeKey: string;
 }
 
-/** The merged items in the order that the patch asks for; what it does not name stands where it stood. */
+/** The merged items in the order that the patch requests; items that it does not name keep their position. */
 export function orderElements(merged: readonly unknown[], how: ElementOrder): unknown[] {
   const { original, patch, order, serverOrder, mergeKey } = how;
   if (mergeKey !== "" && merged.length > 0) {
@@ -143,7 +143,7 @@ export function orderElements(merged: readonly unknown[], how: ElementOrder): un
   });
 }
 
-/** A patch may not contradict the order it asks for: its items stand in it, and in that order. */
+/** A patch must not contradict the order that it requests: the order contains its items in the same sequence. */
 export function checkElementOrder(patch: List, order: List, mergeKey: string): void {
   if (patch.length === 0 || order.length === 0) return;
   const stranger = patch.find((item) => !isJsonObject(item));
@@ -162,7 +162,7 @@ export function checkElementOrder(patch: List, order: List, mergeKey: string): v
   );
 }
 
-/** The name of the list that a directive such as `$setElementOrder/containers` is about. */
+/** The name of the list to which a directive such as `$setElementOrder/containers` applies. */
 export function listNamed(directive: string, prefix: string): string {
   if (!directive.startsWith(`${prefix}/`))
     throw badFormat(prefix === ELEMENT_ORDER_DIRECTIVE ? "setElementOrder list" : "primitive list");
@@ -175,7 +175,7 @@ function itself(item: unknown): unknown {
   return item;
 }
 
-/** DIFFERS: a key that is an object or a list equals nothing; kube-apiserver panics. */
+/** DIFFERS: a key that is an object or a list equals no other key; kube-apiserver panics. */
 function mergeKeyOf(mergeKey: string): KeyOf {
   return (item) => {
     if (!isJsonObject(item)) throw badArgType("map[string]interface {}", item);
@@ -186,7 +186,7 @@ function mergeKeyOf(mergeKey: string): KeyOf {
 
 type Positions = ReadonlyMap<unknown, number>;
 
-/** Of the first item with each key. */
+/** The position of the first item with each key. */
 function positions(items: readonly unknown[], keyOf: KeyOf): Positions {
   const found = new Map<unknown, number>();
   items.forEach((item, index) => {
@@ -203,8 +203,8 @@ interface Orders {
 }
 
 /**
- * What the patch names comes in the patch's order, everything else in the order it had. Between the two, an item that
- * the patch does not name comes before the first one named that stood behind it, unless there is none.
+ * Items that the patch names are in the order of the patch, other items in their former order. An item that the patch
+ * does not name precedes the first named item that was after it, if there is one.
  */
 function inOrder(items: readonly unknown[], { patchOrder, serverOrder, keyOf }: Orders): unknown[] {
   const named: Placed[] = [];
@@ -230,14 +230,14 @@ function inOrder(items: readonly unknown[], { patchOrder, serverOrder, keyOf }: 
 
 interface Placed {
   readonly item: unknown;
-  /** In the order that its part of the list follows. */
+  /** The position in the order that applies to the item. */
   readonly place: number | undefined;
   readonly inServer: number | undefined;
 }
 
-/** Stable. What has no place comes first, the last of it foremost: so Go's sort leaves it. */
+/** A stable sort. Items without a position come first, in reverse order, as Go's sort leaves them. */
 function sorted(items: readonly Placed[]): readonly Placed[] {
-  // Compared with an item that has no place, none is in order.
+  // An item without a position never compares as sorted.
   const placeOf = (item: Placed | undefined): number => item?.place ?? Number.NaN;
   const isSorted = items.every((item, index) => index === 0 || placeOf(item) >= placeOf(items[index - 1]));
   if (isSorted) return items;

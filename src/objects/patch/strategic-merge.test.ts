@@ -15,7 +15,7 @@ function kind(group: string, name: string): StructSchema {
 const POD = kind("", "Pod");
 const DEPLOYMENT = kind("apps", "Deployment");
 
-/** Of a pod's spec. */
+/** Patches the spec of a pod. */
 function patchSpec(original: JsonObject, patch: JsonObject): unknown {
   return applyStrategicMergePatch({ spec: original }, { spec: patch }, POD)["spec"];
 }
@@ -32,43 +32,43 @@ type SpecCase = readonly [rule: string, original: JsonObject, patch: JsonObject,
 
 const MAPS: readonly SpecCase[] = [
   [
-    "members are set, and others stay",
+    "set members, and keep others",
     { hostname: "a", nodeName: "n" },
     { hostname: "b" },
     { hostname: "b", nodeName: "n" },
   ],
   ["null removes", { hostname: "a", nodeName: "n" }, { hostname: null }, { nodeName: "n" }],
-  ["null of what is not there does nothing", { hostname: "a" }, { nodeName: null }, { hostname: "a" }],
+  ["ignore null for an absent member", { hostname: "a" }, { nodeName: null }, { hostname: "a" }],
   [
     "maps merge",
     { nodeSelector: { a: "1", b: "2" } },
     { nodeSelector: { b: null, c: "3" } },
     { nodeSelector: { a: "1", c: "3" } },
   ],
-  ["a new map has no nulls", {}, { nodeSelector: { a: "1", b: null } }, { nodeSelector: { a: "1" } }],
-  ["an emptied map stays", { nodeSelector: { a: "1" } }, { nodeSelector: { a: null } }, { nodeSelector: {} }],
-  ["another type replaces", { nodeSelector: { a: "1" } }, { nodeSelector: "x" }, { nodeSelector: "x" }],
+  ["omit nulls in a new map", {}, { nodeSelector: { a: "1", b: null } }, { nodeSelector: { a: "1" } }],
+  ["stay if they become empty", { nodeSelector: { a: "1" } }, { nodeSelector: { a: null } }, { nodeSelector: {} }],
+  ["are replaced if the type differs", { nodeSelector: { a: "1" } }, { nodeSelector: "x" }, { nodeSelector: "x" }],
   [
-    "$patch: replace is the patch and nothing else",
+    "become the patch with $patch: replace",
     { securityContext: { runAsUser: 1, fsGroup: 2 } },
     { securityContext: { $patch: "replace", fsGroup: 3 } },
     { securityContext: { fsGroup: 3 } },
   ],
   [
-    "$patch: delete leaves an empty map",
+    "become empty with $patch: delete",
     { securityContext: { runAsUser: 1 } },
     { securityContext: { $patch: "delete" } },
     { securityContext: {} },
   ],
-  ["$patch: delete of what is not there does nothing", {}, { securityContext: { $patch: "delete" } }, {}],
+  ["ignore $patch: delete for an absent member", {}, { securityContext: { $patch: "delete" } }, {}],
   [
-    "maps with a directive are not taken over into new maps",
+    "omit maps with a directive in new maps",
     {},
     { affinity: { nodeAffinity: { $patch: "delete" }, podAffinity: {} } },
     { affinity: { podAffinity: {} } },
   ],
   [
-    "a null directive in a new map is none",
+    "ignore a null directive in a new map",
     {},
     { affinity: { nodeAffinity: { $patch: null } } },
     { affinity: { nodeAffinity: {} } },
@@ -80,7 +80,7 @@ describe("maps", () => {
     expect(patchSpec(original, patch)).toEqual(result);
   });
 
-  test("a member of the strategy replace is replaced", () => {
+  test("are replaced with the strategy replace", () => {
     const budgets = kind("policy", "PodDisruptionBudget");
     const original = { spec: { selector: { matchLabels: { a: "1" } }, maxUnavailable: 1 } };
     const patch = { spec: { selector: { matchLabels: { b: "2" } } } };
@@ -89,14 +89,14 @@ describe("maps", () => {
     });
   });
 
-  test("what only another release knows is merged as plain JSON", () => {
+  test("merge fields of other releases as plain JSON", () => {
     const original = { novel: { a: { b: 1 }, list: [{ name: "x" }] } };
     expect(patchSpec(original, { novel: { a: { c: 2 }, list: [{ name: "y" }] } })).toEqual({
       novel: { a: { b: 1, c: 2 }, list: [{ name: "y" }] },
     });
   });
 
-  test("prototypes are not reached", () => {
+  test("cannot change prototypes", () => {
     const patch = JSON.parse('{"metadata":{"labels":{"__proto__":"x","constructor":null}}}') as JsonObject;
     const patched = applyStrategicMergePatch({ metadata: { labels: {} } }, patch, POD);
     expect(JSON.stringify(patched)).toBe('{"metadata":{"labels":{"__proto__":"x"}}}');
@@ -114,24 +114,24 @@ describe("$retainKeys", () => {
   }
 
   test.each<[rule: string, strategy: JsonObject, result: JsonObject]>([
-    ["what is not listed goes", { $retainKeys: ["type"], type: "Recreate" }, { type: "Recreate" }],
+    ["removes members that are not listed", { $retainKeys: ["type"], type: "Recreate" }, { type: "Recreate" }],
     [
-      "what is listed is merged",
+      "merges listed members",
       { $retainKeys: ["type", "rollingUpdate"], rollingUpdate: { maxSurge: 2 } },
       { ...STRATEGY, rollingUpdate: { maxSurge: 2, maxUnavailable: 0 } },
     ],
-    ["what is listed need not be there", { $retainKeys: ["type", "bogus"] }, { type: "RollingUpdate" }],
-    ["a null need not be listed", { $retainKeys: ["type"], rollingUpdate: null }, { type: "RollingUpdate" }],
-    ["an empty list empties", { $retainKeys: [] }, {}],
+    ["may list absent members", { $retainKeys: ["type", "bogus"] }, { type: "RollingUpdate" }],
+    ["does not have to list a null", { $retainKeys: ["type"], rollingUpdate: null }, { type: "RollingUpdate" }],
+    ["empties the map if the list is empty", { $retainKeys: [] }, {}],
   ])("%s", (_rule, strategy, result) => {
     expect(patchStrategy({ strategy: STRATEGY }, strategy)).toEqual({ strategy: result });
   });
 
-  test("holds for a struct that is left out because it is empty", () => {
+  test("applies to a struct that is omitted because it is empty", () => {
     expect(patchStrategy({}, { $retainKeys: ["type"], type: "Recreate" })).toEqual({ strategy: { type: "Recreate" } });
   });
 
-  test("exchanges one source of a volume for another", () => {
+  test("can replace the source of a volume", () => {
     const original = {
       volumes: [
         { name: "v", emptyDir: {} },
@@ -160,31 +160,31 @@ describe("$retainKeys", () => {
 
 const LISTS_OF_MAPS: readonly SpecCase[] = [
   [
-    "items of the same key merge",
+    "merge items with the same key",
     { containers: [{ name: "a", image: "1", tty: true }] },
     { containers: [{ name: "a", image: "2" }] },
     { containers: [{ name: "a", image: "2", tty: true }] },
   ],
   [
-    "a null in an item removes",
+    "remove a field of an item by null",
     { containers: [{ name: "a", image: "1" }] },
     { containers: [{ name: "a", image: null }] },
     { containers: [{ name: "a" }] },
   ],
   [
-    "lists in items merge by their own keys",
+    "merge lists in items by their own keys",
     { containers: [{ name: "a", env: [{ name: "X", value: "1" }] }] },
     { containers: [{ name: "a", env: [{ name: "X", value: "2" }] }] },
     { containers: [{ name: "a", env: [{ name: "X", value: "2" }] }] },
   ],
   [
-    "$patch: delete removes the item",
+    "remove an item with $patch: delete",
     { containers: named("a", "b") },
     { containers: [{ name: "a", $patch: "delete" }] },
     { containers: named("b") },
   ],
   [
-    "$patch: delete removes all of that key",
+    "remove all items with the key of a $patch: delete",
     {
       containers: [
         {
@@ -200,13 +200,13 @@ const LISTS_OF_MAPS: readonly SpecCase[] = [
     { containers: [{ name: "a" }] },
   ],
   [
-    "$patch: delete of what is not there does nothing",
+    "ignore $patch: delete for an absent item",
     { containers: named("a") },
     { containers: [{ name: "b", $patch: "delete" }] },
     { containers: named("a") },
   ],
   [
-    "what is deleted can be added anew",
+    "can add a deleted item anew",
     { containers: [{ name: "a", tty: true }] },
     {
       containers: [
@@ -217,19 +217,19 @@ const LISTS_OF_MAPS: readonly SpecCase[] = [
     { containers: [{ name: "a", stdin: true }] },
   ],
   [
-    "$patch: replace is the other items and nothing else",
+    "become the other items of the patch with $patch: replace",
     { containers: named("a", "b") },
     { containers: [{ $patch: "replace" }, { name: "c" }] },
     { containers: named("c") },
   ],
   [
-    "$patch: replace may stand anywhere",
+    "accept $patch: replace at any position",
     { containers: named("a") },
     { containers: [{ name: "c" }, { $patch: "replace" }, { name: "d" }] },
     { containers: named("c", "d") },
   ],
   [
-    "an item twice is merged twice",
+    "merge an item twice if the patch has it twice",
     { containers: named("a") },
     {
       containers: [
@@ -240,7 +240,7 @@ const LISTS_OF_MAPS: readonly SpecCase[] = [
     { containers: [{ name: "b", tty: true, stdin: true }, { name: "a" }] },
   ],
   [
-    "of items with the same key the first is merged",
+    "merge the first of several items with the same key",
     {
       containers: [
         {
@@ -266,26 +266,21 @@ const LISTS_OF_MAPS: readonly SpecCase[] = [
     },
   ],
   [
-    "a number and its text are two keys",
+    "distinguish a number and its text as keys",
     { containers: [{ name: "a", ports: [{ containerPort: 80 }] }] },
     { containers: [{ name: "a", ports: [{ containerPort: "80" }] }] },
     { containers: [{ name: "a", ports: [{ containerPort: "80" }, { containerPort: 80 }] }] },
   ],
+  ["are kept by an empty patch", { containers: named("b", "a") }, { containers: [] }, { containers: named("b", "a") }],
+  ["are omitted if they become empty", { volumes: named("a") }, { volumes: [{ name: "a", $patch: "delete" }] }, {}],
   [
-    "an empty patch keeps the list",
-    { containers: named("b", "a") },
-    { containers: [] },
-    { containers: named("b", "a") },
-  ],
-  ["an emptied list is left out", { volumes: named("a") }, { volumes: [{ name: "a", $patch: "delete" }] }, {}],
-  [
-    "unless it is required",
+    "are kept if they become empty but are required",
     { containers: named("a") },
     { containers: [{ name: "a", $patch: "delete" }] },
     { containers: [] },
   ],
   [
-    "a new list has no items with a directive",
+    "omit items with a directive in a new list",
     {},
     {
       volumes: [
@@ -296,13 +291,13 @@ const LISTS_OF_MAPS: readonly SpecCase[] = [
     { volumes: named("b") },
   ],
   [
-    "lists without a merge key are replaced",
+    "are replaced without a merge key",
     { tolerations: [{ key: "a" }] },
     { tolerations: [{ key: "b" }] },
     { tolerations: [{ key: "b" }] },
   ],
   [
-    "lists of texts without the strategy are replaced",
+    "of strings are replaced without the strategy merge",
     { containers: [{ name: "a", args: ["x"] }] },
     { containers: [{ name: "a", args: ["y"] }] },
     { containers: [{ name: "a", args: ["y"] }] },
@@ -337,23 +332,23 @@ describe("the order of merged lists", () => {
   const gone = (name: string): JsonObject => ({ name, $patch: "delete" });
 
   test.each<[rule: string, original: string[], patch: JsonObject[], result: string[]]>([
-    ["new items come first", ["a", "b"], named("c"), ["c", "a", "b"]],
-    ["the patch's items keep its order", ["a", "b", "c"], named("c", "a"), ["b", "c", "a"]],
+    ["has new items first", ["a", "b"], named("c"), ["c", "a", "b"]],
+    ["keeps the order of the patch for its items", ["a", "b", "c"], named("c", "a"), ["b", "c", "a"]],
     [
-      "others come before the named ones that stood behind them",
+      "has other items before the named ones that were after them",
       ["a", "b", "c", "d"],
       named("b", "d"),
       ["a", "b", "c", "d"],
     ],
-    ["others come behind new items that stand before a known one", ["a", "b"], named("x", "b"), ["x", "a", "b"]],
-    ["deletions name nothing", ["a", "b", "c"], [gone("a")], ["b", "c"]],
+    ["has other items after new items that precede a known one", ["a", "b"], named("x", "b"), ["x", "a", "b"]],
+    ["ignores the order of deletions", ["a", "b", "c"], [gone("a")], ["b", "c"]],
   ])("%s", (_rule, original, patch, result) => {
     expect(order(original, patch)).toEqual(result);
   });
 
   test.each<{ rule: string; original: string[]; patch?: JsonObject[]; wanted: string[]; result: string[] }>([
-    { rule: "is the order", original: ["a", "b", "c"], wanted: ["c", "a", "b"], result: ["c", "a", "b"] },
-    { rule: "may name what is not there", original: ["a", "b"], wanted: ["x", "b", "a"], result: ["b", "a"] },
+    { rule: "is the order of the list", original: ["a", "b", "c"], wanted: ["c", "a", "b"], result: ["c", "a", "b"] },
+    { rule: "may name absent items", original: ["a", "b"], wanted: ["x", "b", "a"], result: ["b", "a"] },
     {
       rule: "places new items",
       original: ["a", "b"],
@@ -362,7 +357,7 @@ describe("the order of merged lists", () => {
       result: ["a", "n", "b"],
     },
     {
-      rule: "leaves what it does not name where it stood",
+      rule: "keeps the position of items that it does not name",
       original: ["s", "a", "t", "b"],
       wanted: ["b", "a"],
       result: ["s", "t", "b", "a"],
@@ -375,46 +370,46 @@ describe("the order of merged lists", () => {
       result: ["c", "a"],
     },
     {
-      rule: "puts a server's item before the new one that takes a deleted one's place",
+      rule: "puts an existing item before a new one at the position of a deleted one",
       original: ["a", "b", "s"],
       patch: [gone("b"), { name: "n" }],
       wanted: ["a", "n"],
       result: ["a", "s", "n"],
     },
     {
-      rule: "puts a server's item behind a new one where nothing was deleted",
+      rule: "puts an existing item after a new one if nothing was deleted",
       original: ["a", "s"],
       patch: named("n"),
       wanted: ["a", "n"],
       result: ["a", "n", "s"],
     },
     {
-      rule: "that names nothing puts new items first",
+      rule: "without items puts new items first",
       original: ["a", "b"],
       patch: named("n"),
       wanted: [],
       result: ["n", "a", "b"],
     },
     {
-      rule: "holds for a replaced list",
+      rule: "applies to a replaced list",
       original: ["a"],
       patch: [{ $patch: "replace" }, ...named("c", "d")],
       wanted: ["c", "d"],
       result: ["c", "d"],
     },
-  ])("$setElementOrder: $rule", ({ original, patch = [], wanted, result }) => {
+  ])("$setElementOrder $rule", ({ original, patch = [], wanted, result }) => {
     expect(order(original, patch, wanted)).toEqual(result);
   });
 
   test.each<[rule: string, original: JsonObject, patch: JsonObject, result: JsonObject]>([
     [
-      "alone only orders",
+      "alone only sorts",
       { containers: named("a", "b") },
       { "$setElementOrder/containers": named("b", "a") },
       { containers: named("b", "a") },
     ],
     [
-      "orders a new list",
+      "sorts a new list",
       {},
       {
         volumes: [...named("b"), { name: "x", $patch: "delete" }, ...named("a")],
@@ -422,9 +417,9 @@ describe("the order of merged lists", () => {
       },
       { volumes: named("b", "a") },
     ],
-    ["of a list that is nowhere does nothing", {}, { "$setElementOrder/volumes": named("a") }, {}],
+    ["is ignored for an absent list", {}, { "$setElementOrder/volumes": named("a") }, {}],
     [
-      "of a list that another release knows is left to it",
+      "is ignored for a list of another release",
       {},
       { novel: named("a"), "$setElementOrder/novel": named("a") },
       { novel: named("a") },
@@ -445,16 +440,16 @@ describe("lists of scalars", () => {
   const ORDER = "$setElementOrder/finalizers";
 
   test.each<[rule: string, original: string[] | undefined, metadata: JsonObject, result: string[] | undefined]>([
-    ["are united, what is new first", ["a", "b"], { finalizers: ["c", "a"] }, ["c", "a", "b"]],
-    ["hold everything once", ["a"], { finalizers: ["b", "b", "a"] }, ["b", "a"]],
-    ["are taken over where nothing was", undefined, { finalizers: ["b", "a"] }, ["b", "a"]],
-    ["lose what is deleted from them", ["a", "b", "c"], { [DELETE]: ["b", "x"] }, ["a", "c"]],
-    ["are left out when all is deleted", ["a"], { [DELETE]: ["a"] }, undefined],
-    ["lose nothing where nothing is", undefined, { [DELETE]: ["a"] }, undefined],
-    ["can lose and gain", ["a", "b"], { [DELETE]: ["a"], finalizers: ["c"] }, ["c", "b"]],
-    ["go with a null, also of their deletions", ["a"], { [DELETE]: null }, undefined],
-    ["come in an order", ["a", "b", "c"], { [ORDER]: ["c", "b", "a"] }, ["c", "b", "a"]],
-    ["come in an order with what is new", ["a", "b"], { finalizers: ["n"], [ORDER]: ["b", "n", "a"] }, ["b", "n", "a"]],
+    ["are merged, with new items first", ["a", "b"], { finalizers: ["c", "a"] }, ["c", "a", "b"]],
+    ["have each item once", ["a"], { finalizers: ["b", "b", "a"] }, ["b", "a"]],
+    ["are copied if there was none", undefined, { finalizers: ["b", "a"] }, ["b", "a"]],
+    ["lose deleted items", ["a", "b", "c"], { [DELETE]: ["b", "x"] }, ["a", "c"]],
+    ["are omitted if all items are deleted", ["a"], { [DELETE]: ["a"] }, undefined],
+    ["ignore deletions from an absent list", undefined, { [DELETE]: ["a"] }, undefined],
+    ["can lose and gain items", ["a", "b"], { [DELETE]: ["a"], finalizers: ["c"] }, ["c", "b"]],
+    ["are removed by null, also by null deletions", ["a"], { [DELETE]: null }, undefined],
+    ["can be sorted", ["a", "b", "c"], { [ORDER]: ["c", "b", "a"] }, ["c", "b", "a"]],
+    ["can be sorted with new items", ["a", "b"], { finalizers: ["n"], [ORDER]: ["b", "n", "a"] }, ["b", "n", "a"]],
   ])("%s", (_rule, original, metadata, result) => {
     expect(patchFinalizers(original, metadata)).toEqual(result);
   });
@@ -477,7 +472,7 @@ const FAILURES: readonly (readonly [rule: string, patch: JsonObject, sentence: s
     "unknown patch type: merge in map: map[$patch:merge a:<nil>]",
   ],
   [
-    "a directive that is no text",
+    "a directive that is not a string",
     { nodeSelector: { $patch: 1 } },
     "unknown patch type: %!s(int64=1) in map: map[$patch:1]",
   ],
@@ -502,7 +497,7 @@ const FAILURES: readonly (readonly [rule: string, patch: JsonObject, sentence: s
     "cannot merge lists without merge key for struct",
   ],
   [
-    "an order that is no list",
+    "an order that is not a list",
     { "$setElementOrder/containers": {} },
     "expected a []interface {}, but received a map[string]interface {}",
   ],
@@ -512,11 +507,11 @@ const FAILURES: readonly (readonly [rule: string, patch: JsonObject, sentence: s
     "expected a []interface {}, but received a %!s(<nil>)",
   ],
   [
-    "an order of something unknown",
+    "an order of an unknown list",
     { "$setElementOrder/bogus": [] },
     'unable to find api field in struct PodSpec for the json field "bogus"',
   ],
-  ["an order of texts for maps", { "$setElementOrder/containers": ["a"] }, "value for key 0 is not a map"],
+  ["an order of strings for maps", { "$setElementOrder/containers": ["a"] }, "value for key 0 is not a map"],
   [
     "an order without keys",
     { "$setElementOrder/containers": [{}] },
@@ -534,7 +529,7 @@ const FAILURES: readonly (readonly [rule: string, patch: JsonObject, sentence: s
   ],
 ];
 
-describe("what is wrong with a patch", () => {
+describe("an invalid patch:", () => {
   const CONTAINERS = { containers: [{ name: "a", image: "1", ports: [{ containerPort: 1 }] }] };
 
   test.each(FAILURES)("%s", (_rule, patch, sentence) => {
@@ -557,7 +552,7 @@ describe("what is wrong with a patch", () => {
     );
   });
 
-  test("what a map holds has no tags to be merged by", () => {
+  test("values of a map have no tags for merging", () => {
     const requests = kind("certificates.k8s.io", "CertificateSigningRequest");
     const request = { spec: { extra: { a: ["x"] } } };
     expect(() => applyStrategicMergePatch(request, request, requests)).toThrow(
@@ -565,7 +560,7 @@ describe("what is wrong with a patch", () => {
     );
   });
 
-  test("a sentence is not as long as a patch can be", () => {
+  test("messages are shorter than a long patch", () => {
     const patch = { containers: [{ image: "x".repeat(100_000) }] };
     try {
       patchSpec(CONTAINERS, patch);
@@ -599,7 +594,7 @@ describe("properties", () => {
     );
   });
 
-  test("a patch with the object itself changes nothing, not even an order", () => {
+  test("a patch with the object itself changes nothing, not even the order", () => {
     fc.assert(
       fc.property(pod, (original) => {
         expect(applyStrategicMergePatch(original, original, POD)).toEqual(original);
@@ -607,7 +602,7 @@ describe("properties", () => {
     );
   });
 
-  test("a replaced map is the patch, whatever was there", () => {
+  test("a replaced map is the patch, regardless of the existing one", () => {
     fc.assert(
       fc.property(pod, pod, (original, { spec }) => {
         const patched = applyStrategicMergePatch(original, { spec: { $patch: "replace", ...spec } }, POD);
@@ -616,7 +611,7 @@ describe("properties", () => {
     );
   });
 
-  test("a patch applied twice is the patch applied once", () => {
+  test("applying a patch twice equals applying it once", () => {
     fc.assert(
       fc.property(pod, pod, (original, patch) => {
         const once = applyStrategicMergePatch(original, patch, POD);
@@ -626,7 +621,7 @@ describe("properties", () => {
     );
   });
 
-  test("$setElementOrder of everything is the order", () => {
+  test("$setElementOrder of all items is the order of the list", () => {
     fc.assert(
       fc.property(containers, fc.array(fc.nat(100)), (list, seeds) => {
         const order = list
@@ -639,7 +634,7 @@ describe("properties", () => {
     );
   });
 
-  test("what is deleted by key is gone, and nothing else", () => {
+  test("an item that is deleted by key is removed, and no other", () => {
     fc.assert(
       fc.property(containers, fc.array(text), (list, deleted) => {
         const patch = { containers: deleted.map((name) => ({ name, $patch: "delete" })) };
@@ -650,7 +645,7 @@ describe("properties", () => {
   });
 });
 
-test("long lists are merged in a moment", () => {
+test("long lists are merged quickly", () => {
   const long = (prefix: string): JsonObject[] =>
     named(...Array.from({ length: 50_000 }, (_, index) => `${prefix}${index}`));
   const patch = { containers: [...long("b"), ...long("a").map((item) => ({ ...item, $patch: "delete" }))] };

@@ -1,7 +1,7 @@
 /**
- * Strategic merge patch: a merge patch that knows the type of what it patches, so that lists can be merged by a key of
- * their items, and that can say with directives what a merge patch cannot. Never modifies its input; shares with it
- * what it does not change.
+ * Strategic merge patch: a merge patch that uses the type of the object, so that lists are merged by a key of their
+ * items, and that has directives for operations which a merge patch cannot express. Never modifies its input; shares
+ * unchanged values with it.
  */
 import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
 import type { StructSchema } from "../schema.ts";
@@ -54,7 +54,7 @@ function directed(patch: JsonObject): JsonObject {
   throw badPatchType(directive, patch);
 }
 
-/** A copy; of those members only that the patch wants to retain, if it says so. */
+/** A copy of the members; only of those that $retainKeys lists, if the patch has it. */
 function retainedMembers(original: JsonObject, patch: JsonObject): JsonObject {
   if (!Object.hasOwn(patch, RETAIN_KEYS_DIRECTIVE)) return { ...original };
   const retained = patch[RETAIN_KEYS_DIRECTIVE];
@@ -70,7 +70,7 @@ function retainedMembers(original: JsonObject, patch: JsonObject): JsonObject {
 interface Member {
   readonly key: string;
   readonly value: unknown;
-  /** Of the map it is a member of. */
+  /** The type of the map that contains the member. */
   readonly type: MergeType;
 }
 
@@ -116,7 +116,7 @@ function setOrDrop(merged: JsonObject, name: string, value: unknown): void {
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Merges the lists that the patch wants in an order. Returns which: the patch says no more about them. */
+/** Merges the lists for which the patch requests an order. Returns their names, because they need no further merge. */
 function orderLists(merged: JsonObject, patch: JsonObject, type: MergeType): ReadonlySet<string> {
   let done: Set<string> | undefined;
   for (const directive of Object.keys(patch)) {
@@ -126,7 +126,7 @@ function orderLists(merged: JsonObject, patch: JsonObject, type: MergeType): Rea
     const original = Object.hasOwn(merged, name) ? asList(merged[name]) : undefined;
     const patched = Object.hasOwn(patch, name) ? asList(patch[name]) : undefined;
     if (isUnknownMember(type, name)) {
-      // DIFFERS: a list that another release may know is left to field validation.
+      // DIFFERS: field validation handles a list that another release may have.
       if (original === undefined && patched === undefined) throw unknownMember(type, name);
       continue;
     }
@@ -142,7 +142,7 @@ function orderLists(merged: JsonObject, patch: JsonObject, type: MergeType): Rea
   return done ?? NONE;
 }
 
-/** What there is to put in order. */
+/** The list to be sorted. */
 function mergedBefore(
   original: unknown[] | undefined,
   patch: unknown[] | undefined,
@@ -163,8 +163,8 @@ function asList(value: unknown): unknown[] {
 }
 
 /**
- * What is new where nothing was: maps with a directive have nothing to say there, and neither has a null, except as an
- * item of a list. Undefined if nothing is left of the value.
+ * A new value without directives: maps with a directive are dropped, and so are nulls, except as items of a list.
+ * Undefined if nothing is left of the value.
  */
 function withoutDirectives(value: unknown, how: { readonly keepsNulls: boolean }): unknown {
   if (Array.isArray(value)) {

@@ -1,11 +1,11 @@
-/** What Kubernetes says of a patched object whose values have the wrong types, where it was never JSON text. */
+/** Kubernetes' message for a patched object whose values have the wrong types, which Go converts without JSON text. */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { base64Error, timeError } from "../go/go-text.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
 import { goType, unmarshalError } from "../../meta/go-fmt.ts";
 import { quantityError } from "../../meta/quantity.ts";
 
-/** The first sentence, if any. Asked only when something is known to be wrong. */
+/** The first message, if any. Called only if the object is known to be invalid. */
 export function unstructuredError(object: JsonObject, schema: StructSchema): string | undefined {
   for (const [key, field] of schema.fields) {
     const error = Object.hasOwn(object, key) ? valueError(object[key], field) : undefined;
@@ -70,7 +70,7 @@ function stringError(value: unknown, format: string | undefined): string | undef
     return error && `error decoding from json: ${error}`;
   }
   if (typeof value === "string") return undefined;
-  // Go would make a character of a whole number.
+  // Go would convert a whole number to a character.
   return Number.isInteger(value) ? "cannot convert int64 to string" : "unrecognized type: string";
 }
 

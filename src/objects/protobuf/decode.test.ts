@@ -19,7 +19,7 @@ import { KUBECTL_BODIES } from "../../../test/testing/objects/protobuf/kubectl-b
 const tables = protobufTables();
 const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
 
-/** The object that a message without its envelope decodes to. */
+/** Decodes a message without its envelope. */
 function decode(apiVersion: string, kind: string, ...fields: Buffer[]): JsonObject {
   return decodeProtobufObject(encodeEnvelope({ apiVersion, kind, raw: Buffer.concat(fields) }), tables);
 }
@@ -28,7 +28,7 @@ function encodeAndDecode(object: JsonObject): JsonObject {
   return decodeProtobufObject(encodeProtobufObject(object, tables), tables);
 }
 
-describe("what kubectl sends", () => {
+describe("the protobuf bodies of kubectl are decoded:", () => {
   test.each(KUBECTL_BODIES)("kubectl $command", ({ hex, object }) => {
     const decoded = decodeProtobufObject(Buffer.from(hex, "hex"), tables);
     expect(decoded).toEqual(object);
@@ -37,14 +37,14 @@ describe("what kubectl sends", () => {
 });
 
 describe("the envelope", () => {
-  test("is told by its first four bytes", () => {
+  test("is recognized by its first four bytes", () => {
     expect(isProtobufEnvelope(Buffer.from("k8s\0"))).toBe(true);
     expect(isProtobufEnvelope(Buffer.from("k8s"))).toBe(false);
     expect(isProtobufEnvelope(Buffer.from('{"a":1}'))).toBe(false);
     expect(isProtobufEnvelope(Buffer.alloc(0))).toBe(false);
   });
 
-  test("says the type, the message and how it is written", () => {
+  test("contains the type, the message and its encoding", () => {
     const raw = Buffer.from("raw");
     const parts = {
       apiVersion: "apps/v1",
@@ -59,22 +59,18 @@ describe("the envelope", () => {
 
   test.each([
     ["no magic bytes", Buffer.from("{}"), "does not begin with its four magic bytes"],
-    ["no type", Buffer.from("k8s\0"), "does not say its apiVersion and kind"],
-    [
-      "a kind that is not known",
-      encodeEnvelope({ apiVersion: "v1", kind: "Pot", raw: Buffer.alloc(0) }),
-      '"Pot" of "v1"',
-    ],
+    ["no type", Buffer.from("k8s\0"), "has no apiVersion and kind"],
+    ["an unknown kind", encodeEnvelope({ apiVersion: "v1", kind: "Pot", raw: Buffer.alloc(0) }), '"Pot" of "v1"'],
     ["compressed content", encodeEnvelope({ ...CRD, raw: Buffer.alloc(0), contentEncoding: "gzip" }), '"gzip"'],
     ["other content", encodeEnvelope({ ...CRD, raw: Buffer.alloc(0), contentType: "text/plain" }), '"text/plain"'],
-  ])("with %s is refused", (_case, bytes, message) => {
+  ])("with %s is rejected", (_case, bytes, message) => {
     expect(() => decodeProtobufObject(bytes, tables)).toThrow(ProtobufDecodeError);
     expect(() => decodeProtobufObject(bytes, tables)).toThrow(message);
   });
 });
 
 describe("zero values", () => {
-  test("a message without any field is what Go shows of an empty object", () => {
+  test("a message without any field decodes as Go's JSON of an empty object", () => {
     expect(decode("apps/v1", "Deployment")).toEqual({
       kind: "Deployment",
       apiVersion: "apps/v1",
@@ -84,20 +80,20 @@ describe("zero values", () => {
     });
   });
 
-  test("a pointer keeps its zero, a value that may be left out does not", () => {
+  test("a pointer keeps its zero, an omitempty value does not", () => {
     const spec = delimited(2, Buffer.concat([integer(1, 0), integer(5, 0), integer(7, 0)]));
     expect(decode("apps/v1", "Deployment", spec)["spec"]).toMatchObject({ replicas: 0 });
     expect(decode("apps/v1", "Deployment", spec)["spec"]).not.toHaveProperty("minReadySeconds");
     expect(decode("apps/v1", "Deployment", spec)["spec"]).not.toHaveProperty("paused");
   });
 
-  test("a value that is always shown is shown whether it was sent or not", () => {
+  test("a value that is always serialized is present whether it was sent or not", () => {
     expect(decode("authorization.k8s.io/v1", "SelfSubjectAccessReview")["status"]).toEqual({ allowed: false });
     expect(decode("scheduling.k8s.io/v1", "PriorityClass")["value"]).toBe(0);
     expect(decode("certificates.k8s.io/v1", "CertificateSigningRequest")["spec"]).toMatchObject({ request: null });
   });
 
-  test("a time without bytes is none; one of zero seconds is 1970", () => {
+  test("a time without bytes is absent; one of zero seconds is 1970", () => {
     const withTime = (...time: Buffer[]): unknown => {
       return decode("v1", "ConfigMap", delimited(1, delimited(8, Buffer.concat(time))))["metadata"];
     };
@@ -113,7 +109,7 @@ describe("zero values", () => {
 });
 
 describe("values", () => {
-  test("micro times have six digits, also of nanoseconds beyond a second", () => {
+  test("micro times have six digits, also for nanoseconds beyond a second", () => {
     const renewTime = (seconds: number, nanos: number): unknown => {
       const time = Buffer.concat([integer(1, seconds), integer(2, nanos)]);
       return (decode("coordination.k8s.io/v1", "Lease", delimited(2, delimited(4, time)))["spec"] as JsonObject)[
@@ -126,7 +122,7 @@ describe("values", () => {
     expect(renewTime(1_700_000_000, -500_000_000)).toBe("2023-11-14T22:13:19.500000Z");
   });
 
-  test("64-bit integers are exact to 2^53 and the nearest number beyond", () => {
+  test("64-bit integers are exact up to 2^53 and rounded beyond", () => {
     const generation = (value: bigint): unknown => {
       return (decode("v1", "ConfigMap", delimited(1, integer(7, value)))["metadata"] as JsonObject)["generation"];
     };
@@ -136,14 +132,14 @@ describe("values", () => {
     expect(generation(-1n)).toBe(-1);
   });
 
-  test("32-bit integers are cut as Go cuts them", () => {
+  test("32-bit integers are truncated as in Go", () => {
     const value = (number: bigint): unknown =>
       decode("scheduling.k8s.io/v1", "PriorityClass", integer(2, number))["value"];
     expect(value(-5n)).toBe(-5);
     expect(value(2n ** 32n + 7n)).toBe(7);
   });
 
-  test("repeated numbers come packed, one by one, or mixed", () => {
+  test("repeated numbers may be packed, one by one, or mixed", () => {
     const packed = delimited(4, Buffer.concat([varint(1), varint(-2), varint(300)]));
     const groups = Buffer.concat([packed, integer(4, 5), delimited(4, Buffer.alloc(0))]);
     const pod = decode("v1", "Pod", delimited(2, delimited(14, groups)));
@@ -161,7 +157,7 @@ describe("values", () => {
     expect(secret["data"]).toEqual({ a: "AP8B", b: "" });
   });
 
-  test("a map may have any key, and the last value of a key counts", () => {
+  test("a map may have any key, and the last value of a key wins", () => {
     const entry = (key: string, value: string): Buffer => delimited(2, Buffer.concat([text(2, value), text(1, key)]));
     const { data } = decode(
       "v1",
@@ -178,7 +174,7 @@ describe("values", () => {
     ]);
   });
 
-  test("an int-or-string is either, and nothing else", () => {
+  test("an int-or-string is an integer or a string, and nothing else", () => {
     const port = (...fields: Buffer[]): JsonObject => {
       return decode("v1", "Service", delimited(2, delimited(1, delimited(4, Buffer.concat(fields)))));
     };
@@ -190,7 +186,7 @@ describe("values", () => {
     expect(() => port(integer(1, 2))).toThrow(/has type 2 instead of 0 or 1/);
   });
 
-  test("raw JSON is taken in as it is, and refused when it is none", () => {
+  test("raw JSON is decoded unchanged, and rejected if it is invalid", () => {
     const data = (raw: string): unknown => decode("apps/v1", "ControllerRevision", delimited(2, text(1, raw)))["data"];
     expect(data('{"a":[1,null]}')).toEqual({ a: [1, null] });
     expect(data("")).toBeUndefined();
@@ -198,14 +194,16 @@ describe("values", () => {
     expect(() => data("k8s\0")).toThrow(ProtobufDecodeError);
   });
 
-  test("numbers that JSON cannot say are refused", () => {
+  test("numbers that JSON cannot represent are rejected", () => {
     const maximum = Buffer.alloc(9, 9 * 8 + 1);
     maximum.writeDoubleLE(Infinity, 1);
     const version = delimited(4, delimited(1, maximum));
-    expect(() => decode(CRD.apiVersion, CRD.kind, delimited(2, delimited(7, version)))).toThrow(/that JSON cannot say/);
+    expect(() => decode(CRD.apiVersion, CRD.kind, delimited(2, delimited(7, version)))).toThrow(
+      /that JSON cannot represent/,
+    );
   });
 
-  test("a custom resource's schema comes back with all its alternatives", () => {
+  test("the schema of a custom resource survives a round trip with all its alternatives", () => {
     const openAPIV3Schema = {
       $ref: "",
       $schema: "s",
@@ -225,7 +223,7 @@ describe("values", () => {
     expect(decoded["spec"]).toMatchObject({ versions: [{ ...versions[0], schema: { openAPIV3Schema: shown } }] });
   });
 
-  test("the parts of a message that comes twice are one, as are those of what is within", () => {
+  test("the parts of a message that occurs twice are merged, also in nested messages", () => {
     const meta = (...fields: Buffer[]): Buffer => delimited(1, Buffer.concat(fields));
     const label = (key: string): Buffer => delimited(11, Buffer.concat([text(1, key), text(2, "")]));
     expect(
@@ -236,7 +234,7 @@ describe("values", () => {
     });
   });
 
-  test("fields that are not known are passed over, whatever their wire type", () => {
+  test("unknown fields of any wire type are skipped", () => {
     const unknown = Buffer.concat([
       integer(900, 1),
       text(901, "x"),
@@ -250,7 +248,7 @@ describe("values", () => {
   });
 });
 
-describe("hostile bytes", () => {
+describe("malicious bytes:", () => {
   const nested = (depth: number): Buffer => {
     let schema: Buffer = Buffer.alloc(0);
     for (let level = 0; level < depth; level++) schema = delimited(28, schema);
@@ -261,7 +259,7 @@ describe("hostile bytes", () => {
     ["a field that reaches beyond the end", Buffer.from("0a05", "hex"), /field 1 reaches beyond its end/],
     ["a length beyond any buffer", Buffer.from("0affffffff0f", "hex"), /field 1 reaches beyond its end/],
     ["a length beyond 32 bits", Buffer.from("0affffffffff01", "hex"), /length beyond 32 bits/],
-    ["a number cut short", Buffer.from("80", "hex"), /ends inside a number/],
+    ["a truncated number", Buffer.from("80", "hex"), /ends inside a number/],
     ["a number of eleven bytes", Buffer.from(`0a${"ff".repeat(10)}01`, "hex"), /longer than 64 bits/],
     ["a number of 65 bits", Buffer.from(`0a${"ff".repeat(9)}02`, "hex"), /longer than 64 bits/],
     ["a tag beyond 32 bits", Buffer.from("8080808080800100", "hex"), /tag longer than 32 bits/],
@@ -273,7 +271,7 @@ describe("hostile bytes", () => {
       Buffer.from("0801", "hex"),
       /ConfigMap has field 1 with wire type 0 instead of 2/,
     ],
-  ])("%s is refused", (_case, raw, message) => {
+  ])("%s is rejected", (_case, raw, message) => {
     const bytes = encodeEnvelope({ apiVersion: "v1", kind: "ConfigMap", raw });
     expect(() => decodeProtobufObject(bytes, tables)).toThrow(ProtobufDecodeError);
     expect(() => decodeProtobufObject(bytes, tables)).toThrow(message);
@@ -281,10 +279,10 @@ describe("hostile bytes", () => {
 
   test("a packed number ends with its field", () => {
     const groups = delimited(2, delimited(14, Buffer.concat([delimited(4, Buffer.from([0x80])), integer(1, 1)])));
-    expect(() => decode("v1", "Pod", groups)).toThrow(/PodSecurityContext is cut short: it ends inside a number/);
+    expect(() => decode("v1", "Pod", groups)).toThrow(/PodSecurityContext is truncated: it ends inside a number/);
   });
 
-  test("what nests deeper than JSON may is refused", () => {
+  test("an object deeper than the limit of JSON bodies is rejected", () => {
     expect(() => decode(CRD.apiVersion, CRD.kind, nested(JSON_DEPTH_MAX - 10))).not.toThrow();
     expect(() => decode(CRD.apiVersion, CRD.kind, nested(JSON_DEPTH_MAX))).toThrow(/nests deeper than 500 levels/);
     expect(() => decode(CRD.apiVersion, CRD.kind, nested(5000))).toThrow(/nests deeper than 500 levels/);
@@ -292,12 +290,12 @@ describe("hostile bytes", () => {
     expect(() => decode("apps/v1", "ControllerRevision", raw)).toThrow(/nests deeper than 500 levels/);
   });
 
-  test("a few bytes do not become an object without end", () => {
+  test("a few bytes cannot expand to an unlimited object", () => {
     const items = Buffer.from("1200".repeat(MESSAGES_MAX), "hex");
     expect(() => decode("v1", "PodList", items)).toThrow(/more than 300000 messages/);
   });
 
-  test("every part of a real body is decoded or refused, and so is every body with a byte changed", () => {
+  test("every prefix of a real body, and every body with a changed byte, is decoded or rejected", () => {
     const bodies = KUBECTL_BODIES.map(({ hex }) => Buffer.from(hex, "hex"));
     for (const body of bodies) {
       for (let length = 0; length < body.length; length++) decodedOrRefused(body.subarray(0, length));
@@ -314,7 +312,7 @@ describe("hostile bytes", () => {
   });
 });
 
-/** Fails on anything but an object that JSON can say, or the one error. */
+/** Fails unless the result is an object that JSON can represent, or a ProtobufDecodeError. */
 function decodedOrRefused(bytes: Buffer): void {
   try {
     const object = decodeProtobufObject(bytes, tables);

@@ -1,10 +1,10 @@
 /**
- * Turns Kubernetes' protobuf into the object that Go's JSON encoder would have written for the same
- * value. Fields that writers always send are left out where Go's JSON leaves them out, and those a
- * writer left out are there where Go's JSON has them. What protobuf cannot tell apart comes out as Go
- * reads it: an empty list or map of a field that is always shown is null.
+ * Decodes Kubernetes' protobuf to the object that Go's JSON encoder would have written for the same value. Fields that
+ * protobuf always contains are omitted where Go's JSON omits them, and fields that protobuf omits are present where
+ * Go's JSON has them. Values that protobuf cannot distinguish are decoded as in Go: an empty list or map of a field
+ * that is always serialized is null.
  *
- * DIFFERS: null is left out where the field is omitempty (zero times); Go's JSON says null there.
+ * DIFFERS: null is omitted if the field is omitempty (zero times); Go's JSON has null there.
  */
 import type { JsonObject } from "../../meta/json.ts";
 import { decodeMessage } from "./message-decoder.ts";
@@ -17,7 +17,7 @@ export type { ProtobufTables } from "./tables.ts";
 interface ProtobufEnvelope {
   readonly apiVersion: string;
   readonly kind: string;
-  /** The object's own message, a view of the given bytes. It says neither kind nor apiVersion. */
+  /** The message of the object, a view of the given bytes. It contains neither kind nor apiVersion. */
   readonly raw: Buffer;
   readonly contentType: string;
   readonly contentEncoding: string;
@@ -58,7 +58,7 @@ function decodeTypeMeta(bytes: Buffer): { apiVersion?: string; kind?: string } {
   return typeMeta;
 }
 
-/** The object as JSON would have said it: kind, apiVersion, metadata, … */
+/** The object as in JSON: kind, apiVersion, metadata, … */
 export function decodeProtobufObject(bytes: Buffer, tables: ProtobufTables): JsonObject {
   const { apiVersion, kind, raw, contentType, contentEncoding } = decodeEnvelope(bytes);
   if (contentEncoding !== "") {
@@ -67,18 +67,17 @@ export function decodeProtobufObject(bytes: Buffer, tables: ProtobufTables): Jso
     );
   }
   if (contentType !== "" && contentType !== PROTOBUF_MEDIA_TYPE) {
-    throw new ProtobufDecodeError(`the protobuf envelope holds ${quote(contentType)} instead of protobuf`);
+    throw new ProtobufDecodeError(`the protobuf envelope contains ${quote(contentType)} instead of protobuf`);
   }
-  if (apiVersion === "" || kind === "")
-    throw new ProtobufDecodeError("the protobuf object does not say its apiVersion and kind");
+  if (apiVersion === "" || kind === "") throw new ProtobufDecodeError("the protobuf object has no apiVersion and kind");
   const name = tables.messageFor(apiVersion, kind);
   if (name === undefined) {
-    throw new ProtobufDecodeError(`the kind ${quote(kind)} of ${quote(apiVersion)} is not known as a protobuf message`);
+    throw new ProtobufDecodeError(`no protobuf message is known for the kind ${quote(kind)} of ${quote(apiVersion)}`);
   }
   return { kind, apiVersion, ...decodeMessage(raw, name, tables) };
 }
 
-/** What a client sent, short enough for a message. */
+/** Quotes text of a client, truncated for a message. */
 function quote(text: string): string {
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
 }

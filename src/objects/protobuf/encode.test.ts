@@ -21,7 +21,7 @@ function roundTrip(object: JsonObject, type: TypeMeta = POD): JsonObject {
   return decodeProtobufObject(encode(object, type), tables);
 }
 
-/** A message's fields in order, as "number: hex" or with the fields of the message in it, without what says zero. */
+/** The fields of a message in order, as "number: hex" or with the fields of a nested message, without zeros. */
 function significant(bytes: Buffer, message: string): string[] {
   const table = tables.message(message)!;
   const reader = new MessageReader(bytes, 0, bytes.length, message);
@@ -42,7 +42,7 @@ function significant(bytes: Buffer, message: string): string[] {
   return fields;
 }
 
-describe("objects are written as Go writes them, less its zeros", () => {
+describe("objects are encoded as by Go, without zeros:", () => {
   test.each(KUBECTL_BODIES)("kubectl $command", ({ hex, object }) => {
     const type = { apiVersion: String(object["apiVersion"]), kind: String(object["kind"]) };
     const theirs = Buffer.from(hex, "hex");
@@ -53,7 +53,7 @@ describe("objects are written as Go writes them, less its zeros", () => {
     expect(ours.length).toBeLessThan(theirs.length);
   });
 
-  test("every list has its items in the field that is an envelope's raw, and its metadata before", () => {
+  test("every list has its items in the field number of an envelope's raw, and its metadata before", () => {
     const lists = kindsOf("1.36").filter(({ kind }) => kind.endsWith("List"));
     expect(lists.length).toBeGreaterThan(80);
     for (const { apiVersion, kind } of [
@@ -68,29 +68,29 @@ describe("objects are written as Go writes them, less its zeros", () => {
 
 describe("values", () => {
   test.each<[what: string, metadata: JsonObject]>([
-    ["the year 1970", { creationTimestamp: "1970-01-01T00:00:00Z" }],
-    ["a time before it", { creationTimestamp: "1901-02-03T04:05:06Z" }],
-    ["the last time there is", { creationTimestamp: "9999-12-31T23:59:59Z" }],
-    ["numbers of many bits", { generation: 9_007_199_254_740_991 }],
+    ["times in 1970", { creationTimestamp: "1970-01-01T00:00:00Z" }],
+    ["times before 1970", { creationTimestamp: "1901-02-03T04:05:06Z" }],
+    ["the latest times", { creationTimestamp: "9999-12-31T23:59:59Z" }],
+    ["large numbers", { generation: 9_007_199_254_740_991 }],
     ["negative numbers", { generation: -1 }],
     ["numbers just over 31 bits", { generation: 2_147_483_648 }],
-    ["texts longer than the writer's memory", { name: "é".repeat(5_000), uid: "x".repeat(20_000) }],
+    ["texts longer than the buffer", { name: "é".repeat(5_000), uid: "x".repeat(20_000) }],
     [
       "texts of many lengths",
       { labels: Object.fromEntries([39, 40, 41, 127, 128].map((n) => [`${n}`, "y".repeat(n)])) },
     ],
-    ["letters of every width", { name: "aé€😀" }],
-    ["names that objects answer to", { labels: JSON.parse('{"__proto__":"a","constructor":"b"}') as JsonObject }],
-  ])("%s come back", (_what, metadata) => {
+    ["characters of every width", { name: "aé€😀" }],
+    ["names of prototype members", { labels: JSON.parse('{"__proto__":"a","constructor":"b"}') as JsonObject }],
+  ])("%s survive a round trip", (_what, metadata) => {
     expect(roundTrip({ metadata })["metadata"]).toEqual(metadata);
   });
 
   test.each<[what: string, given: string, shown: string | undefined]>([
-    ["with another zone", "2030-01-01T02:00:00+02:00", "2030-01-01T00:00:00Z"],
+    ["in another zone", "2030-01-01T02:00:00+02:00", "2030-01-01T00:00:00Z"],
     ["with a fraction", "2030-01-01T00:00:00.999Z", "2030-01-01T00:00:00Z"],
-    ["of Go's zero", "0001-01-01T00:00:00Z", undefined],
-    ["that are none", "tomorrow", undefined],
-  ])("times %s are shown as %s", (_what, given, shown) => {
+    ["that are Go's zero", "0001-01-01T00:00:00Z", undefined],
+    ["that are invalid", "tomorrow", undefined],
+  ])("times %s are decoded as %s", (_what, given, shown) => {
     expect(roundTrip({ metadata: { creationTimestamp: given } })["metadata"]).toEqual(
       shown === undefined ? {} : { creationTimestamp: shown },
     );
@@ -101,7 +101,7 @@ describe("values", () => {
     ["2030-01-01T00:00:00.5Z", "2030-01-01T00:00:00.500000Z"],
     ["2030-01-01T00:00:00.123456789Z", "2030-01-01T00:00:00.123456Z"],
     ["2030-01-01T00:00:00Z", "2030-01-01T00:00:00.000000Z"],
-  ])("the micro time %s is shown as %s", (given, shown) => {
+  ])("the micro time %s is decoded as %s", (given, shown) => {
     const type = { apiVersion: "coordination.k8s.io/v1", kind: "Lease" };
     expect(roundTrip({ spec: { renewTime: given } }, type)["spec"]).toEqual({ renewTime: shown });
   });
@@ -109,25 +109,25 @@ describe("values", () => {
   test.each<[what: string, schema: JsonObject]>([
     ["a schema or a list of them", { items: { type: "string" } }],
     [
-      "a schema or a truth",
+      "a schema or a boolean",
       { additionalProperties: false, properties: { a: { additionalProperties: { type: "x" } } } },
     ],
-    ["a schema or names", { dependencies: { a: ["b"], c: { type: "x" } } }],
+    ["a schema or a list of names", { dependencies: { a: ["b"], c: { type: "x" } } }],
     ["fractions", { maximum: 0.1, minimum: -1e300 }],
     ["any JSON", { default: { a: [1, null, "é"] }, enum: [1, "a", true, { b: null }] }],
-  ])("%s come back", (_what, openAPIV3Schema) => {
+  ])("%s survive a round trip", (_what, openAPIV3Schema) => {
     const version = { name: "v1", served: true, storage: true, schema: { openAPIV3Schema } };
     const decoded = roundTrip({ spec: { group: "g", versions: [version] } }, SCHEMAS);
     expect(decoded).toMatchObject({ spec: { versions: [{ schema: { openAPIV3Schema } }] } });
   });
 
-  test("an empty object where Go has a pointer is there, and null is not", () => {
+  test("an empty object for a pointer of Go is present, and null is absent", () => {
     const volumes = [{ name: "v", emptyDir: {} }];
     const decoded = roundTrip({ spec: { volumes, securityContext: {}, affinity: null, containers: null } });
     expect(decoded["spec"]).toEqual({ volumes, securityContext: {}, containers: null });
   });
 
-  test("what has another type than its field, or is no field, is left out", () => {
+  test("values of a wrong type and unknown fields are omitted", () => {
     const spec = { nodeName: 5, hostNetwork: "true", priority: "1", volumes: {}, nodeSelector: [], tolerations: ["x"] };
     expect(() => encode({ metadata: "text", spec, more: 1 })).not.toThrow();
     expect(roundTrip({ spec: { ...spec, hostname: "h" }, more: 1 })["spec"]).toMatchObject({ hostname: "h" });
@@ -136,8 +136,8 @@ describe("values", () => {
   });
 });
 
-describe("what is around objects", () => {
-  test("a list is its head and its items, one after another", () => {
+describe("parts around objects:", () => {
+  test("a list is its head followed by its items", () => {
     const encoder = new ProtobufEncoder(tables);
     const pods: JsonObject[] = [{ metadata: { name: "a" } }, { metadata: { name: "b".repeat(300) } }];
     const items = pods.map((pod) => encoder.member(pod, POD));
@@ -154,7 +154,7 @@ describe("what is around objects", () => {
     );
   });
 
-  test("an event of a watch is a length, its type, and the whole object with its envelope", () => {
+  test("a watch event is a length, its type, and the whole object with its envelope", () => {
     const object = encode({ metadata: { name: "a".repeat(200) } });
     const expected = Buffer.concat([text(1, "ADDED"), delimited(2, delimited(1, object))]);
     const frame = encodeWatchEvent("ADDED", [object.subarray(0, 5), object.subarray(5)]);
@@ -162,7 +162,7 @@ describe("what is around objects", () => {
     expect(frame.subarray(4)).toEqual(expected);
   });
 
-  test("a writer that met something it could not finish begins anew", () => {
+  test("an encoder can be used again after an error", () => {
     const endless: JsonObject = {};
     endless["a"] = endless;
     const encoder = new ProtobufEncoder(tables);
@@ -171,13 +171,13 @@ describe("what is around objects", () => {
     expect(encoder.member(crd({}), SCHEMAS)).toEqual(new ProtobufEncoder(tables).member(crd({}), SCHEMAS));
   });
 
-  test("a kind without a message is a mistake of the caller", () => {
+  test("a kind without a message is an error of the caller", () => {
     expect(() => new ProtobufEncoder(tables).member({}, { apiVersion: "example.com/v1", kind: "Thing" })).toThrow(
-      "no protobuf message holds the kind Thing of example.com/v1",
+      "no protobuf message is known for the kind Thing of example.com/v1",
     );
   });
 
-  test("an envelope says what is in it", () => {
+  test("an envelope contains the type and the message", () => {
     const typeMeta = Buffer.concat([text(1, "apps/v1"), text(2, "Deployment")]);
     expect(envelopeHead({ apiVersion: "apps/v1", kind: "Deployment" })).toEqual(
       Buffer.concat([Buffer.from("k8s\0"), delimited(1, typeMeta)]),

@@ -1,8 +1,9 @@
 /**
- * Turns objects into Kubernetes' protobuf. Everything an object says is written, in the order of the fields' numbers.
+ * Encodes objects as Kubernetes' protobuf. All fields of an object are written, in the order of their field numbers.
  *
- * DIFFERS: Go writes the zero of every field that is not a pointer, also where the object says nothing. Readers put the
- * same zero where nothing comes, so it is left out: an object's bytes and the time to make them go with what it says.
+ * DIFFERS: Go writes the zero of every field that is not a pointer, also if the object does not have the field.
+ * Decoders set the same zero for absent fields, so it is omitted here: size and time depend only on the fields that the
+ * object has.
  */
 import type { JsonObject } from "../../meta/json.ts";
 import { MAGIC } from "./decode.ts";
@@ -15,7 +16,7 @@ export interface TypeMeta {
   readonly kind: string;
 }
 
-/** The envelope's `raw`, the `items` of every list and the object of a watch event have the same number. */
+/** The field number of the envelope's `raw`, the `items` of every list and the object of a watch event. */
 const MEMBER = 2;
 const FRAME_LENGTH_BYTES = 4;
 
@@ -28,12 +29,12 @@ export class ProtobufEncoder {
     this.#messages = new MessageEncoder(tables);
   }
 
-  /** The object behind its length, as both an envelope and a list carry it. */
+  /** The object after its length, as in an envelope and in a list. */
   member(object: JsonObject, type: TypeMeta): Buffer {
     return this.#messages.encodeField(MEMBER, object, this.#messageFor(type));
   }
 
-  /** Everything of a list before its items, which have that many bytes. */
+  /** The part of a list before its items, which have this many bytes. */
   listHead(metadata: JsonObject, type: TypeMeta, itemsBytes: number): Buffer {
     const own = this.#messages.encode({ metadata }, this.#messageFor(type));
     const writer = new WireWriter();
@@ -45,12 +46,12 @@ export class ProtobufEncoder {
 
   #messageFor({ apiVersion, kind }: TypeMeta): string {
     const name = this.#tables.messageFor(apiVersion, kind);
-    if (name === undefined) throw new Error(`no protobuf message holds the kind ${kind} of ${apiVersion}`);
+    if (name === undefined) throw new Error(`no protobuf message is known for the kind ${kind} of ${apiVersion}`);
     return name;
   }
 }
 
-/** Everything of an object before its member. */
+/** The part of an object before its message. */
 export function envelopeHead({ apiVersion, kind }: TypeMeta): Buffer {
   const writer = new WireWriter();
   writer.text(2, kind);
@@ -60,7 +61,7 @@ export function envelopeHead({ apiVersion, kind }: TypeMeta): Buffer {
   return writer.take();
 }
 
-/** One event of a watch behind its length. Only the object in it says what it is. */
+/** One watch event after its length. Only the object in it contains its type. */
 export function encodeWatchEvent(type: string, object: readonly Buffer[]): Buffer {
   const objectBytes = object.reduce((sum, { length }) => sum + length, 0);
   const writer = new WireWriter();

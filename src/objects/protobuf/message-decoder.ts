@@ -1,4 +1,4 @@
-/** Decodes one message and everything in it, by its table. What comes out is what decode.ts describes. */
+/** Decodes one message and all nested messages by their tables, as described in decode.ts. */
 import type { Ranges } from "../../base/wire-reader.ts";
 import { setMember, type JsonObject } from "../../meta/json.ts";
 import { JSON_DEPTH_MAX } from "../json/json-text.ts";
@@ -7,18 +7,18 @@ import type { FieldTable, MessageTable, ProtobufTables, ScalarType } from "./tab
 import { MessageReader, ProtobufDecodeError } from "./wire-reader.ts";
 
 /**
- * An empty list item takes two bytes and becomes an object with all its always-shown members, so the
- * length of a body does not bound what comes of it. More than any object of 3 MB has reason to hold.
+ * Limit of messages in an object, more than any real object of 3 MB has. An empty list item takes two bytes and becomes
+ * an object with all of its always-serialized members, so the length of a body does not limit the size of the result.
  */
 export const MESSAGES_MAX = 300_000;
 
 const NO_BYTES = Buffer.alloc(0);
 const NO_RANGES: Ranges = Object.freeze([]);
 
-/** By position of the field: undefined for what did not come, else what `readSlot` made of it. */
+/** By position of the field: undefined for an absent field, otherwise the result of `readSlot`. */
 type Slots = readonly unknown[];
 
-/** A message's bytes, and how deep in the JSON object it comes to be. */
+/** The bytes of a message, and its depth in the JSON object. */
 interface Part {
   readonly ranges: Ranges;
   readonly depth: number;
@@ -59,15 +59,15 @@ class MessageDecoder {
 
   #table(name: string, depth: number): MessageTable {
     const table = this.#tables.message(name);
-    if (table === undefined) throw new ProtobufDecodeError(`the protobuf message ${name} is not known`);
+    if (table === undefined) throw new ProtobufDecodeError(`unknown protobuf message ${name}`);
     if (depth > JSON_DEPTH_MAX) throw tooDeep();
     if (++this.#messages > MESSAGES_MAX) {
-      throw new ProtobufDecodeError(`the protobuf object holds more than ${MESSAGES_MAX} messages`);
+      throw new ProtobufDecodeError(`the protobuf object contains more than ${MESSAGES_MAX} messages`);
     }
     return table;
   }
 
-  /** Nested messages are only found here and decoded later, so that every byte is read once per level. */
+  /** Nested messages are only located here and decoded later, so that every byte is read once per level. */
   #readSlots(table: MessageTable, ranges: Ranges): Slots {
     const slots: unknown[] = [];
     for (let at = 0; at < ranges.length; at += 2) {
@@ -81,7 +81,7 @@ class MessageDecoder {
     return slots;
   }
 
-  /** Undefined when Go's JSON would not show the field. */
+  /** Undefined if Go's JSON would omit the field. */
   #fieldValue(field: FieldTable, slot: unknown, depth: number): unknown {
     const value = this.#shownValue(field, slot, depth);
     return value === null && field.omitEmpty ? undefined : value;
@@ -165,15 +165,14 @@ class MessageDecoder {
       case "schema-or-strings":
         return slot(2) ?? this.#shownValue(table.byNumber[1]!, slot(1), depth);
       default:
-        throw new ProtobufDecodeError(`the protobuf message ${table.name} has no form in JSON`);
+        throw new ProtobufDecodeError(`the protobuf message ${table.name} has no JSON form`);
     }
   }
 }
 
 /**
- * What a field holds after one more appearance: the last value of a scalar, all values of a list of
- * scalars, and for everything else the ranges of the messages or entries it is made of. The parts of a
- * message that comes twice are one message.
+ * The content of a field after one more occurrence: the last value of a scalar, all values of a list of scalars, and
+ * otherwise the ranges of its messages or entries. The parts of a message that occurs twice are one message.
  */
 function readSlot(reader: MessageReader, field: FieldTable, before: unknown): unknown {
   if (field.scalar === undefined || field.shape === "map") {
@@ -212,7 +211,7 @@ function readScalar(reader: MessageReader, scalar: ScalarType): unknown {
 }
 
 function scalarValue(field: FieldTable, scalar: ScalarType, slot: unknown): unknown {
-  // Go tells bytes that are not there from none at all, and shows the former as null.
+  // Go distinguishes absent bytes from empty ones, and writes absent ones as null.
   if (scalar === "bytes" && slot === undefined) return null;
   const value = toJson(slot ?? zeroOf(scalar));
   return field.omitEmpty && (value === "" || value === 0 || value === false) ? undefined : value;
@@ -231,7 +230,7 @@ function rangesIn(slot: unknown): Ranges {
   return slot === undefined ? NO_RANGES : (slot as Ranges);
 }
 
-/** Whether no byte was sent, which is how a zero time is written: its fields at 0 are the year 1970. */
+/** Whether there are no bytes, the encoding of a zero time: a time whose fields are 0 is the year 1970. */
 function isEmpty(ranges: Ranges): boolean {
   for (let at = 0; at < ranges.length; at += 2) if (ranges[at] !== ranges[at + 1]) return false;
   return true;

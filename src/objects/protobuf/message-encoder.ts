@@ -1,4 +1,4 @@
-/** Encodes one message and everything in it, by its table. What is written is what encode.ts describes. */
+/** Encodes one message and all nested messages by their tables, as described in encode.ts. */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { microsIn, secondsIn } from "./special-values.ts";
 import type { FieldTable, MessageTable, ProtobufTables, ScalarType } from "./tables.ts";
@@ -21,7 +21,7 @@ export class MessageEncoder {
     return this.#writer.take();
   }
 
-  /** The message as a field of the one around it. */
+  /** The message as a field of its parent. */
   encodeField(number: number, object: JsonObject, name: string): Buffer {
     this.#writer.clear();
     this.#nested(number, name, object);
@@ -41,7 +41,7 @@ export class MessageEncoder {
     else if (isJsonObject(value)) this.#members(table, value);
   }
 
-  /** Backwards, as the writer writes, so that the fields come to stand in the order of their numbers. */
+  /** Backwards, like the writer, so that the fields are in the order of their numbers. */
   #members({ byNumber }: MessageTable, object: JsonObject): void {
     for (let number = byNumber.length - 1; number > 0; number--) {
       const field = byNumber[number];
@@ -89,7 +89,7 @@ export class MessageEncoder {
     else this.#scalar(number, field.scalar, value);
   }
 
-  /** What has another type than the table says, which no client can have sent, is not written. */
+  /** Values of another type than in the table are omitted; clients cannot have sent them. */
   #scalar(number: number, type: ScalarType, value: unknown): void {
     if (typeof value === "string") {
       if (type === "string") this.#writer.text(number, value);
@@ -145,7 +145,7 @@ export class MessageEncoder {
     }
   }
 
-  /** Nothing at all is Go's zero time, and so is what is no time. */
+  /** An empty message is Go's zero time; it is also used for a value that is not a time. */
   #time(value: unknown, hasMicros: boolean): void {
     const seconds = typeof value === "string" ? secondsIn(value) : undefined;
     if (seconds === undefined) return;

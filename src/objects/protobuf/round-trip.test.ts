@@ -18,7 +18,7 @@ const tables = protobufTables();
 const kinds = kindsOf("1.36");
 const kindStructs: ReadonlySet<StructSchema> = new Set(kinds.map(({ schema }) => schema));
 
-/** What is any JSON to the schema but a JSON schema to protobuf, and times of six digits. */
+/** Replaces values that are any JSON in the schema but a JSON schema in protobuf, and times with six digits. */
 function withProtobufValues(value: unknown, field: FieldSchema): unknown {
   const model = modelName(field) ?? "";
   if (typeof value === "string" && model.endsWith(".MicroTime")) return value.replace("Z", ".000007Z");
@@ -32,7 +32,7 @@ function withProtobufValues(value: unknown, field: FieldSchema): unknown {
   return Object.fromEntries(entries.map(([key, item]) => [key, withProtobufValues(item, items)]));
 }
 
-/** An object within an object does not say its kind in protobuf, and a type without fields has none. */
+/** A nested object has no kind in protobuf, and a type without fields has no members. */
 function withoutType(object: JsonObject, struct: StructSchema): JsonObject {
   if (struct.fields.size === 0) return {};
   if (!kindStructs.has(struct)) return object;
@@ -48,21 +48,21 @@ function withProtobufMembers(object: JsonObject, struct: StructSchema): JsonObje
   return Object.fromEntries(members) as JsonObject;
 }
 
-/** As Go's writers write it. */
+/** As encoded by Go. */
 function likeGo(object: JsonObject): JsonObject {
   return decodeProtobufObject(encodeProtobufObject(object, tables), tables);
 }
 
-/** As this server writes it. */
+/** As encoded by this server. */
 function likeHere(object: JsonObject, type: TypeMeta): JsonObject {
   const bytes = [envelopeHead(type), new ProtobufEncoder(tables).member(object, type)];
   return decodeProtobufObject(Buffer.concat(bytes), tables);
 }
 
-/** The last one is a quantity's. */
+/** Zero values; the last one is that of a quantity. */
 const NOTHING: ReadonlySet<unknown> = new Set([null, "", 0, false, "0"]);
 
-/** Without everything that says nothing: what is not a pointer to Go cannot be there without a value. */
+/** The value without zeros and empty values, because a field without a pointer always has a value in Go. */
 function told(value: unknown): unknown {
   if (Array.isArray(value)) return value.map((item) => told(item) ?? null);
   if (!isJsonObject(value)) return NOTHING.has(value) ? undefined : value;
@@ -79,13 +79,13 @@ describe("every kind of a release", () => {
     expect(without.map(({ name }) => name)).toEqual([]);
   });
 
-  test.each(kinds)("$name comes back whole, with every field set", ({ schema, ...gvk }) => {
+  test.each(kinds)("survives a round trip with every field set: $name", ({ schema, ...gvk }) => {
     const object = withProtobufMembers(fullObject(schema, gvk), schema);
     expect(likeGo(object)).toEqual(object);
     expect(likeHere(object, gvk)).toEqual(object);
   });
 
-  test.each(RELEASES)("of %s comes back as if Go had written it, whatever it says", (release) => {
+  test.each(RELEASES)("of %s is decoded as if Go had encoded it, for any value", (release) => {
     const known = kindsOf(release).filter(({ apiVersion, kind }) => tables.messageFor(apiVersion, kind) !== undefined);
     expect(known.length).toBeGreaterThan(120);
     for (const { apiVersion, kind, schema } of known) {
@@ -93,7 +93,7 @@ describe("every kind of a release", () => {
         const object = { kind, apiVersion, ...someObject(draw, schema) };
         const decoded = likeHere(object, { apiVersion, kind });
         expect(decoded).toEqual(likeGo(object));
-        // Two fields of alphas that 1.28 had are gone from the messages.
+        // The messages do not have two alpha fields of 1.28.
         if (release !== "1.28") expect(told(decoded)).toEqual(told(object));
       });
       fc.assert(property, { numRuns: 5, seed: 1, endOnFailure: true });

@@ -1,4 +1,4 @@
-/** The values that are messages in protobuf and something else in JSON. */
+/** Converts values that are messages in protobuf and something other than an object in JSON. */
 import { describeSyntaxError, JSON_DEPTH_MAX, measureJson } from "../json/json-text.ts";
 import { ProtobufDecodeError } from "./wire-reader.ts";
 
@@ -9,7 +9,7 @@ const NANOS_PER_SECOND = 1_000_000_000;
 const INT = 0;
 const STRING = 1;
 
-/** Seconds since 1970 as text; null for Go's zero time. Fractions are not kept, as Go does not keep them. */
+/** Formats seconds since 1970; null for Go's zero time. Fractions are dropped, as in Go. */
 export function formatTime(seconds: number): string | null {
   if (seconds === YEAR_1) return null;
   return `${dateOf(seconds)}Z`;
@@ -23,13 +23,13 @@ export function formatMicroTime(seconds: number, nanos: number): string | null {
   return `${dateOf(seconds + carry)}.${String(micros).padStart(6, "0")}Z`;
 }
 
-/** Whole seconds since 1970 of a time as text; undefined for Go's zero time and for what is no time. */
+/** Whole seconds since 1970; undefined for Go's zero time and for text that is not a time. */
 export function secondsIn(text: string): number | undefined {
   const seconds = Math.floor(Date.parse(text) / 1000);
   return seconds > YEAR_1 && seconds < YEAR_10000 ? seconds : undefined;
 }
 
-/** The microseconds behind the whole seconds. */
+/** The microseconds after the whole seconds. */
 export function microsIn(text: string): number {
   const fraction = /\.(\d{1,6})/.exec(text)?.[1] ?? "";
   return Number(fraction.padEnd(6, "0"));
@@ -50,7 +50,7 @@ export function intOrString(type: number, value: { readonly int: unknown; readon
   throw new ProtobufDecodeError(`an int-or-string of the protobuf object has type ${type} instead of 0 or 1`);
 }
 
-/** JSON carried as bytes; none at all is null. `depth` is where it comes to be in the object. */
+/** Parses JSON that is stored as bytes; empty bytes are null. `depth` is its depth in the object. */
 export function parseRawJson(bytes: Buffer, depth: number): unknown {
   if (bytes.length === 0) return null;
   if (depth - 1 + measureJson(bytes).depth > JSON_DEPTH_MAX) {
@@ -60,7 +60,7 @@ export function parseRawJson(bytes: Buffer, depth: number): unknown {
     return JSON.parse(bytes.toString()) as unknown;
   } catch (error) {
     const problem = describeSyntaxError(bytes);
-    throw new ProtobufDecodeError(`the protobuf object holds raw bytes that are not JSON: ${problem}`, {
+    throw new ProtobufDecodeError(`the protobuf object contains raw bytes that are not JSON: ${problem}`, {
       cause: error,
     });
   }

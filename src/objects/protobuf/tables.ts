@@ -1,15 +1,18 @@
-/** What a decoder must know of Go's types: which protobuf field is which JSON member, and when Go's JSON shows it. */
+/**
+ * The parts of Go's types that encoding and decoding need: which protobuf field is which JSON member, and when Go's
+ * JSON omits it.
+ */
 
 export type ScalarType = "string" | "bytes" | "bool" | "int32" | "int64" | "double";
 
 /**
- * - `value`: a Go field that is not a pointer. Writers always send it, and its zero means that nothing was set.
- * - `pointer`: absent and zero are different things.
- * - `inline`: a message whose members are its parent's in JSON.
+ * - `value`: a Go field that is not a pointer. Go always sends it, and its zero means that it is not set.
+ * - `pointer`: absent and zero are different.
+ * - `inline`: a message whose members are members of its parent in JSON.
  */
 export type FieldShape = "value" | "pointer" | "list" | "map" | "inline";
 
-/** Messages that JSON shows as something other than an object of their fields. */
+/** Messages that are not an object of their fields in JSON. */
 export type MessageForm =
   | "struct"
   | "time"
@@ -24,7 +27,7 @@ export type MessageForm =
 
 export interface FieldTable {
   readonly number: number;
-  /** Its place in the message's `fields`. */
+  /** Its position in the `fields` of the message. */
   readonly position: number;
   /** The JSON name; empty for an inlined message. */
   readonly name: string;
@@ -39,13 +42,13 @@ export interface MessageTable {
   /** Full protobuf name, such as `k8s.io.api.core.v1.Pod`. */
   readonly name: string;
   readonly form: MessageForm;
-  /** In the order in which Go's JSON has them. */
+  /** In the order of Go's JSON. */
   readonly fields: readonly FieldTable[];
   readonly byNumber: readonly (FieldTable | undefined)[];
 }
 
 export interface ProtobufTables {
   message(name: string): MessageTable | undefined;
-  /** The name of the message that holds objects of this kind. */
+  /** The name of the message for objects of this kind. */
   messageFor(apiVersion: string, kind: string): string | undefined;
 }

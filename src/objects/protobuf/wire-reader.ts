@@ -1,15 +1,15 @@
-/** Protobuf's wire format as it comes from a client. */
+/** Reads Protobuf's wire format from clients. */
 import { WireReader } from "../../base/wire-reader.ts";
 
 export class ProtobufDecodeError extends Error {
   override readonly name = "ProtobufDecodeError";
 }
 
-/** Whatever does not fit is a `ProtobufDecodeError`. */
+/** Throws a `ProtobufDecodeError` for malformed bytes. */
 export class MessageReader extends WireReader {
   readonly #message: string;
 
-  /** `message` is what errors call it. */
+  /** `message` is the name in errors. */
   constructor(bytes: Buffer, start: number, end: number, message: string) {
     super(bytes, start, end);
     this.#message = message;
@@ -17,7 +17,7 @@ export class MessageReader extends WireReader {
 
   override double(): number {
     const value = super.double();
-    if (!Number.isFinite(value)) throw this.error(`has a number in field ${this.field} that JSON cannot say`);
+    if (!Number.isFinite(value)) throw this.error(`has a number in field ${this.field} that JSON cannot represent`);
     return value;
   }
 

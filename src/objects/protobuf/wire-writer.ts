@@ -1,10 +1,10 @@
 /**
- * Writes protobuf's wire format from its end to its beginning: a message's length stands before it and is known only
- * when everything in it has been written. Whoever writes two fields writes the second one first.
+ * Writes protobuf's wire format from its end to its beginning, because the length of a message precedes it and is known
+ * only after everything in it has been written. Callers write the last field first.
  */
 import { LENGTH_DELIMITED } from "../../base/wire-reader.ts";
 
-/** Shorter texts are copied letter by letter, which for them is cheaper than asking Node to. */
+/** Shorter texts are copied character by character, which is cheaper than a call to Node. */
 const LETTERS_MAX = 40;
 const ASCII_MAX = 0x7f;
 const BYTES_AT_FIRST = 4096;
@@ -14,15 +14,15 @@ export const FIXED64 = 1;
 
 export class WireWriter {
   #bytes = Buffer.allocUnsafeSlow(BYTES_AT_FIRST);
-  /** Where the first byte written stands. */
+  /** The position of the first byte. */
   #start = BYTES_AT_FIRST;
 
-  /** How much has been written: what a message's length is counted from. */
+  /** Number of bytes written, from which the length of a message is computed. */
   get size(): number {
     return this.#bytes.length - this.#start;
   }
 
-  /** Hands out a copy of its own memory, and begins anew. */
+  /** Returns a copy of the bytes, and starts anew. */
   take(): Buffer {
     const taken = Buffer.allocUnsafeSlow(this.size);
     this.#bytes.copy(taken, 0, this.#start);
@@ -30,7 +30,7 @@ export class WireWriter {
     return taken;
   }
 
-  /** What is left of a message that could not be finished is forgotten. */
+  /** Drops the bytes of a message that could not be completed. */
   clear(): void {
     this.#start = this.#bytes.length;
   }
@@ -39,18 +39,18 @@ export class WireWriter {
     this.#unsigned(field * 8 + wireType);
   }
 
-  /** What stands before a field of that many bytes. */
+  /** Writes the tag and length of a field of that many bytes. */
   head(field: number, length: number): void {
     this.#unsigned(length);
     this.tag(field, LENGTH_DELIMITED);
   }
 
-  /** Makes a field of everything written since the writer had that size. */
+  /** Makes a field of everything that was written since the writer had that size. */
   delimit(field: number, sizeBefore: number): void {
     this.head(field, this.size - sizeBefore);
   }
 
-  /** Negative numbers take ten bytes, as Go writes them. What is no whole number is cut to one. */
+  /** Negative numbers take ten bytes, as in Go. Fractions are truncated. */
   varint(value: number): void {
     if (value >= 0 && value <= INT_MAX) return this.#unsigned(Math.trunc(value));
     let rest = BigInt.asUintN(64, BigInt(Number.isFinite(value) ? Math.trunc(value) : 0));
@@ -78,7 +78,7 @@ export class WireWriter {
     this.delimit(field, before);
   }
 
-  /** False, with nothing written, when a letter is not ASCII. */
+  /** False, without writing anything, if a character is not ASCII. */
   #letters(value: string): boolean {
     this.#reserve(value.length);
     const bytes = this.#bytes;
@@ -99,7 +99,7 @@ export class WireWriter {
     this.#bytes.write(value, this.#start, length, length === value.length ? "latin1" : "utf8");
   }
 
-  /** A number of at most 31 bits. */
+  /** Writes a number of at most 31 bits. */
   #unsigned(value: number): void {
     this.#reserve(5);
     const bytes = this.#bytes;

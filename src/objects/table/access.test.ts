@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { cellOf, rowOf } from "../../../test/testing/objects/table/rows.ts";
 
-test.each(["RoleBinding", "ClusterRoleBinding"])("a %s shows the role and who has it", (kind) => {
+test.each(["RoleBinding", "ClusterRoleBinding"])("a %s shows the role and its subjects", (kind) => {
   const subjects = [
     { kind: "User", name: "ann" },
     { kind: "Group", name: "devs" },
@@ -18,7 +18,7 @@ test.each(["Role", "ClusterRole"])("a %s has the default columns", (kind) => {
   expect(rowOf(`rbac.authorization.k8s.io/${kind}`, { rules: [] })).toEqual(["x", "2026-03-10T11:00:00Z"]);
 });
 
-test("a signing request shows who asked and what became of it", () => {
+test("a signing request shows its requestor and condition", () => {
   const key = "certificates.k8s.io/CertificateSigningRequest";
   const spec = { signerName: "example.com/s", username: "ann", expirationSeconds: 86_400 };
   expect(rowOf(key, { spec })).toEqual(["x", "60m", "example.com/s", "ann", "24h", "Pending"]);
@@ -31,12 +31,12 @@ test.each([
   ["Approved,Issued", ["Approved"], "Y2VydA=="],
   ["Denied", ["Approved", "Denied"], ""],
   ["Approved,Failed", ["Approved", "Failed"], ""],
-])("a signing request is %s", (text, types, certificate) => {
+])("the condition of a signing request is %s", (text, types, certificate) => {
   const status = { conditions: types.map((type) => ({ type })), certificate };
   expect(cellOf("certificates.k8s.io/CertificateSigningRequest", "Condition", { status })).toBe(text);
 });
 
-test("trust bundles and certificates of pods show their signers", () => {
+test("trust bundles and pod certificates show their signers", () => {
   expect(rowOf("certificates.k8s.io/ClusterTrustBundle", { spec: { signerName: "s" } })).toEqual(["x", "s"]);
   expect(rowOf("certificates.k8s.io/ClusterTrustBundle", {})).toEqual(["x", "<none>"]);
   const key = "certificates.k8s.io/PodCertificateRequest";

@@ -1,4 +1,4 @@
-/** Bindings of roles, and certificates. */
+/** Rows of role bindings and certificates. */
 import type { JsonObject } from "../../meta/json.ts";
 import { humanDuration } from "./duration.ts";
 import { integerAt, isSetAt, itemsAt, labelsText, textAt, valueAt, type RowPrinter, type RowPrinters } from "./row.ts";

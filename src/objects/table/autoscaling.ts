@@ -1,4 +1,4 @@
-/** Autoscalers are given in the shape of autoscaling/v2. */
+/** Rows of autoscalers, which are passed in the shape of autoscaling/v2. */
 import type { JsonObject } from "../../meta/json.ts";
 import { integerAt, isSetAt, itemsAt, quantityAt, textAt, valueAt, type RowPrinters } from "./row.ts";
 import type { ReleaseGates } from "../release-gates.ts";

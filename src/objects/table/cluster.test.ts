@@ -44,13 +44,13 @@ describe("a node", () => {
     ]);
   });
 
-  test.each(["False", "Unknown"])("whose readiness is %s is not ready", (status) => {
+  test.each(["False", "Unknown"])("whose Ready condition is %s is not ready", (status) => {
     expect(cellOf("/Node", "Status", { status: { conditions: [{ type: "Ready", status }] } })).toBe("NotReady");
   });
 });
 
 describe.each(["/Event", "events.k8s.io/Event"])("an event of %s", (key) => {
-  test("shows when, what and who", () => {
+  test("shows its time, reason, object and source", () => {
     const object = {
       type: "Warning",
       reason: "BackOff",
@@ -67,7 +67,7 @@ describe.each(["/Event", "events.k8s.io/Event"])("an event of %s", (key) => {
     ]);
   });
 
-  test("of a series shows the series", () => {
+  test("of a series shows the time and count of the series", () => {
     const object = {
       involvedObject: { kind: "Node" },
       reportingComponent: "scheduler",
@@ -77,13 +77,13 @@ describe.each(["/Event", "events.k8s.io/Event"])("an event of %s", (key) => {
     expect(rowOf(key, object)).toEqual(["5s", "", "", "node", "", "scheduler", "", "29s", 4, "x"]);
   });
 
-  test("that happened once counts as one", () => {
+  test("that occurred once has the count 1", () => {
     expect(rowOf(key, { eventTime: secondsAgo(30) })).toEqual(["30s", "", "", "", "", "", "", "30s", 1, "x"]);
     expect(rowOf(key, { firstTimestamp: null, lastTimestamp: null, eventTime: null })[0]).toBe("<unknown>");
   });
 });
 
-test("small kinds count what they hold", () => {
+test("small kinds count their entries", () => {
   expect(rowOf("/ConfigMap", { data: { a: "1" }, binaryData: { b: "", c: "" } })).toEqual(["x", 3, "60m"]);
   expect(rowOf("/Secret", { type: "Opaque", data: { a: "" } })).toEqual(["x", "Opaque", 1, "60m"]);
   expect(rowOf("/ServiceAccount", { secrets: [{}] })).toEqual(["x", "60m"]);
@@ -93,7 +93,7 @@ test("small kinds count what they hold", () => {
   expect(rowOf("node.k8s.io/RuntimeClass", { handler: "runc" })).toEqual(["x", "runc", "60m"]);
 });
 
-test("a quota shows used and hard amounts, limits apart", () => {
+test("a quota shows used and hard amounts, with limits in a column of their own", () => {
   const hard = { pods: "10", "limits.cpu": "4", "requests.cpu": "2000m", limits: "1", "limits.memory": "2048Mi" };
   const object = { status: { hard, used: { pods: "3", "limits.cpu": "500m" } } };
   const request = "limits: 0/1, pods: 3/10, requests.cpu: 0/2";
@@ -109,7 +109,7 @@ test("a component shows its health", () => {
   expect(row({ type: "Other" })).toEqual(["x", "Unknown", "", ""]);
 });
 
-test("leases and candidates show who they are about", () => {
+test("a lease shows its holder, and a candidate its lease and versions", () => {
   expect(rowOf("coordination.k8s.io/Lease", { spec: { holderIdentity: "me" } })).toEqual(["x", "me", "60m"]);
   const spec = { leaseName: "l", binaryVersion: "1.36", emulationVersion: "1.35" };
   expect(rowOf("coordination.k8s.io/LeaseCandidate", { spec })).toEqual(["x", "l", "1.36", "1.35", "60m"]);
@@ -146,7 +146,7 @@ test("flow schemas and priority levels show their numbers as numbers", () => {
   ]);
 });
 
-test("storage versions and migrations show how far they are", () => {
+test("storage versions and migrations show their progress", () => {
   const storageVersions = ["a", "b", "c", "d"].map((apiServerID) => ({ apiServerID, encodingVersion: "v1" }));
   const key = "internal.apiserver.k8s.io/StorageVersion";
   expect(rowOf(key, { status: { commonEncodingVersion: "v1", storageVersions } })).toEqual([
@@ -172,7 +172,7 @@ test("storage versions and migrations show how far they are", () => {
   ]);
 });
 
-test("an APIService shows who serves it and whether it is there", () => {
+test("an APIService shows its service and whether it is available", () => {
   const key = "apiregistration.k8s.io/APIService";
   const available = (fields: JsonObject): JsonObject => ({
     spec: { service: { namespace: "ns", name: "svc" } },

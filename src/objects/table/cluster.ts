@@ -1,4 +1,4 @@
-/** Nodes, events and the small kinds that every cluster has. Events are given in the shape of the core group. */
+/** Rows of nodes, events and the small kinds of every cluster. Events are passed in the shape of the core group. */
 import type { JsonObject } from "../../meta/json.ts";
 import {
   ageOf,
@@ -146,7 +146,7 @@ function componentCells(component: JsonObject): Record<string, Cell> {
   };
 }
 
-/** Versions before v1beta3 had the shares under another name. */
+/** Versions before v1beta3 have the shares under another name. */
 function priorityLevelCells(level: JsonObject): Record<string, Cell> {
   const limited = valueAt(level, "spec", "limited");
   const queuing = valueAt(limited, "limitResponse", "queuing");
@@ -160,7 +160,7 @@ function priorityLevelCells(level: JsonObject): Record<string, Cell> {
   };
 }
 
-/** In its first version a migration named the version too, and such objects are shown with it. */
+/** The first version of a migration also named the version, which is shown for such objects. */
 function migratedResource(resource: unknown): string {
   const name = textAt(resource, "resource");
   const group = textAt(resource, "group");

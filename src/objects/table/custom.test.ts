@@ -43,7 +43,7 @@ test.each([
   ["other", "text", null],
 ])("a cell of type %s for %j is %j", (type, value, expected) => expect(cell(type, value)).toBe(expected));
 
-test("a value that is absent is an empty cell, whatever its type", () => {
+test("an absent value is an empty cell, whatever its type", () => {
   for (const type of ["string", "integer", "number", "boolean", "date"])
     expect(customTableRenderer([column(type, ".spec.gone")]).cells({}, NOW)).toEqual(["", null]);
 });
@@ -73,13 +73,13 @@ test("a column without a description is described by its path", () => {
   ]);
 });
 
-test("a column that does not parse hides those after it", () => {
+test("a column that does not parse hides the columns after it", () => {
   const renderer = customTableRenderer([column("string"), column("string", ".a["), column("string")]);
   expect(renderer.columns).toHaveLength(2);
   expect(renderer.cells({ metadata: { name: "one" }, spec: { value: 1 } }, NOW)).toEqual(["one", "1"]);
 });
 
-test("the scale of a custom resource shows what is wanted and what is there", () => {
+test("the scale of a custom resource shows desired and actual replicas", () => {
   const scale = { metadata: { name: "one" }, spec: { replicas: 3 }, status: { replicas: 2 } };
   expect(customTableRenderer(SCALE_COLUMNS).cells(scale, NOW)).toEqual(["one", 3, 2, null]);
 });

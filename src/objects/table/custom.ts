@@ -1,4 +1,4 @@
-/** Custom resources as rows: the columns are those of the definition's version, each with a path to its value. */
+/** Rows of custom resources: the columns are those of the CRD's version, each with the path of its value. */
 import { timeError } from "../go/go-text.ts";
 import { goValueText } from "../../meta/go-fmt.ts";
 import { parseJsonPath, type JsonPath } from "../json/json-path.ts";
@@ -7,7 +7,7 @@ import { ageOf, textAt, type Cell } from "./row.ts";
 import type { ColumnDefinition, TableRenderer } from "./table.ts";
 import { sortedGoJson } from "../../meta/go-json.ts";
 
-/** One of additionalPrinterColumns. */
+/** A column of additionalPrinterColumns. */
 export interface CustomColumn {
   readonly name: string;
   /** string, integer, number, boolean or date. */
@@ -34,7 +34,7 @@ const AGE: CustomColumn = {
   jsonPath: ".metadata.creationTimestamp",
 };
 
-/** A column whose path does not parse is left out, with all after it. */
+/** A column whose path does not parse is omitted, together with all columns after it. */
 export function customTableRenderer(columns: readonly CustomColumn[]): TableRenderer {
   const shown: { readonly column: CustomColumn; readonly path: JsonPath }[] = [];
   for (const column of columns.length === 0 ? [AGE] : columns) {
@@ -51,7 +51,7 @@ export function customTableRenderer(columns: readonly CustomColumn[]): TableRend
   };
 }
 
-/** Of the scale of a custom resource: rows are Scale objects. */
+/** The columns of the scale of a custom resource, whose rows are Scale objects. */
 export const SCALE_COLUMNS: readonly CustomColumn[] = [
   scaleColumn("Desired", "Number of desired replicas", ".spec.replicas"),
   scaleColumn("Available", "Number of actual replicas", ".status.replicas"),
@@ -85,7 +85,7 @@ function toCell(type: string, value: unknown, now: number): Cell {
   }
 }
 
-/** Lists and maps as Go's JSON, with keys in order; all else as Go prints it. */
+/** Lists and maps as Go's JSON with sorted keys; other values as Go prints them. */
 function printed(value: unknown): string {
   if (value === null) return "<no value>";
   if (typeof value !== "object") return goValueText(value);
@@ -98,7 +98,7 @@ function ageText(text: string, now: number): string {
   const context = { now };
   if (text === "" || text === "null") return ageOf(undefined, context);
   if (timeError(text) !== undefined) return "<invalid>";
-  // Go also takes an hour of one digit and a comma before the fraction.
+  // Go also accepts an hour of one digit and a comma before the fraction.
   const time = Date.parse(text.replace(/T([0-9]):/, "T0$1:").replace(",", "."));
   if (Number.isNaN(time)) return "<invalid>";
   return ageOf(time === NO_TIME ? undefined : time, context);

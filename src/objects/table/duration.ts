@@ -4,10 +4,10 @@ const HOUR = 60 * MINUTE;
 const DAY_HOURS = 24;
 const YEAR_DAYS = 365;
 
-/** A span of time in two or three significant figures: `95s`, `5m30s`, `7h12m`, `3d4h`, `2y10d`. */
+/** A duration in two or three significant figures: `95s`, `5m30s`, `7h12m`, `3d4h`, `2y10d`. */
 export function humanDuration(milliseconds: number): string {
   const seconds = Math.trunc(milliseconds / SECOND);
-  // Clocks of two machines differ: a moment up to two seconds ahead is now.
+  // Clocks of two machines differ: a time up to two seconds in the future counts as now.
   if (Number.isNaN(seconds) || seconds < -1) return "<invalid>";
   if (seconds < 120) return `${Math.max(seconds, 0)}s`;
   const minutes = Math.trunc(milliseconds / MINUTE);

@@ -47,7 +47,7 @@ test("a running pod shows its addresses, node and gates", () => {
   expect(rowOf("/Pod", object)).toEqual(["x", "1/1", "Running", "3 (5m ago)", "60m", "10.0.0.7", "n1", "n2", "1/2"]);
 });
 
-test("a pod nobody has touched shows what is missing", () => {
+test("a pod without a status shows the missing values", () => {
   expect(rowOf("/Pod", pod({ phase: "Pending" }))).toEqual([
     ...["x", "0/1", "Pending", "0", "60m"],
     ...["<none>", "<none>", "<none>", "<none>"],
@@ -56,31 +56,31 @@ test("a pod nobody has touched shows what is missing", () => {
 
 describe("the status of a pod", () => {
   test.each<[string, string, JsonObject]>([
-    ["the reason given for the whole pod", "Evicted", pod({ phase: "Failed", reason: "Evicted" })],
+    ["the reason of the whole pod", "Evicted", pod({ phase: "Failed", reason: "Evicted" })],
     [
       "scheduling gates",
       "SchedulingGated",
       pod({ phase: "Pending", conditions: [{ type: "PodScheduled", reason: "SchedulingGated" }] }),
     ],
     [
-      "what a container waits for",
+      "the reason for which a container waits",
       "CrashLoopBackOff",
       pod({ phase: "Running", containerStatuses: [{ state: waiting("CrashLoopBackOff") }] }),
     ],
     [
-      "the first container's reason over the second's",
+      "the reason of the first container rather than the second",
       "ImagePullBackOff",
       pod({ containerStatuses: [{ state: waiting("ImagePullBackOff") }, { state: waiting("ErrImagePull") }] }, two),
     ],
     [
-      "why a container ended",
+      "the reason for which a container terminated",
       "OOMKilled",
       pod({ containerStatuses: [{ state: terminated({ reason: "OOMKilled" }) }] }),
     ],
-    ["the signal that ended it", "Signal:9", pod({ containerStatuses: [{ state: terminated({ signal: 9 }) }] })],
+    ["the signal that terminated it", "Signal:9", pod({ containerStatuses: [{ state: terminated({ signal: 9 }) }] })],
     ["the exit code", "ExitCode:3", pod({ containerStatuses: [{ state: terminated({ exitCode: 3 }) }] })],
     [
-      "Completed when all is over",
+      "Completed if all containers have terminated",
       "Completed",
       pod({ phase: "Succeeded", containerStatuses: [{ state: terminated({ reason: "Completed", exitCode: 0 }) }] }),
     ],
@@ -104,7 +104,7 @@ describe("the status of a pod", () => {
       ),
     ],
     [
-      "the failure of another container rather than Completed",
+      "the error of another container rather than Completed",
       "Error",
       pod(
         {
@@ -118,7 +118,7 @@ describe("the status of a pod", () => {
     ],
     ["deletion", "Terminating", pod({ phase: "Running" }, {}, deleting)],
     ["a lost node", "Unknown", pod({ phase: "Running", reason: "NodeLost" }, {}, deleting)],
-    ["a finished pod that is deleted as finished", "Succeeded", pod({ phase: "Succeeded" }, {}, deleting)],
+    ["a finished pod that is being deleted as finished", "Succeeded", pod({ phase: "Succeeded" }, {}, deleting)],
   ])("shows %s", (_, status, object) => {
     expect(cellOf("/Pod", "Status", object)).toBe(status);
   });
@@ -153,7 +153,7 @@ describe("the status of a pod", () => {
     ).toBe(status);
   });
 
-  test("follows the rules of the release", () => {
+  test("depends on the release", () => {
     const failed = [
       { state: terminated({ reason: "Completed" }) },
       { state: terminated({ reason: "Error", exitCode: 1 }) },
@@ -163,7 +163,7 @@ describe("the status of a pod", () => {
   });
 });
 
-describe("containers that run beside the others", () => {
+describe("sidecar containers", () => {
   const sidecar = (fields: JsonObject): JsonObject => ({ name: "s", state: running, restartCount: 2, ...fields });
 
   test("count as containers once they have started", () => {
@@ -178,7 +178,7 @@ describe("containers that run beside the others", () => {
     expect(rowOf("/Pod", object).slice(1, 4)).toEqual(["2/2", "Running", "3"]);
   });
 
-  test("hold up the pod until then", () => {
+  test("keep the pod in Init until then", () => {
     const object = pod({ phase: "Pending", initContainerStatuses: [sidecar({ started: false })] }, withSidecar);
     expect(rowOf("/Pod", object).slice(1, 4)).toEqual(["0/2", "Init:0/1", "2"]);
   });
@@ -197,7 +197,7 @@ describe("containers that run beside the others", () => {
   });
 });
 
-test("restarts of finished init containers are not counted, and the latest restart is told", () => {
+test("restarts of finished init containers are not counted, and the time of the latest restart is shown", () => {
   const lastState = (seconds: number): JsonObject => terminated({ finishedAt: secondsAgo(seconds) });
   const object = pod(
     {
@@ -227,7 +227,7 @@ test("rows of finished pods are marked as completed", () => {
   expect(rendererOf("batch/Job").conditions).toBeUndefined();
 });
 
-test("a pod template shows what its pods will have", () => {
+test("a pod template shows its containers, images and labels", () => {
   const template = {
     metadata: { labels: { b: "2", a: "1" } },
     spec: {

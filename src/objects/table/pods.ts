@@ -96,7 +96,7 @@ interface InitProgress {
   readonly reason: string | undefined;
   readonly ready: number;
   readonly all: Restarts;
-  /** Of those that run beside the others. */
+  /** Restarts of sidecar containers. */
   readonly restartable: Restarts;
 }
 
@@ -178,7 +178,7 @@ function deletionReason(pod: JsonObject, { gates }: RowContext): string | undefi
   return isOver && gates.isOn("PodTableFinishedOnDeletion") ? undefined : "Terminating";
 }
 
-/** An older client writes only the single address; where both are there and differ, it wins. */
+/** An older client writes only the single address; if both are set and differ, the single one wins. */
 function podAddress(pod: JsonObject): string {
   return textAt(pod, "status", "podIP") || textAt(itemsAt(pod, "status", "podIPs")[0], "ip");
 }

@@ -44,12 +44,12 @@ function paramKind(policy: JsonObject): string {
 
 function paramReference(reference: unknown): string {
   const name = textAt(reference, "name");
-  // Whether parameters without a namespace are cluster-wide is not known here: a star stands for both.
+  // Whether parameters without a namespace are cluster-scoped is unknown here: a star stands for both.
   if (name !== "") return `${textAt(reference, "namespace") || "*"}/${name}`;
   return isSetAt(reference, "selector") ? selectorStructure(valueAt(reference, "selector")) : "<unset>";
 }
 
-/** The selector the way Go prints its structure: the reference server shows it so, and not as selector text. */
+/** The selector as Go prints its struct: kube-apiserver shows it so, not as selector text. */
 function selectorStructure(selector: unknown): string {
   const labels = textMembers(valueAt(selector, "matchLabels"))
     .sort(([left], [right]) => (left < right ? -1 : 1))

@@ -1,4 +1,4 @@
-/** What printers of rows share: reading members that may be absent or of another type, and writing cells. */
+/** Helpers for row printers: reading members that may be absent or of another type, and formatting cells. */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { labelValueErrors, qualifiedNameErrors } from "../../meta/names.ts";
 import { humanDuration } from "./duration.ts";
@@ -7,7 +7,7 @@ import { canonicalQuantity } from "../../meta/quantity.ts";
 
 export type Cell = string | number | boolean | null;
 
-/** Clients can leave out the rows of what is completed. */
+/** Clients can hide the rows of completed objects by this condition. */
 export interface RowCondition {
   readonly type: "Completed";
   readonly status: "True";
@@ -18,11 +18,11 @@ export interface RowCondition {
 export interface RowContext {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Cells of some columns changed between releases. */
+  /** Decides cells that changed between releases. */
   readonly gates: ReleaseGates;
 }
 
-/** The cells of one object by the names of their columns; which of them are shown is the release's choice. */
+/** The cells of one object by column name; the columns of the release decide which of them are shown. */
 export type RowPrinter = (object: JsonObject, context: RowContext) => Readonly<Record<string, Cell>>;
 
 /** Printers by "group/Kind". */
@@ -47,7 +47,7 @@ export function textAt(parent: unknown, ...path: readonly string[]): string {
   return typeof value === "string" ? value : "";
 }
 
-/** The text at the path, and `absent` where there is none; an empty text counts as there. */
+/** The text at the path, or `absent` if the member is not set; an empty text counts as set. */
 export function optionalText(absent: string, parent: unknown, ...path: readonly string[]): string {
   return isSetAt(parent, ...path) ? textAt(parent, ...path) : absent;
 }
@@ -61,7 +61,7 @@ export function flagAt(parent: unknown, ...path: readonly string[]): boolean {
   return valueAt(parent, ...path) === true;
 }
 
-/** Items that are no objects count, but say nothing. */
+/** The items of a list; an item that is not an object becomes an empty object. */
 export function itemsAt(parent: unknown, ...path: readonly string[]): readonly JsonObject[] {
   const value = valueAt(parent, ...path);
   return Array.isArray(value) ? value.map((item) => (isJsonObject(item) ? item : {})) : [];
@@ -80,10 +80,10 @@ export function sizeAt(parent: unknown, ...path: readonly string[]): number {
 }
 
 const RFC3339 = /^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})$/;
-/** The moment that stands for none. */
+/** Go's zero time, which means no time. */
 const NO_TIME = Date.parse("0001-01-01T00:00:00Z");
 
-/** The moment in milliseconds since 1970; undefined when there is none. */
+/** Milliseconds since 1970; undefined if there is no time. */
 export function timeAt(parent: unknown, ...path: readonly string[]): number | undefined {
   const text = textAt(parent, ...path);
   if (!RFC3339.test(text)) return undefined;
@@ -112,7 +112,7 @@ export function joinOr(absent: string, texts: readonly string[]): string {
   return texts.join(",") || absent;
 }
 
-/** The first texts, and how many were left out. */
+/** The first texts, and how many are omitted. */
 export function joinFirst(texts: readonly string[], max: number): string {
   const shown = texts.slice(0, max).join(",");
   if (texts.length > max) return `${shown} + ${texts.length - max} more...`;
@@ -134,7 +134,7 @@ export function textMembers(map: unknown): [key: string, value: string][] {
     : [];
 }
 
-/** A label selector as clients write it, undefined when it is not valid; one that selects all or nothing is empty. */
+/** A label selector as clients write it; undefined if it is invalid, empty if it selects everything or nothing. */
 export function labelSelectorText(selector: unknown): string | undefined {
   const requirements: [key: string, text: string | undefined][] = textMembers(valueAt(selector, "matchLabels")).map(
     ([key, value]) => [key, labelValueErrors(value).length > 0 ? undefined : `${key}=${value}`],
@@ -170,12 +170,12 @@ export function labelSelectorCell(selector: unknown): string {
   return text === undefined ? "<error>" : text || "<none>";
 }
 
-/** The amount of a resource in a map of them, where what is absent is none. */
+/** The amount of a resource in a resource list; zero if it is absent. */
 export function amountOf(resources: unknown, name: string): string {
   return quantityText(valueAt(resources, name)) ?? "0";
 }
 
-/** A quantity that may be absent, in which case its text says so. */
+/** A quantity, or "<nil>" if it is absent. */
 export function quantityAt(parent: unknown, ...path: readonly string[]): string {
   return quantityText(valueAt(parent, ...path)) ?? "<nil>";
 }
@@ -194,7 +194,7 @@ export function containerCells(podSpec: unknown): { readonly Containers: string;
   };
 }
 
-/** `deployment.apps` and the like; the core group is not written. */
+/** Such as `deployment.apps`; the core group is omitted. */
 export function qualifiedBy(group: string, name: string): string {
   return group === "" ? name : `${name}.${group}`;
 }

@@ -2,13 +2,13 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../meta/json.ts";
 import { cellOf, rowOf, secondsAgo } from "../../../test/testing/objects/table/rows.ts";
 
-test("a priority class shows its value, and since 1.32 whether it preempts", () => {
+test("a priority class shows its value, and from 1.32 on its preemption policy", () => {
   const object = { value: 1_000, globalDefault: true, preemptionPolicy: "Never" };
   expect(rowOf("scheduling.k8s.io/PriorityClass", object)).toEqual(["x", 1_000, true, "60m", "Never"]);
   expect(rowOf("scheduling.k8s.io/PriorityClass", object, "1.31")).toEqual(["x", 1_000, true, "60m"]);
 });
 
-test("groups of pods show their policy, workload and state", () => {
+test("pod groups show their policy, workload and state", () => {
   const key = "scheduling.k8s.io/PodGroup";
   const schedulingPolicy = { gang: { minCount: 2 } };
   const podGroupTemplateRef = { workload: { workloadName: "w" } };
@@ -30,7 +30,7 @@ test("groups of pods show their policy, workload and state", () => {
   );
 });
 
-describe("a claim of devices", () => {
+describe("a resource claim", () => {
   const allocation = { devices: {} };
   const metadata = { deletionTimestamp: secondsAgo(1) };
   test.each<[string, JsonObject]>([
@@ -76,7 +76,7 @@ test("devices show their drivers, nodes and taints", () => {
   expect(cellOf("resource.k8s.io/DeviceTaintRule", "TimeAdded", {})).toBe("");
 });
 
-test("kinds that are gone are still shown by their releases", () => {
+test("removed kinds are still shown by the releases that have them", () => {
   const generatedFrom = { kind: "K", apiGroup: "g", name: "n" };
   expect(rowOf("resource.k8s.io/ResourceClass", { driverName: "d" }, "1.30")).toEqual(["x", "d", "60m"]);
   expect(rowOf("resource.k8s.io/ResourceClaimParameters", { generatedFrom }, "1.30")).toEqual(["x", "K.g n", "60m"]);
@@ -88,7 +88,7 @@ test("kinds that are gone are still shown by their releases", () => {
   ]);
 });
 
-describe("a request for the state of pools", () => {
+describe("a ResourcePoolStatusRequest", () => {
   const key = "resource.k8s.io/ResourcePoolStatusRequest";
   const spec = { driver: "d" };
   const pools = [
@@ -101,7 +101,7 @@ describe("a request for the state of pools", () => {
     expect(rowOf(key, { spec })).toEqual(["x", "d", "-", "-", "-", "-", "-", 0, "Pending", "<none>"]);
   });
 
-  test("that is complete shows sums, and whether pools were left out", () => {
+  test("that is complete shows sums, and whether pools were omitted", () => {
     const status = { conditions: [done("Complete")], poolCount: 2, pools };
     expect(rowOf(key, { spec, status })).toEqual(["x", "d", "6", "1", "2", "1", "1", 2, "Complete", "60s"]);
     expect(cellOf(key, "Status", { status: { ...status, poolCount: 5 } })).toBe("Complete (2/5 pools)");
@@ -125,7 +125,7 @@ describe("an eviction", () => {
       "TargetEvicted (PodDeleted)",
       { conditions: [condition("Failed", "F"), condition("TargetEvicted", "PodDeleted")] },
     ],
-  ])("that was requested is %s", (text, status) => {
+  ])("request is %s", (text, status) => {
     expect(rowOf("lifecycle.k8s.io/EvictionRequest", { spec, status }, "1.37")).toEqual([
       ...["x", "p", "Pod", text, "drain", "Eviction", "60m"],
     ]);
@@ -159,14 +159,14 @@ describe("an eviction", () => {
     ["Active", "Active", "<unknown>", {}],
     ["Completed", "Completed (5s ago)", "-", { completionTime: secondsAgo(5) }],
     ["Canceled", "Canceled", "-", {}],
-  ])("with a responder that is %s shows %s and %s", (state, status, finish, report) => {
+  ])("with a responder in state %s shows %s and %s", (state, status, finish, report) => {
     expect(eviction(state, { ...report, heartbeatTime: secondsAgo(2), message: " busy " })).toEqual([
       ...["x", "p", "Pod", "Pending", "second (2/3)", status, finish, "a + 1 more...", "60m"],
       ...["2s ago", "busy"],
     ]);
   });
 
-  test("nobody answers yet", () => {
+  test("without a responder shows unset values", () => {
     expect(rowOf("lifecycle.k8s.io/Eviction", {}, "1.37")).toEqual([
       ...["x", "<unset>", "<unset>", "Pending", "<unset> (0/0)", "<unset>", "<unknown>", "<none>", "60m"],
       ...["<unset>", "<unset>"],

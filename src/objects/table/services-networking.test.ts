@@ -35,11 +35,11 @@ describe("a service", () => {
     ["1.2.3.4", { spec: { type: "LoadBalancer", externalIPs: ["1.2.3.4"] } }],
     ["db.example", { spec: { type: "ExternalName", externalName: "db.example" } }],
     ["<unknown>", { spec: { type: "Other" } }],
-  ])("is reached from outside at %s", (addresses, object) => {
+  ])("has the external address %s", (addresses, object) => {
     expect(cellOf("/Service", "External-IP", object)).toBe(addresses);
   });
 
-  test("stored before there were two families shows its only address", () => {
+  test("stored before dual-stack shows its only address", () => {
     expect(cellOf("/Service", "Cluster-IP", { spec: { clusterIP: "10.0.0.9" } })).toBe("10.0.0.9");
     expect(cellOf("/Service", "Cluster-IP", { spec: { clusterIP: "None", clusterIPs: ["None"] } })).toBe("None");
   });
@@ -65,7 +65,7 @@ describe("endpoints", () => {
     expect(rowOf("/Endpoints", { subsets })).toEqual(["x", text, "60m"]);
   });
 
-  test("of a slice are its first addresses and ports", () => {
+  test("of a slice show its first addresses and ports", () => {
     const endpoints = [{ addresses: ["1.1.1.1", "2.2.2.2"] }, { addresses: ["3.3.3.3"] }, { addresses: ["4.4.4.4"] }];
     const ports = [{ name: "http", port: 80 }, { name: "any" }, {}];
     expect(rowOf("discovery.k8s.io/EndpointSlice", { addressType: "IPv4", endpoints, ports })).toEqual([
@@ -97,7 +97,7 @@ test("an ingress shows class, hosts, addresses and ports", () => {
   expect(shown("", "")).toBe("*");
 });
 
-test("an ingress class shows its parameters, and since 1.36 that it is the default", () => {
+test("an ingress class shows its parameters, and from 1.36 on whether it is the default", () => {
   const annotations = { "ingressclass.kubernetes.io/is-default-class": "true" };
   const parameters = { apiGroup: "k8s.example.com", kind: "Params", name: "p" };
   const object = { metadata: { annotations }, spec: { controller: "example.com/c", parameters } };
@@ -110,13 +110,13 @@ test("an ingress class shows its parameters, and since 1.36 that it is the defau
   expect(cellOf("networking.k8s.io/IngressClass", "Parameters", {})).toBe("<none>");
 });
 
-test("a network policy shows whom it selects", () => {
+test("a network policy shows its pod selector", () => {
   const key = "networking.k8s.io/NetworkPolicy";
   expect(rowOf(key, { spec: { podSelector: { matchLabels: { a: "b" } } } })).toEqual(["x", "a=b", "60m"]);
   expect(rowOf(key, { spec: { podSelector: {} } })).toEqual(["x", "<none>", "60m"]);
 });
 
-test("ranges of addresses are listed", () => {
+test("CIDRs are listed", () => {
   expect(rowOf("networking.k8s.io/ServiceCIDR", { spec: { cidrs: ["10.0.0.0/16", "fd00::/108"] } })).toEqual([
     ...["x", "10.0.0.0/16,fd00::/108", "60m"],
   ]);
@@ -128,7 +128,7 @@ test("ranges of addresses are listed", () => {
   ).toEqual([...["x", "8", "10.0.0.0/8", "<none>", "60m"], "MatchExpressions: [{k In [a b]}]"]);
 });
 
-test("the row of an address has its age although there is no such column", () => {
+test("the row of an IPAddress has its age although there is no such column", () => {
   const parentRef = { group: "", resource: "services", namespace: "ns", name: "web" };
   expect(rowOf("networking.k8s.io/IPAddress", { spec: { parentRef } })).toEqual(["x", "services/ns/web", "60m"]);
   expect(

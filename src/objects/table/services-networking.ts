@@ -110,7 +110,7 @@ function slicePort(port: JsonObject): string {
   return isSetAt(port, "port") ? `${integerAt(port, "port")}` : optionalText("*", port, "name");
 }
 
-/** Rules without a host count among those left out. */
+/** Rules without a host count among the omitted ones. */
 function ingressHosts(ingress: JsonObject): string {
   const rules = itemsAt(ingress, "spec", "rules");
   const shown: string[] = [];

@@ -21,7 +21,7 @@ test("a volume shows its size, modes, claim and class", () => {
   expect(rowOf("/PersistentVolume", {})).toEqual(["x", "0", "", "", "", "", "", "<unset>", "", "60m", "<unset>"]);
 });
 
-test("a claim shows what it got once it is bound", () => {
+test("a bound claim shows its volume and capacity", () => {
   const spec = {
     storageClassName: "fast",
     accessModes: ["ReadWriteOnce"],
@@ -37,7 +37,7 @@ test("a claim shows what it got once it is bound", () => {
   ]);
 });
 
-test("volumes and claims that are deleted are terminating, and the old annotation names the class", () => {
+test("volumes and claims that are being deleted are terminating, and the old annotation names the class", () => {
   const metadata = {
     deletionTimestamp: secondsAgo(1),
     annotations: { "volume.beta.kubernetes.io/storage-class": "old" },
@@ -76,7 +76,7 @@ test("a storage class shows its settings", () => {
   ]);
 });
 
-test("drivers, nodes of drivers and attachments show their settings", () => {
+test("CSI drivers, CSI nodes and volume attachments show their settings", () => {
   const spec = {
     attachRequired: false,
     podInfoOnMount: true,

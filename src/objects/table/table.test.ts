@@ -9,7 +9,7 @@ import { NOW, rendererOf, rowOf, secondsAgo } from "../../../test/testing/object
 
 const kinds = Object.keys(storedTables().kinds);
 
-test("columns are those of the release, with a few words of our own", () => {
+test("columns are those of the release, with our own descriptions", () => {
   const { columns } = rendererOf("/Pod");
   expect(columns[0]).toEqual({
     name: "Name",
@@ -34,7 +34,7 @@ test.each(kinds)("every column of %s has a cell in every release", (key) => {
   }
 });
 
-test("a kind without columns of its own shows its name and when it was created", () => {
+test("a kind without columns of its own shows its name and creation time", () => {
   const renderer = rendererOf("example.com/Widget");
   expect(renderer.columns.map(({ name, type }) => [name, type])).toEqual([
     ["Name", "string"],
@@ -44,7 +44,7 @@ test("a kind without columns of its own shows its name and when it was created",
   expect(renderer.cells({}, NOW)).toEqual(["", "0001-01-01T00:00:00Z"]);
 });
 
-test("a kind named like a member of every object has no printer", () => {
+test("a kind with the name of a prototype member has no printer", () => {
   const columns = tableColumns("1.36", "", "ConfigMap");
   expect(tableRenderer({ group: "", kind: "constructor", columns, gates: NEWEST_GATES }).cells({}, NOW)).toEqual([
     "",
@@ -53,12 +53,12 @@ test("a kind named like a member of every object has no printer", () => {
   ]);
 });
 
-test("the answer of a failed request is shown as a table too", () => {
+test("the Status of a failed request is also rendered as a table", () => {
   const status = { status: "Failure", reason: "NotFound", message: "gone" };
   expect(rendererOf("meta.k8s.io/Status").cells(status, NOW)).toEqual(["Failure", "NotFound", "gone"]);
 });
 
-test("without a release, cells are as in the newest", () => {
+test("cells depend on the gates of the release", () => {
   const columns = tableColumns("1.36", "", "Node");
   const object = { status: { nodeInfo: { kernelVersion: "6", architecture: "arm64" } } };
   expect(tableRenderer({ group: "", kind: "Node", columns, gates: NEWEST_GATES }).cells(object, NOW)).toContain(
@@ -87,7 +87,7 @@ describe("an age", () => {
   });
 });
 
-describe("an object that is not what it says", () => {
+describe("a malformed object", () => {
   const junk: readonly unknown[] = [
     null,
     7,
@@ -102,7 +102,7 @@ describe("an object that is not what it says", () => {
     { "": null },
     Number.MAX_VALUE,
   ];
-  /** Members that printers look at, at any depth. */
+  /** Members that printers read, at any depth. */
   const names = [
     ...["metadata", "spec", "status", "conditions", "template", "containers", "initContainers", "ports", "addresses"],
     ...[
@@ -131,7 +131,7 @@ describe("an object that is not what it says", () => {
     ) as JsonObject;
   }
 
-  test.each(junk)("is shown all the same when its members are %j", (value) => {
+  test.each(junk)("is rendered even if its members are %j", (value) => {
     const objects = [
       ...[0, 1].map((depth) => filled(value, depth)),
       { metadata: value, spec: value, status: value, data: value, webhooks: value } as JsonObject,

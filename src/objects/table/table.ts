@@ -1,6 +1,6 @@
 /**
- * Objects as rows of a table, the way `kubectl get` shows them. The release's columns decide what is shown;
- * cells are found by the names of their columns, and a column that is a plain field carries its path.
+ * Renders objects as rows of a table for `kubectl get`. The columns of the release decide what is shown; cells are
+ * found by column name, and a column that is a plain field has its path.
  */
 import { timestampAt } from "../../meta/timestamp.ts";
 import type { JsonObject } from "../../meta/json.ts";
@@ -40,20 +40,20 @@ export interface ColumnDefinition {
 
 export interface TableRenderer {
   readonly columns: readonly ColumnDefinition[];
-  /** `now` is in milliseconds since 1970. Never throws, whatever the object holds. */
+  /** `now` is in milliseconds since 1970. Never throws, whatever the object contains. */
   cells(object: JsonObject, now: number): Cell[];
-  /** Kinds whose rows have no conditions lack this. */
+  /** Absent for kinds whose rows have no conditions. */
   conditions?(object: JsonObject): readonly RowCondition[];
 }
 
-/** A column as a release lists it. */
+/** A column of a release. */
 export interface TableColumn {
   readonly name: string;
   readonly type: string;
-  /** "" when the column has none. */
+  /** "" if the column has none. */
   readonly format: string;
   readonly priority: number;
-  /** What the cell shows, where that is a plain field or the age of one; undefined where it takes code. */
+  /** The field in the cell, if it is a plain field or the age of one; undefined if a printer computes it. */
   readonly cell: { readonly path: string; readonly as: "text" | "age" } | undefined;
 }
 
@@ -61,7 +61,7 @@ interface TableRendererOptions {
   readonly group: string;
   readonly kind: string;
   readonly columns: readonly TableColumn[];
-  /** Of the release: the cells of a few columns depend on it. */
+  /** The gates of the release, on which the cells of a few columns depend. */
   readonly gates: ReleaseGates;
 }
 
@@ -77,12 +77,12 @@ const PRINTERS: RowPrinters = {
   ...SCHEDULING_PRINTERS,
 };
 
-/** The reference server gives rows of these kinds one cell more than there are columns. */
+/** kube-apiserver gives rows of these kinds one cell more than there are columns. */
 const KINDS_WITH_TRAILING_AGE: ReadonlySet<string> = new Set(["networking.k8s.io/IPAddress"]);
 
 /**
- * For a built-in kind. Objects are given in one shape per kind, whatever version was asked for: autoscalers as
- * autoscaling/v2, events as core v1; for all other kinds every served version will do.
+ * For a built-in kind. Objects are passed in one shape per kind, whatever the requested version: autoscalers as
+ * autoscaling/v2, events as core v1; all other kinds in any served version.
  */
 export function tableRenderer({ group, kind, columns, gates }: TableRendererOptions): TableRenderer {
   const key = `${group}/${kind}`;

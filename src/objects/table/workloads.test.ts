@@ -23,13 +23,13 @@ const selector = {
 const selectorText = "app=web,env notin (dev),!old,tier in (a,b),zone";
 const images = ["a,b", "i:1,j:2"];
 
-test("a deployment shows counts, images and its selector", () => {
+test("a deployment shows replica counts, images and its selector", () => {
   const status = { readyReplicas: 1, updatedReplicas: 2, availableReplicas: 1 };
   const object = { spec: { replicas: 3, template, selector }, status };
   expect(rowOf("apps/Deployment", object)).toEqual(["x", "1/3", 2, 1, "60m", ...images, selectorText]);
 });
 
-test("a deployment's selector is empty when it selects all, and invalid when it makes no sense", () => {
+test("the selector of a deployment is empty if it selects everything, and <invalid> if it is invalid", () => {
   const withSelector = (value: unknown): JsonObject => ({ spec: { selector: value } });
   expect(cellOf("apps/Deployment", "Selector", withSelector({}))).toBe("");
   expect(
@@ -42,7 +42,7 @@ test("a deployment's selector is empty when it selects all, and invalid when it 
   ).toBe("<error>");
 });
 
-test("replica sets and replication controllers show wanted, existing and ready", () => {
+test("replica sets and replication controllers show desired, current and ready replicas", () => {
   const status = { replicas: 2, readyReplicas: 1 };
   expect(rowOf("apps/ReplicaSet", { spec: { replicas: 3, template, selector }, status })).toEqual([
     ...["x", 3, 2, 1, "60m"],
@@ -68,7 +68,7 @@ test("a daemon set shows its nodes", () => {
   ]);
 });
 
-test("a stateful set shows how many are ready", () => {
+test("a stateful set shows its ready replicas", () => {
   expect(rowOf("apps/StatefulSet", { spec: { replicas: 2, template }, status: { readyReplicas: 2 } })).toEqual([
     ...["x", "2/2", "60m"],
     ...images,
@@ -112,7 +112,7 @@ describe("a job", () => {
     expect(cellOf("batch/Job", "Status", object)).toBe(status);
   });
 
-  test("met its success criteria only since 1.34", () => {
+  test("shows SuccessCriteriaMet only from 1.34 on", () => {
     expect(cellOf("batch/Job", "Status", condition("SuccessCriteriaMet"), "1.33")).toBe("Running");
   });
 
@@ -129,11 +129,11 @@ describe("a job", () => {
     ["", {}],
     ["30s", { status: { startTime: secondsAgo(30) } }],
     ["10m", { status: { startTime: secondsAgo(3_600), completionTime: secondsAgo(3_000) } }],
-  ])("lasts %j", (duration, object) => {
+  ])("has the duration %j", (duration, object) => {
     expect(cellOf("batch/Job", "Duration", object)).toBe(duration);
   });
 
-  test("had no status column before 1.30", () => {
+  test("has no status column before 1.30", () => {
     const object = { spec: { completions: 1, template, selector: { matchLabels: { a: "b" } } }, status: {} };
     expect(rowOf("batch/Job", object, "1.29")).toEqual(["x", "0/1", "", "60m", ...images, "a=b"]);
     expect(rowOf("batch/Job", object)).toEqual(["x", "Running", "0/1", "", "60m", ...images, "a=b"]);
@@ -174,11 +174,15 @@ describe("the targets of an autoscaler", () => {
       { resource: { current: { averageUtilization: 40 } } },
     ],
     [
-      "a percentage nobody measured",
+      "a percentage without a current value",
       "cpu: <unknown>/80%",
       { type: "Resource", resource: { name: "cpu", target: { averageUtilization: 80 } } },
     ],
-    ["no wanted percentage", "cpu: <unknown>/<auto>", { type: "Resource", resource: { name: "cpu", target: {} } }],
+    [
+      "an absent target percentage",
+      "cpu: <unknown>/<auto>",
+      { type: "Resource", resource: { name: "cpu", target: {} } },
+    ],
     [
       "an amount",
       "memory: 1Gi/2Gi",
@@ -205,7 +209,11 @@ describe("the targets of an autoscaler", () => {
       { type: "Pods", pods: { target: { averageValue: "10" } } },
       { pods: { current: { averageValue: "5" } } },
     ],
-    ["an unmeasured average of pods", "<unknown>/10", { type: "Pods", pods: { target: { averageValue: "10" } } }],
+    [
+      "an average of pods without a current value",
+      "<unknown>/10",
+      { type: "Pods", pods: { target: { averageValue: "10" } } },
+    ],
     [
       "an object's value",
       "300m/2k",
@@ -226,7 +234,7 @@ describe("the targets of an autoscaler", () => {
       { external: { current: { value: "1" } } },
     ],
     [
-      "a value the status lacks",
+      "a value that the status does not have",
       "<nil>/7",
       { type: "External", external: { target: { value: "7" } } },
       { external: { current: {} } },
@@ -243,14 +251,14 @@ describe("the targets of an autoscaler", () => {
     expect(targets([metric, metric, metric, metric])).toBe("<unknown>/1, <unknown>/1 + 2 more...");
   });
 
-  test("name the resource since 1.30", () => {
+  test("name the resource from 1.30 on", () => {
     expect(
       targets([{ type: "Resource", resource: { name: "cpu", target: { averageUtilization: 80 } } }], [], "1.29"),
     ).toBe("<unknown>/80%");
   });
 });
 
-test("an autoscaler shows its bounds", () => {
+test("an autoscaler shows its minimum and maximum", () => {
   const scaleTargetRef = { kind: "Deployment", name: "web" };
   const object = { spec: { scaleTargetRef, minReplicas: 1, maxReplicas: 5 }, status: { currentReplicas: 2 } };
   const key = "autoscaling/HorizontalPodAutoscaler";
@@ -258,6 +266,6 @@ test("an autoscaler shows its bounds", () => {
   expect(cellOf(key, "MinPods", {})).toBe("<unset>");
 });
 
-test("a scale shows wanted and existing", () => {
+test("a scale shows desired and actual replicas", () => {
   expect(rowOf("autoscaling/Scale", { spec: { replicas: 3 }, status: { replicas: 2 } })).toEqual(["x", 3, 2, "60m"]);
 });

@@ -1,7 +1,7 @@
 /**
- * From the parser's events to a JSON value, as Kubernetes' reader does it: a key that stands twice counts
- * the last time and is remembered, merge keys act where they stand, aliases are read again each time, up
- * to a bound. Works on event indexes, so that an alias is just another place to read from.
+ * Composes a JSON value from the events of the parser, as Kubernetes' YAML library does. The last of duplicate keys
+ * wins and is reported, merge keys apply at their position, and each alias is composed anew, up to a limit. Works on
+ * event indexes, so that an alias is just another position to read from.
  */
 import { must } from "../../base/assert.ts";
 import { EVENT_ID, getScalarValue, SCALAR_STYLE, type Event } from "js-yaml";
@@ -12,13 +12,13 @@ import { keyInMessage, yamlKeyText, resolveScalar, type YamlScalar } from "./yam
 
 export interface ComposedYaml {
   readonly value: unknown;
-  /** Such as `line 2: key "a" already set in map`. */
+  /** Messages such as `line 2: key "a" already set in map`. */
   readonly repeatedKeys: readonly string[];
 }
 
 type ScalarEvent = Extract<Event, { type: typeof EVENT_ID.SCALAR }>;
 
-/** The first document of the stream; null when there is none. */
+/** The first document of the stream; null if there is none. */
 export function composeYaml(text: string, events: readonly Event[]): ComposedYaml {
   if (events.length === 0) return { value: null, repeatedKeys: [] };
   const composer = new Composer(text, events);
@@ -29,7 +29,7 @@ const REPEATED_KEYS_MAX = 100;
 
 interface Mapping {
   readonly members: Map<string, unknown>;
-  /** Keys with their types: 1 and "1" are two keys until they become text. */
+  /** Keys with their types: 1 and "1" differ until they become text. */
   readonly keys: Set<string>;
 }
 
@@ -37,9 +37,9 @@ class Composer {
   readonly repeatedKeys: string[] = [];
   readonly #text: string;
   readonly #events: readonly Event[];
-  /** Where each alias event points. */
+  /** The event index that each alias refers to. */
   readonly #targets: ReadonlyMap<number, number>;
-  /** Aliases being read now: meeting one again means it contains itself. */
+  /** Aliases being composed; an alias that is met again contains itself. */
   readonly #active = new Set<number>();
   #at = 0;
   #depth = 0;
@@ -90,7 +90,7 @@ class Composer {
     return resolveScalar(text, this.#tag(event));
   }
 
-  /** Tags of other families only say that the scalar is text. */
+  /** Tags of other families only mean that the scalar is text. */
   #tag({ tagStart, tagEnd }: ScalarEvent): string {
     const tag = tagStart < 0 ? "" : this.#text.slice(tagStart, tagEnd);
     if (tag.startsWith("!!")) return `tag:yaml.org,2002:${tag.slice(2)}`;
@@ -156,7 +156,7 @@ class Composer {
     const items: number[] = [];
     let at = this.#at + 1;
     for (; eventAt(this.#events, at).type !== EVENT_ID.POP; at = nodeEnd(this.#events, at)) items.push(at);
-    // The first of the list wins: it comes last.
+    // The first item of the list wins, so it is merged last.
     for (const item of items.toReversed()) {
       this.#at = item;
       this.#mergeOne(into);
@@ -192,12 +192,12 @@ class Composer {
     return eventAt(this.#events, this.#at);
   }
 
-  /** Where the alias that is next points. */
+  /** The target of the next alias. */
   #target(): number {
     return must(this.#targets.get(this.#at), "every alias has a target");
   }
 
-  /** goyaml's bound: small documents may consist of aliases almost wholly, large ones may not. */
+  /** The limit of goyaml: small documents may consist almost entirely of aliases, large ones may not. */
   #count(): void {
     this.#decoded++;
     if (this.#active.size > 0) this.#decodedInAliases++;
@@ -215,21 +215,21 @@ function allowedAliasRatio(decoded: number): number {
   return decoded >= high ? 0.1 : 0.99 - (0.89 * (decoded - low)) / (high - low);
 }
 
-/** JSON has no room for the numbers that are none. */
+/** JSON cannot represent NaN and infinity. */
 function jsonScalar(value: YamlScalar): unknown {
   if (typeof value === "bigint") return Number(value);
   if (typeof value !== "number" || Number.isFinite(value)) return value;
   throw new YamlError(`json: unsupported value: ${Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf"}`);
 }
 
-/** In the order of the keys, in which Kubernetes then reads and complains. */
+/** Sorted by key, the order in which Kubernetes then decodes and reports errors. */
 function toObject({ members }: Mapping): JsonObject {
   const object: JsonObject = {};
   for (const key of [...members.keys()].sort()) setMember(object, key, members.get(key));
   return object;
 }
 
-/** Which anchor each alias of the first document means: the nearest of its name before it. */
+/** The anchor of each alias of the first document: the nearest one of its name before it. */
 function aliasTargets(text: string, events: readonly Event[]): Map<number, number> {
   const anchors = new Map<string, number>();
   const targets = new Map<number, number>();
@@ -254,7 +254,7 @@ function eventAt(events: readonly Event[], at: number): Event {
   return must(events[at], "events end where their document ends");
 }
 
-/** Index behind the node that begins at `at`. */
+/** Index after the node that begins at `at`. */
 function nodeEnd(events: readonly Event[], at: number): number {
   let depth = 0;
   let end = at;
@@ -266,13 +266,13 @@ function nodeEnd(events: readonly Event[], at: number): number {
   return end;
 }
 
-/** Where a node stands in the text: an empty one where the text before it ends. */
+/** The position of a node in the text; an empty node is at the end of the text before it. */
 function startOf(events: readonly Event[], at: number): number {
   const event = eventAt(events, at);
   if (event.type === EVENT_ID.ALIAS) return event.anchorStart;
   if (event.type === EVENT_ID.SCALAR) {
     if (event.valueStart < 0) return at === 0 ? 0 : Math.max(0, startOf(events, at - 1));
-    // A block's text begins behind its indicator and the line's end.
+    // The text of a block begins after its indicator and line break.
     return event.indent >= 0 ? event.valueStart - 1 : event.valueStart;
   }
   return "start" in event ? event.start : 0;

@@ -1,4 +1,4 @@
-/** The text is no YAML, or expands to too much; the message reads as goyaml's. */
+/** The text is not YAML, or expands to too much; the message is that of goyaml. */
 export class YamlError extends Error {
   override readonly name = "YamlError";
 }

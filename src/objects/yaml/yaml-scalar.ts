@@ -1,10 +1,10 @@
 /**
- * What a YAML scalar means to Kubernetes' reader, which is neither YAML 1.1 nor 1.2: yes, on and y are
- * booleans, 010 is eight and 08 is eight, times are text, and nothing counts in sixties.
+ * Resolves YAML scalars as Kubernetes' YAML library does, which follows neither YAML 1.1 nor 1.2: yes, on and y are
+ * booleans, 010 is eight and 08 is eight, times are text, and there are no base-60 numbers.
  */
 import { YamlError } from "./yaml-error.ts";
 
-/** Integers are exact here: as a key they become text. */
+/** Integers are exact, because as a key they become text. */
 export type YamlScalar = string | boolean | number | bigint | null;
 
 const TAG_PREFIX = "tag:yaml.org,2002:";
@@ -21,7 +21,7 @@ const WORDS: ReadonlyMap<string, YamlScalar> = new Map<string, YamlScalar>([
   ...["-.inf", "-.Inf", "-.INF"].map((word) => [word, -Infinity] as const),
 ]);
 
-/** The value of a scalar; `tag` is "" for a plain one without a tag. */
+/** The value of a scalar; `tag` is "" for a plain scalar without a tag. */
 export function resolveScalar(text: string, tag: string): YamlScalar {
   if (tag === `${TAG_PREFIX}binary`) return decodeBinary(text);
   if (tag === `${TAG_PREFIX}str` || (tag !== "" && !RESOLVABLE.has(tag))) return text;
@@ -49,7 +49,7 @@ const FLOAT = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/;
 const INTEGER = /^([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)$/;
 const INT64_MIN = -(2n ** 63n);
 const UINT64_MAX = 2n ** 64n - 1n;
-/** No number in 64 bits needs more digits than it has in base two. */
+/** The maximum number of digits of a 64-bit number, in base two. */
 const INTEGER_DIGITS_MAX = 70;
 
 function parseInteger(text: string): bigint | undefined {
@@ -62,7 +62,7 @@ function parseInteger(text: string): bigint | undefined {
   return value >= INT64_MIN && value <= maximum ? value : undefined;
 }
 
-/** A number too large for a float is the text it was written as. */
+/** A number that is too large for a float stays text. */
 function finite(plain: string, text = plain): number | string {
   const value = Number(plain);
   return Number.isFinite(value) ? value : text;
@@ -86,7 +86,7 @@ function shortTag(tag: string): string {
   return tag.startsWith(TAG_PREFIX) ? `!!${tag.slice(TAG_PREFIX.length)}` : tag;
 }
 
-/** Binary is what its base64 says, taken as text. */
+/** The decoded base64 of a binary value, as text. */
 function decodeBinary(text: string): string {
   const base64 = text.replaceAll(/[\r\n]/g, "");
   if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(base64))
@@ -107,7 +107,7 @@ export function keyInMessage(key: YamlScalar): string {
 
 const FLOAT32_DIGITS_MAX = 9;
 
-/** The shortest text of the nearest 32-bit float: kubernetes makes keys of numbers so. */
+/** The shortest text of the nearest 32-bit float, which kubernetes uses for numeric keys. */
 function floatKeyText(value: number): string {
   if (Number.isNaN(value)) return ".nan";
   const single = Math.fround(value);

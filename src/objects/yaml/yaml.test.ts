@@ -7,30 +7,30 @@ import {
 } from "../../../test/testing/objects/yaml/goyaml-answers.ts";
 import { parseYaml, toYaml, YamlError } from "./yaml.ts";
 
-describe("reading YAML", () => {
-  test.each(GOYAML_VALUES)("%j is %s, as for kube-apiserver", (yaml, json) => {
+describe("parseYaml", () => {
+  test.each(GOYAML_VALUES)("of %j is %s, as in kube-apiserver", (yaml, json) => {
     expect(JSON.parse(JSON.stringify(parseYaml(yaml).value))).toEqual(JSON.parse(json));
   });
 
-  test.each(GOYAML_ERRORS)("%j is refused in kube-apiserver's words: %s", (yaml, message) => {
+  test.each(GOYAML_ERRORS)("rejects %j with kube-apiserver's message: %s", (yaml, message) => {
     expect(() => parseYaml(yaml)).toThrow(new YamlError(message));
   });
 
-  test.each(GOYAML_REPEATED_KEYS)("the keys that stand twice in %j are told: %j", (yaml, lines) => {
+  test.each(GOYAML_REPEATED_KEYS)("of %j reports the duplicate keys %j", (yaml, lines) => {
     expect(parseYaml(yaml).repeatedKeys).toEqual(lines);
   });
 
-  test("a key called __proto__ is a member and nothing else", () => {
+  test("treats __proto__ as an ordinary key", () => {
     const { value } = parseYaml("__proto__: {polluted: 1}\nb: {<<: {__proto__: 2}}\n");
     expect(JSON.stringify(value)).toBe('{"__proto__":{"polluted":1},"b":{"__proto__":2}}');
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
   });
 
-  test("members come in the order of their names, in which kube-apiserver complains about them", () => {
+  test("sorts members by name, the order in which kube-apiserver reports errors", () => {
     expect(Object.keys(parseYaml("b: 1\na: 2\nc: 3\n").value as object)).toEqual(["a", "b", "c"]);
   });
 
-  test("only the first document is read", () => {
+  test("reads only the first document", () => {
     expect(parseYaml("a: 1\n---\nb: 2\n").value).toEqual({ a: 1 });
   });
 });
@@ -58,18 +58,18 @@ describe("hostile YAML", () => {
     ["deep brackets", "[".repeat(100_000), "yaml: exceeded max depth"],
     ["deep dashes", "- ".repeat(100_000), "yaml: exceeded max depth"],
     [
-      "aliases that nest deeper than any text",
+      "deeply nested aliases",
       ["a0: &a0 [1]", ...Array.from({ length: 600 }, (_, index) => `a${index + 1}: &a${index + 1} [*a${index}]`)].join(
         "\n",
       ),
       "yaml: exceeded max depth",
     ],
-    ["more nodes than memory should be spent on", `[${"1,".repeat(500_001)}]`, "yaml: the document has too many nodes"],
+    ["too many nodes", `[${"1,".repeat(500_001)}]`, "yaml: the document has too many nodes"],
   ])("%s end in an error", (_what, text, message) => {
     expect(() => parseYaml(text)).toThrow(new YamlError(message));
   });
 
-  test("any text is read or refused, and nothing else is thrown", () => {
+  test("any text is parsed or rejected with a YamlError", () => {
     const pieces = fc.constantFrom(
       "a",
       ":",
@@ -115,8 +115,8 @@ describe("hostile YAML", () => {
   });
 });
 
-describe("writing YAML", () => {
-  test("what is written reads as the same value", () => {
+describe("toYaml", () => {
+  test("writes text that parses as the same value", () => {
     const wellFormed = fc.string({ unit: "grapheme", maxLength: 20 });
     const tricky = fc.constantFrom(...GOYAML_VALUES.map(([text]) => text.replace(/^k: /, "").trimEnd()));
     const { value } = fc.letrec<{ value: unknown }>((tie) => ({
@@ -164,11 +164,11 @@ describe("writing YAML", () => {
     " a",
     "a\n",
     "\u0085",
-  ])("the text %j stays text", (text) => {
+  ])("keeps the string %j a string", (text) => {
     expect(parseYaml(toYaml({ [text]: text })).value).toEqual({ [text]: text });
   });
 
-  test("members are written in the order of their names, without anchors", () => {
+  test("sorts members by name and writes no anchors", () => {
     const shared = { x: 1 };
     expect(toYaml({ b: shared, a: shared })).toBe("a:\n  x: 1\nb:\n  x: 1\n");
   });

@@ -1,11 +1,10 @@
 /**
  * YAML as Kubernetes reads it (goyaml's mixture of 1.1 and 1.2) and writes it.
  *
- * DIFFERS: from goyaml in rare syntax. Only line feeds end a line (not U+0085, U+2028, U+2029); the further
- * lines of a quoted text, a list in brackets or a map in braces must be indented when it stands in a
- * block; `%YAML 1.2`, `\/` and escaped surrogate pairs are accepted; every document of a stream must be
- * well formed, though only the first is read; a syntax error's words are the parser's own where no
- * counterpart is known.
+ * DIFFERS: from goyaml in rare syntax. Only line feeds end a line (not U+0085, U+2028, U+2029); continuation lines of
+ * quoted text, flow lists and flow maps must be indented inside a block; `%YAML 1.2`, `\/` and escaped surrogate pairs
+ * are accepted; every document of a stream must be well formed, though only the first is read; the message of a syntax
+ * error is the parser's own where no counterpart is known.
  */
 import {
   defineScalarTag,
@@ -26,7 +25,7 @@ import { resolveScalar } from "./yaml-scalar.ts";
 
 export { YamlError } from "./yaml-error.ts";
 
-/** Commas and lines bound the number of nodes: each costs far more memory than its text. */
+/** Limit of commas and lines, which bound the number of nodes: each node costs far more memory than its text. */
 const NODES_MAX = 500_000;
 
 /** The first document as a plain JSON value. */
@@ -40,7 +39,7 @@ function readEvents(source: string): Event[] {
   try {
     return parseEvents(source, { maxDepth: JSON_DEPTH_MAX });
   } catch (thrown) {
-    if (!(thrown instanceof YAMLException)) throw new YamlError("yaml: the document cannot be read");
+    if (!(thrown instanceof YAMLException)) throw new YamlError("yaml: the document cannot be parsed");
     throw new YamlError(
       `yaml: ${inGoWords(thrown.reason, { line: thrown.mark?.line ?? 0, character: source.charAt(thrown.mark?.position ?? 0) })}`,
     );
@@ -56,7 +55,7 @@ function countSeparators(text: string): number {
   return count;
 }
 
-/** The commonest mistakes as users of kubectl know them. */
+/** The most common mistakes in the words of goyaml, which users of kubectl know. */
 const GO_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^nesting exceeded/, "exceeded max depth"],
   [/^tab characters/, "found character that cannot start any token"],
@@ -68,7 +67,7 @@ const GO_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^name of an (anchor|alias)/, "did not find expected alphabetic or numeric character"],
 ];
 
-/** Where something stands that cannot stand there, goyaml speaks of what it is. */
+/** For a character in a wrong place, goyaml's message depends on the character. */
 const MISPLACED = /^(bad indentation of a mapping entry|end of the stream or a document separator is expected)/;
 const MISPLACED_WORDS: ReadonlyMap<string, string> = new Map([
   [":", "mapping values are not allowed in this context"],
@@ -79,7 +78,7 @@ const MISPLACED_WORDS: ReadonlyMap<string, string> = new Map([
 
 const UNFINISHED = /^deficient indentation|end of the stream within a flow/;
 
-/** As goyaml, for which the first line goes without saying and an unfinished list or map ends a line earlier. */
+/** Positions as in goyaml, which omits the first line, and reports an unfinished list or map one line earlier. */
 function inGoWords(reason: string, { line, character }: { line: number; character: string }): string {
   if (UNFINISHED.test(reason) && character === "")
     return `line ${Math.max(1, line)}: did not find expected node content`;
@@ -88,7 +87,7 @@ function inGoWords(reason: string, { line, character }: { line: number; characte
   return where + (GO_WORDS.find(([pattern]) => pattern.test(reason))?.[1] ?? reason);
 }
 
-/** Makes the writer quote every text that Kubernetes' reader would take for something else than text. */
+/** Makes the writer quote every string that Kubernetes' YAML library would resolve to another type. */
 const MISTAKABLE = defineScalarTag("tag:yaml.org,2002:mistakable", {
   implicit: true,
   resolve: (source) => (typeof resolveScalar(source, "") === "string" ? NOT_RESOLVED : source),

@@ -1,8 +1,8 @@
 /**
- * What discovery answers with: one set of documents about this server, one about the whole cluster or its newest server.
- * Each form is encoded when first asked for. The second set remembers which generation it was made of, read before
- * anything else, so that a change during the making leaves it outdated and not wrong; and whose local groups, so that no
- * local change depends on being announced.
+ * Caches the discovery documents: one set for this server, one for the whole cluster or its newest server. Each form is
+ * encoded on first request. The second set stores the generation from which it was made, which is read before anything
+ * else, so that a change during the build makes it outdated and not wrong. It also stores the local groups, so that
+ * local changes need no notification.
  */
 import { createHash } from "node:crypto";
 import type { MetricsRegistry } from "../../base/metrics.ts";
@@ -13,15 +13,15 @@ import { newestFirst } from "./newest.ts";
 
 export interface CacheOptions {
   readonly self: { readonly id: string; readonly release: string; readonly binaryVersion?: string };
-  /** Of which servers the cluster's documents are made: all, the newest, or this one. */
+  /** The servers from which the cluster's documents are made: all, the newest, or this one. */
   readonly mode: "merged" | "newest" | "local";
   /** The same array until something changes. */
   readonly local: () => readonly DiscoveryGroup[];
-  /** What of it other servers are told; absent: all. */
+  /** The part of it that is sent to other servers; absent: all. */
   readonly forPeers?: readonly DiscoveryGroup[];
-  /** Every other server that has been described; "off": there is nothing to merge with, and there will not be. */
+  /** Every other server with a discovery document; "off": there is nothing to merge with, and never will be. */
   readonly peers: () => readonly DiscoverySource[] | "off";
-  /** Another number whenever what `peers` says has changed. */
+  /** Changes whenever the result of `peers` changes. */
   readonly generation: () => number;
   readonly metrics: MetricsRegistry;
 }
@@ -31,11 +31,11 @@ export interface EncodedDiscovery {
   readonly etag: string;
 }
 
-/** The documents made of one set of groups. */
+/** The documents made from one set of groups. */
 export interface Documents {
   readonly groups: readonly DiscoveryGroup[];
   group(name: string): DiscoveryGroup | undefined;
-  /** Made and encoded once for each key. */
+  /** Built and encoded once for each key. */
   encoded(key: string, make: () => JsonObject): EncodedDiscovery;
 }
 
@@ -69,7 +69,7 @@ export function createDiscoveryCache(options: CacheOptions): DiscoveryCache {
     return { groups, generation, isOff, documents: documentsOf(shown, groups) };
   };
 
-  /** That another server has come or gone makes no other documents of the newest. */
+  /** In newest mode, another server that joins or leaves does not change the documents. */
   const documentsOf = (shown: readonly DiscoveryGroup[], groups: readonly DiscoveryGroup[]): Documents => {
     if (shown === groups) return local(groups);
     return last?.documents.groups === shown ? last.documents : createDocuments(shown);
@@ -92,7 +92,7 @@ export function createDiscoveryCache(options: CacheOptions): DiscoveryCache {
 }
 
 interface Made {
-  /** What this server itself serves. */
+  /** The groups that this server itself serves. */
   readonly groups: readonly DiscoveryGroup[];
   readonly generation: number;
   readonly isOff: boolean;

@@ -27,8 +27,8 @@ const thing = { resource: "things", scope: "Namespaced" };
 const repeat = <Item>(count: number, make: (index: number) => Item): Item[] =>
   Array.from({ length: count }, (_, i) => make(i));
 
-describe("reading the document of a peer", () => {
-  test.each(RELEASES)("everything a server of %s tells is understood", (release) => {
+describe("decoding the discovery document of a peer", () => {
+  test.each(RELEASES)("accepts the complete document of a server of %s", (release) => {
     const groups = localGroups(openCatalogue({ release, runtimeConfig: parseRuntimeConfig(["api/all=true"]) }));
     const read = (prefix: "api" | "apis"): unknown =>
       decodeGroups(JSON.parse(JSON.stringify(aggregatedGroups(groups, prefix, "peer"))));
@@ -36,14 +36,14 @@ describe("reading the document of a peer", () => {
     expect(read("apis")).toEqual(groups.filter(({ name }) => name !== ""));
   });
 
-  test("v2beta1 is understood; only peers tell the storage version", () => {
+  test("accepts v2beta1; only peers send the storage version", () => {
     const groups = localGroups(openCatalogue({ release: "1.28" }));
     const read = decodeGroups(aggregatedGroups(groups, "api", "v2beta1"));
     const pods = read[0]?.versions[0]?.resources.find(({ resource }) => resource === "pods");
     expect(pods).toMatchObject({ resource: "pods", shortNames: ["po"], storageVersionHash: undefined });
   });
 
-  test("what is missing, null or unknown is no error", () => {
+  test("ignores members that are missing, null or unknown", () => {
     expect(decodeGroups(list(null))).toEqual([]);
     expect(decodeGroups(list([{ metadata: { name: "empty" }, versions: null }]))).toEqual([]);
     const document = withResources([
@@ -77,7 +77,7 @@ describe("reading the document of a peer", () => {
     ]);
   });
 
-  test("lists are put in order; of what is named twice the first counts", () => {
+  test("sorts lists and keeps the first of duplicate names", () => {
     const document = withResources([
       { ...thing, resource: "b", singularResource: "first", verbs: ["watch", "get", "watch"] },
       { ...thing, resource: "a", subresources: [{ subresource: "y" }, { subresource: "x" }, { subresource: "y" }] },
@@ -89,7 +89,7 @@ describe("reading the document of a peer", () => {
     expect(resources?.[1]).toMatchObject({ singularResource: "first", verbs: ["get", "watch"] });
   });
 
-  test("a kind of the list's own group version is the same with and without saying so", () => {
+  test("treats a kind of the list's own group version the same with and without group and version", () => {
     const kinds = [
       { group: "g", version: "v1", kind: "Thing" },
       { group: "autoscaling", version: "v1", kind: "Scale" },
@@ -110,10 +110,10 @@ describe("reading the document of a peer", () => {
     ["a list", []],
     ["another kind", { kind: "APIGroupList", apiVersion: "v1", items: [] }],
     ["another version", { kind: "APIGroupDiscoveryList", apiVersion: "apidiscovery.k8s.io/v3", items: [] }],
-    ["items that are no list", list({})],
-    ["a group that is no object", list([1])],
-    ["metadata that is no object", list([{ metadata: [] }])],
-    ["a group name that is no text", list([{ metadata: { name: 1 } }])],
+    ["items that are not a list", list({})],
+    ["a group that is not an object", list([1])],
+    ["metadata that is not an object", list([{ metadata: [] }])],
+    ["a group name that is not a string", list([{ metadata: { name: 1 } }])],
     ["a group name with a slash", list([{ metadata: { name: "a/b" } }])],
     ["a version without a name", withVersions([{}])],
     ["an unknown freshness", withVersions([{ version: "v1", freshness: "Mouldy" }])],
@@ -122,12 +122,12 @@ describe("reading the document of a peer", () => {
     ["an empty name", withResources([{ ...thing, resource: "" }])],
     ["a name with a line end", withResources([{ ...thing, resource: "a\n" }])],
     ["a resource without a scope", withResources([{ resource: "things" }])],
-    ["verbs that are no list", withResources([{ ...thing, verbs: "get" }])],
-    ["a verb that is no text", withResources([{ ...thing, verbs: [{}] }])],
-    ["a kind that is no object", withResources([{ ...thing, responseKind: "Thing" }])],
-    ["subresources that are no list", withResources([{ ...thing, subresources: {} }])],
+    ["verbs that are not a list", withResources([{ ...thing, verbs: "get" }])],
+    ["a verb that is not a string", withResources([{ ...thing, verbs: [{}] }])],
+    ["a kind that is not an object", withResources([{ ...thing, responseKind: "Thing" }])],
+    ["subresources that are not a list", withResources([{ ...thing, subresources: {} }])],
     ["a subresource without a name", withResources([{ ...thing, subresources: [{}] }])],
-    ["a storage version that is no text", withResources([{ ...thing, storageVersionHash: 1 }])],
+    ["a storage version that is not a string", withResources([{ ...thing, storageVersionHash: 1 }])],
     ["a text that is too long", withResources([{ ...thing, resource: "x".repeat(TEXT_LENGTH_MAX + 1) }])],
     ["too many groups", list(repeat(GROUPS_MAX + 1, () => ({})))],
     ["too many versions", withVersions(repeat(VERSIONS_PER_GROUP_MAX + 1, () => ({})))],
@@ -146,11 +146,11 @@ describe("reading the document of a peer", () => {
         })),
       ),
     ],
-  ])("%s is refused with a sentence", (_what, value) => {
+  ])("rejects %s with a message", (_what, value) => {
     expect(() => decodeGroups(value)).toThrow(/^[A-Z].*\.$/);
   });
 
-  test("no JSON makes it fail in another way", () => {
+  test("fails in no other way for any JSON", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), fc.boolean(), (value, isInside) => {
         try {
@@ -164,8 +164,8 @@ describe("reading the document of a peer", () => {
   });
 });
 
-describe("reading the legacy lists of a peer", () => {
-  test.each(RELEASES)("they say the same of %s as the aggregated document", (release) => {
+describe("decoding the legacy lists of a peer", () => {
+  test.each(RELEASES)("yields the same for %s as the aggregated document", (release) => {
     const groups = localGroups(openCatalogue({ release, runtimeConfig: parseRuntimeConfig(["api/all=true"]) }));
     for (const { name: group, versions } of groups) {
       for (const served of versions) {
@@ -178,7 +178,7 @@ describe("reading the legacy lists of a peer", () => {
   const legacy = (resources: unknown): unknown => ({ kind: "APIResourceList", groupVersion: "g/v1", resources });
   const groupVersion = { group: "g", version: "v1" };
 
-  test("subresources may come before their resource, or without it; what is below them is left out", () => {
+  test("accepts subresources before or without their resource, and drops deeper paths", () => {
     const { resources } = decodeResourceList(
       legacy([
         { name: "pods/log", namespaced: true, kind: "Pod", verbs: ["get"] },
@@ -212,7 +212,7 @@ describe("reading the legacy lists of a peer", () => {
     ["a resource without a name", legacy([{ namespaced: true }])],
     ["a resource without a scope", legacy([{ name: "pods" }])],
     ["a subresource of nothing", legacy([{ name: "/status", namespaced: true }])],
-  ])("%s is refused with a sentence", (_what, value) => {
+  ])("rejects %s with a message", (_what, value) => {
     expect(() => decodeResourceList(value, groupVersion)).toThrow(/^[A-Z].*\.$/);
   });
 });

@@ -1,7 +1,6 @@
 /**
- * Reads what other servers say they serve. Members nobody knows are read over; anything of the wrong type or beyond the
- * limits throws an error that says what is wrong, and then nothing of the document counts. Of what is named twice the
- * first counts.
+ * Decodes the discovery documents of other servers. Unknown members are ignored; a wrong type or an exceeded limit
+ * throws an error that names the problem, and the whole document is rejected. Of duplicate names the first counts.
  */
 import { ALL_VERBS } from "../../objects/catalogue/catalogue.ts";
 import { formatGroupVersion, type GroupVersion } from "../../meta/group-version.ts";
@@ -20,14 +19,14 @@ import { areSameWords } from "./same.ts";
 
 const FORMS: readonly unknown[] = ["apidiscovery.k8s.io/v2", "apidiscovery.k8s.io/v2beta1"];
 const COMMON_LISTS: readonly (readonly string[])[] = [[], ALL_VERBS, ["get", "patch", "update"]];
-/** Aggregated servers name subresources freely, as custom metrics do; a name only has to fit into a path. */
+/** Aggregated servers name subresources freely, as custom metrics do; a name only has to be valid in a path. */
 const NAME = /^[^\s/\p{Cc}]+$/u;
 
 /** An aggregated document, of /api or of /apis, in its v2 or v2beta1 form. */
 export function decodeGroups(value: unknown): DiscoveryGroup[] {
   const document = objectOf(value, "the document");
   if (document["kind"] !== "APIGroupDiscoveryList" || !FORMS.includes(document["apiVersion"]))
-    throw new Error("The document is not an APIGroupDiscoveryList that is known here.");
+    throw new Error("The document is not a supported APIGroupDiscoveryList.");
   const groups = listOf(document["items"], "items", limits.GROUPS_MAX).map(toGroup);
   const resources = groups.flatMap(({ versions }) => versions.flatMap((version) => version.resources));
   const count = resources.reduce((sum, { subresources }) => sum + 1 + subresources.length, 0);
@@ -35,7 +34,7 @@ export function decodeGroups(value: unknown): DiscoveryGroup[] {
   return uniqueBy(groups, ({ name }) => name).filter(({ versions }) => versions.length > 0);
 }
 
-/** An APIResourceList, which is all that some servers have for a group version. */
+/** An APIResourceList, which some servers have instead of aggregated discovery. */
 export function decodeResourceList(value: unknown, groupVersion: GroupVersion): DiscoveryVersion {
   const document = objectOf(value, "the document");
   const text = formatGroupVersion(groupVersion);
@@ -137,13 +136,14 @@ interface LegacyEntry {
   readonly resource: DiscoveryResource;
 }
 
-/** Undefined for something below a subresource, which no other form of discovery can say. */
+/** Undefined for a path below a subresource, which no other form of discovery can express. */
 function toLegacyEntry(item: JsonObject, groupVersion: GroupVersion): LegacyEntry | undefined {
   const path = textOf(item["name"], "the name of a resource").split("/");
   const [name, subresource] = path;
   if (path.length > 2) return undefined;
   const { namespaced, storageVersionHash } = item;
-  if (typeof namespaced !== "boolean") throw new Error(`It is not said whether ${path.join("/")} is namespaced.`);
+  if (typeof namespaced !== "boolean")
+    throw new Error(`The entry ${path.join("/")} does not specify whether it is namespaced.`);
   const resource: DiscoveryResource = {
     resource: nameOf(name, "the name of a resource"),
     responseKind: kindOf({ group: item["group"], version: item["version"], kind: item["kind"] }, groupVersion),
@@ -207,7 +207,7 @@ function verbsOf({ verbs }: JsonObject): readonly string[] {
   return isAscending(list, compareNames) ? list : shared([...new Set(list)].sort(compareNames));
 }
 
-/** Nearly all lists are one of few: kept once they take no memory, and comparing documents becomes quick. */
+/** Most lists are one of a few: sharing them saves memory and makes comparing documents fast. */
 function shared(list: readonly string[]): readonly string[] {
   return COMMON_LISTS.find((common) => areSameWords(common, list)) ?? list;
 }
@@ -217,7 +217,7 @@ function objectOf(value: unknown, what: string): JsonObject {
   return value;
 }
 
-/** Go writes an empty list as null, or not at all. */
+/** Go encodes an empty list as null, or omits it. */
 function listOf(value: unknown, what: string, max: number): readonly unknown[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw new Error(`In the discovery document, ${what} is not a list.`);
@@ -226,7 +226,7 @@ function listOf(value: unknown, what: string, max: number): readonly unknown[] {
 }
 
 function textOf(value: unknown, what: string): string {
-  if (typeof value !== "string") throw new Error(`In the discovery document, ${what} is not a text.`);
+  if (typeof value !== "string") throw new Error(`In the discovery document, ${what} is not a string.`);
   if (value.length > limits.TEXT_LENGTH_MAX) throw new Error(`In the discovery document, ${what} is too long.`);
   return value;
 }

@@ -1,4 +1,4 @@
-/** Every form discovery has, made from the same groups, whether they are one server's or a whole cluster's. */
+/** Builds every form of discovery from the same groups, of one server or of a whole cluster. */
 import type { CatalogueGroup } from "../../objects/catalogue/catalogue.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import type { JsonObject } from "../../meta/json.ts";
@@ -11,10 +11,10 @@ import type {
 } from "./groups.ts";
 import { localVersion } from "./local.ts";
 
-/** "peer" is v2 with what servers tell each other in addition; who does not know it reads over it. */
+/** "peer" is v2 with additional members for other servers; other clients ignore these. */
 type AggregatedForm = "v2" | "v2beta1" | "peer";
 
-/** /api: the versions of the core group, and where clients of which networks should go. */
+/** /api: the versions of the core group, and the server address per client CIDR. */
 export function apiVersions(groups: readonly DiscoveryGroup[], serverAddress: string): JsonObject {
   const core = groups.find((group) => group.name === "");
   return {
@@ -36,7 +36,7 @@ export function apiGroup(group: DiscoveryGroup): JsonObject {
 
 /** /api/v1 and /apis/GROUP/VERSION */
 export function resourceList(group: string, { version, resources }: DiscoveryVersion): JsonObject {
-  // As kubernetes: the core group's list carries no apiVersion.
+  // As kubernetes: the core group's list has no apiVersion.
   const apiVersion = group === "" ? {} : { apiVersion: "v1" };
   return {
     kind: "APIResourceList",
@@ -85,7 +85,7 @@ function groupMembers({ name, versions }: DiscoveryGroup): JsonObject {
   return { name, versions: members, preferredVersion: members[0] };
 }
 
-/** A resource without a kind has only subresources: nothing can be done with it itself, and legacy lists leave it out. */
+/** A resource without a kind has only subresources: it cannot be used itself, and legacy lists omit it. */
 function legacyResource(resource: DiscoveryResource): JsonObject[] {
   const { responseKind, shortNames, categories, storageVersionHash } = resource;
   if (responseKind.kind === "") return [];
@@ -137,7 +137,7 @@ function aggregatedSubresource({ subresource, responseKind, verbs }: DiscoverySu
   return { subresource, responseKind: kindMembers(responseKind), verbs };
 }
 
-/** Whoever described it: members are always written in the same order, because tags are made of the text. */
+/** Members are always written in the same order, because ETags are computed from the text. */
 function kindMembers({ group, version, kind }: DiscoveryKind): JsonObject {
   return { group, version, kind };
 }

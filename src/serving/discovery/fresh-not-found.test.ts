@@ -22,24 +22,24 @@ interface Example {
   readonly answers: readonly (() => ApiResponse | undefined)[];
   readonly isCaughtUp?: boolean;
   readonly expected: number | undefined;
-  /** How often the store is asked. */
+  /** Number of times the server catches up. */
   readonly looks: number;
 }
 
 test.each<[string, Example]>([
-  ["an answer is given at once", { answers: [() => answer(200)], expected: 200, looks: 0 }],
-  ["a path of somebody else is left alone", { answers: [() => undefined], expected: undefined, looks: 0 }],
+  ["a response other than 404 is returned at once", { answers: [() => answer(200)], expected: 200, looks: 0 }],
+  ["a path of another handler is passed on", { answers: [() => undefined], expected: undefined, looks: 0 }],
   [
-    "what a server that has just joined serves is found",
+    "a resource of a server that has just joined is found",
     { answers: [() => answer(404), () => answer(200)], expected: 200, looks: 1 },
   ],
   [
-    "so it is when the first answer was thrown",
+    "a resource of a server that has just joined is found after a thrown 404",
     { answers: [throwNotFound, () => answer(200)], expected: 200, looks: 1 },
   ],
-  ["404 is said when nobody has joined", { answers: [throwNotFound, throwNotFound], expected: 404, looks: 1 }],
+  ["404 is returned if no server has joined", { answers: [throwNotFound, throwNotFound], expected: 404, looks: 1 }],
   [
-    "503 is said when that cannot be known",
+    "503 is returned if the server cannot catch up",
     { answers: [() => answer(404)], isCaughtUp: false, expected: 503, looks: 1 },
   ],
 ])("%s", async (_what, { answers, isCaughtUp = true, expected, looks }) => {

@@ -1,8 +1,11 @@
-/** Answers 404 only after catching up with the newest peer leases; otherwise a server that has just joined could be missed. */
+/**
+ * Returns 404 only after catching up with the newest peer leases; otherwise a server that has just joined could be
+ * missed.
+ */
 import type { ApiResponse } from "../http/message.ts";
 import { isReason, serviceUnavailable } from "../../meta/status-error.ts";
 
-/** Calls `respond` again after catching up, when its first response would be 404. */
+/** Calls `respond` again after catching up if its first response is 404. */
 export function freshBeforeNotFound<Req>(
   respond: (request: Req) => ApiResponse | undefined,
   catchUp: () => Promise<boolean>,
@@ -11,7 +14,10 @@ export function freshBeforeNotFound<Req>(
     const isUpToDate = await catchUp();
     const response = isUpToDate ? respond(request) : undefined;
     if (response === undefined)
-      throw serviceUnavailable("this server cannot tell now whether a server has joined that serves it", 1);
+      throw serviceUnavailable(
+        "this server has not caught up with the newest peer leases: another server may serve it",
+        1,
+      );
     return response;
   };
   return (request) => {

@@ -1,9 +1,9 @@
 /**
- * What one server serves, as aggregated discovery tells it: the form in which servers know of each other, in which
- * documents are merged, and from which every other form of discovery is made.
+ * The groups that one server serves, in the terms of aggregated discovery. Servers publish them to each other in this
+ * form, they are merged in this form, and every other form of discovery is made from it.
  *
- * Names are unique within their list. Resources, subresources and verbs stand in ascending order: whoever makes a
- * document sees to it, so that merging can walk documents side by side.
+ * Names are unique within their list. Resources, subresources and verbs are sorted in ascending order by the code that
+ * builds a document, so that a merge can walk documents side by side.
  */
 export interface DiscoveryGroup {
   /** "" is the core group. */
@@ -14,7 +14,7 @@ export interface DiscoveryGroup {
 
 export interface DiscoveryVersion {
   readonly version: string;
-  /** Stale: the resources may not be what they were, because who serves them did not answer. */
+  /** Stale: the resources may be outdated, because their server did not respond. */
   readonly freshness: "Current" | "Stale";
   readonly resources: readonly DiscoveryResource[];
 }
@@ -35,7 +35,7 @@ export interface DiscoveryResource {
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly subresources: readonly DiscoverySubresource[];
-  /** Only legacy discovery shows it. Servers tell it to each other; kube-apiserver does not. */
+  /** Shown by legacy discovery only. Evenkeel servers publish it to each other; kube-apiserver does not. */
   readonly storageVersionHash: string | undefined;
 }
 

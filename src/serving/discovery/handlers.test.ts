@@ -70,30 +70,30 @@ const counters = ({ metrics }: World): Record<string, number> =>
     ]),
   );
 
-describe("which document is shown", () => {
+describe("the discovery documents of a cluster", () => {
   const both = ["apps", "batch"];
   test.each<[string, string[], string, Partial<DiscoveryOptions & DiscoveryRequest>]>([
-    ["everybody's", both, V2, {}],
-    ["everybody's under another profile", both, `${V2};profile=foo`, {}],
-    ["everybody's for NOPEER, which is no profile", both, `${V2};profile=NOPEER`, {}],
-    ["this server's for profile=nopeer", ["apps"], NO_PEER, {}],
-    ["this server's when nopeer is preferred", ["apps"], `${NO_PEER},${V2},application/json`, {}],
-    ["everybody's when nopeer comes second", both, `${NO_PEER};q=0.5,${V2}`, {}],
-    ["this server's in mode local", ["apps"], V2, { mode: "local" }],
-    ["this server's when there can be no peers", ["apps"], V2, { peers: () => "off" }],
-    ["this server's to another server", ["apps"], V2, { isVerifiedPeer: true }],
-    ["everybody's in scope aggregated", both, V2, { mergeScope: "aggregated" }],
-  ])("%s", (_what, expected, accept, { isVerifiedPeer = false, ...options }) => {
+    ["the groups of all servers", both, V2, {}],
+    ["the groups of all servers under another profile", both, `${V2};profile=foo`, {}],
+    ["the groups of all servers for NOPEER, which is no profile", both, `${V2};profile=NOPEER`, {}],
+    ["the groups of this server for profile=nopeer", ["apps"], NO_PEER, {}],
+    ["the groups of this server when nopeer is preferred", ["apps"], `${NO_PEER},${V2},application/json`, {}],
+    ["the groups of all servers when nopeer comes second", both, `${NO_PEER};q=0.5,${V2}`, {}],
+    ["the groups of this server in mode local", ["apps"], V2, { mode: "local" }],
+    ["the groups of this server when there can be no peers", ["apps"], V2, { peers: () => "off" }],
+    ["the groups of this server to another server", ["apps"], V2, { isVerifiedPeer: true }],
+    ["the groups of all servers in scope aggregated", both, V2, { mergeScope: "aggregated" }],
+  ])("/apis shows %s", (_what, expected, accept, { isVerifiedPeer = false, ...options }) => {
     expect(groupsOf(world(options).ask("/apis", { accept }, { isVerifiedPeer }))).toEqual(expected);
   });
 
-  test("two peers add what they have", () => {
+  test("two peers add their groups", () => {
     const state = world();
     state.peers = [source("one", [group("batch", "v1")]), source("two", [group("policy", "v1")])];
     expect(groupsOf(state.ask("/apis", { accept: V2 }))).toEqual(["apps", "batch", "policy"]);
   });
 
-  test("a server that serves nothing shows its peers", () => {
+  test("a server without groups shows those of its peers", () => {
     const state = world({ local: () => [] });
     expect(groupsOf(state.ask("/apis", { accept: V2 }))).toEqual(["apps", "batch"]);
   });
@@ -110,7 +110,7 @@ describe("which document is shown", () => {
     });
   });
 
-  test("legacy forms show what only peers have", () => {
+  test("legacy forms include resources that only peers serve", () => {
     const state = world();
     expect(body(state.ask("/apis")).groups.map(({ name }: Json) => name)).toEqual(["apps", "batch"]);
     expect(body(state.ask("/apis/batch"))).toMatchObject({ kind: "APIGroup", preferredVersion: { version: "v1" } });
@@ -131,14 +131,14 @@ describe("which document is shown", () => {
     expect(core.versions[0].resources.map((item: Json) => item.resource)).toEqual(["things"]);
   });
 
-  test("what nobody serves is not found", () => {
+  test("a group version that no server serves is not found", () => {
     const state = world();
     expect(state.ask("/apis/nothing").status).toBe(404);
     expect(() => state.ask("/apis/apps/v9")).toThrow("could not find");
     expect(() => state.ask("/api/v2")).toThrow("could not find");
   });
 
-  test("what only an unreachable peer serves is stale, and in legacy form unavailable, not absent", () => {
+  test("a group version that only an unreachable peer serves is stale, and in legacy form 503 instead of 404", () => {
     const state = world();
     state.peers = [source("peer", PEER, { isReachable: false })];
     const { items } = body(state.ask("/apis", { accept: V2 }));
@@ -154,7 +154,7 @@ describe("which document is shown", () => {
     expect(isReason(thrown, "ServiceUnavailable")).toBe(true);
   });
 
-  test("every server of a cluster gives the same answers", () => {
+  test("every server of a cluster returns the same responses", () => {
     const stranger = world({ self: { id: "peer", release: "1.37" }, local: () => PEER });
     stranger.peers = [source("self", LOCAL)];
     const own = world();
@@ -171,7 +171,7 @@ describe("which document is shown", () => {
     expect(etagOf(own.ask("/apis", { accept: V2 }))).toBe(etagOf(stranger.ask("/apis", { accept: V2 })));
   });
 
-  test("without peers the merged document is the local one, byte for byte and tag for tag", () => {
+  test("without peers the merged document equals the local one, including its ETag", () => {
     const state = world();
     state.peers = [];
     expect(state.ask("/apis", { accept: V2 })).toEqual(state.ask("/apis", { accept: NO_PEER }));
@@ -180,7 +180,7 @@ describe("which document is shown", () => {
     expect(state.ask("/apis", { accept: V2 })).toEqual(state.ask("/apis", { accept: NO_PEER }));
   });
 
-  test("servers tell each other storage versions, and clients do not hear of it in this form", () => {
+  test("storage versions are sent to other servers, and not to clients in this form", () => {
     const state = world({ local: () => PEER });
     const first = (answer: ApiResponse): Json => body(answer).items[0].versions[0].resources[0];
     expect(first(state.ask("/apis", { accept: NO_PEER }, { isVerifiedPeer: true })).storageVersionHash).toBe("hash");
@@ -204,7 +204,7 @@ describe("negotiation", () => {
     ["1.28", V2, "v2"],
     ["1.33", `${V2BETA1},${V2}`, "v2"],
     ["1.36", `${V2BETA1};profile=nopeer,${V2}`, "v2"],
-  ])("release %s answers %s with %s", (release, accept, expected) => {
+  ])("release %s responds to %s with %s", (release, accept, expected) => {
     const answer = world({ self: { id: "self", release }, gates: gatesOf(release) }).ask("/apis", { accept });
     expect(answer.headers["content-type"]).toBe(expected === "v2" ? V2 : V2BETA1);
     expect(body(answer)).toMatchObject({
@@ -213,12 +213,12 @@ describe("negotiation", () => {
     });
   });
 
-  test("v2beta1 is no form of a release that has dropped it", () => {
+  test("v2beta1 is not accepted by a release that has dropped it", () => {
     expect(body(world().ask("/apis", { accept: `${V2BETA1},application/json` })).kind).toBe("APIGroupList");
     expect(() => world().ask("/apis", { accept: V2BETA1 })).toThrow("only the following media types are accepted");
   });
 
-  test("a body ends with a line end and the tag is 128 digits in quotes", () => {
+  test("a body ends with a line break, and the ETag is 128 digits in quotes", () => {
     const { headers, body: bytes } = world().ask("/apis", { accept: V2 });
     expect(headers).toMatchObject({ vary: "Accept", "cache-control": "public" });
     expect(headers["etag"]).toMatch(/^"[0-9A-F]{128}"$/);
@@ -237,7 +237,7 @@ describe("negotiation", () => {
     [(etag: string) => etag.slice(0, -1), 200],
     [() => "", 200],
     [() => '"*"', 200],
-  ])("If-None-Match %s is %d", (header, status) => {
+  ])("If-None-Match %s returns %d", (header, status) => {
     const state = world();
     const etag = etagOf(state.ask("/apis", { accept: V2 }));
     const answer = state.ask("/apis", { accept: V2, "if-none-match": header(etag) });
@@ -249,7 +249,7 @@ describe("negotiation", () => {
     }
   });
 
-  test("an outdated tag gets the new document", () => {
+  test("an outdated ETag gets the new document", () => {
     const state = world();
     const etag = etagOf(state.ask("/apis", { accept: V2 }));
     state.peers = [];
@@ -259,7 +259,7 @@ describe("negotiation", () => {
     expect(etagOf(answer)).not.toBe(etag);
   });
 
-  test("any number of different Accept headers is understood", () => {
+  test("any number of different Accept headers is handled", () => {
     const state = world();
     for (let index = 0; index < 500; index++)
       expect(groupsOf(state.ask("/apis", { accept: `${NO_PEER};x=${index}` }))).toEqual(["apps"]);
@@ -267,7 +267,7 @@ describe("negotiation", () => {
   });
 });
 
-describe("the merged document is kept until something changes", () => {
+describe("the merged document is cached until a change", () => {
   test("three requests for it and two for the local one are counted as such", () => {
     const state = world();
     for (let count = 0; count < 3; count++) state.ask("/apis", { accept: V2 });
@@ -281,7 +281,7 @@ describe("the merged document is kept until something changes", () => {
     });
   });
 
-  test("nothing is counted as merged where there can be no peers", () => {
+  test("nothing is counted as merged if there can be no peers", () => {
     const state = world({ peers: () => "off" });
     state.ask("/apis", { accept: V2 });
     state.ask("/apis", { accept: V2 });
@@ -301,7 +301,7 @@ describe("the merged document is kept until something changes", () => {
     expect(builds).toBe(1);
   });
 
-  test("a tag depends on content alone and comes back with it", () => {
+  test("an ETag depends on the content alone", () => {
     const state = world();
     const etag = etagOf(state.ask("/apis", { accept: V2 }));
     state.generation++;
@@ -315,7 +315,7 @@ describe("the merged document is kept until something changes", () => {
     expect(etagOf(state.ask("/apis", { accept: V2 }))).toBe(etag);
   });
 
-  test("the last peer's leaving is seen", () => {
+  test("the departure of the last peer is seen", () => {
     const state = world();
     expect(groupsOf(state.ask("/apis", { accept: V2 }))).toEqual(["apps", "batch"]);
     state.peers = [];
@@ -323,7 +323,7 @@ describe("the merged document is kept until something changes", () => {
     expect(groupsOf(state.ask("/apis", { accept: V2 }))).toEqual(["apps"]);
   });
 
-  test("a local group's coming and going is seen without anybody saying so", () => {
+  test("an added or removed local group is seen without a notification", () => {
     const state = world();
     state.ask("/apis", { accept: V2 });
     state.local = [...LOCAL, group("example.com", "v1")];
@@ -334,7 +334,7 @@ describe("the merged document is kept until something changes", () => {
     expect(groupsOf(state.ask("/apis", { accept: NO_PEER }))).toEqual(["apps"]);
   });
 
-  test("a change while the document is being made is not lost", () => {
+  test("a change while the document is being built is not lost", () => {
     let isFirst = true;
     const state: World = world({
       peers: () => {
@@ -351,7 +351,7 @@ describe("the merged document is kept until something changes", () => {
     expect(groupsOf(state.ask("/apis", { accept: V2 }))).toEqual(["apps", "policy"]);
   });
 
-  test("where clients reach the server may become known later", () => {
+  test("the server address may become known later", () => {
     let address = "localhost";
     const state = world({ serverAddress: () => address });
     state.ask("/api");
@@ -360,7 +360,7 @@ describe("the merged document is kept until something changes", () => {
   });
 });
 
-test("a group nobody is known to serve is 503 while a live server has not said what it serves", () => {
+test("an unserved group returns 503 while a live server has not published its discovery document", () => {
   const ask = (hasUndescribed: boolean, target: string): number => {
     try {
       return world({ hasUndescribed: () => hasUndescribed }).ask(target).status;

@@ -1,6 +1,6 @@
 /**
- * Discovery over HTTP. Clients see what the whole cluster serves, or its newest server; other servers, and who asks for
- * it, see what this one serves.
+ * Serves discovery over HTTP. Clients see the resources of the whole cluster or of its newest server. Other servers,
+ * and clients that ask for it, see the resources of this server.
  */
 import type { WithInfo } from "../http/filters/request-info.ts";
 import { bytesBody, headerValue, NO_BODY, type ApiResponse } from "../http/message.ts";
@@ -16,26 +16,23 @@ import type { ReleaseGates } from "../../objects/release-gates.ts";
 
 export interface DiscoveryOptions extends CacheOptions {
   readonly gates: ReleaseGates;
-  /**
-   * aggregated: only the aggregated form of /apis shows more than this server, which is all that Kubernetes' own design
-   * does.
-   */
+  /** aggregated: as in kubernetes, only the aggregated form of /apis shows more than this server. */
   readonly mergeScope: "all" | "aggregated";
-  /** There is a live server of which nothing is known yet, so that nobody can say what does not exist. */
+  /** True if a live server has not published its discovery document, so that absence cannot be concluded. */
   readonly hasUndescribed: () => boolean;
-  /** host:port that clients reach this server at. */
+  /** host:port at which clients reach this server. */
   readonly serverAddress: () => string;
 }
 
-/** Another server that has proved to be one is told what this server serves, whatever it asks for. */
+/** A verified peer always receives the resources of this server, whatever it asks for. */
 export type DiscoveryRequest = WithInfo & { readonly isVerifiedPeer: boolean };
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** In answers to peers: who says this. */
+/** The server that sent a discovery document, in responses to peers. */
 export const SERVER_ID_HEADER = "x-evenkeel-server-id";
 
-// Said in full, because putting them together would be most of what a cached answer costs.
+// Written out, because concatenating them would be most of the cost of a cached response.
 const AGGREGATED_TYPES = {
   v2: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
   v2beta1: "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
@@ -45,7 +42,7 @@ const AGGREGATED_KEYS = {
   apis: { v2: "apis v2", v2beta1: "apis v2beta1", peer: "apis peer" },
 } as const;
 
-/** Answers everything at and directly below /api and /apis; undefined for paths that are not discovery's. */
+/** Serves all paths at and directly below /api and /apis; returns undefined for other paths. */
 export function discoveryHandler(options: DiscoveryOptions): (request: DiscoveryRequest) => ApiResponse | undefined {
   const { self, mode, mergeScope, metrics, serverAddress } = options;
   const cache = createDiscoveryCache(options);
@@ -75,8 +72,8 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
   const noDocument = (request: DiscoveryRequest, missing: MissingDocument): ApiResponse => {
     const { apiPrefix, segments } = request.info;
     if (isOfCluster(request, mergeScope === "all") && options.hasUndescribed())
-      throw serviceUnavailable("a live server has not said yet what it serves", RETRY_AFTER_SECONDS);
-    // As kubernetes: a group nobody has built in is not known as an API at all, but for what is served of it.
+      throw serviceUnavailable("a live server has not published its discovery document yet", RETRY_AFTER_SECONDS);
+    // As kubernetes: a group that is not built in is unknown, except for the versions that are served.
     if (missing === "unknown-group" || (apiPrefix === "apis" && isNotBuiltIn(segments[1]))) return pageNotFound();
     throw unknownResource();
   };
@@ -84,7 +81,7 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
   return (request) => {
     const { apiPrefix, segments, verb } = request.info;
     if (apiPrefix !== "api" && apiPrefix !== "apis") return undefined;
-    // As kubernetes, which looks at the method only where a document is a route of its own.
+    // As kubernetes, which checks the method only if a document has its own route.
     const isRoute = apiPrefix === "api" || (segments.length === 3 && !isNotBuiltIn(segments[1]));
     if (segments.length === 1 && isRoute && verb !== "get") throw methodNotAllowed();
     const accept = headerValue(request.headers, "accept");
@@ -102,7 +99,9 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
 type ApiPrefix = "api" | "apis";
 type MissingDocument = "unknown-group" | "unknown-version";
 
-/** Whoever was led to the wrong server must not take its document for another's. */
+/**
+ * Names this server, so that a peer that reached the wrong server does not treat the document as another server's.
+ */
 function signed(answer: ApiResponse, serverId: string): ApiResponse {
   return { ...answer, headers: { ...answer.headers, [SERVER_ID_HEADER]: serverId } };
 }
@@ -147,10 +146,10 @@ function plainDocument(
   if (version === undefined) return documents.encoded(key, () => apiGroup(group));
   const served = group.versions.find((candidate) => candidate.version === version);
   if (served === undefined) return "unknown-version";
-  // Legacy lists cannot say that they are stale. Clients take a failure for what Stale means: not known now, not absent.
+  // Legacy lists cannot be marked as stale. Clients treat an error like Stale: currently unknown, not absent.
   if (served.freshness === "Stale") {
     const groupVersion = formatGroupVersion({ group: name, version });
-    throw serviceUnavailable(`no server that serves ${groupVersion} can be reached`, RETRY_AFTER_SECONDS);
+    throw serviceUnavailable(`no server that serves ${groupVersion} is reachable`, RETRY_AFTER_SECONDS);
   }
   return documents.encoded(key, () => resourceList(name, served));
 }

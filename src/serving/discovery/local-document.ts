@@ -1,4 +1,7 @@
-/** Discovery documents of what this server serves by itself: what is built in, and what all servers share. */
+/**
+ * Discovery documents of the resources that this server serves itself: the built-in ones, and those that all servers
+ * share.
+ */
 import { createHash } from "node:crypto";
 import type { Catalogue, CatalogueGroup } from "../../objects/catalogue/catalogue.ts";
 import type { DiscoveryGroup } from "./groups.ts";
@@ -6,30 +9,30 @@ import { localGroups } from "./local.ts";
 
 export interface LocalDocument {
   readonly groups: readonly DiscoveryGroup[];
-  /** Tells peers whether what they know of it is still true. */
+  /** Lets peers check whether their copy is current. */
   readonly etag: string;
 }
 
-/** The groups that custom resource definitions and aggregated API servers add. */
+/** The groups that CRDs and aggregated API servers add. */
 interface SharedGroups {
-  /** Built-in groups with those of custom resource definitions; the same array while nothing changes. */
+  /** Built-in groups with those of CRDs; the same array while nothing changes. */
   catalogueGroups(): readonly CatalogueGroup[];
   /** With those of aggregated API servers; the same array while nothing changes. */
   discoveryGroups(local: readonly DiscoveryGroup[]): readonly DiscoveryGroup[];
 }
 
-/** The document of what is built in, which is all that peers are sent. */
+/** The document of the built-in resources, which is all that peers receive. */
 export function builtInDocument(catalogue: Catalogue): LocalDocument {
   const groups = localGroups(catalogue);
   return localDocument(() => groups);
 }
 
-/** With what custom resource definitions and aggregated API servers add to it. */
+/** The document including CRDs and aggregated API servers. */
 export function shownDocument(shared: SharedGroups): LocalDocument {
   return localDocument(shownGroups(shared));
 }
 
-/** Made anew when there are other groups. */
+/** Rebuilt when the groups change. */
 function localDocument(groups: () => readonly DiscoveryGroup[]): LocalDocument {
   let made: LocalDocument | undefined;
   const current = (): LocalDocument => {

@@ -8,7 +8,7 @@ import { storageVersionHash } from "../../objects/catalogue/storage-version-hash
 import { parseGroupVersion } from "../../meta/group-version.ts";
 import type { DiscoveryGroup, DiscoveryKind, DiscoveryResource, DiscoveryVersion } from "./groups.ts";
 
-/** What a catalogue serves, the core group included, in the release's own order. */
+/** The groups of a catalog, including the core group, in the release's own order. */
 export function localGroups({ groups }: Pick<Catalogue, "groups">): DiscoveryGroup[] {
   return groups.map((group) => ({
     name: group.name,
@@ -46,7 +46,7 @@ function toResource(
   };
 }
 
-/** A kind of the list's own group version is written without them. */
+/** A kind of the list's own group version is written without group and version. */
 export function relativeKind(
   kind: DiscoveryKind,
   list: { readonly group: string; readonly version: string },

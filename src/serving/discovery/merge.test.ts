@@ -19,7 +19,7 @@ const status = { subresource: "status", responseKind: { group: "", version: "", 
 
 describe("merging", () => {
   test.each<[string, DiscoveryGroup[][], string[]]>([
-    ["nobody", [], []],
+    ["no server", [], []],
     ["one server", [[group("g", "v1")]], ["g/v1 things"]],
     ["two that serve the same", [[group("g", "v1")], [group("g", "v1")]], ["g/v1 things"]],
     ["a server with another group", [[group("a", "v1")], [group("b", "v1")]], ["a/v1 things", "b/v1 things"]],
@@ -45,7 +45,7 @@ describe("merging", () => {
     expect(mergeSources(sources.toReversed())).toEqual(mergeSources(sources));
   });
 
-  test("verbs are united and sorted, of resources and of subresources", () => {
+  test("verbs of resources and subresources are united and sorted", () => {
     const left = resource("things", {
       verbs: ["get", "list"],
       subresources: [{ ...status, verbs: ["get", "update"] }],
@@ -65,9 +65,9 @@ describe("merging", () => {
     ["the newest release decides", { release: "1.36" }, { release: "1.37" }, "right"],
     ["releases are numbers", { release: "1.9" }, { release: "1.28" }, "right"],
     ["of equal releases the lowest server ID decides", { release: "1.36" }, { release: "1.36" }, "left"],
-    ["who does not tell its release is the oldest", {}, { release: undefined }, "left"],
-    ["one that cannot be reached still decides", { release: "1.36" }, { release: "1.37", isReachable: false }, "right"],
-  ])("about what can be only one way, %s", (_rule, left, right, expected) => {
+    ["a server without a release is the oldest", {}, { release: undefined }, "left"],
+    ["an unreachable server still decides", { release: "1.36" }, { release: "1.37", isReachable: false }, "right"],
+  ])("if servers disagree, %s", (_rule, left, right, expected) => {
     const saying = (word: string): DiscoveryGroup[] => [
       group(
         "g",
@@ -89,7 +89,7 @@ describe("merging", () => {
     expect(mergeSources(sources.toReversed())).toEqual(saying(expected));
   });
 
-  test("the storage version of a server that tells it is kept when the deciding one does not", () => {
+  test("a storage version is kept if the deciding server does not publish one", () => {
     const told = [group("g", version("v1", resource("things", { storageVersionHash: "hash" })))];
     const untold = [group("g", version("v1", resource("things", { singularResource: "thing" })))];
     const sources = [source("a", told, { release: "1.35" }), source("b", untold, { release: "1.36" })];
@@ -101,7 +101,7 @@ describe("merging", () => {
     expect(mergeSources([a, b])).toEqual(mergeSources([b, a]));
   });
 
-  test.each(RELEASES)("servers of %s alone show together what each shows", (release) => {
+  test.each(RELEASES)("servers that are all of %s show together what each shows", (release) => {
     const groups = localGroups(openCatalogue({ release, extensions: true }));
     const told = ["api", "apis"] as const;
     const heard = told.flatMap((prefix) => decodeGroups(aggregatedGroups(groups, prefix, "peer")));
@@ -137,8 +137,11 @@ describe("freshness of a merged group version", () => {
   });
 });
 
-/** The vectors of Kubernetes' ORDER, as groups; where it follows the servers' own lists, ours goes by name alone. */
-describe("the order of groups nobody knows", () => {
+/**
+ * The test vectors of Kubernetes' ordering, as groups. Where Kubernetes follows the servers' own lists, this order goes
+ * by name alone.
+ */
+describe("the order of groups that are not built in", () => {
   test.each([
     ["differs: by name, not A B C Q X Z D Y after the lists' edges", ["ABCD", "ABCD", "AXZD", "ZY", "Q"], "ABCDQXYZ"],
     ["nothing", [], ""],
@@ -173,16 +176,19 @@ describe("the order of groups nobody knows", () => {
       ],
       "v1 v1beta2 v1beta1",
     ],
-  ])("differs: versions %j stand as %s, so that the preferred one never becomes an older one", (given, expected) => {
-    const sources = given.map((versions, index) => source(`server-${index}`, [group("g", ...versions)]));
-    expect(
-      mergeSources(sources)[0]
-        ?.versions.map((item) => item.version)
-        .join(" "),
-    ).toBe(expected);
-  });
+  ])(
+    "differs: versions %j are ordered as %s, so that an older version never becomes the preferred one",
+    (given, expected) => {
+      const sources = given.map((versions, index) => source(`server-${index}`, [group("g", ...versions)]));
+      expect(
+        mergeSources(sources)[0]
+          ?.versions.map((item) => item.version)
+          .join(" "),
+      ).toBe(expected);
+    },
+  );
 
-  test("differs: the worked example of three servers, with known groups where every release has them", () => {
+  test("differs: the worked example of three servers, with built-in groups at the place where every release has them", () => {
     const scaled = resource("deployments", { verbs: ["create", "get", "watch"], subresources: [scale] });
     const deployments = resource("deployments", { verbs: ["create", "get", "list"] });
     const merged = mergeSources([
@@ -264,7 +270,7 @@ const anyGroups: fc.Arbitrary<DiscoveryGroup[]> = fc.uniqueArray(
   }),
   { selector: (item) => item.name, maxLength: 3 },
 );
-/** Few names, so that servers agree and disagree; the same server may even contradict itself. */
+/** Few names, so that servers agree and disagree; a server may even contradict itself. */
 const anySource: fc.Arbitrary<DiscoverySource> = fc.record({
   serverId: word,
   release: fc.constantFrom("1.35", "1.36", undefined),
@@ -273,7 +279,7 @@ const anySource: fc.Arbitrary<DiscoverySource> = fc.record({
 });
 
 describe("merging is a semilattice join", () => {
-  test("associative: it does not matter who is merged first", () => {
+  test("associative: the grouping of merges does not matter", () => {
     fc.assert(
       fc.property(anySource, anySource, anySource, anySource, (first, second, third, fourth) => {
         const [a, b, c, d] = [viewOf([first]), viewOf([second]), viewOf([third]), viewOf([fourth])];
@@ -284,7 +290,7 @@ describe("merging is a semilattice join", () => {
     );
   });
 
-  test("commutative: it does not matter who is asked", () => {
+  test("commutative: the order of the documents does not matter", () => {
     fc.assert(
       fc.property(fc.array(anySource, { maxLength: 5 }), fc.infiniteStream(fc.nat()), (sources, keys) => {
         const shuffled = sources
@@ -295,7 +301,7 @@ describe("merging is a semilattice join", () => {
     );
   });
 
-  test("idempotent: a server heard twice is heard once", () => {
+  test("idempotent: a repeated document changes nothing", () => {
     fc.assert(
       fc.property(fc.array(anySource, { maxLength: 4 }), (sources) => {
         expect(mergeSources([...sources, ...structuredClone(sources)])).toEqual(mergeSources(sources));
@@ -303,7 +309,7 @@ describe("merging is a semilattice join", () => {
     );
   });
 
-  test("servers with the same document may be taken together", () => {
+  test("servers with the same document may be merged as one", () => {
     fc.assert(
       fc.property(fc.array(anySource, { minLength: 2, maxLength: 5 }), ([first, ...rest]) => {
         const sources = [first, ...rest.map((item, index) => (index % 2 ? item : { ...item, groups: first!.groups }))];
@@ -315,7 +321,7 @@ describe("merging is a semilattice join", () => {
     );
   });
 
-  test("complete: everything any server has is there, and nothing else", () => {
+  test("complete: the result has everything that any server has, and nothing else", () => {
     const facts = (groups: readonly DiscoveryGroup[]): string[] =>
       groups.flatMap(({ name, versions }) =>
         versions.flatMap((item) => [

@@ -1,12 +1,12 @@
 /**
- * What several servers serve together. Everything anybody has is in the result; where two describe the same thing
- * differently, the newest server decides, as rank.ts orders them. `joinViews` is a semilattice join: its result does
- * not depend on order, grouping or repetition, so that every server shows the same whatever it heard first. Lists are
- * kept in order and joined like sorted lists.
+ * Merges the discovery documents of several servers. The result contains everything that any server serves; where
+ * servers describe the same thing differently, the newest server decides, in the order of rank.ts. `joinViews` is a
+ * semilattice join: its result does not depend on order, grouping or repetition, so all servers show the same. Lists
+ * are kept sorted and joined like sorted lists.
  *
- * A group version is Current when somebody who can be reached serves it, otherwise Stale. The wire knows no half stale
- * group version: resources that only unreachable servers have in an otherwise Current one are listed, and asking for
- * them is answered with 503.
+ * A group version is Current if a reachable server serves it, otherwise Stale. Discovery cannot mark parts of a group
+ * version as stale: resources that only unreachable servers serve in a Current one are listed, and requests for them
+ * return 503.
  */
 import { compareGroups } from "../../objects/catalogue/group-order.ts";
 import type { DiscoveryGroup, DiscoveryResource, DiscoverySubresource, DiscoveryVersion } from "./groups.ts";
@@ -15,14 +15,16 @@ import type { Candidate } from "./newest.ts";
 import { compareRanks, rankOf, type Rank } from "./rank.ts";
 import { areSameResources, areSameWords } from "./same.ts";
 
-/** One server and its document. */
+/** One server and its discovery document. */
 export interface DiscoverySource extends Candidate {
   readonly groups: readonly DiscoveryGroup[];
-  /** Equal for equal documents, such as a digest. Without it only the same `groups` array counts as the same document. */
+  /**
+   * Equal for equal documents, such as a digest. Without it, only the same `groups` array counts as the same document.
+   */
   readonly documentKey?: string | undefined;
 }
 
-/** A document, or several joined, with who said what. */
+/** One document, or several joined, with the rank of the server behind each part. */
 type DiscoveryView = readonly GroupView[];
 
 interface GroupView {
@@ -33,7 +35,7 @@ interface GroupView {
 interface VersionView {
   readonly version: string;
   readonly isCurrent: boolean;
-  /** Together while nobody contradicts: servers mostly serve the same, and then there is nothing to look into. */
+  /** Unsplit while all servers agree: they mostly serve the same, and then single resources need not be compared. */
   readonly content: AgreedContent | readonly ResourceView[];
 }
 
@@ -44,12 +46,12 @@ interface AgreedContent {
 
 interface ResourceView {
   readonly name: string;
-  /** Whoever decides about kind, scope, names and categories. */
+  /** The rank of the server that decides about kind, scope, names and categories. */
   readonly rank: Rank;
   readonly said: DiscoveryResource;
   readonly verbs: readonly string[];
   readonly subresources: readonly SubresourceView[];
-  /** Apart from the rest, because kube-apiserver does not tell it. */
+  /** Separate from the rest, because kube-apiserver does not publish it. */
   readonly hash: { readonly rank: Rank; readonly text: string } | undefined;
 }
 
@@ -60,7 +62,7 @@ interface SubresourceView {
   readonly verbs: readonly string[];
 }
 
-/** Each distinct document is walked once, however many servers have it. */
+/** Walks each distinct document once, however many servers have it. */
 export function mergeSources(sources: readonly DiscoverySource[]): DiscoveryGroup[] {
   const byDocument = Map.groupBy(sources, ({ documentKey, groups }) => documentKey ?? groups);
   const views = [...byDocument.values()].map(viewOf);
@@ -127,7 +129,7 @@ function viewSubresource(said: DiscoverySubresource, rank: Rank): SubresourceVie
   return { name: said.subresource, rank, said, verbs: said.verbs };
 }
 
-/** How the items of a list are ordered, and what becomes of two with the same place. */
+/** The order of the items of a list, and the way to join two items at the same position. */
 interface ItemRules<Item> {
   readonly compare: (left: Item, right: Item) => number;
   readonly join: (left: Item, right: Item) => Item;
@@ -213,7 +215,7 @@ function joinSorted<Item>(
   return joined;
 }
 
-/** A release's own order is nearly always this one already. */
+/** A release's own order is nearly always this one. */
 function canonical<Item>(items: readonly Item[], rules: ItemRules<Item>): readonly Item[] {
   if (isAscending(items, rules.compare)) return items;
   const joined: Item[] = [];
@@ -231,7 +233,7 @@ function joinWords(left: readonly string[], right: readonly string[]): readonly 
   return areSameWords(left, right) ? left : joinSorted(left, right, WORDS);
 }
 
-/** Only a server that contradicts itself gets as far as the texts. */
+/** The texts are compared only if a server contradicts itself. */
 function compareClaims<Said>(
   left: { readonly rank: Rank; readonly said: Said },
   right: { readonly rank: Rank; readonly said: Said },

@@ -1,21 +1,21 @@
-/** Which form of discovery a client asks for, and whether it has the answer already. */
+/** Negotiates the form of discovery that a client asks for, and whether its cached copy is current. */
 import { parseAccept, type MediaType } from "../http/negotiate.ts";
 import type { ReleaseGates } from "../../objects/release-gates.ts";
 import { ACCEPT_MEMO_LENGTH_MAX, ACCEPT_MEMO_MAX } from "./discovery-limits.ts";
 
 export interface AggregatedChoice {
   readonly version: "v2" | "v2beta1";
-  /** The client wants to know what this one server serves. */
+  /** The client asks for the resources of this one server. */
   readonly isNoPeer: boolean;
 }
 
-/** Undefined: the client prefers a plain form, or takes none that exists. */
+/** Undefined if the client prefers a plain form or accepts no available one. */
 type ChooseAggregated = (accept: string | undefined) => AggregatedChoice | undefined;
 
 /**
- * Clients send few different headers, so their meaning is remembered. v2beta1 is answered as the release does it.
- * DIFFERS: v2 is answered by every release, although 1.28 and 1.29 did not know it yet, so that the same question
- * has the same answer whichever server of a cluster is asked.
+ * Clients send few different headers, so the parsed ones are cached. v2beta1 is served as by the release. DIFFERS: v2
+ * is served by every release, although 1.28 and 1.29 did not have it yet, so that all servers of a cluster respond
+ * alike.
  */
 export function createAggregatedChooser(gates: ReleaseGates): ChooseAggregated {
   const versions = gates.isOn("AggregatedDiscoveryV2beta1") ? ["v2", "v2beta1"] : ["v2"];
@@ -29,7 +29,7 @@ export function createAggregatedChooser(gates: ReleaseGates): ChooseAggregated {
   };
 }
 
-/** The first clause that can be met decides. */
+/** The first clause that can be satisfied decides. */
 function choose(accept: string, versions: readonly string[]): AggregatedChoice | undefined {
   for (const clause of parseAccept(accept)) {
     const choice = toChoice(clause, versions);
@@ -43,7 +43,7 @@ function choose(accept: string, versions: readonly string[]): AggregatedChoice |
   return undefined;
 }
 
-/** Profiles other than nopeer mean nothing. */
+/** Profiles other than nopeer are ignored. */
 function toChoice({ type, parameters }: MediaType, versions: readonly string[]): AggregatedChoice | undefined {
   const version = parameters.get("v");
   if (version === undefined || !versions.includes(version)) return undefined;

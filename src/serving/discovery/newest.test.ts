@@ -16,7 +16,7 @@ function candidate(serverId: string, release: string | undefined, more: Partial<
 const order = (...candidates: readonly Candidate[]): string[] =>
   newestFirst(candidates).map(({ serverId }) => serverId);
 
-describe("the newest", () => {
+describe("the newest server", () => {
   test("has the highest compatibility version, then the highest binary version, then the lowest ID", () => {
     const servers = [
       candidate("a", "1.35", { binaryVersion: "1.37.0" }),
@@ -34,10 +34,10 @@ describe("the newest", () => {
   });
 
   test.each<[string, Partial<Candidate>]>([
-    ["cannot be reached", { isReachable: false }],
-    ["has started anew and not said what it serves", { isOutdated: true }],
-    ["is leaving", { isDraining: true }],
-  ])("is nobody who %s", (_why, more) => {
+    ["is unreachable", { isReachable: false }],
+    ["has restarted and not published its discovery document", { isOutdated: true }],
+    ["is draining", { isDraining: true }],
+  ])("is no server that %s", (_why, more) => {
     expect(order(candidate("old", "1.33"), candidate("new", "1.36", more))).toEqual(["old"]);
   });
 });
@@ -96,7 +96,7 @@ const FORMS: readonly [path: string, accept: string | undefined][] = [
 ];
 
 describe("discovery in mode newest", () => {
-  test.each(FORMS)("%s as %s is that of the newest server, through each", (path, accept) => {
+  test.each(FORMS)("%s as %s is that of the newest server on every server", (path, accept) => {
     const [old, newest] = [scene("a", "1.33"), scene("b", "1.36")];
     old.peers = [source("b", NEW)];
     newest.peers = [source("a", OLD, { release: "1.33" })];
@@ -105,7 +105,7 @@ describe("discovery in mode newest", () => {
     expect(shown(newest.ask(path, accept))).toEqual(shown(expected));
   });
 
-  test("what only an older server has is not there, not even through itself", () => {
+  test("a group that only an older server serves is not found, even on that server", () => {
     const old = scene("a", "1.33");
     old.peers = [source("b", NEW)];
     expect(old.ask("/apis/old.example.com").status).toBe(404);
@@ -114,7 +114,7 @@ describe("discovery in mode newest", () => {
     expect(JSON.stringify(bodyJson(old.ask("/apis", `${V2};profile=nopeer`)))).toContain("old.example.com");
   });
 
-  test("when the newest cannot be reached the next is shown, and the newest again when it can", () => {
+  test("while the newest server is unreachable, the next newest one is shown", () => {
     const old = scene("a", "1.33");
     const next = source("c", [group("next.example.com", "v1")], { release: "1.34" });
     const names = (): string[] =>
@@ -133,7 +133,7 @@ describe("discovery in mode newest", () => {
     expect(names()).toEqual(["new.example.com"]);
   });
 
-  test("what is not found is unavailable while a live server has not been described", () => {
+  test("an unknown group is 503 instead of 404 while a live server has not published its discovery document", () => {
     const old = scene("a", "1.33", { hasUndescribed: () => true });
     let thrown: unknown;
     try {

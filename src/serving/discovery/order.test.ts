@@ -11,12 +11,12 @@ describe("the order of versions", () => {
     [["v9", "v10"], "v10 v9"],
     [["foo10", "v1alpha1", "foo1", "v1"], "v1 v1alpha1 foo1 foo10"],
     [["v1gamma1", "v", "1", "v1beta", "v01", "v1"], "v01 v1 1 v v1beta v1gamma1"],
-  ])("%j stands as %s", (versions, expected) => {
+  ])("of %j is %s", (versions, expected) => {
     expect(versions.toSorted(compareApiVersions).join(" ")).toBe(expected);
     expect(versions.toReversed().sort(compareApiVersions).join(" ")).toBe(expected);
   });
 
-  test.each(RELEASES)("is the one %s uses in every group", (release) => {
+  test.each(RELEASES)("is the one that %s uses in every group", (release) => {
     const { groups } = openCatalogue({ release, runtimeConfig: parseRuntimeConfig(["api/all=true"]) });
     for (const { versions } of groups) expect(versions.toSorted(compareApiVersions)).toEqual(versions);
   });

@@ -1,8 +1,10 @@
-/** The order in which merged documents are written: it depends on names alone, never on who said what first. */
+/**
+ * The order of merged documents: it depends on names alone, never on the order in which servers joined or responded.
+ */
 
 const KUBE_VERSION = /^v(\d{1,9})(?:(alpha|beta)(\d{1,9}))?$/;
 
-/** For sorting: v2, v1, v2beta1, v1beta1, v1alpha1; then what does not look like a version, by name. */
+/** Compare function for versions: v2, v1, v2beta1, v1beta1, v1alpha1; then texts that are not versions, by name. */
 export function compareApiVersions(left: string, right: string): number {
   if (left === right) return 0;
   const [leftParts, rightParts] = [KUBE_VERSION.exec(left), KUBE_VERSION.exec(right)];
@@ -23,7 +25,7 @@ export function compareNames(left: string, right: string): number {
   return left < right ? -1 : 1;
 }
 
-/** Without repetition. */
+/** Ascending and without duplicates. */
 export function isAscending<Item>(items: readonly Item[], compare: (left: Item, right: Item) => number): boolean {
   for (let index = 1; index < items.length; index++)
     if (compare(items[index - 1] as Item, items[index] as Item) >= 0) return false;

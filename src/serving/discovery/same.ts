@@ -1,4 +1,4 @@
-/** Whether resources say the same, member by member: a general comparison takes several times as long. */
+/** Whether resources are equal, member by member: a generic comparison takes several times as long. */
 import type { DiscoveryKind, DiscoveryResource, DiscoverySubresource } from "./groups.ts";
 
 export function areSameResources(left: readonly DiscoveryResource[], right: readonly DiscoveryResource[]): boolean {

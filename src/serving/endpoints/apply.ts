@@ -1,4 +1,4 @@
-/** The body of a server-side apply: YAML, of which JSON is a part, saying what its sender wants to own. */
+/** Decodes the body of a server-side apply: YAML (or JSON) with the fields that the applier wants to own. */
 import type { WithInfo } from "../http/filters/request-info.ts";
 import { cloneJson, isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { badRequest, StatusError, type FieldError } from "../../meta/status-error.ts";
@@ -24,12 +24,12 @@ export interface RequestedApply {
   readonly manager: string;
   readonly dryRun: boolean;
   readonly force: boolean;
-  /** Throws what is wrong with the body, which is said only of what can be applied to. */
+  /** Throws the problems of the body. Not called if the object is absent and cannot be created. */
   readonly applied: () => AppliedObject | ForwardedRequest;
   readonly warnings: () => readonly string[];
 }
 
-/** `kind` is what the path speaks: the resource's own kind, or a subresource's such as Scale. */
+/** `kind` is the kind of the body: the resource's own kind, or a subresource's such as Scale. */
 export async function readApply(call: EndpointCall, kind: ServedResource): Promise<RequestedApply> {
   const { request } = call;
   const { dryRun, fieldValidation, manager } = applyOptions(request);
@@ -53,7 +53,7 @@ function isForced({ query }: WithInfo): boolean {
   return force !== undefined && force !== "0" && force.toLowerCase() !== "false";
 }
 
-/** Who applies must say who it is; no program's name stands in for that. */
+/** An apply requires an explicit field manager; the user agent is no substitute. */
 function applyOptions(request: WithInfo): WriteParameters {
   const isNamed = (request.query.get("fieldManager") ?? "") !== "";
   const required: FieldError = {
@@ -64,7 +64,7 @@ function applyOptions(request: WithInfo): WriteParameters {
   return writeOptions(request, "PatchOptions", isNamed ? [] : [required]);
 }
 
-/** Only an apply can be forced. */
+/** Rejects `force` in patches other than apply. */
 export function refuseForce(request: WithInfo): void {
   if (request.query.get("force") === undefined) return;
   const message = "Forbidden: may not be specified for non-apply patch";
@@ -80,7 +80,7 @@ interface ApplyContext extends Pick<AppliedObject, "zeros"> {
 function appliedBody(kind: ServedResource, bytes: Buffer, context: ApplyContext): AppliedObject | ForwardedRequest {
   const { judge, zeros } = context;
   const { value, repeatedKeys } = parseApplied(bytes);
-  // As Go reads it: null leaves the object empty.
+  // As Go decodes it: null leaves the object empty.
   const sent = value ?? {};
   if (!isJsonObject(sent)) throw undecodable(`error unmarshaling JSON: while decoding JSON: ${notAMap(sent)}`);
   refuseUnappliable(kind, sent);
@@ -92,7 +92,7 @@ function appliedBody(kind: ServedResource, bytes: Buffer, context: ApplyContext)
   const known = typed(kind, sent);
   return {
     sent,
-    // DIFFERS: by its value, where kubernetes takes 1 for another quantity than "1".
+    // DIFFERS: quantities are compared by value; kubernetes treats 1 as different from "1".
     applied: check.hasNull ? withNulls(known, sent) : known,
     hasNull: check.hasNull,
     zeros,
@@ -108,7 +108,7 @@ function tellRepeated(keys: readonly string[], { validation, warn }: ApplyContex
 
 const OPEN_BRACE = 0x7b;
 
-/** Most bodies are JSON, which is read much faster as what it is. */
+/** Most bodies are JSON, for which the JSON parser is much faster. */
 function parseApplied(bytes: Buffer): ReturnType<typeof parseYaml> {
   if (bytes[0] === OPEN_BRACE && measureJson(bytes).depth <= JSON_DEPTH_MAX) {
     const text = bytes.toString("utf8");
@@ -144,7 +144,7 @@ function repeated(keys: readonly string[]): StatusError {
   return badRequest(`error strict decoding YAML: error converting YAML to JSON: ${lines}`);
 }
 
-/** A field that another release knows is not for this one to reject. */
+/** A field that another release knows is not rejected here but judged together with the peers. */
 function judgeUndeclared(
   kind: ServedResource,
   sent: JsonObject,
@@ -167,10 +167,10 @@ function knownOf({ schema }: ServedResource, sent: JsonObject): JsonObject | und
   }
 }
 
-/** What a schema cannot say of values: that a number is whole, that a text is a time or a quantity. */
+/** Checks that a schema cannot express: that a number is an integer, that a text is a time or a quantity. */
 function typed({ schema, custom }: ServedResource, sent: JsonObject): JsonObject {
   try {
-    // DIFFERS: kubernetes drops what is wrong in the metadata of custom resources.
+    // DIFFERS: kubernetes drops invalid fields in the metadata of custom resources.
     if (custom !== undefined) return custom.decode(cloneJson(sent)).object;
     return decodeTyped(sent, schema, { keepsEmpty: true }).object;
   } catch (thrown) {
@@ -182,7 +182,7 @@ function typed({ schema, custom }: ServedResource, sent: JsonObject): JsonObject
 
 const NOT_WHOLE = /^json: cannot unmarshal number .* of type (\w+)$/;
 
-/** The words of Go's converter, where they differ from those of its decoder. */
+/** The messages of Go's converter, where they differ from those of its decoder. */
 function conversionText(why: string): string {
   if (why.startsWith("illegal base64 data")) return `error decoding from json: ${why}`;
   return why.replace(NOT_WHOLE, "cannot convert float64 to $1");

@@ -22,7 +22,7 @@ const DEFINITION = served({ group: "apiextensions.k8s.io", version: "v1" }, "Cus
 const LEGACY = '"pkg/api/legacyscheme/scheme.go:30"';
 const EXTENSIONS = '"k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55"';
 
-test("a body of the kind that is served is no other", () => {
+test("a body of the served kind is accepted", () => {
   expect(otherKind(CONFIG_MAP, { apiVersion: "v1", kind: "ConfigMap" })).toBeUndefined();
 });
 
@@ -42,11 +42,11 @@ test.each([
   [CONFIG_MAP, "v2", "ConfigMap", `no kind "ConfigMap" is registered for version "v2" in scheme ${LEGACY}`],
   [CONFIG_MAP, "v1", "Nope", `no kind "Nope" is registered for version "v1" in scheme ${LEGACY}`],
   [DEFINITION, "v1", "Pod", `no kind "Pod" is registered for version "v1" in scheme ${EXTENSIONS}`],
-])("%# of another kind: %s %s", (wanted, apiVersion, kind, why) => {
+])("%# a body of another kind: %s %s", (wanted, apiVersion, kind, why) => {
   expect(otherKind(wanted, { apiVersion, kind })).toEqual({ is: "kind", why });
 });
 
-test("a version that nothing could be called", () => {
+test("a malformed version is reported", () => {
   const why = "unexpected GroupVersion string: a/b/c";
   expect(otherKind(CONFIG_MAP, { apiVersion: "a/b/c", kind: "ConfigMap" })).toEqual({ is: "malformed", why });
 });
@@ -55,7 +55,7 @@ test.each([
   [AUTOSCALER, "autoscaling/v1"],
   [EVENT, "v1"],
   [DEFINITION, "apiextensions.k8s.io/v1beta1"],
-])("%# the same kind in another version", (wanted, apiVersion) => {
+])("%# a body of the same kind in another version is reported", (wanted, apiVersion) => {
   expect(otherKind(wanted, { apiVersion, kind: wanted.kind })).toEqual({
     is: "version",
     why: `the API version in the data (${apiVersion}) does not match the expected API version (${wanted.apiVersion})`,

@@ -1,34 +1,36 @@
-/** A body of another kind than the path serves: why it cannot be taken for one, in kube-apiserver's words. */
+/** Rejects a body of another kind than the path serves, with kube-apiserver's messages. */
 import { parseGroupVersion } from "../../meta/group-version.ts";
 import type { ServedResource } from "../registry/resource.ts";
 
-/** How a body calls itself, with what it leaves out put in. */
+/** The kind and version of a body, with the served ones for omitted members. */
 interface BodyKind {
   readonly kind: string;
   readonly apiVersion: string;
 }
 
 type OtherKind =
-  /** No version could be called this. */
+  /** The version is malformed. */
   | { readonly is: "malformed"; readonly why: string }
   /** The same kind in another version. */
   | { readonly is: "version"; readonly why: string }
   | { readonly is: "kind"; readonly why: string };
 
 const SCHEME = "pkg/api/legacyscheme/scheme.go:30";
-/** Of servers inside the server, which know nothing but their own kinds, and whose kinds nobody else knows. */
+/**
+ * The schemes of API servers embedded in kube-apiserver. Each knows only its own kinds, and no other scheme knows them.
+ */
 const OWN_SCHEMES: ReadonlyMap<string, string> = new Map([
   ["apiextensions.k8s.io", "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55"],
   ["apiregistration.k8s.io", "k8s.io/kube-aggregator/pkg/apiserver/scheme/scheme.go:28"],
 ]);
-/** Which every server has in its v1. */
+/** Kinds that every API server has in its v1. */
 const META_KINDS: ReadonlySet<string> = new Set([
   ...["Status", "APIVersions", "APIGroup", "APIGroupList", "APIResourceList", "WatchEvent"],
   ...["GetOptions", "ListOptions", "CreateOptions", "UpdateOptions", "PatchOptions", "DeleteOptions"],
 ]);
 const EVENTS_GROUP = "events.k8s.io";
 
-/** Undefined where it is the kind and version that the path serves. */
+/** Undefined if it is the kind and version that the path serves. */
 export function otherKind(served: ServedResource, { kind, apiVersion }: BodyKind): OtherKind | undefined {
   if (apiVersion === served.apiVersion && kind === served.kind) return undefined;
   if (apiVersion.split("/").length > 2)
@@ -60,7 +62,7 @@ function isRegistered(served: ServedResource, { kind, apiVersion }: BodyKind): b
   return (apiVersion === "v1" && kind === "List") || served.schemaOf(given, kind) !== undefined;
 }
 
-/** Where Go keeps the kinds of a group: events are the same in both of theirs. */
+/** The Go package of a group's internal kinds: events have the same in both of their groups. */
 function internalPackage(group: string): string {
   const [first = ""] = group.split(".");
   return group === "" || group === EVENTS_GROUP ? "core" : first;

@@ -19,11 +19,11 @@ const ENDPOINT: ResourceEndpoint = {
 function ask(verb: "get" | "list", accept: string, name = ""): unknown {
   const request = { info: { verb, name }, query: { get: () => undefined } } as unknown as WithInfo;
   const { body } = componentStatusesEndpoint(ENDPOINT, request, negotiateRepresentation(accept, "list"));
-  if (body.kind !== "bytes") throw new Error("the answer has no body");
+  if (body.kind !== "bytes") throw new Error("the response has no body");
   return JSON.parse(Buffer.concat(body.chunks).toString("utf8"));
 }
 
-test("the list is empty in every form it can be asked for", () => {
+test("the list is empty in every representation", () => {
   expect(ask("list", "application/json")).toEqual({
     kind: "ComponentStatusList",
     apiVersion: "v1",
@@ -43,6 +43,6 @@ test("the list is empty in every form it can be asked for", () => {
   expect(table.columnDefinitions.map(({ name }) => name)).toEqual(["Name", "Status", "Message", "Error"]);
 });
 
-test("a single component is not there", () => {
+test("a single component is not found", () => {
   expect(() => ask("get", "application/json", "etcd-0")).toThrow('componentstatus "etcd-0" not found');
 });

@@ -1,4 +1,4 @@
-/** Components have no status here: the list is empty in every form it can be asked for. */
+/** Evenkeel reports no component statuses: the list is empty in every representation. */
 import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
 import { jsonResponse } from "../http/respond.ts";
@@ -23,7 +23,7 @@ export function componentStatusesEndpoint(
   { info, query }: WithInfo,
   { form, metaVersion }: Representation,
 ): ApiResponse {
-  // As kubernetes: this once in the singular.
+  // As kubernetes: singular in this message only.
   if (info.verb !== "list") throw notFound({ group, resource: "componentstatus" }, info.name);
   if (form === "table") {
     parseIncludeObject(query.get("includeObject"));

@@ -1,4 +1,4 @@
-/** Bodies of custom resources: an object of the kind the path names, or what kubernetes has against it. */
+/** Decodes bodies of custom resources, and rejects those of another kind with Kubernetes' messages. */
 import { parseGroupVersion } from "../../meta/group-version.ts";
 import { cutValue, invalidValue } from "../../meta/field-errors.ts";
 import { cloneJson, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
@@ -9,11 +9,11 @@ import type { DecodeContext, TypedBody } from "./decode-body.ts";
 
 interface CustomBody extends Pick<DecodeContext, "bytes" | "problem"> {
   readonly value: JsonObject;
-  /** Of a patch: what it was applied to. */
+  /** For a patch: the object to which it was applied. */
   readonly existing?: JsonObject | undefined;
 }
 
-/** Other than of built-in kinds, of custom ones the body has to say what it is. */
+/** Unlike for built-in kinds, the body must contain its kind and apiVersion. */
 export function customTypeOf(served: ServedResource, custom: CustomShape, body: CustomBody): TypedBody {
   const { value, bytes, problem } = body;
   const apiVersion = stringAt(value, "apiVersion");
@@ -45,7 +45,7 @@ function missingKind(value: JsonObject, bytes: Buffer | undefined): string {
   return `Object 'Kind' is missing in '${cutValue(bytes?.toString("utf8") ?? JSON.stringify(value))}'`;
 }
 
-/** DIFFERS: a patch that takes the version away makes an invalid object, and not an internal error. */
+/** DIFFERS: a patch that removes the version yields an invalid object instead of an internal error. */
 function refuseOtherType(served: ServedResource, object: JsonObject, isPatched: boolean): void {
   const apiVersion = stringAt(object, "apiVersion");
   const kind = stringAt(object, "kind");
@@ -64,7 +64,7 @@ function refuseOtherType(served: ServedResource, object: JsonObject, isPatched: 
   throw invalid({ group, kind }, stringAt(objectAt(object, "metadata"), "name"), errors);
 }
 
-/** Numbers that no float64 holds are read as infinite ones. */
+/** The parser reads numbers that exceed float64 as infinite. */
 function hasHugeNumber(object: JsonObject): boolean {
   const open: object[] = [object];
   for (let value = open.pop(); value !== undefined; value = open.pop())

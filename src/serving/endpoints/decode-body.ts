@@ -1,4 +1,4 @@
-/** Request bodies: bytes → JSON → an object of the kind the path names. */
+/** Decodes request bodies: bytes → JSON → an object of the kind of the path. */
 import type { WithInfo } from "../http/filters/request-info.ts";
 import { BodyTooLargeError, headerValue, type ApiRequest } from "../http/message.ts";
 import { parseMediaType } from "../http/negotiate.ts";
@@ -41,7 +41,7 @@ import { withUniqueOwners } from "./owner-references.ts";
 
 const ACCEPTED_BODIES: readonly string[] = ["application/json", "application/yaml", PROTOBUF_MEDIA_TYPE];
 
-/** No definition says how its objects look in protobuf. */
+/** A CRD has no protobuf schema. */
 const CUSTOM_BODIES: readonly string[] = ["application/json", "application/yaml"];
 
 export interface DecodedBody {
@@ -64,7 +64,7 @@ export function contentType(request: ApiRequest): string {
   return header === undefined || header === "" ? "application/json" : parseMediaType(header).type;
 }
 
-/** A new object. Without `fieldLoss` no peer is asked about its fields. */
+/** Decodes a new object. Without `fieldLoss`, peers are not considered for unknown fields. */
 export function decodeObject(
   call: BodySource & { readonly fieldLoss?: undefined },
   validation: FieldValidation,
@@ -77,16 +77,16 @@ export async function decodeObject(
   return (await readObject(call, validation)).asNew();
 }
 
-/** A body that has been read. What becomes of fields that the release does not know depends on what is there. */
+/** A decoded body. The treatment of fields that the release does not know depends on the existing object. */
 export interface SentObject {
-  /** What the release knows of it. */
+  /** The part of the body that the release knows. */
   readonly known: JsonObject;
   asNew(): DecodedBody | ForwardedRequest;
-  /** In the place of the existing object. */
+  /** As the replacement of the existing object. */
   inPlaceOf(existing: JsonObject): DecodedBody | ForwardedRequest;
 }
 
-/** `kindOf` where a body may be of several versions of the kind; default the one that is served. */
+/** `kindOf` selects the kind if a body may be of several versions; default: the served one. */
 export async function readObject(
   call: BodySource,
   validation: FieldValidation,
@@ -95,12 +95,12 @@ export async function readObject(
   const { request, served } = call;
   const unrecognized = (why: string): Error =>
     badRequest(`the object provided is unrecognized (must be of type ${served.kind}): ${why}`);
-  // DIFFERS: kubernetes lets the connection break.
+  // DIFFERS: kubernetes breaks the connection.
   if (served.custom !== undefined && contentType(request) === PROTOBUF_MEDIA_TYPE)
     throw unsupportedMediaType(CUSTOM_BODIES);
   const bytes = await readRequestBody(request);
   const body = parseBody(call, bytes, (why) => unrecognized(`${why} (${summary(bytes)})`));
-  // As Go reads it: null changes nothing in an empty object.
+  // As Go decodes it: null changes nothing in an empty object.
   const value = body.value ?? {};
   if (!isJsonObject(value)) throw unrecognized(`${notAnObject(value)} (${summary(bytes)})`);
   const untyped = typeMetaError(value);
@@ -129,9 +129,9 @@ export async function readObject(
 
 interface ParsedBody {
   readonly value: unknown;
-  /** What field validation has against the text itself: keys that stand twice in YAML. */
+  /** Field validation problems of the text itself: duplicate keys in YAML. */
   readonly problems: readonly string[];
-  /** Of JSON text, duplicates included; undefined for anything else. */
+  /** Number of members in JSON text, including duplicates; undefined for other formats. */
   readonly members?: number;
 }
 
@@ -141,7 +141,7 @@ interface BodySource extends Pick<EndpointCall, "fieldLoss"> {
   readonly protobuf: () => ProtobufTables;
 }
 
-/** The body as a JSON value, whatever it was sent as. */
+/** The body as a JSON value, whatever its media type. */
 export function parseBody(
   call: Pick<BodySource, "protobuf"> & { readonly request: ApiRequest },
   bytes: Buffer,
@@ -169,7 +169,7 @@ function parseYamlBody(bytes: Buffer): ParsedBody {
   };
 }
 
-/** JSON.parse with a bound on depth and Go's words for what is wrong. */
+/** JSON.parse with a depth limit and Go's error messages. */
 export function parseJsonBody(bytes: Buffer, problem: (why: string) => Error): unknown {
   return parseJson(bytes, problem).value;
 }
@@ -185,22 +185,25 @@ function parseJson(bytes: Buffer, problem: (why: string) => Error): ParsedBody {
 }
 
 export interface DecodeContext {
-  /** The JSON text the value came from, to find duplicate members; undefined when there is none. */
+  /** The JSON text of the value, to find duplicate members; undefined if there is none. */
   readonly bytes: Buffer | undefined;
-  /** Of that text, where they were counted already. */
+  /** Number of members in that text, if already counted. */
   readonly members?: number | undefined;
   readonly syntaxProblems?: readonly string[];
   readonly validation: FieldValidation;
-  /** Undefined where fields that the release does not know are the client's mistake and nothing else. */
+  /** Undefined if unknown fields are subject to field validation only. */
   readonly judge?: JudgeFields | undefined;
   readonly zeros?: GoZeros | undefined;
-  /** The value is what was sent, not what a patch made. */
+  /** True if the value is the body itself and not the result of a patch. */
   readonly isWhole?: boolean;
-  /** The kind is "" where nothing says of which one the body is. */
+  /** The kind is "" if the body does not determine it. */
   readonly problem: (kind: string, version: string, why: string) => Error;
 }
 
-/** Holds a parsed value against the kind that the path serves. Without `judge` no peer is asked about its fields. */
+/**
+ * Decodes a parsed value as the kind that the path serves. Without `judge`, peers are not considered for unknown
+ * fields.
+ */
 export function decodeAs(
   served: ServedResource,
   value: JsonObject,
@@ -219,17 +222,17 @@ export function decodeAs(
   return settled(served, typeOf(served, value, context), context);
 }
 
-/** What a body is to replace; undefined for nothing. */
+/** The object that the body replaces; undefined for none. */
 type ExistingObject =
   | { readonly existing?: undefined }
   | { readonly existing: JsonObject; readonly omission: Omission };
 
-/** A value of which the release knows the type. */
+/** A value that was decoded as a type of the release. */
 export interface TypedBody {
   readonly value: JsonObject;
   readonly kind: string;
   readonly apiVersion: string;
-  /** Without what the release does not know. */
+  /** Without fields that the release does not know. */
   readonly object: JsonObject;
   readonly unknownFields: readonly string[];
 }
@@ -253,7 +256,7 @@ function typeOf(served: ServedResource, value: JsonObject, context: DecodeContex
   }
 }
 
-/** Fields that the release does not know stay as they are stored, unless the body says something else of them. */
+/** Fields that the release does not know keep their stored values, unless the body changes them. */
 function settled(
   served: ServedResource,
   typed: TypedBody,
@@ -280,7 +283,7 @@ function settledFields(
   context: ExistingObject,
 ): SettledFields {
   const { existing } = context;
-  // What a definition does not name is gone: there is nobody who might know it.
+  // Fields that a CRD does not specify are pruned, because no other server can know them either.
   if (schema.isCustom === true) return { object, repeated: NOTHING_REPEATED, named: [], isNamedCut: false };
   const isAllKnown = unknownFields.length === 0 && (existing === undefined || !hasUnknownFields(existing, schema));
   if (isAllKnown) return { object, repeated: NOTHING_REPEATED, named: [], isNamedCut: false };
@@ -307,7 +310,7 @@ function duplicateField(path: string): string {
   return `duplicate field ${JSON.stringify(path)}`;
 }
 
-/** The text is read again only when something is known to be wrong: an unknown field, or more members than the value has. */
+/** Scans the text again only if there is a problem: an unknown field, or more members in the text than in the value. */
 function fieldProblems(
   served: ServedResource,
   what: Pick<DecodeContext, "bytes" | "members"> & { value: JsonObject; unknownFields: readonly string[] },
@@ -329,7 +332,7 @@ function countMembers(value: unknown): number {
   return count;
 }
 
-/** Kind and version are read first, and by themselves. */
+/** As Go does, kind and version are checked first and separately. */
 export function typeMetaError(value: JsonObject): string | undefined {
   for (const field of Object.keys(value)) {
     if (field !== "apiVersion" && field !== "kind") continue;
@@ -348,7 +351,7 @@ export function notAnObject(value: unknown): string {
 
 const SUMMARY_BYTES = 30;
 
-/** The beginning of a body that could not be read: text when it looks like JSON, else hexadecimal. */
+/** The beginning of a body that could not be decoded: as text if it looks like JSON, else hexadecimal. */
 function summary(bytes: Buffer): string {
   if (bytes.length === 0) return "<empty>";
   const start = bytes.subarray(0, SUMMARY_BYTES);
@@ -359,7 +362,7 @@ function summary(bytes: Buffer): string {
 const WARNING_BYTES_MAX = 4 * 1024;
 const WARNING_CHARACTERS_MAX = 256;
 
-/** Each warning once. When they are too much together each is cut, and the last are left out. */
+/** Each warning once. If the total is too long, each is truncated and the last ones are omitted. */
 export function warningHeaders(warnings: readonly string[]): Record<string, string[]> {
   if (warnings.length === 0) return {};
   const distinct = [...new Set(warnings)];
@@ -375,7 +378,7 @@ export function warningHeaders(warnings: readonly string[]): Record<string, stri
   return { warning: lines };
 }
 
-/** A quoted string of a header: line ends become spaces, and what is not ASCII cannot stand there. */
+/** A quoted string in a header: line breaks become spaces, and other characters must be ASCII. */
 function quotable(text: string): string {
   return text
     .replace(/[\r\n\t]\s*/g, " ")

@@ -1,4 +1,4 @@
-/** What a DELETE is told in its body. A precondition that cannot be read must not become a deletion without one. */
+/** Decodes the body of a DELETE. An invalid precondition must be rejected, not ignored. */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { badRequest } from "../../meta/status-error.ts";
 import { unmarshalError } from "../../meta/go-fmt.ts";
@@ -26,7 +26,7 @@ const PRECONDITIONS: ReadonlyMap<string, OptionType> = new Map([
 ]);
 
 export function checkedDeleteOptions(value: unknown): JsonObject {
-  // As Go reads it: null changes nothing in an empty object.
+  // As Go decodes it: null changes nothing in an empty object.
   const body = value ?? {};
   if (!isJsonObject(body)) throw badRequest(notAnObject(body));
   const why = typeMetaError(body) ?? kindError(body) ?? typeError(body);

@@ -40,7 +40,7 @@ export async function deleteEndpoint(call: EndpointCall): Promise<ApiResponse> {
   }
 }
 
-/** As kubernetes: its options are shown as they were understood, wherever they stood. */
+/** As kubernetes: admission receives the decoded options, whether they came from the body or the query. */
 function deleteAdmission({ admit, served }: EndpointCall, options: DeletionOptions): Admission | undefined {
   const { dryRun, preconditions = {}, ...said } = options;
   const shown = {
@@ -59,7 +59,7 @@ function deletionWarnings({ meaning }: ServedResource, options: DeletionOptions)
   return orphaningWarning === undefined || isSaid ? [] : [orphaningWarning];
 }
 
-/** Deletes what the selectors choose, one by one, and answers with the list of it. */
+/** Deletes the selected objects one by one and returns their list. */
 export async function deleteCollectionEndpoint(call: EndpointCall): Promise<ApiResponse> {
   const { context, served, renderer, request } = call;
   const selectors = selectorOptions(request.query, served);
@@ -83,7 +83,7 @@ export async function deleteCollectionEndpoint(call: EndpointCall): Promise<ApiR
   return chunksResponse(200, renderer.list(listed), warningHeaders(deletionWarnings(served, options)));
 }
 
-/** DIFFERS: a resourceVersion is looked at, but what is deleted is what there is now. */
+/** DIFFERS: resourceVersion is validated, but the current objects are deleted. */
 function checkedListOptions(query: WithInfo["query"]): ListParameters {
   const options = listOptions(query);
   const errors = listOptionErrors(options, "list");
@@ -92,10 +92,10 @@ function checkedListOptions(query: WithInfo["query"]): ListParameters {
   return options;
 }
 
-/** Enough to share group commits; few enough that other writers are not held up. */
+/** Enough to share group commits; few enough not to delay other writers. */
 const DELETIONS_AT_ONCE = 16;
 
-/** Somebody else may have been faster. */
+/** An object may have been deleted by another client meanwhile. */
 async function deleteListed(
   context: RegistryContext,
   served: ServedResource,
@@ -118,7 +118,7 @@ async function deleteListed(
 
 async function deleteOptions(call: EndpointCall): Promise<DeletionOptions> {
   const bytes = await readRequestBody(call.request);
-  // An empty body says nothing, whatever it claims to be.
+  // An empty body has no options, whatever its content type.
   const body =
     bytes.length === 0
       ? optionsFromQuery(call.request)
@@ -151,7 +151,7 @@ export function deleteOptionsErrors(body: JsonObject, dryRun: readonly string[])
   return errors;
 }
 
-/** Members of a DeleteOptions that has been checked, wherever it stood. */
+/** Reads a validated DeleteOptions, whether it came from the body or the query. */
 export function toDeleteOptions(body: JsonObject, dryRun: boolean): DeletionOptions {
   const { gracePeriodSeconds, orphanDependents, propagationPolicy } = body;
   const { uid, resourceVersion } = objectAt(body, "preconditions");

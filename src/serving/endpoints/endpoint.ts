@@ -1,4 +1,4 @@
-/** One resource of one served version, as the route table finds it. */
+/** One resource of one served version, as found in the route table. */
 import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
 import type { JsonObject } from "../../meta/json.ts";
@@ -17,49 +17,49 @@ export interface ResourceEndpoint {
   readonly kind: string;
   readonly namespaced: boolean;
   readonly verbs: ReadonlySet<string>;
-  /** By name: the verbs each allows. */
+  /** Subresource name → allowed verbs. */
   readonly subresources: ReadonlyMap<string, ReadonlySet<string>>;
-  /** What users of an API on its way out are warned with on every request. */
+  /** The warning for every request to a deprecated API. */
   readonly deprecation: string | undefined;
-  /** `1.29`: the release that does not have it any more, where that is known. */
+  /** The release that removes it, such as `1.29`, if known. */
   readonly removedRelease?: string | undefined;
-  /** Undefined for what is answered, not stored: reviews, bindings. */
+  /** Undefined for resources that are not stored: reviews, bindings. */
   readonly served: ServedResource | undefined;
 }
 
-/** A request that says who is asking. */
+/** A request with its authenticated user. */
 export interface WithRequester extends WithInfo {
   readonly user: RequestUser;
 }
 
-/** What a write tells those who may change or refuse it. */
+/** The facts about a write that admission needs. */
 export interface AdmissionAbout {
-  /** What is written: the resource's kind, or a subresource's such as Scale. */
+  /** The kind of the written object: the resource's own, or a subresource's such as Scale. */
   readonly kind: Pick<ServedResource, "groupVersion" | "kind">;
-  /** CreateOptions and its like, with kind and apiVersion; connections have none. */
+  /** CreateOptions and the like, with kind and apiVersion; connections have none. */
   readonly options: JsonObject | undefined;
   readonly dryRun: boolean;
 }
 
-/** Undefined where nobody cares. */
+/** Undefined if no admission plugin handles the write. */
 type Admit = (about: AdmissionAbout) => Admission | undefined;
 
-/** An endpoint that writes may leave the response to a peer; one that reads never does. */
+/** An endpoint that writes may forward the request to a peer; one that reads never does. */
 export type EndpointResponse = ApiResponse | ForwardedRequest;
 
-/** What a verb's endpoint is given. */
+/** The input of the endpoint of a verb. */
 export interface EndpointCall {
   readonly context: RegistryContext;
   readonly served: ServedResource;
-  /** Makes the answer in the form the client wants. */
+  /** Renders the response in the representation that the client accepts. */
   readonly renderer: Renderer;
   readonly request: WithRequester;
-  /** Absent: nobody is asked. */
+  /** Absent: no admission. */
   readonly admit?: Admit | undefined;
-  /** Throws when the requester may not create what an update does not find. */
+  /** Throws if the user may not create an object that an update does not find. */
   readonly refuseCreation?: (() => Promise<void>) | undefined;
   /** Decoded when the first protobuf body arrives. */
   readonly protobuf: () => ProtobufTables;
-  /** What to do about fields that the request names and only others know; undefined where there are no others. */
+  /** Decides about fields in the request that only peers know; undefined if there are no peers. */
   readonly fieldLoss?: ((named: NamedFields) => FieldLossVerdict) | undefined;
 }

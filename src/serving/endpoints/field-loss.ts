@@ -1,6 +1,6 @@
 /**
- * Fields that a request names and this release does not know. Another server of the cluster may know them: then what
- * becomes of the request is not for field validation to say alone.
+ * Fields in a request that this release does not know but a peer may know. In that case, field validation alone does
+ * not decide about the request, because serving it here would lose the fields.
  */
 import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
@@ -11,27 +11,27 @@ import type { ServedResource } from "../registry/resource.ts";
 import type { EndpointCall } from "./endpoint.ts";
 
 export interface NamedFields {
-  /** Of the body, which is not that of the resource for some subresources. */
+  /** The group and version of the body, which differ from those of the resource for some subresources. */
   readonly groupVersion: GroupVersion;
   readonly kind: string;
   readonly fields: readonly NamedField[];
-  /** There are more of them than anybody looks at. */
+  /** True if there are more fields than are listed. */
   readonly isCut: boolean;
 }
 
 export type FieldLossVerdict =
-  /** This server serves the request, as field validation has it; the client gets the warnings in any case. */
+  /** This server serves the request according to field validation; the client receives the warnings in any case. */
   | { readonly kind: "serve"; readonly warnings: readonly string[] }
-  /** A peer serves the request, whose body has been read. */
+  /** A peer serves the request, whose body has already been read. */
   | { readonly kind: "forward"; readonly respond: (body: Buffer) => Promise<ApiResponse> };
 
-/** Throws what the request is refused with. */
+/** Throws the error with which the request is rejected. */
 export type JudgeFieldLoss<Req> = (request: Req, named: NamedFields) => FieldLossVerdict;
 
-/** In the place of a decoded body, a written object and a response: a peer responds, and nothing is written here. */
+/** Takes the place of a decoded body, a written object and a response: a peer responds, and nothing is written here. */
 export type ForwardedRequest = Forwarded<ApiResponse>;
 
-/** Returns warnings where this server serves the request. Throws what the request is rejected with. */
+/** Returns warnings if this server serves the request. Throws the error with which the request is rejected. */
 export type JudgeFields = (of: {
   readonly served: ServedResource;
   readonly fields: readonly NamedField[];
@@ -54,7 +54,7 @@ export function judgeOf({ fieldLoss, request }: Judging, body: Buffer): JudgeFie
   };
 }
 
-/** Nothing is lost of what this endpoint does not write whoever serves it. */
+/** Fields that this endpoint does not write are not lost, whichever server serves the request. */
 function writtenMembers(
   { stored, groupResource }: ServedResource,
   { resource, subresource }: WithInfo["info"],

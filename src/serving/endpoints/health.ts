@@ -1,4 +1,4 @@
-/** /healthz, /livez, /readyz: all checks, one of them, or all but some. */
+/** /healthz, /livez, /readyz: all checks, one of them, or all except some. */
 import type { MetricsRegistry } from "../../base/metrics.ts";
 import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
@@ -8,7 +8,7 @@ type HealthEndpoint = "healthz" | "livez" | "readyz";
 
 export interface HealthCheck {
   readonly name: string;
-  /** Undefined when healthy; otherwise why not, for the log: clients are not told. */
+  /** Undefined if healthy; otherwise the reason, which is logged but not sent to clients. */
   readonly check: () => string | undefined;
   readonly endpoints: readonly HealthEndpoint[];
 }
@@ -92,7 +92,7 @@ function excludedNames(values: readonly string[]): ReadonlySet<string> {
   return new Set(values.flatMap((value) => value.split(",")).filter((name) => name !== ""));
 }
 
-/** Every check, every few seconds, whoever asks: what /metrics/slis shows must not depend on probes. */
+/** Runs every check every few seconds, independent of probes, for /metrics/slis. */
 export function measureHealth(checks: () => readonly HealthCheck[], metrics: MetricsRegistry): () => void {
   const labels = ["name", "type"];
   const state = metrics.gauge({

@@ -19,7 +19,7 @@ export async function listEndpoint({ context, served, renderer, request }: Endpo
   const errors = listOptionErrors(options, "list");
   if (errors.length > 0) throw invalidOptions("ListOptions", errors);
   const state = listState(options);
-  // A list from the cache ("0") ignores the limit, as clients of kube-apiserver have learnt to rely on.
+  // A list from the cache ("0") ignores the limit; clients of kube-apiserver rely on this.
   const limit = state.kind === "any" || options.limit < 0 ? 0 : options.limit;
   const listed = await list(context, served, { ...selectors, namespace: request.info.namespace, state, limit });
   return chunksResponse(200, renderer.list(listed));

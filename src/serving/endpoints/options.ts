@@ -1,4 +1,4 @@
-/** The query parameters of the verbs, checked with the sentences clients know. */
+/** Parses and validates the query parameters of the verbs, with Kubernetes' messages. */
 import type { SelectionRequest } from "../registry/selection.ts";
 import type { WithInfo } from "../http/filters/request-info.ts";
 import { headerValue } from "../http/message.ts";
@@ -20,11 +20,11 @@ export type FieldValidation = "Ignore" | "Warn" | "Strict";
 export interface WriteParameters {
   readonly dryRun: boolean;
   readonly fieldValidation: FieldValidation;
-  /** Who the fields written belong to: `fieldManager`, or the program that sent the request. */
+  /** The field manager of the write: `fieldManager`, or the name in the user agent. */
   readonly manager: string;
 }
 
-/** As admission sees them: with kind and apiVersion, and nothing that was not said. */
+/** The options as admission receives them: with kind and apiVersion, without unset members. */
 export function optionsObject({ query }: WithInfo, kind: OptionsKind): JsonObject {
   const said = (name: string): JsonObject => {
     const value = query.get(name);
@@ -39,7 +39,7 @@ export function optionsObject({ query }: WithInfo, kind: OptionsKind): JsonObjec
   };
 }
 
-/** `requestErrors` come first: what is wrong with the options for this request, but not by themselves. */
+/** `requestErrors` come first: errors of the options that depend on the request. */
 export function writeOptions(
   { query, headers }: WithInfo,
   kind: OptionsKind,
@@ -144,7 +144,7 @@ export function listOptions(query: Query): ListParameters {
   };
 }
 
-/** Undefined when absent; anything else, also nothing at all, must be a number. */
+/** Undefined if absent; any other text, including an empty one, must be a number. */
 export function integerParameter(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const malformed = parseIntError(text);
@@ -152,14 +152,14 @@ export function integerParameter(text: string | undefined): number | undefined {
   return Number(text);
 }
 
-/** As kubernetes reads booleans in a query: only "false" and "0" are false. */
+/** As kubernetes parses booleans in a query: only "false" and "0" are false. */
 function boolean(text: string | undefined): boolean | undefined {
   return text === undefined ? undefined : text.toLowerCase() !== "false" && text !== "0";
 }
 
 const MATCHES: readonly string[] = ["Exact", "NotOlderThan", ""];
 
-/** Combinations of options that mean nothing, for a list or a watch. */
+/** Rejects invalid combinations of options for a list or a watch. */
 export function listOptionErrors(options: ListParameters, verb: "list" | "watch"): FieldError[] {
   const errors: FieldError[] = [];
   const { resourceVersionMatch: match, resourceVersion, continueToken, sendInitialEvents } = options;
@@ -199,7 +199,7 @@ function unsupportedMatch(match: string, supported: readonly string[]): FieldErr
   };
 }
 
-/** The revision a read or watch names; undefined for "". */
+/** The revision that a read or watch requests; undefined for "". */
 export function revisionOf(text: string, malformedReason: "BadRequest" | ""): number | undefined {
   if (text === "") return undefined;
   const malformed = parseUintError(text);

@@ -5,7 +5,7 @@ interface UniqueOwners {
   readonly warnings: readonly string[];
 }
 
-/** The object with each owner named once, and a warning about those that were named again. */
+/** The object without duplicate owner references, and a warning about the duplicates. */
 export function withUniqueOwners(object: JsonObject): UniqueOwners {
   const references = objectAt(object, "metadata")["ownerReferences"];
   if (!Array.isArray(references) || references.length < 2) return { object, warnings: [] };

@@ -1,4 +1,4 @@
-/** The three patches that are no objects themselves: from the text of a request to what they make of an object. */
+/** Parses the three patch types other than apply and applies them to an object. */
 import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
 import { badRequest, requestEntityTooLarge, StatusError } from "../../meta/status-error.ts";
 import { findDuplicateMembers, ReportedPaths } from "../../objects/json/json-text.ts";
@@ -15,10 +15,10 @@ import type { FieldValidation } from "./options.ts";
 
 export interface PatchBody {
   readonly apply: (existing: JsonObject) => unknown;
-  /** What field validation has against the text of the patch itself. */
+  /** Field validation problems of the text of the patch itself. */
   readonly problems: readonly string[];
   readonly omission: Omission;
-  /** Makes an error of what is wrong with the patched object. */
+  /** Creates the error for an invalid patched object. */
   readonly refusal: (why: string, patched: JsonObject) => StatusError;
 }
 
@@ -64,7 +64,7 @@ function jsonPatched(existing: JsonObject, operations: readonly unknown[]): unkn
   }
 }
 
-/** As the decoder says it that takes any member of an operation. */
+/** With the messages of the Go decoder that accepts any member of an operation. */
 function operationsError(value: unknown): string | undefined {
   if (!Array.isArray(value)) return unmarshalError(value, "jsonpatch.Patch");
   const stranger: unknown = value.find((item) => item !== null && !isJsonObject(item));
@@ -73,7 +73,7 @@ function operationsError(value: unknown): string | undefined {
 
 const TEXT_MEMBERS: ReadonlySet<string> = new Set(["op", "path", "from"]);
 
-/** As the one says it that knows what an operation consists of. */
+/** With the messages of the Go decoder that knows the members of an operation. */
 function typedOperationsError(value: unknown): string | undefined {
   if (!Array.isArray(value)) return unmarshalError(value, "[]handlers.jsonPatchOp");
   for (const item of value) {
@@ -131,7 +131,8 @@ function readStrategicPatch({ bytes, validation, kind }: PatchText): PatchBody {
   return {
     apply: (existing) => strategicallyPatched(existing, patch, kind),
     problems: validation === "Ignore" ? [] : duplicateMembers(bytes),
-    // Lists with a merge key lose only what the patch names; who replaces a list is taken to mean all of its items.
+    // A list with a merge key loses only the items that the patch removes; a patch that replaces a list replaces all
+    // its items.
     omission: "removed",
     refusal: (why, patched) => {
       const reason = why.startsWith("strict decoding error: ") ? why : (unstructuredError(patched, kind.schema) ?? why);
@@ -140,12 +141,12 @@ function readStrategicPatch({ bytes, validation, kind }: PatchText): PatchBody {
   };
 }
 
-/** The kind is what the path says, whatever the patch makes of it. */
+/** The kind is that of the path, even if the patch changes it. */
 function strategicallyPatched(existing: JsonObject, patch: JsonObject, kind: ServedResource): JsonObject {
   const patched = strategicMerge(existing, patch, kind);
   const { kind: patchedKind, apiVersion } = patched;
   return {
-    // Fields that nobody knows are told in the order of their names.
+    // Unknown fields are reported in the order of their names.
     ...(hasUnknownFields(patched, kind.schema) ? (withSortedMembers(patched) as JsonObject) : patched),
     ...(isText(patchedKind) ? { kind: kind.kind } : {}),
     ...(isText(apiVersion) ? { apiVersion: kind.apiVersion } : {}),
@@ -174,7 +175,7 @@ function strategicMerge(existing: JsonObject, patch: JsonObject, kind: ServedRes
   }
 }
 
-/** Members that stand twice in the text of the patch. */
+/** Duplicate members in the text of the patch. */
 function duplicateMembers(bytes: Buffer): string[] {
   return findDuplicateMembers(bytes.toString("utf8")).map((path) => `duplicate field ${JSON.stringify(path)}`);
 }
@@ -186,7 +187,7 @@ function unprocessable(cause: Error): StatusError {
   });
 }
 
-/** DIFFERS: other than a strategic merge patch, the patched object is not repeated in front of what is wrong with it. */
+/** DIFFERS: unlike for a strategic merge patch, the message does not repeat the patched object. */
 export function invalidPatch(why: string): StatusError {
   const cause = { reason: "FieldValueInvalid" as const, message: `Invalid value: ${why}`, field: "patch" };
   return new StatusError("Invalid", ` "" is invalid: patch: Invalid value: ${why}`, { details: { causes: [cause] } });

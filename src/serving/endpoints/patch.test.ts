@@ -6,7 +6,7 @@ import type { ServedResource } from "../registry/resource.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { readPatch } from "./patch.ts";
 
-/** As far as the decision about the type of a patch needs one. */
+/** Only the parts of a resource that the choice of the patch type needs. */
 function served(isCustom: boolean): ServedResource {
   const schema = openSchemas("1.36").kind("", "v1", "ConfigMap")!;
   return { schema: { ...schema, fields: schema.fields, isCustom } } as ServedResource;
@@ -34,6 +34,6 @@ test.each([
   ["application/strategic-merge-patch+json", false, undefined],
   ["application/merge-patch+json", true, undefined],
   ["application/json-patch+json; charset=utf-8", true, undefined],
-])("a patch of the type %s for a resource that is custom: %s", async (type, isCustom, expected) => {
+])("a patch of type %s for a resource that is custom: %s", async (type, isCustom, expected) => {
   expect(await refusal(type, isCustom)).toEqual(expected);
 });

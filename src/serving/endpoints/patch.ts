@@ -1,4 +1,4 @@
-/** Patches: the body read once, applied to whatever is there. */
+/** Patches: the body is read once and applied to the current object. */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { requestEntityTooLarge, StatusError, unsupportedMediaType } from "../../meta/status-error.ts";
 import { goZeros } from "../../objects/go/go-zeros.ts";
@@ -14,10 +14,10 @@ import { writeOptions } from "./options.ts";
 import { invalidPatch, READERS, type PatchBody } from "./patch-body.ts";
 import type { RequestedWrite } from "./write-options.ts";
 
-/** Those that say what to change. */
+/** All patch media types. */
 export const PATCH_TYPES: ReadonlySet<string> = new Set([...READERS.keys(), APPLY_PATCH_TYPE]);
 
-/** Without a Go type there are no tags that say how to merge. */
+/** Strategic merge patches need a Go type, whose tags define how to merge. */
 const CUSTOM_PATCH_TYPES: readonly string[] = [
   "application/json-patch+json",
   "application/merge-patch+json",
@@ -33,7 +33,7 @@ export async function readPatch(call: EndpointCall, kind: ServedResource): Promi
   const zeros = goZeros(call.protobuf);
   let body: PatchBody | undefined;
   let warnings: readonly string[] = [];
-  // Nothing is wrong with the patch of an object that does not exist.
+  // Called only for an existing object, so a patch of an absent object reports no problems of its body.
   const next = (existing: JsonObject): JsonObject | ForwardedRequest => {
     body ??= readPatchBody({ bytes, validation, kind });
     const { apply, problems, omission, refusal } = body;
@@ -72,7 +72,7 @@ function decodePatched(
 
 const NOT_AN_OBJECT = String.raw`couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
 
-/** Patch by patch an object may grow to what could be sent at once, and no further. */
+/** Several patches together may grow an object up to the limit of a single request, and no further. */
 function refuseGrown(patched: JsonObject, existing: JsonObject): void {
   if (jsonLength(patched, BODY_BYTES_MAX) <= BODY_BYTES_MAX) return;
   if (jsonLength(patched, Infinity) > jsonLength(existing, Infinity)) {

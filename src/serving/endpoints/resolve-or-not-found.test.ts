@@ -20,7 +20,7 @@ const WIDGETS: ResourceEndpoint = {
 };
 const OBJECT = "/apis/example.com/v1/namespaces/shop/widgets/a";
 
-/** What was answered, or the reason of the error; the endpoint that the next step read. */
+/** The status or the reason of the error, and the endpoint that the next step read. */
 async function resolved(
   asked: RequestOptions,
   options: Partial<ResolveRequestOptions<WithInfo>> = {},
@@ -45,13 +45,13 @@ test("later steps read the endpoint that serves the request", async () => {
   expect(await resolved({ url: "/healthz" })).toEqual({ outcome: 200, endpoint: undefined });
 });
 
-test("a resource that nothing serves is a Status inside an API group, and otherwise a page that is not found", async () => {
+test("for an unserved resource a built-in API group returns a Status, another group a plain 404 page", async () => {
   const url = "/apis/example.com/v1/gadgets";
   expect((await resolved({ url })).outcome).toBe("NotFound");
   expect((await resolved({ url }, { isApiGroup: () => false })).outcome).toBe(404);
 });
 
-test("before 404 the newest definition is read, and a resource that it defines is served", async () => {
+test("before 404 the newest CRD is read, and a resource that it defines is served", async () => {
   let isDefined = false;
   const settle = (): Promise<void> => {
     isDefined = true;
@@ -61,7 +61,7 @@ test("before 404 the newest definition is read, and a resource that it defines i
   expect(await resolved({ url: OBJECT }, { resolve, settle })).toEqual({ outcome: 200, endpoint: WIDGETS });
 });
 
-test("a resource request may be routed to another server, or be known to be served by none", async () => {
+test("a resource request may be routed to another server, or to none", async () => {
   const elsewhere = await resolved({ url: OBJECT }, { route: () => Promise.resolve(textResponse(202, "peer")) });
   expect(elsewhere).toEqual({ outcome: 202, endpoint: undefined });
   const here = await resolved({ url: OBJECT }, { route: (request, ways) => ways.here(request) });

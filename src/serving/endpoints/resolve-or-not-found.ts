@@ -1,6 +1,7 @@
 /**
  * The step of the chain that resolves a request once: to the endpoint that serves it here, or to another server. Later
- * steps read `request.endpoint`. This is the only file that answers 404 because nothing serves the path of a resource.
+ * steps read `request.endpoint`. This is the only file that returns 404 because no server serves the path of a
+ * resource.
  */
 import type { Filter, Handler } from "../http/chain.ts";
 import type { WithInfo } from "../http/filters/request-info.ts";
@@ -10,11 +11,11 @@ import { pageNotFound } from "../http/respond.ts";
 import { badRequest, methodNotAllowed, notFound, StatusError, unknownResource } from "../../meta/status-error.ts";
 import type { ResourceEndpoint } from "./endpoint.ts";
 
-/** Finds what the group version serves; undefined when it does not serve the resource. */
+/** Finds the endpoint of a resource; undefined if the group version does not serve it. */
 export type ResolveEndpoint = (group: string, version: string, resource: string) => ResourceEndpoint | undefined;
 
 export interface WithEndpoint {
-  /** Undefined for requests that are not about a resource. */
+  /** Undefined for non-resource requests. */
   readonly endpoint: ResourceEndpoint | undefined;
 }
 
@@ -25,14 +26,16 @@ export interface Ways<Req> {
   readonly unknown: (message: string) => StatusError;
 }
 
-/** Sends a request to another server where one must serve it, and otherwise `here`. */
+/** Sends a request to another server if one must serve it, and otherwise calls `here`. */
 export type RouteRequest<Req> = (request: Req, ways: Ways<Req>) => Promise<ApiResponse>;
 
 export interface ResolveRequestOptions<Req> {
   readonly resolve: ResolveEndpoint;
-  /** Reads the newest custom resource definition of a resource that is not known here. Absent: nothing can be newer. */
+  /** Reads the newest CRD of a resource that is not known here. Absent: no CRD can be newer. */
   readonly settle?: (asked: RequestInfo) => Promise<void>;
-  /** Whether 404 inside a group is a Status. As kubernetes: groups that are not built in have no paths but those of CRDs. */
+  /**
+   * Whether 404 inside a group is a Status. As kubernetes: groups that are not built in have only the paths of CRDs.
+   */
   readonly isApiGroup: (group: string) => boolean;
   /** Absent: no other server serves anything. */
   readonly route?: RouteRequest<Req>;
@@ -82,7 +85,7 @@ function refuseMisdirected(endpoint: ResourceEndpoint, { info, method }: WithInf
   const isProxied = info.subresource === "proxy" && (method === "HEAD" || method === "OPTIONS");
   if (!isProxied && (info.verb === "" || !verbs.has(info.verb))) throw methodNotAllowed();
   if (method === "HEAD" && !isProxied && !isCustom) throw methodNotAllowed();
-  // The old /watch/ paths mean a watch, whatever the method says.
+  // The old /watch/ paths are watches, whatever the method.
   if (info.verb === "watch" && method !== "GET") throw methodNotAllowed();
   refuseVerbAtPath(endpoint, info);
 }
@@ -94,7 +97,7 @@ function refuseUnknownPath(endpoint: ResourceEndpoint, info: RequestInfo): void 
   if (info.name !== "" || !endpoint.verbs.has("list")) throw unknownResource();
 }
 
-/** A verb may need a name, must not have one, or exist only inside a namespace. */
+/** A verb may require a name, forbid one, or exist only inside a namespace. */
 function refuseVerbAtPath(endpoint: ResourceEndpoint, info: RequestInfo): void {
   if (needsName(info) && info.name === "") throw methodNotAllowed();
   if (info.verb === "create" && info.name !== "" && info.subresource === "") throw methodNotAllowed();
@@ -105,7 +108,7 @@ function isAllNamespaces({ namespaced }: ResourceEndpoint, { namespace }: Reques
   return namespaced && namespace === "";
 }
 
-/** As kubernetes, which words these differently for custom resources. */
+/** As kubernetes, which has other messages for custom resources. */
 function refuseMisdirectedCustom(
   { group, resource }: ResourceEndpoint,
   info: RequestInfo,

@@ -1,4 +1,4 @@
-/** From a request about a resource to the verb that answers it. */
+/** Dispatches a resource request to the endpoint of its verb. */
 import { Forwarded } from "../registry/forwarded-request.ts";
 import { StatusError } from "../../meta/status-error.ts";
 import type { Handler } from "../http/chain.ts";
@@ -26,23 +26,23 @@ import type { WatchDependencies } from "./watch.ts";
 const PLAIN: Representation = negotiateRepresentation(undefined, "object");
 
 export interface ResourceDependencies<Req> extends WatchDependencies {
-  /** Who may change or refuse writes. Absent: nobody. */
+  /** Admission of writes. Absent: none. */
   readonly admit?: ((request: Req, about: RequestAdmission) => Admission | undefined) | undefined;
-  /** Throws when who may update may not create. Absent: whoever may update may. */
+  /** Throws if a user that may update may not create. Absent: every user that may update may create. */
   readonly refuseCreation?: ((request: Req) => Promise<void>) | undefined;
-  /** How tokens of service accounts are made. Absent: they are not. */
+  /** Issues service account tokens. Absent: token requests are not served. */
   readonly tokens?: TokenRequests | undefined;
-  /** The audit event of a request is told. */
+  /** Adds an annotation to the audit event of the request. */
   readonly annotate?: ((request: Req, key: string, value: string) => void) | undefined;
-  /** Answers for what is answered, not stored; undefined for what it does not know. */
+  /** Serves resources that are not stored; undefined if it does not know the resource. */
   readonly virtual?: ((request: Req, of: VirtualCall) => Promise<ApiResponse> | undefined) | undefined;
-  /** Undefined where no other server could know more than this one. */
+  /** Undefined if no peer can know more fields than this server. */
   readonly fieldLoss?: JudgeFieldLoss<Req> | undefined;
 }
 
 export interface RequestAdmission extends AdmissionAbout {
   readonly served: ServedResource;
-  /** The client is told. */
+  /** Adds a Warning header to the response. */
   readonly warn: (text: string) => void;
 }
 
@@ -58,10 +58,9 @@ export function resourceHandler<Req extends WithRequester & WithEndpoint>(
 ): Handler<Req> {
   return async (request) => {
     const { endpoint } = request;
-    if (endpoint === undefined)
-      throw new Error("a request that is not about a resource has reached the resource handler");
+    if (endpoint === undefined) throw new Error("a non-resource request reached the resource handler");
     recordDeprecation(endpoint, request);
-    // What a connection carries is negotiated by its ends.
+    // The ends of a connection negotiate its content themselves.
     const representation = isConnection(request.info.subresource)
       ? PLAIN
       : representationFor(request, { endpoint, tables: dependencies.protobuf });
@@ -116,7 +115,7 @@ async function answer<Req extends WithRequester>(
     });
     return withWarnings(response, told);
   } catch (thrown) {
-    // Refusals, too, are said in YAML or protobuf to whoever asked for it, and warned about.
+    // Errors are also sent in YAML or protobuf if the client accepts it, and carry the warnings.
     const isMore = representation.media !== "json" || endpoint.deprecation !== undefined || told.size > 0;
     if (isMore && isRefusal(thrown)) return withWarnings(errorResponse(thrown), told);
     throw thrown;
@@ -134,7 +133,7 @@ function withWarnings(response: EndpointResponse, told: ReadonlySet<string>): En
   return { ...response, headers: { ...response.headers, warning: lines } };
 }
 
-/** What discovery shows but nothing answers yet, in words, and never as if it did not exist. */
+/** Resources that discovery lists but this server cannot serve yet get a plain message, never a 404. */
 function notStored(endpoint: ResourceEndpoint, { info }: WithInfo): never {
   const { group, resource } = endpoint;
   const what = info.subresource === "" ? resource : `${resource}/${info.subresource}`;

@@ -11,7 +11,7 @@ import { BODY_BYTES_MAX } from "./endpoint-limits.ts";
 import { refusedResponse, writtenResponse } from "./render/respond.ts";
 import { readRequestedWrite, type RequestedWrite } from "./write-options.ts";
 
-/** PUT and PATCH differ only in how they say what they want. */
+/** PUT and PATCH differ only in how they specify the new object. */
 export async function updateEndpoint(call: EndpointCall): Promise<EndpointResponse> {
   const requested = await readRequestedWrite(call, call.served);
   let heard: readonly string[] = [];
@@ -47,13 +47,13 @@ function granted(
   return update<ForwardedRequest>(context, served, { ...common, next, verb: verb === "patch" ? "patch" : "update" });
 }
 
-/** Of a PUT or PATCH of what `kind` says. */
+/** The admission of a PUT or PATCH of an object of `kind`. */
 export function updateAdmission(
   { admit, request }: EndpointCall,
   kind: AdmissionAbout["kind"],
   { dryRun }: Pick<RequestedWrite, "dryRun">,
 ): Admission | undefined {
-  // As kubernetes: what a patch says of itself is said as of an update.
+  // As kubernetes: the options of a patch are passed as UpdateOptions.
   return admit?.({ kind, dryRun, options: optionsObject(request, "UpdateOptions") });
 }
 

@@ -1,14 +1,14 @@
-/** /version, as clients parse it. */
+/** /version, in the form that clients parse. */
 import type { ReleaseGates } from "../../objects/release-gates.ts";
 
 interface VersionSource {
-  /** Of the binary, whatever it emulates. */
+  /** The version of the binary, whatever it emulates. */
   readonly gitVersion: string;
-  /** Each "1.36". */
+  /** Releases such as "1.36". */
   readonly binary: string;
   readonly release: string;
   readonly minCompatibility: string;
-  /** Of the binary. */
+  /** The gates of the binary. */
   readonly gates: ReleaseGates;
 }
 

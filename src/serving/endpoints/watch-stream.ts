@@ -1,7 +1,7 @@
 /**
- * One open watch: what is there first, then changes as they happen, bookmarks in between. It holds no
- * queue: when the client reads slowly it stops taking events, and when the shared history has moved on
- * past it, it ends.
+ * One open watch: the initial objects first, then changes as they happen, with bookmarks in between. It holds no queue:
+ * if the client reads slowly, it stops taking events, and if the shared history no longer reaches back to its position,
+ * it ends.
  */
 import type { Cancel, Clock } from "../../base/clock.ts";
 import type { Counter } from "../../base/metrics.ts";
@@ -23,14 +23,14 @@ interface WatchStreamOptions {
   readonly start: WatchStart;
   readonly timeoutMs: number;
   readonly bookmarks: boolean;
-  /** The bookmark that ends the initial events carries the annotation clients wait for. */
+  /** Whether the bookmark after the initial events carries the annotation that clients wait for. */
   readonly marksInitialEnd: boolean;
-  /** Counts every encoding made, not every delivery. */
+  /** Counts encodings, not deliveries. */
   readonly encodings: Counter;
   readonly deliveries: Counter;
 }
 
-/** The streams open now, so that a shutdown can end them cleanly. */
+/** The open streams, so that a shutdown can end them cleanly. */
 export type OpenWatches = Set<WatchStream>;
 
 export class WatchStream {
@@ -41,7 +41,7 @@ export class WatchStream {
   #following: Following | undefined;
   #cancelTimer: Cancel = () => {};
   #isEnded = false;
-  /** An event waits for somebody to convert it: nothing may overtake it. */
+  /** An event waits for its conversion; no later event may overtake it. */
   #isConverting = false;
   #renderer: Renderer;
 
@@ -65,24 +65,27 @@ export class WatchStream {
     this.#proceed();
   }
 
-  /** Of custom resources: by which definition it shows objects. */
+  /** For custom resources: the key of the CRD's shape with which it renders objects. */
   get definitionKey(): string | undefined {
     return this.#options.served.custom?.key;
   }
 
-  /** Somebody else may have to convert what is shown here. */
+  /** True if a webhook may have to convert the objects. */
   get #isConverted(): boolean {
     return this.#options.served.custom?.convert !== undefined;
   }
 
-  /** Ends the stream as a timeout would: the client resumes from what it has seen. */
+  /** Ends the stream like a timeout: the client resumes from the last revision that it received. */
   end(): void {
     if (this.#isEnded) return;
     this.#release();
     this.#sink.end();
   }
 
-  /** Ends the stream because what follows is another's to show, who may have less history: the client is told how far it has come. */
+  /**
+   * Ends the stream because another server will continue the watch, perhaps with less history. A last bookmark reports
+   * the current revision to the client.
+   */
   leave(): void {
     if (!this.#isEnded) this.#bookmarkIfCurrent();
     this.end();
@@ -105,7 +108,9 @@ export class WatchStream {
     const following = start.follow({
       deliver: (event) => this.#deliver(event),
       fellBehind: () =>
-        this.#fail(expired("the watch fell too far behind: the changes it has not seen are no longer known")),
+        this.#fail(
+          expired("the watch fell too far behind: the changes that it has not seen have been dropped from the history"),
+        ),
     });
     if (this.#isEnded) return following?.stop();
     if (following === undefined) return this.#fail(expired(`too old resource version: ${start.revision}`));
@@ -122,11 +127,15 @@ export class WatchStream {
     const selected = this.#options.start.classify(event);
     if (selected === undefined) return true;
     if (!this.#isConverted) return this.#send(selected, event.memo);
-    // What no longer matches is shown as it was, under a new revision: to those who convert it is one object more.
+    // An object that no longer matches is sent in its last matching state with a new revision, which needs its own
+    // conversion.
     return this.#onceConverted([selected.entry], () => this.#send(selected, event.memo));
   }
 
-  /** Does it now, or when the entries have been converted: until then it says that no more is to come. */
+  /**
+   * Does the work now, or after the conversion of the entries. Returns false until then, so that no further events are
+   * delivered.
+   */
   #onceConverted(entries: readonly Entry[], work: () => boolean): boolean {
     return this.#guarded(() => {
       const converting = conversionOf(entries, this.#options.served);
@@ -145,7 +154,10 @@ export class WatchStream {
     if (!this.#isEnded && this.#guarded(work)) this.#following?.resume();
   }
 
-  /** What cannot be shown ends this watch; it must not reach the storage watch that everybody shares. */
+  /**
+   * An object that cannot be rendered ends this watch; the error must not reach the storage watch that all watches
+   * share.
+   */
   #guarded(work: () => boolean): boolean {
     try {
       return work();
@@ -162,7 +174,7 @@ export class WatchStream {
     return this.#sink.write(frame);
   }
 
-  /** Encoded once for everybody who is told the same in the same form. */
+  /** Encoded once for all watches that receive the same event in the same representation. */
   #frame(event: SelectedEvent, memo: Memo): StreamFrame {
     const renderer = this.#renderer;
     this.#renderer = renderer.following ?? renderer;
@@ -171,7 +183,7 @@ export class WatchStream {
     if (known !== undefined) return known;
     this.#options.encodings.inc();
     const frame: StreamFrame = { bytes: renderer.format.event(event.type, renderer.entry(event.entry).chunks) };
-    // An object shown as it stands belongs to the object: only live events keep their encoding.
+    // Only live events cache their encoding; the encoding of an initial object would stay with the object.
     if (memo !== event.entry.memo) memo.set(key, frame);
     return frame;
   }
@@ -187,7 +199,7 @@ export class WatchStream {
     this.end();
   }
 
-  /** One timer at a time: the next bookmark, or the end. */
+  /** One timer at a time: for the next bookmark or the end. */
   #schedule(): void {
     const { clock, bookmarks } = this.#options;
     const left = this.#endsAt - clock.monotonic();

@@ -57,7 +57,7 @@ export async function watchEndpoint(dependencies: WatchDependencies, call: Endpo
     return streamResponse(renderer, (sink) => new WatchStream(streamOptions, sink).run(open));
   } catch (thrown) {
     const error = toStatusError(thrown);
-    // An expired start is told inside the stream, where every client looks for it.
+    // An expired start is reported inside the stream, where every client expects it.
     if (!isReason(error, "Expired")) throw error;
     return streamResponse(renderer, (sink) => {
       sink.write(errorFrame(error, renderer.format));
@@ -89,7 +89,7 @@ function streamResponse({ format }: Renderer, open: StreamBody["open"]): ApiResp
   };
 }
 
-/** As kubernetes: a path that names an object is about that object, whatever is selected beside it. */
+/** As kubernetes: a path with a name selects that object; a field selector beside it must require the same name. */
 function fieldsOfName(name: string, fields: readonly FieldRequirement[]): readonly FieldRequirement[] {
   if (name === "") return fields;
   if (fields.length === 0) return [{ field: "metadata.name", value: name, negated: false }];

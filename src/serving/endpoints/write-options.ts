@@ -1,4 +1,4 @@
-/** What a PUT or PATCH wants: the body read once, applied to whatever is there. */
+/** Reads the body of a PUT or PATCH once and applies it to the current object. */
 import type { JsonObject } from "../../meta/json.ts";
 import { withDefaults } from "../registry/defaults.ts";
 import { Forwarded } from "../registry/forwarded-request.ts";
@@ -15,11 +15,11 @@ export interface RequestedWrite {
   readonly manager: string;
   readonly dryRun: boolean;
   readonly next: (existing: JsonObject) => JsonObject | ForwardedRequest;
-  /** Of the last `next`. */
+  /** The warnings of the last `next`. */
   readonly warnings: () => readonly string[];
 }
 
-/** `kind` is what the path speaks: the resource's own kind, or a subresource's such as Scale. */
+/** `kind` is the kind of the body: the resource's own kind, or a subresource's such as Scale. */
 export async function readRequestedWrite(
   call: EndpointCall,
   kind: ServedResource,
@@ -36,7 +36,7 @@ async function readPut(call: EndpointCall, kind: ServedResource): Promise<Reques
   const { dryRun, fieldValidation, manager } = writeOptions(call.request, "UpdateOptions");
   const sent = await readObject({ ...call, served: kind }, fieldValidation);
   call.request.audit?.requestObject(sent.known, (copy) => withDefaults(call.context, kind, copy));
-  // A body that contradicts its path is wrong whether or not the object exists.
+  // A body that does not match its path is rejected whether or not the object exists.
   refuseMisplaced(sent.known, call.request.info);
   let warnings: readonly string[] = [];
   const next = (existing: JsonObject): JsonObject | ForwardedRequest => {

@@ -1,4 +1,6 @@
-/** One small request to another server on this server's own behalf: the answer is read whole, within a deadline. */
+/**
+ * Sends one small request to another server on this server's own behalf and reads the whole response within a deadline.
+ */
 import type { Clock } from "../../base/clock.ts";
 import { answerHeader } from "./forwarded.ts";
 import { UpstreamError, type UpstreamMessage, type UpstreamResponse } from "./upstream.ts";
@@ -6,14 +8,14 @@ import { wholeBody } from "./whole-body.ts";
 
 export interface OwnRequest {
   readonly method: string;
-  /** Path and query exactly as they go on the wire. */
+  /** Path and query exactly as sent on the wire. */
   readonly target: string;
   /** name, value, … */
   readonly headers: readonly string[];
   readonly body?: Buffer | undefined;
-  /** Until the answer is complete. */
+  /** Until the response is complete. */
   readonly timeoutMs: number;
-  /** More of an answer is rejected. */
+  /** A larger response is rejected. */
   readonly bytesMax: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -21,11 +23,11 @@ export interface OwnRequest {
 export interface WholeResponse {
   readonly status: number;
   readonly body: Buffer;
-  /** The first with this name, which is in lower case. */
+  /** The first header with this name, which is in lower case. */
   header(name: string): string | undefined;
 }
 
-/** The answer, whatever its status. Rejects with `UpstreamError`s only. */
+/** Returns the response, whatever its status. Rejects with `UpstreamError`s only. */
 export async function sendOwnRequest(
   { method, target, headers, body, timeoutMs, bytesMax, signal }: OwnRequest,
   clock: Clock,
@@ -55,7 +57,7 @@ export async function sendOwnRequest(
   } catch (thrown) {
     if (!isLate || !(thrown instanceof UpstreamError)) throw thrown;
     const { isSent } = thrown;
-    throw new UpstreamError("timeout", `there was no answer within ${timeoutMs} ms`, { isSent, cause: thrown });
+    throw new UpstreamError("timeout", `no response within ${timeoutMs} ms`, { isSent, cause: thrown });
   } finally {
     cancel();
     signal?.removeEventListener("abort", onAbort);

@@ -1,22 +1,22 @@
-/** What an audit event is told by those who handle its request, and by which ID the request is known. */
+/** The part of an audit event that the handlers of a request fill in, and the audit ID of the request. */
 import type { ForwardedUser } from "./forwarded.ts";
 import type { JsonObject } from "../../meta/json.ts";
 
 export interface AuditTrail {
   /** The same on every server that the request passes through. */
   readonly id: string;
-  /** What was said first under a key stays. */
+  /** The first value of a key is kept. */
   annotate(key: string, value: string): void;
-  /** Somebody acts as somebody else; the constraint is empty where it is not limited. */
+  /** Records an impersonated user. The constraint is empty if the impersonation is not limited. */
   impersonated(user: ForwardedUser, constraint: string): void;
   /**
-   * The body, read, in the version it was sent in. `complete` puts in what it leaves out, where that is recorded. Without a
-   * call the event has the body as it was sent.
+   * Records the decoded body in the version in which it was sent. `complete` adds defaults where the audit level
+   * records them. Without a call the event has the body as sent.
    */
   requestObject(object: JsonObject, complete: (copy: JsonObject) => JsonObject): void;
 }
 
-/** On the server that handed a request on: who answered it. */
+/** Set by the server that proxied a request: the server that served it. */
 export const SERVED_BY_ANNOTATION = "evenkeel.io/served-by";
-/** On the server that answered it: who handed it on. */
+/** Set by the server that served a proxied request: the server that proxied it. */
 export const PROXIED_BY_ANNOTATION = "evenkeel.io/proxied-by";

@@ -2,10 +2,13 @@ import type { ApiRequest, ApiResponse } from "./message.ts";
 
 export type Handler<Req> = (request: Req) => Promise<ApiResponse>;
 
-/** A filter says what it needs of a request and what it adds to it; a misordered chain does not compile. */
+/**
+ * A filter declares in its types what it needs from a request and what it adds to it, so a misordered chain does not
+ * compile.
+ */
 export type Filter<In, Out extends In = In> = (next: Handler<Out>) => Handler<In>;
 
-/** A filter that needs something of a request and passes it on as it came. */
+/** A filter that needs something from a request and passes the request on unchanged. */
 export type PassingFilter<In> = <Req extends In>(next: Handler<Req>) => Handler<Req>;
 
 interface Chain<First, Last> {

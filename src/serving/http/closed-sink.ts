@@ -1,6 +1,6 @@
 import type { ResponseBody, StreamSink } from "./message.ts";
 
-/** What a stream without a reader writes to: the client has gone, or asked for the headers only. */
+/** The sink of a stream without a reader: the client has gone, or it asked for the headers only. */
 export function closedSink(): StreamSink {
   return {
     write: () => true,
@@ -12,7 +12,7 @@ export function closedSink(): StreamSink {
   };
 }
 
-/** For an answer that nobody will read: what it holds open must hear of that. */
+/** Closes a response that no client will read, so that its stream or upgrade can free its resources. */
 export function discardAnswer({ body }: { readonly body: ResponseBody }): void {
   if (body.kind === "stream") body.open(closedSink());
   if (body.kind === "upgrade") body.open(undefined);

@@ -1,4 +1,4 @@
-/** What every request has on its way to another server, and what of its answer goes back, whoever that server is. Pure. */
+/** The headers of a request on its way to another server, and the response headers that are passed back. Pure. */
 import { StatusError } from "../../meta/status-error.ts";
 import { headerValue, type ApiRequest, type ResponseHeaders } from "./message.ts";
 import {
@@ -12,7 +12,7 @@ import {
 import type { UpstreamResponse } from "./upstream.ts";
 import { offeredProtocols, PROTOCOL_HEADER } from "./web-socket-protocols.ts";
 
-/** For whom a server speaks. */
+/** The user on whose behalf a server sends a request. */
 export interface ForwardedUser {
   readonly name: string;
   readonly uid: string;
@@ -20,7 +20,7 @@ export interface ForwardedUser {
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Concerns one connection only, or is set anew for the hop. */
+/** Headers that concern one connection only or are set anew for the hop. */
 const DROPPED: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP_HEADERS,
   "host",
@@ -31,20 +31,23 @@ const DROPPED: ReadonlySet<string> = new Set([
   "x-forwarded-for",
 ]);
 
-/** Name the user, or mean something only to the servers of a cluster. `http2-settings` concerns one connection. */
+/**
+ * Headers that name the user or have a meaning only between the servers of a cluster. `http2-settings` concerns one
+ * connection.
+ */
 const DROPPED_PREFIXES: readonly string[] = ["x-remote-", OWN_PREFIX, "impersonate-", "http2-"];
 
 interface ForwardedAs {
   readonly user: ForwardedUser;
-  /** Further names, in lower case, that a client must not set. */
+  /** Further names, in lower case, that clients must not set. */
   readonly isReserved: (name: string) => boolean;
-  /** What this server says besides: name, value, … */
+  /** Headers that this server adds: name, value, … */
   readonly own: readonly string[];
 }
 
 /**
- * Hop-by-hop headers go first, those named by `Connection` included; then identity is set. In this order no client can
- * make a header of ours disappear, and none of its own passes for ours.
+ * Drops hop-by-hop headers first, including those named by `Connection`, and sets the identity afterwards. In this
+ * order no client can remove a header that this server sets or send one that passes for it.
  */
 export function forwardedHeaders(request: ApiRequest, hop: ForwardedAs): string[] {
   const named = connectionOptions(request);
@@ -68,7 +71,7 @@ function isDropped(name: string): boolean {
   return DROPPED.has(name) || DROPPED_PREFIXES.some((prefix) => name.startsWith(prefix));
 }
 
-/** By which another server knows for whom this one speaks. */
+/** The headers that name the user on whose behalf this server sends a request. */
 export function identityHeaders(user: ForwardedUser): string[] {
   const headers = [REMOTE_USER_HEADER, headerText(user.name)];
   if (user.uid !== "") headers.push(REMOTE_UID_HEADER, headerText(user.uid));
@@ -102,19 +105,19 @@ function flatHeaders(headers: ApiRequest["headers"]): string[] {
 }
 
 /**
- * Header values are bytes: text beyond ASCII travels as UTF-8, as Go sends it. Blanks at either end get lost on the way,
- * and whoever had them would arrive as somebody else.
+ * Header values are bytes: non-ASCII text is sent as UTF-8, as Go does. Leading and trailing blanks are lost in
+ * transit, so the peer would see a different user.
  */
 function headerText(text: string): string {
   if (/^[ \t]|[ \t]$/.test(text))
     throw new StatusError(
       "InternalError",
-      "the identity of the caller begins or ends with a blank, which no peer can be told",
+      "the caller's identity begins or ends with a blank, which a header cannot carry to a peer",
     );
   return Buffer.from(text, "utf8").toString("latin1");
 }
 
-/** As kubernetes headerKeyEscape: whatever is no token character, and the percent sign itself, is escaped. */
+/** As kubernetes headerKeyEscape: escapes every character that is not a token character, and the percent sign. */
 function escapedKey(key: string): string {
   let escaped = "";
   for (const byte of Buffer.from(key, "utf8")) {
@@ -126,17 +129,17 @@ function escapedKey(key: string): string {
 
 const ANSWER_DROPPED: ReadonlySet<string> = new Set([...HOP_BY_HOP_HEADERS, "x-kubernetes-ready"]);
 
-/** What a response that switches protocols must carry. */
+/** Headers that a response with status 101 must have. */
 const SWITCHING: ReadonlySet<string> = new Set(["connection", "upgrade"]);
 
-/** What names this server to browsers of other sites. */
+/** CORS headers, which are valid only for the server that set them. */
 const ANSWER_DROPPED_PREFIX = "access-control-allow-";
 
 export function keptResponseHeaders(
   { status, headers }: UpstreamResponse,
   isReserved: (name: string) => boolean,
 ): ResponseHeaders {
-  // A name such as `constructor` must find nothing that the object inherits.
+  // A Map, because a header name such as `constructor` must not match an inherited property.
   const kept = new Map<string, string | string[]>();
   for (let index = 0; index + 1 < headers.length; index += 2) {
     const name = headers[index]!.toLowerCase();
@@ -149,7 +152,7 @@ export function keptResponseHeaders(
   return Object.fromEntries(kept);
 }
 
-/** The first of this name, which is in lower case. */
+/** The first header with this name, which is in lower case. */
 export function answerHeader({ headers }: UpstreamResponse, wanted: string): string | undefined {
   for (let index = 0; index + 1 < headers.length; index += 2) {
     if (headers[index]!.toLowerCase() === wanted) return headers[index + 1];

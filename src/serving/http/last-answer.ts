@@ -1,11 +1,14 @@
-/** An answer may be the last of its connection: HTTP/1.1 closes it then, HTTP/2 lets open streams finish first. */
+/**
+ * Marks a response as the last of its connection. HTTP/1.1 then closes the connection; HTTP/2 lets open streams finish
+ * first.
+ */
 import { headerValue, type ApiResponse } from "./message.ts";
 
 export function asLastAnswer(response: ApiResponse): ApiResponse {
   return { ...response, headers: { ...response.headers, connection: "close" } };
 }
 
-/** For transports. */
+/** Called by transports. */
 export function isLastAnswer({ headers }: ApiResponse): boolean {
   const options = headerValue(headers, "connection");
   return options !== undefined && /(^|,)\s*close\s*(,|$)/i.test(options);

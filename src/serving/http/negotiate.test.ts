@@ -4,7 +4,7 @@ import { headerValue } from "./message.ts";
 
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
-describe("plain JSON is taken", () => {
+describe("plain JSON is accepted", () => {
   test.each([
     [undefined, true],
     ["", true],
@@ -27,16 +27,16 @@ describe("plain JSON is taken", () => {
   });
 });
 
-test("clauses come by falling quality, equal ones as they stand", () => {
+test("Accept clauses are sorted by falling quality, and equal ones keep their order", () => {
   const types = parseAccept("a/a;q=0.5, b/b, c/c;q=0.9, d/d, e/e;q=0").map(({ type }) => type);
   expect(types).toEqual(["b/b", "d/d", "c/c", "a/a"]);
 });
 
-test("clauses without end are not read", () => {
+test("an Accept header with too many clauses is truncated", () => {
   expect(parseAccept("a/a,".repeat(100_000))).toHaveLength(64);
 });
 
-test("a media type has parameters", () => {
+test("a media type is parsed with its parameters", () => {
   expect(parseMediaType(" Application/JSON ; Charset = UTF-8;=x;y")).toEqual({
     type: "application/json",
     parameters: new Map([["charset", "UTF-8"]]),
@@ -44,7 +44,7 @@ test("a media type has parameters", () => {
   });
 });
 
-test("a header sent several times is one value", () => {
+test("headerValue joins a header that was sent several times", () => {
   expect(headerValue({ a: ["1", "2"], b: "3" }, "a")).toBe("1, 2");
   expect(headerValue({ b: "3" }, "b")).toBe("3");
   expect(headerValue({}, "a")).toBeUndefined();

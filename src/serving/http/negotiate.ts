@@ -8,7 +8,7 @@ export interface MediaType {
 
 const CLAUSES_MAX = 64;
 
-/** Clauses by falling quality; equal ones as they stand. */
+/** Clauses by falling quality; equal ones keep their order. */
 export function parseAccept(header: string): MediaType[] {
   const clauses = header
     .split(",", CLAUSES_MAX)
@@ -28,14 +28,16 @@ export function parseMediaType(text: string): MediaType {
   return { type: type.trim().toLowerCase(), parameters, quality: Number.isFinite(quality) ? quality : 0 };
 }
 
-/** As kube-apiserver names what it answers in: clients compare the text. */
+/** The media types as kube-apiserver writes them; clients compare the text. */
 export const NAMED_TYPES: readonly string[] = [
   "application/json",
   "application/yaml",
   "application/vnd.kubernetes.protobuf",
 ];
 
-/** How a plain document is to be sent; undefined when the client takes none of it. Clauses with `as` fall through. */
+/**
+ * The format in which to send a plain document; undefined if the client accepts neither. Clauses with `as` are skipped.
+ */
 export function plainMedia(header: string | undefined): "json" | "yaml" | undefined {
   if (header === undefined || header === "" || header === "application/json" || header === "*/*") return "json";
   for (const { type, parameters } of parseAccept(header)) {

@@ -35,7 +35,7 @@ class RecordingSink implements StreamSink {
   }
 }
 
-/** A stream that is open: where it writes, and what became of it. */
+/** An open stream: its writer, and a reader that records the result. */
 async function openStream(
   open: OpenRequests,
   kind: RequestKind = "watch",
@@ -51,7 +51,7 @@ async function openStream(
 const line = (text: string): { bytes: Buffer } => ({ bytes: Buffer.from(text) });
 
 describe("requests", () => {
-  test("are waited for until they are answered, whatever the answer", async () => {
+  test("are waited for until they have a response, whatever it is", async () => {
     const open = new OpenRequests();
     const clock = createManualClock();
     const answered = Promise.withResolvers<ApiResponse>();
@@ -70,7 +70,7 @@ describe("requests", () => {
     expect([isDrained, open.answering]).toEqual([true, 0]);
   });
 
-  test("whose answer is a stream are waited for until that has ended", async () => {
+  test("with a streamed response are waited for until the stream has ended", async () => {
     const open = new OpenRequests();
     const clock = createManualClock();
     const { writer, reader } = await openStream(open, "short");
@@ -81,7 +81,7 @@ describe("requests", () => {
     expect(await drained).toBe(true);
   });
 
-  test("that are not answered by the limit are left as they are", async () => {
+  test("without a response at the limit stay open", async () => {
     const open = new OpenRequests();
     const clock = createManualClock();
     void open.through("short", () => new Promise(() => {}));
@@ -90,7 +90,7 @@ describe("requests", () => {
     expect(await drained).toBe(false);
   });
 
-  test("without an end are neither waited for nor ended", async () => {
+  test("of the endless kind are neither waited for nor ended", async () => {
     const open = new OpenRequests();
     const { reader } = await openStream(open, "endless");
     expect(await open.drain({ clock: createManualClock(), graceMs: 0, limitMs: LONG_MS })).toBe(true);
@@ -99,7 +99,7 @@ describe("requests", () => {
 });
 
 describe("watches", () => {
-  test("end at once without a grace period, also one that opens only then", async () => {
+  test("end at once without a grace period, including one that opens later", async () => {
     const open = new OpenRequests();
     const { reader } = await openStream(open);
     expect(open.watches).toBe(1);
@@ -136,7 +136,7 @@ describe("watches", () => {
     },
   );
 
-  test("end behind an event, never within one", async () => {
+  test("end after an event, never within one", async () => {
     const open = new OpenRequests();
     const { writer, reader } = await openStream(open);
     writer.write(line('{"type":"ADDED"}\n{"type":'));
@@ -147,7 +147,7 @@ describe("watches", () => {
     expect([reader.isEnded, reader.text]).toEqual([true, '{"type":"ADDED"}\n{"type":"ADDED"}\n']);
   });
 
-  test("are ended by whoever writes them, where that is known", async () => {
+  test("are ended by their writer if it registered for this", async () => {
     const open = new OpenRequests();
     const { writer, reader } = await openStream(open);
     writer.onEnding?.(() => {

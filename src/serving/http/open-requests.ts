@@ -1,6 +1,6 @@
 /**
- * What clients have open here: requests that are being answered, and watches. A shutdown waits for the former and ends
- * the latter. Only those count that came `through` here.
+ * The open requests and watches of clients. A shutdown waits for the requests and ends the watches. Only requests that
+ * came `through` here count.
  */
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { ApiResponse, StreamFrame, StreamSink } from "./message.ts";
@@ -8,18 +8,18 @@ import type { ApiResponse, StreamFrame, StreamSink } from "./message.ts";
 export type RequestKind =
   | "short"
   | "watch"
-  /** It has no end of its own, and none that could be given to it. */
+  /** Has no end of its own, and the server cannot end it cleanly. */
   | "endless";
 
 interface WatchesEnd {
   readonly clock: Clock;
-  /** Over which time they are ended. 0: all at once, and nobody waits until their clients have read the end. */
+  /** Period over which watches are ended. 0: all at once, without waiting until the clients have read the end. */
   readonly graceMs: number;
 }
 
-/** As kube-apiserver: fewer would make a shutdown last longer than it has to. */
+/** As kube-apiserver: a lower rate would make a shutdown last longer than necessary. */
 const WATCHES_PER_SECOND_MIN = 200;
-/** Of several thousand a second, some end at the same time. */
+/** At several thousand watches per second, several end in the same tick. */
 const TICK_MS = 10;
 
 export class OpenRequests {
@@ -28,7 +28,7 @@ export class OpenRequests {
   #answering = 0;
   #haveWatchesEnded = false;
 
-  /** Those that will end by themselves, soon. */
+  /** The number of requests that will end soon by themselves. */
   get answering(): number {
     return this.#answering;
   }
@@ -59,7 +59,7 @@ export class OpenRequests {
     return { ...response, body: { kind: "stream", open } };
   }
 
-  /** Ends watches and waits for requests. False when some were still open at the limit. */
+  /** Ends watches and waits for requests. Returns false if some requests were still open at the limit. */
   async drain({ clock, graceMs, limitMs }: WatchesEnd & { readonly limitMs: number }): Promise<boolean> {
     const watchesEnded = this.endWatches({ clock, graceMs });
     const isDrained = await this.#until(() => this.#answering === 0, { clock, limitMs });
@@ -67,7 +67,7 @@ export class OpenRequests {
     return isDrained;
   }
 
-  /** Evenly over the time. Resolves when they are closed, or the time has passed. */
+  /** Ends the watches evenly over the grace period. Resolves when all are closed or the period has passed. */
   async endWatches({ clock, graceMs }: WatchesEnd): Promise<void> {
     const endsAtMs = clock.monotonic() + graceMs;
     if (graceMs > 0) await this.#endEvenly(clock, graceMs);
@@ -129,11 +129,11 @@ export class OpenRequests {
 
 const NEWLINE = 0x0a;
 
-/** Can be ended from outside without cutting an event in two. */
+/** A sink that can be ended from outside without splitting an event. */
 class WatchSink implements StreamSink {
   readonly #sink: StreamSink;
   #onEnding: (() => void) | undefined;
-  /** Each event is a line; what comes from a peer comes in pieces of any size. */
+  /** Each event is a line, but a peer's stream arrives in pieces of any size. */
   #isBetweenEvents = true;
   #shallEnd = false;
 

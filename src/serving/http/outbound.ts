@@ -1,7 +1,8 @@
 /**
- * How requests reach servers that are not of this cluster's own set, such as aggregated API servers and webhooks: the
- * port that real sockets (serving/http/node/upstream/) and the simulated network implement. What serving/http/upstream.ts guarantees
- * holds here too; besides, each target says whom it must prove to be and who may vouch for it.
+ * Requests to servers outside of this cluster's own set, such as aggregated API servers and webhooks: the port that
+ * real sockets (serving/http/node/upstream/) and the simulated network implement. The guarantees of
+ * serving/http/upstream.ts hold here too. In addition, each target names the server name and the CA bundle that its
+ * certificate must match.
  */
 import type { Clock } from "../../base/clock.ts";
 import { sendOwnRequest, type OwnRequest, type WholeResponse } from "./ask.ts";
@@ -9,7 +10,7 @@ import { UpstreamError, type UpstreamAddress, type UpstreamMessage, type Upstrea
 
 export interface Outbound {
   send(request: OutboundRequest): Promise<UpstreamResponse>;
-  /** Breaks off what is under way, and refuses what comes. */
+  /** Breaks off open requests and rejects new ones. */
   close(): Promise<void>;
 }
 
@@ -20,13 +21,13 @@ export interface OutboundRequest extends UpstreamMessage {
 /** Connections are shared by targets that are equal, member by member. */
 export interface OutboundTarget {
   readonly address: UpstreamAddress;
-  /** What its certificate must be for. Of a service: SERVICE.NAMESPACE.svc */
+  /** The name that the certificate must be valid for. For a Service: SERVICE.NAMESPACE.svc */
   readonly serverName: string;
-  /** PEM of who may have signed its certificate, and nobody else. Undefined: whom the system trusts. */
+  /** PEM of the only CAs that may have signed the certificate. Undefined: the CAs that the system trusts. */
   readonly caBundle: string | undefined;
-  /** Whoever answers is believed. */
+  /** The certificate is not verified. */
   readonly insecureSkipTlsVerify: boolean;
-  /** This server proves who it is, so that it can speak for its users. */
+  /** This server presents its client certificate, so that it can act on behalf of its users. */
   readonly presentsClientCertificate: boolean;
 }
 
@@ -39,7 +40,7 @@ export interface OutboundQuestion extends OwnRequest {
 }
 
 export interface OutboundAnswer extends WholeResponse {
-  /** Throws an `UpstreamError` for what is not JSON. */
+  /** Throws an `UpstreamError` if the body is not JSON. */
   json(): unknown;
 }
 
@@ -48,7 +49,7 @@ export interface OutboundCaller {
   readonly clock: Clock;
 }
 
-/** The whole answer, whatever its status. Rejects with `UpstreamError`s only. */
+/** Returns the whole response, whatever its status. Rejects with `UpstreamError`s only. */
 export async function askOutbound(
   { outbound, clock }: OutboundCaller,
   { to, ...question }: OutboundQuestion,
@@ -61,6 +62,6 @@ function parsed(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString("utf8")) as unknown;
   } catch (thrown) {
-    throw new UpstreamError("malformed", "the answer is not JSON", { isSent: true, cause: thrown });
+    throw new UpstreamError("malformed", "the response is not JSON", { isSent: true, cause: thrown });
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The headers that servers set for each other, and those that concern one connection only. The filter that strips them
- * from a client's request, the authenticators that believe a verified proxy and the proxies that send them must agree on
- * every name: a name that one of them misses lets a client pass for somebody else.
+ * from a client's request, the authenticators that trust a verified proxy and the proxies that send them must agree on
+ * every name: a missed name would let a client act as another user.
  */
 
 /** The planned and the released name by which a peer marks a request that it proxied: both are sent, both are honored. */
@@ -13,7 +13,7 @@ export const LOOP_GUARDS: readonly string[] = LOOP_GUARD_HEADERS.map((name) => n
 /** The server ID of the peer that proxied the request. */
 export const PROXIED_BY_HEADER = "x-evenkeel-proxied-by";
 
-/** All headers that the servers of a cluster set among themselves begin so. */
+/** The prefix of all headers that the servers of a cluster set among themselves. */
 export const OWN_PREFIX = "x-evenkeel-";
 
 /** The conventional headers by which a front proxy names the user. */
@@ -22,7 +22,7 @@ export const REMOTE_UID_HEADER = "X-Remote-Uid";
 export const REMOTE_GROUP_HEADER = "X-Remote-Group";
 export const REMOTE_EXTRA_PREFIX = "X-Remote-Extra-";
 
-/** Of RFC 9110, section 7.6.1, and the older ones that proxies drop by custom. */
+/** Those of RFC 9110, section 7.6.1, and older ones that proxies drop by custom. */
 export const HOP_BY_HOP_HEADERS: readonly string[] = [
   "connection",
   "keep-alive",

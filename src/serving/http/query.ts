@@ -6,7 +6,7 @@ export class Query {
     this.#values = raw === "" ? EMPTY : parse(raw);
   }
 
-  /** The first value; undefined when the parameter is absent. */
+  /** The first value; undefined if the parameter is absent. */
   get(name: string): string | undefined {
     return this.#values.get(name)?.[0];
   }
@@ -39,7 +39,7 @@ function parse(raw: string): Map<string, string[]> {
   return values;
 }
 
-/** What cannot be decoded is taken as it stands, as lenient as clients are used to. */
+/** Text that cannot be decoded is returned unchanged; clients rely on this leniency. */
 function decode(text: string): string {
   if (!text.includes("%") && !text.includes("+")) return text;
   try {

@@ -11,7 +11,7 @@ export const EMPTY_BODY: RequestBody = {
 
 async function* noPieces(): AsyncGenerator<Buffer, void, undefined> {}
 
-/** A body that is there already. */
+/** A body that is already in memory. */
 export function bufferedBody(bytes: Buffer): RequestBody {
   return new BufferedBody(bytes);
 }

@@ -96,7 +96,7 @@ describe("parseRequestInfo", () => {
     ["GET /apis/apps/v1/", { apiPrefix: "apis", group: "apps", version: "v1", segments: ["apis", "apps", "v1"] }],
     ["GET /apix/v1/pods", { apiPrefix: "apix", segments: ["apix", "v1", "pods"] }],
   ];
-  test.each(others)("%s is about no resource", (line, expected) => {
+  test.each(others)("%s is a non-resource request", (line, expected) => {
     expect(infoOf(line)).toEqual({
       ...EMPTY,
       isResourceRequest: false,
@@ -108,7 +108,7 @@ describe("parseRequestInfo", () => {
     });
   });
 
-  test("the path is told as it was sent, but decoded", () => {
+  test("the path is kept as sent, but decoded", () => {
     expect(infoOf("GET /healthz%2Fping/")?.path).toBe("/healthz/ping/");
     expect(infoOf("GET /api/v1/pods/%61")).toMatchObject({ path: "/api/v1/pods/a", name: "a" });
   });
@@ -133,21 +133,21 @@ describe("Query", () => {
     ["a=%ff", "a", ["%ff"]],
     ["__proto__=1", "__proto__", ["1"]],
     ["a=1", "constructor", []],
-  ])("of %j has for %s: %j", (raw, name, values) => {
+  ])("of %j returns for %s: %j", (raw, name, values) => {
     const query = new Query(raw);
     expect(query.all(name)).toEqual(values);
     expect(query.get(name)).toBe(values[0]);
     expect(query.has(name)).toBe(values.length > 0);
   });
 
-  test("does not read parameters without end", () => {
+  test("limits the number of parameters that it reads", () => {
     const query = new Query(`${"x=1&".repeat(100_000)}y=1`);
     expect(query.all("x")).toHaveLength(200);
     expect(query.has("y")).toBe(false);
   });
 });
 
-test("booleans are read as Go reads them", () => {
+test("booleans are parsed as Go parses them", () => {
   for (const text of ["1", "t", "T", "true", "TRUE", "True"]) expect(parseBoolean(text)).toBe(true);
   for (const text of ["0", "f", "F", "false", "FALSE", "False"]) expect(parseBoolean(text)).toBe(false);
   for (const text of ["", "yes", "tRUE", " true"]) expect(parseBoolean(text)).toBeUndefined();

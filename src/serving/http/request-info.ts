@@ -1,4 +1,4 @@
-/** What a request is about, read from its method, path and query alone. */
+/** The verb, resource, namespace and name of a request, derived from its method, path and query alone. */
 import type { Query } from "./query.ts";
 
 type Verb =
@@ -29,7 +29,7 @@ export interface RequestInfo {
   readonly path: string;
   /** Decoded path segments. */
   readonly segments: readonly string[];
-  /** Segments behind the subresource: a proxied path, or something that does not exist. */
+  /** Segments after the subresource: a proxied path, or a path that does not exist. */
   readonly rest: readonly string[];
 }
 
@@ -43,7 +43,7 @@ const METHOD_VERBS: ReadonlyMap<string, Verb> = new Map([
   ["DELETE", "delete"],
 ]);
 
-/** Undefined when the path cannot be decoded. */
+/** Undefined if the path cannot be decoded. */
 export function parseRequestInfo(method: string, path: string, query: Query): RequestInfo | undefined {
   const decoded = decodePath(path);
   if (decoded === undefined) return undefined;
@@ -88,7 +88,7 @@ function parseResource(
   let namespace = "";
   if (parts[at] === "namespaces" && parts.length > at + 1) {
     namespace = parts[at + 1]!;
-    // "namespaces/x" and "namespaces/x/status" are about the namespace, "namespaces/x/pods" about what is in it.
+    // "namespaces/x" and "namespaces/x/status" concern the namespace itself, "namespaces/x/pods" the objects in it.
     if (parts.length > at + 2 && !NAMESPACE_SUBRESOURCES.has(parts[at + 2]!)) at += 2;
   }
   const [resource = "", name = "", subresource = "", ...rest] = parts.slice(at);
@@ -106,13 +106,13 @@ function parseResource(
   };
 }
 
-/** As kubernetes Convert_Slice_string_To_bool: only "0" and "false" deny. */
+/** As kubernetes Convert_Slice_string_To_bool: only "0" and "false" are false. */
 function isWatchQuery(query: Query): boolean {
   const watch = query.get("watch");
   return watch !== undefined && watch !== "0" && watch.toLowerCase() !== "false";
 }
 
-/** A segment never holds a slash: an encoded one separates like any other. Undefined when it cannot be decoded. */
+/** An encoded slash separates segments like a plain one. Undefined if the path cannot be decoded. */
 function decodePath(path: string): string | undefined {
   if (!path.includes("%")) return path;
   try {
@@ -122,7 +122,7 @@ function decodePath(path: string): string | undefined {
   }
 }
 
-/** Slashes at either end mean nothing. */
+/** Leading and trailing slashes are ignored. */
 function segmentsOf(path: string): string[] {
   let start = 0;
   let end = path.length;

@@ -1,8 +1,8 @@
-/** Small answers. */
+/** Builders of small responses. */
 import type { Status, StatusError } from "../../meta/status-error.ts";
 import { bytesBody, type ApiResponse, type ResponseHeaders } from "./message.ts";
 
-/** The Cache-Control of every response that depends on the caller or on what is stored. */
+/** The Cache-Control of every response that depends on the caller or on stored data. */
 export const UNCACHED = "no-cache, private";
 
 export function jsonResponse(status: number, value: unknown, headers: ResponseHeaders = {}): ApiResponse {
@@ -49,12 +49,12 @@ export function successStatus(details: Status["details"]): Status {
   };
 }
 
-/** As kubernetes, in words and not as a Status: nothing has been done for the request. */
+/** As kubernetes: plain text, not a Status. The request had no effect. */
 export function tooManyAnswer(headers: ResponseHeaders): ApiResponse {
   return textResponse(429, "Too many requests, please try again later.\n", headers);
 }
 
-/** What a path outside every API gets. */
+/** The response for a path outside of every API. */
 export function pageNotFound(): ApiResponse {
   return textResponse(404, "404 page not found\n");
 }

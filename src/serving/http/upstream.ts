@@ -1,21 +1,23 @@
 /**
- * How requests reach another server: the port that real sockets (serving/http/node/upstream/) and the simulated network implement.
+ * Requests to another server: the port that real sockets (serving/http/node/upstream/) and the simulated network
+ * implement.
  *
  * Guarantees:
- * - A request is sent at most once; nothing is retried below this line.
- * - Redirects are answers like any other; nothing is followed.
- * - The request body is taken piece by piece as the server takes it, the answer's as its reader takes it.
- * - When `signal` aborts before the answer has begun, `send` rejects with `aborted`; later, the answer's stream is broken off.
- * - Failures before the answer's headers are complete are `UpstreamError`s. After that a broken answer shows as an
- *   aborted stream, never as a complete one.
+ * - A request is sent at most once; implementations never retry.
+ * - A redirect is a response like any other and is not followed.
+ * - The request body is read piece by piece as the server takes it, and the response body as its reader takes it.
+ * - If `signal` aborts before the response has begun, `send` rejects with `aborted`; later, the response stream is
+ *   broken off.
+ * - A failure before the response headers are complete is an `UpstreamError`. After that, a broken response is an
+ *   aborted stream, never a complete one.
  */
 import type { ResponseBody } from "./message.ts";
 
 export interface Upstream {
   send(request: UpstreamRequest): Promise<UpstreamResponse>;
-  /** Closes connections on which nothing is under way: the server is about to close them, and a request must not meet that. */
+  /** Closes idle connections, because the server is about to close them and a new request must not be lost with one. */
   retire(address: UpstreamAddress): void;
-  /** Breaks off what is under way to this address: its server is gone or has proven unreachable. */
+  /** Breaks off all requests to this address, because its server is gone or unreachable. */
   disconnect(address: UpstreamAddress): void;
   close(): Promise<void>;
 }
@@ -25,7 +27,7 @@ export interface UpstreamAddress {
   readonly port: number;
 }
 
-/** "host:port", with brackets where they are needed. */
+/** "host:port", with brackets where they are required. */
 export function authorityOf({ host, port }: UpstreamAddress): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
@@ -34,50 +36,50 @@ export interface UpstreamRequest extends UpstreamMessage {
   readonly address: UpstreamAddress;
 }
 
-/** A request, whoever it goes to. */
+/** A request, independent of its target. */
 export interface UpstreamMessage {
   readonly method: string;
-  /** Path and query exactly as they go on the wire. */
+  /** Path and query exactly as sent on the wire. */
   readonly target: string;
-  /** name, value, name, value, …; complete but for Host, Content-Length and what frames the body. */
+  /** name, value, name, value, …; complete except for Host, Content-Length and the headers that frame the body. */
   readonly headers: readonly string[];
   /** Undefined: no body. */
   readonly body: AsyncIterable<Buffer> | undefined;
-  /** Of the body, when it is known. */
+  /** The length of the body if it is known. */
   readonly contentLength: number | undefined;
-  /** On a connection of its own, which belongs to both ends after 101. */
+  /** The request uses its own connection, which carries the new protocol after 101. */
   readonly isUpgrade: boolean;
   readonly signal: AbortSignal;
 }
 
 export interface UpstreamResponse {
   readonly status: number;
-  /** name, value, …; without those that concern only this connection. */
+  /** name, value, …; without headers that concern only this connection. */
   readonly headers: readonly string[];
-  /** Must be opened exactly once when it is a stream or an upgrade. */
+  /** Must be opened exactly once if it is a stream or an upgrade. */
   readonly body: ResponseBody;
 }
 
 export type UpstreamFailure =
-  /** No connection: refused, unreachable, no such name. */
+  /** No connection: refused, unreachable, or no such name. */
   | "connect"
-  /** No connection for want of room or descriptors here: it says nothing about the server. */
+  /** No connection because this process lacks capacity or descriptors; this implies nothing about the server. */
   | "exhausted"
-  /** Its certificate, or ours in its eyes, was not accepted. */
+  /** This server rejected the peer's certificate, or the peer rejected this server's. */
   | "tls"
-  /** The connection ended before an answer had begun. */
+  /** The connection ended before the response began. */
   | "reset"
   | "timeout"
   | "aborted"
-  /** What came back is not HTTP, or larger than any honest answer's head. */
+  /** The response is not HTTP, or its head is larger than allowed. */
   | "malformed";
 
 export class UpstreamError extends Error {
   override readonly name = "UpstreamError";
   readonly failure: UpstreamFailure;
-  /** False only when the server certainly saw nothing of the request. */
+  /** False only if the server certainly received nothing of the request. */
   readonly isSent: boolean;
-  /** The host is there, and nobody listens at the port: what its server has taken before may still be answered. */
+  /** The host is up but no process listens at the port. Requests that its server accepted earlier may still finish. */
   readonly isRefused: boolean;
 
   constructor(

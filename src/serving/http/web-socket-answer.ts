@@ -1,4 +1,4 @@
-/** A stream of events as WebSocket messages: what browsers can read that cannot read an answer without an end. */
+/** Sends a stream of events as WebSocket messages, for browsers that cannot read an unbounded response. */
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../base/clock.ts";
 import { closedSink, discardAnswer } from "./closed-sink.ts";
@@ -14,7 +14,7 @@ import { ClientFrameReader, frameHead, handshake, OPCODES } from "./web-socket.t
 
 type CloseClock = Pick<Clock, "after">;
 
-/** What is not a stream is left as it is. */
+/** Responses other than streams are returned unchanged. */
 export function overWebSocket(request: ApiRequest, answer: ApiResponse, clock: CloseClock): ApiResponse {
   const { body } = answer;
   if (body.kind !== "stream") return answer;
@@ -31,7 +31,7 @@ export function overWebSocket(request: ApiRequest, answer: ApiResponse, clock: C
 }
 
 const NORMAL_CLOSURE = Buffer.from([0x03, 0xe8]);
-/** How long the client may take to read the end. */
+/** Time that the client has to read the close frame. */
 const CLOSE_MS = 1_000;
 
 class WebSocketSink implements StreamSink {
@@ -45,7 +45,7 @@ class WebSocketSink implements StreamSink {
     this.#opcode = opcode;
     this.#clock = clock;
     const reader = new ClientFrameReader({
-      // Whoever does not read is not answered: what waits for it would have no end.
+      // No pong is sent while the client does not read; the buffer would grow without bound.
       onPing: (payload) => void (socket.writableNeedDrain || this.#send(OPCODES.pong, payload)),
       onClose: () => this.end(),
     });

@@ -1,10 +1,10 @@
-/** What a WebSocket client offers to speak, and the token it may have hidden there. Pure. */
+/** The subprotocols that a WebSocket client offers, and the bearer tokens that it may put among them. Pure. */
 
 export const PROTOCOL_HEADER = "sec-websocket-protocol";
-/** Where a browser, which cannot set Authorization, puts its token. */
+/** The prefix with which a browser sends its token, because it cannot set Authorization. */
 const BEARER_PREFIX = "base64url.bearer.authorization.k8s.io.";
 
-/** Names as the client offers them; those that carry a token, with their values, apart from the others. */
+/** Splits the offered names into tokens (the values of names that carry one) and the others. */
 export function offeredProtocols(text: string | undefined): { readonly tokens: string[]; readonly others: string[] } {
   const offered = (text ?? "").split(",").map((name) => name.trim());
   return {

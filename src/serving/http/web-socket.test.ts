@@ -21,7 +21,7 @@ function readIn(pieces: readonly Buffer[]): string[] {
   return seen;
 }
 
-describe("what a client says", () => {
+describe("the client's byte stream", () => {
   const said = Buffer.concat([
     masked(1, Buffer.alloc(70_000, "{")),
     masked(9, Buffer.from("first")),
@@ -31,7 +31,7 @@ describe("what a client says", () => {
     masked(9, Buffer.from("late")),
   ]);
 
-  test.each([1, 2, 3, 7, 1_000, 1_000_000])("is understood in pieces of %i bytes", (size) => {
+  test.each([1, 2, 3, 7, 1_000, 1_000_000])("is parsed in pieces of %i bytes", (size) => {
     const pieces = [];
     for (let at = 0; at < said.length; at += size) pieces.push(said.subarray(at, at + size));
     expect(readIn(pieces)).toEqual(["ping first", "ping ", "close"]);
@@ -40,7 +40,7 @@ describe("what a client says", () => {
   test.each([
     ["unmasked", Buffer.from([0x89, 0])],
     ["a ping that is too long", masked(9, Buffer.alloc(126))],
-  ])("ends it when it is %s", (_what, bytes) => {
+  ])("closes the connection if a frame is %s", (_what, bytes) => {
     expect(readIn([bytes, masked(9, Buffer.from("x"))])).toEqual(["close"]);
   });
 });
@@ -55,13 +55,13 @@ test.each([
   expect(frameHead(1, length).toString("hex")).toBe(head);
 });
 
-test("protocols that are tokens are told apart", () => {
+test("offeredProtocols separates tokens from other protocols", () => {
   const text = "a,base64url.bearer.authorization.k8s.io.dG9rZW4 , b";
   expect(offeredProtocols(text)).toEqual({ tokens: ["dG9rZW4"], others: ["a", "b"] });
   expect(offeredProtocols(undefined)).toEqual({ tokens: [], others: [] });
 });
 
-test("a token stays where it was shown", () => {
+test("forwarded headers contain no bearer token", () => {
   const rawHeaders = ["Sec-WebSocket-Protocol", "base64url.bearer.authorization.k8s.io.dG9rZW4, a", "X", "y"];
   const user = { name: "jane", uid: "", groups: [], extra: {} };
   const headers = forwardedHeaders({ ...infoRequest(), rawHeaders }, { user, isReserved: () => false, own: [] });

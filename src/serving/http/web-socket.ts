@@ -1,4 +1,4 @@
-/** The server's end of the WebSocket protocol (RFC 6455), as far as a stream of messages to the client needs it. */
+/** The server side of the WebSocket protocol (RFC 6455), as far as a stream of messages to the client needs it. */
 import { hash } from "node:crypto";
 import { isUpgrade } from "./forwarded.ts";
 import { headerValue, type ApiRequest } from "./message.ts";
@@ -15,7 +15,7 @@ export function isWebSocketRequest(request: ApiRequest): boolean {
 
 type Handshake = { readonly headers: Record<string, string> } | { readonly status: number };
 
-/** As kubernetes: who does not say where it comes from is refused, and of several protocols none is chosen. */
+/** As kubernetes: rejects a request without Origin and one that offers several subprotocols. */
 export function handshake({ headers }: ApiRequest): Handshake {
   const key = headerValue(headers, "sec-websocket-key") ?? "";
   const { others } = offeredProtocols(headerValue(headers, PROTOCOL_HEADER));
@@ -31,7 +31,7 @@ export function handshake({ headers }: ApiRequest): Handshake {
   };
 }
 
-/** What stands before a message that is sent in one piece, by the server and therefore unmasked. */
+/** The header of an unfragmented message; a server sends messages unmasked. */
 export function frameHead(opcode: number, length: number): Buffer {
   const first = 0x80 | opcode;
   if (length < 126) return Buffer.from([first, length]);
@@ -47,15 +47,15 @@ const MASK_BYTES = 4;
 
 interface ClientFrames {
   onPing(payload: Buffer): void;
-  /** The client ends it, or says what no client may say. */
+  /** Called when the client closes the connection or violates the protocol. */
   onClose(): void;
 }
 
-/** Reads what the client says. Messages are passed over, however long they are. */
+/** Parses the client's frames. Skips data messages of any length. */
 export class ClientFrameReader {
   readonly #frames: ClientFrames;
   #head: Buffer = Buffer.alloc(0);
-  /** Of the frame at hand; what is kept of it is a control frame's. */
+  /** Remaining bytes of the current frame. Only the payload of control frames is kept. */
   #left = 0;
   #control: { readonly opcode: number; readonly mask: Buffer; payload: Buffer } | undefined;
   #isOver = false;
@@ -119,7 +119,7 @@ interface FrameHead {
   readonly headLength: number;
 }
 
-/** Undefined while there is too little of it. */
+/** Undefined while the head is incomplete. */
 function parseHead(head: Buffer): FrameHead | undefined {
   const [first, second] = head;
   if (first === undefined || second === undefined) return undefined;

@@ -1,8 +1,8 @@
-/** The body of another server's answer, read whole and within bounds. */
+/** Reads the whole body of another server's response within a size limit. */
 import type { StreamFrame, ResponseBody, StreamSink } from "./message.ts";
 import { UpstreamError } from "./upstream.ts";
 
-/** Rejects with an `UpstreamError` for what is longer, broken off, or no body. */
+/** Rejects with an `UpstreamError` if the body is too long or broken off, or if the response is an upgrade. */
 export function wholeBody(body: ResponseBody, bytesMax: number): Promise<Buffer> {
   if (body.kind === "none") return Promise.resolve(Buffer.alloc(0));
   if (body.kind === "bytes") {
@@ -11,7 +11,9 @@ export function wholeBody(body: ResponseBody, bytesMax: number): Promise<Buffer>
   }
   if (body.kind === "upgrade") {
     body.open(undefined);
-    return Promise.reject(new UpstreamError("malformed", "the server changed the protocol unasked", { isSent: true }));
+    return Promise.reject(
+      new UpstreamError("malformed", "the server switched protocols without being asked", { isSent: true }),
+    );
   }
   return new Promise((resolve, reject) => body.open(collectingSink(bytesMax, resolve, reject)));
 }
@@ -41,10 +43,11 @@ function collectingSink(bytesMax: number, done: (body: Buffer) => void, failed: 
       else onClose.push(callback);
     },
     end: () => finish(() => done(Buffer.concat(chunks))),
-    abort: () => finish(() => failed(new UpstreamError("reset", "the server broke off its answer", { isSent: true }))),
+    abort: () =>
+      finish(() => failed(new UpstreamError("reset", "the server broke off its response", { isSent: true }))),
   };
 }
 
 function tooLong(bytesMax: number): UpstreamError {
-  return new UpstreamError("malformed", `the answer is longer than ${bytesMax} bytes`, { isSent: true });
+  return new UpstreamError("malformed", `the response is longer than ${bytesMax} bytes`, { isSent: true });
 }

@@ -1,12 +1,15 @@
-/** Who may change or refuse a write, besides the rules of its kind. One of these is made for one request. */
+/**
+ * The port for admission: it may change or reject a write, beyond the rules of its kind. One instance serves one
+ * request.
+ */
 import type { JsonObject } from "../../meta/json.ts";
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
 
-/** In the served version, with defaults. */
+/** The write in the served version, with defaults. */
 export interface AdmittedWrite {
   readonly operation: Operation;
-  /** Empty for what is still to get a name. */
+  /** Empty if the name is still to be generated. */
   readonly name: string;
   /** Undefined for a deletion. */
   readonly object: JsonObject | undefined;
@@ -14,12 +17,12 @@ export interface AdmittedWrite {
   readonly existing: JsonObject | undefined;
 }
 
-/** Both throw a StatusError where the write is refused. */
+/** Both methods throw a StatusError to reject the write. */
 export interface Admission {
-  /** Nobody who would be asked now looks at who owns what: a creation need not show it. */
+  /** True if no admission plugin for this request reads managedFields, so a creation need not include them. */
   readonly hidesOwners?: boolean;
-  /** The object as it is to be; what was given is not changed. */
+  /** Returns the object to store; does not change its argument. */
   mutate(write: AdmittedWrite & { readonly object: JsonObject }): Promise<JsonObject>;
-  /** Asked when the object is complete and valid; of a deletion, before it happens. */
+  /** Called when the object is complete and valid; for a deletion, before it happens. */
   validate(write: AdmittedWrite): Promise<void>;
 }

@@ -1,6 +1,7 @@
 /**
- * The port for numbers that an object takes from a range the whole cluster shares, such as a Service's cluster IP and node
- * ports. The verbs run every write inside a session, so that a crash leaks at most a number and never hands one out twice.
+ * The port for numbers that an object takes from a range shared by the whole cluster, such as a Service's cluster IP
+ * and node ports. The verbs run every write inside a session, so that a crash leaks at most a number and never assigns
+ * one twice.
  */
 import type { JsonObject } from "../../meta/json.ts";
 import { StorageError } from "../../storage/kv.ts";
@@ -11,23 +12,23 @@ import type { ObjectChange } from "./guaranteed-update.ts";
 import type { ServedResource } from "./resource.ts";
 
 export interface Allocation {
-  /** The object with everything it needs. Called again after a lost race, with what is there by then. */
+  /** Returns the object with all numbers it needs. Called again after a lost race, with the object stored by then. */
   assign(object: JsonObject, existing?: JsonObject): Promise<JsonObject>;
-  /** The same for a change that has been decided, which may be a removal. */
+  /** The same for a decided change, which may be a removal. */
   apply(change: ObjectChange, existing: JsonObject): Promise<ObjectChange>;
-  /** Gives back what was assigned: it will not be stored after all. */
+  /** Releases the assigned numbers, because the object will not be stored. */
   revert(): Promise<void>;
 }
 
 export interface AllocationSession extends Allocation {
-  /** The object is stored: releases what it no longer needs. */
+  /** Called after the object is stored; releases numbers that it no longer needs. */
   finish(): Promise<void>;
 }
 
 export interface AllocatesNumbers {
   /** Undefined for resources that need no numbers. A dry run claims nothing. */
   begin(context: RegistryContext, served: ServedResource, dryRun: boolean): AllocationSession | undefined;
-  /** The same ranges, kept in another store. */
+  /** The same ranges in another store. */
   on(store: ObjectStore): AllocatesNumbers;
 }
 
@@ -38,8 +39,8 @@ const NOTHING_TO_ALLOCATE: Allocation = {
 };
 
 /**
- * Runs one write. `work` stores what `assign` or `apply` returned; when it throws, returns undefined or returns a request
- * that a peer serves, nothing was stored. A write whose outcome is unknown keeps its numbers: the object may be there.
+ * Runs one write. `work` stores the result of `assign` or `apply`; if it throws, or returns undefined or a request that
+ * a peer serves, nothing was stored. A write whose outcome is unknown keeps its numbers, because the object may exist.
  */
 export async function withAllocation<T extends object | undefined>(
   context: RegistryContext,

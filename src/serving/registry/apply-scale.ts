@@ -1,6 +1,7 @@
 /**
- * Server-side apply of a Scale: what is owned through it is the workload's own replicas. As kubernetes, such entries
- * have no time, and who conflicts with one is told of owners as the Scale knows them.
+ * Server-side apply of a Scale. The field that a manager owns through it is the workload's own replicas field. As
+ * kubernetes, such managedFields entries have no time, and a conflict names the owners with the API version of the
+ * Scale.
  */
 import { objectAt, type JsonObject } from "../../meta/json.ts";
 import { notFound } from "../../meta/status-error.ts";
@@ -33,7 +34,7 @@ interface ApplyScaleRequest<F extends Forwarded = Forwarded> extends ObjectPlace
   readonly admission?: Admission | undefined;
 }
 
-/** Answers the Scale as it is now. */
+/** Returns the Scale after the write. */
 export async function applyScale<F extends Forwarded>(
   context: RegistryContext,
   served: ServedResource,
@@ -73,7 +74,7 @@ function applyBuiltIn<F extends Forwarded>(
   });
 }
 
-/** The workload with the replicas of the Scale that admission makes of the request. */
+/** The workload with the replicas of the Scale as admission changed it. */
 async function mutated(
   served: ServedResource,
   requested: JsonObject,
@@ -91,7 +92,7 @@ async function mutated(
   });
 }
 
-/** DIFFERS: the reference server fails to apply the Scale of a custom resource, in whatever version it looks for it. */
+/** DIFFERS: kube-apiserver fails to apply the Scale of a custom resource in any version. */
 function applyCustom<F extends Forwarded>(
   context: RegistryContext,
   served: ServedResource,
@@ -111,7 +112,7 @@ function applyCustom<F extends Forwarded>(
   return updateThrough(context, served, scaleStrategy(served), { ...request, isApply: true, next, admission });
 }
 
-/** What was applied says which object it means; where it does not, it means this one. */
+/** The metadata of the applied Scale; fields that it omits come from the existing object. */
 function namedBy(
   served: ServedResource,
   existing: JsonObject,
@@ -160,14 +161,16 @@ const REPLICAS_IN_SCALE: FieldPath = [
   { kind: "field", name: "replicas" },
 ];
 
-/** Who took back what it had wanted left none; who never said anything has not said it now. */
+/**
+ * If an applier removes the replicas that it had set, the result is 0. If the workload never had any, it stays without.
+ */
 function replicasAfter(served: ServedResource, applied: JsonObject, existing: JsonObject): number {
   if (served.scale === undefined) return Number(objectAt(applied, "spec")["replicas"] ?? 0);
   const place = replicasPlaceOf(served);
   return place.read(applied).wanted ?? (place.read(existing).wanted === undefined ? NOT_SAID : 0);
 }
 
-/** What the Scale says, as the workload would say it. */
+/** The Scale's replicas as a fragment of the workload. */
 function asWorkload(served: ServedResource, scale: JsonObject): AppliedObject {
   const { replicas } = objectAt(scale, "spec");
   const { apiVersion, kind } = served;

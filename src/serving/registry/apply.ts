@@ -1,4 +1,7 @@
-/** Server-side apply: an update whose object, and whose owners, come from merging what is applied into what is there. */
+/**
+ * Server-side apply: an update whose object and managedFields come from merging the applied configuration into the
+ * stored object.
+ */
 import { parseGroupVersion } from "../../meta/group-version.ts";
 import { cloneJson, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { badRequest, conflict, isReason, requestEntityTooLarge, StatusError } from "../../meta/status-error.ts";
@@ -16,21 +19,23 @@ import type { ServedResource } from "./resource.ts";
 import { update, type Updated, type UpdateRequest } from "./update.ts";
 
 export interface AppliedObject extends Pick<Apply, "applied" | "sent" | "hasNull"> {
-  /** Who applies a zero owns it, whether or not the object then shows it. */
+  /** An applier owns a zero value that it applies, whether or not the stored object then contains it. */
   readonly zeros?: GoZeros | undefined;
-  /** Called when it conflicts with nobody: throws what is said against it when nothing else is. */
+  /**
+   * Called if there is no conflict. Throws the remaining problems of the body, which a conflict takes precedence over.
+   */
   readonly accept?: () => void;
 }
 
 interface ApplyRequest<F extends Forwarded> extends Omit<UpdateRequest, "next" | "verb" | "isApply"> {
   readonly force: boolean;
-  /** Read once; throws what is wrong with it. */
+  /** The body, decoded once; throws if it is invalid. */
   readonly applied: () => AppliedObject | F;
-  /** Beyond this the object does not grow. */
+  /** Maximum size of the object after the merge. */
   readonly bytesMax: number;
 }
 
-/** Somebody else may create or delete the object each time. */
+/** Another client may create or delete the object between attempts. */
 const CREATION_ATTEMPTS_MAX = 5;
 
 export async function apply<F extends Forwarded>(
@@ -62,7 +67,7 @@ export async function apply<F extends Forwarded>(
 }
 
 interface ApplyTo {
-  /** Without a uid there is nothing yet. */
+  /** An object without a uid does not exist yet. */
   readonly existing: JsonObject;
   readonly applied: AppliedObject;
   readonly manager: string;
@@ -72,13 +77,13 @@ interface ApplyTo {
   readonly bytesMax: number;
 }
 
-/** The object with its managedFields, before defaults; the caller owns it. */
+/** Returns the object with its managedFields, before defaulting; the caller owns it. */
 export function appliedTo(context: RegistryContext, served: ServedResource, to: ApplyTo): JsonObject {
   const live = isStored(to.existing) ? to.existing : undefined;
   refuseOtherUid(served, to.applied.sent, live);
   const outcome = applyOutcome(to.applied.sent, {
     ...to.applied,
-    // Only of Go's types null is the same as nothing.
+    // Null equals absent only in built-in (Go) types.
     hasNull: to.applied.hasNull && served.custom === undefined,
     live,
     schema: served.schema,
@@ -97,27 +102,27 @@ export function appliedTo(context: RegistryContext, served: ServedResource, to: 
   const { managedFields } = outcome;
   const object = to.applied.hasNull ? withCleanMetadata(outcome.object, served) : outcome.object;
   refuseGrown([object, managedFields], to);
-  // Defaults are filled in in place, and what is live must stay as it is.
+  // Defaulting works in place, and the live object must not change.
   const own = cloneJson(object);
   asGoWrites(own, served, to.applied.zeros);
   const metadata = objectAt(own, "metadata");
   return { ...own, metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } };
 }
 
-/** Metadata are of Go's types in custom resources, too. */
+/** The metadata of custom resources also has Go types. */
 function withCleanMetadata(object: JsonObject, { custom, schema }: ServedResource): JsonObject {
   if (custom === undefined) return object;
   return { ...object, ...withoutNulls({ metadata: objectAt(object, "metadata") }, schema) };
 }
 
-/** In place. */
+/** Works in place. */
 function asGoWrites(object: JsonObject, { schema }: ServedResource, zeros: GoZeros | undefined): void {
   if (zeros === undefined) return;
   leaveOutZeros(object, schema, zeros);
   fillStatusItems(object, schema, zeros);
 }
 
-/** Applier by applier an object may grow to what could be sent at once, and no further. */
+/** Several appliers together may grow an object up to the limit of a single request, and no further. */
 function refuseGrown(parts: readonly unknown[], { existing, bytesMax }: ApplyTo): void {
   if (jsonLength(parts, bytesMax) <= bytesMax) return;
   if (jsonLength(parts, Infinity) > jsonLength(existing, Infinity)) {
@@ -129,7 +134,7 @@ function isStored(object: JsonObject): boolean {
   return stringAt(objectAt(object, "metadata"), "uid") !== "";
 }
 
-/** What is to be created cannot have been seen before. */
+/** An object that is to be created cannot have a uid. */
 function refuseOtherUid(served: ServedResource, sent: JsonObject, live: JsonObject | undefined): void {
   const metadata = objectAt(sent, "metadata");
   const uid = stringAt(metadata, "uid");
@@ -138,7 +143,7 @@ function refuseOtherUid(served: ServedResource, sent: JsonObject, live: JsonObje
   throw conflict(served.groupResource, stringAt(metadata, "name"), why);
 }
 
-/** `applied` and a problem in Kubernetes' words. */
+/** Merges `applied` and throws problems with Kubernetes' messages. */
 export function applyOutcome(sent: JsonObject, what: Apply): ApplyOutcome {
   try {
     return applyObject(what);
@@ -148,7 +153,7 @@ export function applyOutcome(sent: JsonObject, what: Apply): ApplyOutcome {
   }
 }
 
-/** As kubernetes names an object in what it says of an apply: `default/web; apps/v1, Kind=Deployment`. */
+/** The name of an object in Kubernetes' apply messages: `default/web; apps/v1, Kind=Deployment`. */
 export function objectText(object: JsonObject): string {
   const metadata = objectAt(object, "metadata");
   return `${stringAt(metadata, "namespace")}/${stringAt(metadata, "name")}; ${kindText(object)}`;
@@ -157,13 +162,13 @@ export function objectText(object: JsonObject): string {
 /** `apps/v1, Kind=Deployment`, and `/v1, Kind=ConfigMap`. */
 export function kindText(object: JsonObject): string {
   const apiVersion = stringAt(object, "apiVersion");
-  // As kubernetes: of what is no version nothing is said.
+  // As kubernetes: an invalid version is left out.
   if (apiVersion.split("/").length > 2) return "/, Kind=";
   const { group, version } = parseGroupVersion(apiVersion);
   return `${group}/${version}, Kind=${stringAt(object, "kind")}`;
 }
 
-/** DIFFERS: of more conflicts than these only the first are listed. */
+/** DIFFERS: only this many conflicts are listed. */
 const CONFLICTS_MAX = 1000;
 
 export function applyConflict(conflicts: readonly FieldConflict[]): StatusError {
@@ -176,7 +181,7 @@ export function applyConflict(conflicts: readonly FieldConflict[]): StatusError 
   return new StatusError("Conflict", conflictsText(shown), { details: { causes } });
 }
 
-/** Throws in Kubernetes' words for what is of another kind than the path, or says who owns what. */
+/** Throws with Kubernetes' messages if the object is of another kind than the path or has managedFields. */
 export function refuseUnappliable(served: ServedResource, sent: JsonObject): void {
   if (sent["apiVersion"] !== served.apiVersion || sent["kind"] !== served.kind)
     throw badRequest(`invalid object type: ${kindText(sent)}`);

@@ -1,4 +1,4 @@
-/** What the verbs work with. */
+/** The dependencies of the verbs. */
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/random.ts";
 import type { JsonObject } from "../../meta/json.ts";
@@ -14,21 +14,27 @@ export interface RegistryContext {
   readonly leases: LeasePool;
   readonly clock: Clock;
   readonly random: Random;
-  /** The storage prefix of namespaces, such as "/registry/namespaces/": creations look there. Undefined: nobody looks. */
+  /**
+   * The storage prefix of namespaces, such as "/registry/namespaces/", where creations check their namespace.
+   * Undefined: they do not check.
+   */
   readonly namespacePrefix: string | undefined;
-  /** Numbers that objects take from shared ranges. Absent: no resource here needs any. */
+  /** Numbers that objects take from shared ranges. Absent if no resource needs any. */
   readonly allocation?: AllocatesNumbers;
-  /** What the store holds of a namespace now, also of resources that no server here serves. Absent: nobody looks. */
+  /**
+   * The objects that the store now holds for a namespace, including those of resources that no server serves. Absent:
+   * the content is not checked.
+   */
   readonly namespaceContent?: (namespace: string) => Promise<readonly HeldObjects[]>;
 }
 
-/** What a write left behind: a stored entry, or, for a dry run, what would have been stored. */
+/** The result of a write: the stored entry or, for a dry run, the object that would have been stored. */
 export type Written = ({ readonly entry: Entry } | { readonly object: JsonObject }) & {
-  /** What the client should know although it succeeded. */
+  /** Warnings for the client of a successful request. */
   readonly warnings?: readonly string[];
 };
 
-/** Seconds, UTC: the resolution of every timestamp the server sets. */
+/** In seconds, UTC: the resolution of every timestamp that the server sets. */
 export function timestamp(clock: Clock, fromNowMs = 0): string {
   return timestampAt(clock.now() + fromNowMs);
 }

@@ -21,7 +21,7 @@ import { groupKind, objectKey, type ServedResource } from "./resource.ts";
 import { withAllocation, type Allocation } from "./allocation.ts";
 import { writeEncoded, type WriteGuards } from "./write-encoded.ts";
 
-/** Collisions of generated names before the client is told to try again. */
+/** Collisions of generated names before the request fails with a request to retry. */
 const GENERATED_NAME_ATTEMPTS = 8;
 
 export interface RequestUser {
@@ -33,28 +33,28 @@ export interface RequestUser {
 
 interface CreateRequest {
   readonly namespace: string;
-  /** Set when a PUT or apply of an absent object creates it: the name in the path. */
+  /** The name in the path if a PUT or apply of an absent object creates it. */
   readonly name?: string;
   /** In the served version, decoded and type-checked. */
   readonly object: JsonObject;
-  /** Who comes to own its fields. */
+  /** The field manager that will own the fields of the object. */
   readonly manager: string;
-  /** Who asks: what a certificate signing request says of its requester is never the client's to say. */
+  /** The user of the request. In a certificate signing request, the server always sets the requester from it. */
   readonly requester?: RequestUser | undefined;
   readonly dryRun: boolean;
-  /** The object says itself who owns what. */
+  /** The object already contains its managedFields. */
   readonly isApplied?: boolean;
   readonly admission?: Admission | undefined;
-  /** Told what there is to warn about also where the object is refused after that. */
+  /** Receives the warnings, even if the object is rejected afterwards. */
   readonly heard?: ((warnings: readonly string[]) => void) | undefined;
 }
 
-/** As it is to be but for its name, which it may still have to get. */
+/** The object to create, except for a name that is still to be generated. */
 interface Wanted {
   readonly object: JsonObject;
-  /** They travel apart, as text: as long as anything else is decided about an object, nobody asks for them. */
+  /** Kept apart as text, because nothing reads them before the object is stored. */
   readonly managedFields: string | undefined;
-  /** The client has said who owns what. */
+  /** True if the client sent managedFields. */
   readonly sendsOwners: boolean;
 }
 
@@ -84,7 +84,7 @@ export async function create(
   }
 }
 
-/** With defaults, owners, and whatever admission makes of it. */
+/** Adds defaults and managedFields, and runs mutating admission. */
 async function admitted(context: RegistryContext, served: ServedResource, request: CreateRequest): Promise<Wanted> {
   const { admission } = request;
   const next = withDefaults(context, served, withoutSystemFields(withRequester(served, request)));
@@ -100,7 +100,7 @@ async function admitted(context: RegistryContext, served: ServedResource, reques
   const whole = hidesOwners === true ? object : withManagedFields(object, managedFields);
   const given = await admission.mutate({ operation: "CREATE", name, object: whole, existing: undefined });
   if (given === whole) return { object, managedFields, sendsOwners };
-  // Nobody but the registry says when an object was made, or that it is going.
+  // Only the registry sets the creation and deletion timestamps.
   const mutated = withoutSystemFields(given);
   refuseForeignNamespace(mutated, request.namespace);
   if (hidesOwners === true) return { object: mutated, managedFields, sendsOwners };
@@ -111,7 +111,7 @@ function withName(object: JsonObject, name: string): JsonObject {
   return { ...object, metadata: { ...objectAt(object, "metadata"), name } };
 }
 
-/** What must stay as it is until the object is there: its namespace, and the definition of its kind. */
+/** The guards that must hold until the object is stored: its namespace, and the CRD of its kind. */
 async function placeOf(context: RegistryContext, served: ServedResource, at: CreationPlace): Promise<WriteGuards> {
   const { custom, groupResource } = served;
   const { namespaced } = served.stored;
@@ -129,7 +129,7 @@ async function placeOf(context: RegistryContext, served: ServedResource, at: Cre
   };
 }
 
-/** Undefined when the name is taken. */
+/** Undefined if the name is taken. */
 async function createNamed(
   context: RegistryContext,
   served: ServedResource,
@@ -188,14 +188,14 @@ async function validate(
   await admission.validate({ ...write, object: whole });
 }
 
-/** What is to be created cannot have been seen; what is no revision does not say so. */
+/** An object that is to be created cannot have a resourceVersion; values that are not numbers are ignored. */
 function refuseSeen(metadata: JsonObject): void {
   const version = stringAt(metadata, "resourceVersion");
   if (parseUintError(version) === undefined && Number(version) !== 0)
     throw new StatusError("", "resourceVersion should not be set on objects to be created");
 }
 
-/** What the server itself wrote needs no look. */
+/** managedFields written by the server itself need no validation. */
 function sentManagedFields({ isApplied, sendsOwners }: Wanted & CreateRequest, text: string | undefined): unknown {
   if (isApplied === true || !sendsOwners || text === undefined) return undefined;
   return JSON.parse(text) as unknown;
@@ -216,7 +216,7 @@ function withManagedFields(object: JsonObject, text: string | undefined): JsonOb
   return { ...object, metadata: { ...objectAt(object, "metadata"), managedFields: JSON.parse(text) as unknown } };
 }
 
-/** A signer trusts what stands here. */
+/** Sets the requester of a certificate signing request, which signers trust. */
 function withRequester(served: ServedResource, { object, requester }: CreateRequest): JsonObject {
   if (served.groupVersion.group !== "certificates.k8s.io" || served.kind !== "CertificateSigningRequest") return object;
   const { username: _name, uid: _uid, groups: _groups, extra: _extra, ...spec } = objectAt(object, "spec");
@@ -231,7 +231,7 @@ function withRequester(served: ServedResource, { object, requester }: CreateRequ
   return { ...object, spec: { ...spec, ...about } };
 }
 
-/** Fields only the server writes: what a client says in them is not even tracked as its wish. */
+/** Removes fields that only the server writes, so that a client's values do not become owned by its field manager. */
 export function withoutSystemFields(object: JsonObject): JsonObject {
   const {
     uid: _uid,

@@ -1,4 +1,4 @@
-/** What an object is taken to say when it says nothing: filled in right after decoding, so that the writer owns it. */
+/** Fills in the defaults of an object right after decoding, so that the writer owns them. */
 import type { KindContext } from "../../objects/kinds/kind.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import { timestamp, type RegistryContext } from "./context.ts";
@@ -8,7 +8,7 @@ export function kindContext(context: RegistryContext, { gates }: ServedResource)
   return { gates, time: timestamp(context.clock) };
 }
 
-/** In place. */
+/** Works in place. */
 export function withDefaults(context: RegistryContext, served: ServedResource, object: JsonObject): JsonObject {
   served.meaning.setDefaults?.(object, kindContext(context, served));
   return object;

@@ -26,11 +26,11 @@ interface DeleteRequest {
   readonly name: string;
   readonly options: DeletionOptions;
   readonly admission?: Admission | undefined;
-  /** One of a collection: as kubernetes, admission is not told its name. */
+  /** True for an object of a collection: as kubernetes, admission does not receive its name. */
   readonly isOneOfMany?: boolean;
 }
 
-/** What is left to say: the object (it remains, or its kind always shows it), or that it is gone. */
+/** The result: the object (if it remains, or if its kind always returns it), or nothing. */
 type Deleted =
   | { readonly kind: "object"; readonly written: Written; readonly remains: boolean }
   | { readonly kind: "gone"; readonly details: StatusDetails };
@@ -70,7 +70,7 @@ export async function deleteObject(
   return { kind: "gone", details: { name: request.name, ...(group === "" ? {} : { group }), kind: resource, uid } };
 }
 
-/** As kubernetes, which looks only at who is deleted by name. */
+/** As kubernetes, which checks only deletions by name. */
 function refuseDeletionOfSystemClass({ groupResource }: ServedResource, { name, isOneOfMany }: DeleteRequest): void {
   const { group, resource } = groupResource;
   if (group !== "scheduling.k8s.io" || resource !== "priorityclasses") return;
@@ -99,12 +99,12 @@ function decideDeletion(
   const grace = life === "pod" ? podGraceSeconds(existing, options) : 0;
   const marked = markDeleted(context, existing, { finalizers, grace, isGraceful: life === "pod" });
   if (finalizers.length > 0 || grace > 0) return { kind: "store", object: marked };
-  // As kubernetes: a pod goes gracefully even when it takes no time, and the answer shows it.
+  // As kubernetes: a pod terminates gracefully even with a period of 0, and the response contains it.
   const isShown = life === "pod" || finalizers.length < stringsAt(metadata, "finalizers").length;
   return { kind: "remove", object: isShown ? marked : existing };
 }
 
-/** A namespace stays, terminating, until its controller has emptied it and taken its finalizers away. */
+/** A namespace stays, terminating, until its controller has emptied it and removed its finalizers. */
 function decideNamespaceDeletion(
   context: RegistryContext,
   served: ServedResource,
@@ -133,7 +133,7 @@ function finalizersAfter(served: ServedResource, existing: readonly string[], op
   if (strategy.ignoresGarbageCollection) return others;
   const wanted = dependentsPolicy(existing, options) ?? (strategy.orphansByDefault ? "Orphan" : "Background");
   const added = wanted === "Orphan" ? [ORPHAN] : wanted === "Foreground" ? [FOREGROUND] : [];
-  // The order of finalizers that stay is kept, so that a repeated delete changes nothing.
+  // Keeps the order of the remaining finalizers, so that a repeated delete changes nothing.
   const kept = existing.filter((finalizer) => others.includes(finalizer) || added.includes(finalizer));
   return [...kept, ...added.filter((finalizer) => !kept.includes(finalizer))];
 }
@@ -145,7 +145,9 @@ function dependentsPolicy(existing: readonly string[], options: DeletionOptions)
   return existing.includes(FOREGROUND) ? "Foreground" : undefined;
 }
 
-/** A pod that no node has, or that has ended, needs no time to end; a later delete may only shorten the time. */
+/**
+ * A pod without a node, or one that has terminated, needs no grace period; a later delete may only shorten the period.
+ */
 function podGraceSeconds(pod: JsonObject, options: DeletionOptions): number {
   const spec = objectAt(pod, "spec");
   const phase = stringAt(objectAt(pod, "status"), "phase");
@@ -166,7 +168,7 @@ function markDeleted(
   const isFirst = metadata["deletionTimestamp"] === undefined;
   const running = metadata["deletionGracePeriodSeconds"];
   if (isFirst || (how.isGraceful && typeof running === "number" && how.grace < running)) {
-    // A shortened time counts from the first deletion, as the longer one did.
+    // A shortened period counts from the first deletion, as the longer one did.
     const elapsedMs = isFirst
       ? 0
       : context.clock.now() - Date.parse(stringAt(metadata, "deletionTimestamp")) + Number(running) * 1000;

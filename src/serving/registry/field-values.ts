@@ -1,10 +1,10 @@
-/** The values field selectors compare, taken from an object in its stored version. */
+/** The values that field selectors compare, read from an object in its stored version. */
 import { convertFieldLabel } from "../../objects/conversion/convert.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 
 type FieldValue = (object: JsonObject) => string;
 
-/** The value of a selectable field as a selector spells it: absent is "". */
+/** The value of a selectable field as in a selector; "" if absent. */
 export function fieldValue(group: string, resource: string, field: string): FieldValue {
   const special = SPECIAL.get(`${group}/${resource}/${field}`);
   return special ?? pathValue(renamed(group, resource, field));
@@ -21,7 +21,7 @@ const SPECIAL: ReadonlyMap<string, FieldValue> = new Map<string, FieldValue>([
   ["/events/source", eventSource],
 ]);
 
-/** events.k8s.io selects by its own names on what is stored as a core Event. */
+/** events.k8s.io has its own field names for objects that are stored as core Events. */
 function renamed(group: string, resource: string, field: string): string {
   if (resource !== "events") return field;
   return convertFieldLabel({ kind: "Event", label: field }, { group, version: "v1" }, { group: "", version: "v1" });

@@ -16,7 +16,7 @@ function entryAt(revision: number): Entry {
   return createEntry({ key: "/a", value, modRevision: revision, createRevision: 1 });
 }
 
-/** A store of one object whose cache and newest state are given, and which loses `races` writes to somebody else. */
+/** A store of one object with a given cached and newest state. It loses `races` writes to another writer. */
 class Stage {
   readonly story: string[] = [];
   newest: Entry | undefined = entryAt(1);
@@ -56,7 +56,7 @@ class Stage {
     },
   } as unknown as RegistryContext;
 
-  /** What does not exist is forwarded, too. */
+  /** A request for an absent object is forwarded too. */
   update(decide: (existing: JsonObject) => Decided, dryRun = false): Promise<Written | typeof FORWARDED> {
     return withAllocation(this.#context, this.#served, dryRun, () =>
       guaranteedUpdate<typeof FORWARDED>(this.#context, this.#served, {
@@ -89,7 +89,7 @@ describe("an update whose request is forwarded", () => {
     expect(stage.story).toEqual(["get any", "decide", "get newest", "revert"]);
   });
 
-  test("ends there when an earlier attempt has lost a race", async () => {
+  test("ends there after an earlier attempt has lost a race", async () => {
     const stage = new Stage();
     stage.races = 1;
     const decisions: ((existing: JsonObject) => Decided)[] = [labelled, () => FORWARDED];
@@ -97,7 +97,7 @@ describe("an update whose request is forwarded", () => {
     expect(stage.story).toEqual(["get any", "decide", "replace 1", "decide", "revert"]);
   });
 
-  test("is forwarded for what is stored, not for what an outdated cache shows", async () => {
+  test("is forwarded for the stored object, not for an outdated cached one", async () => {
     const stage = new Stage();
     stage.newest = entryAt(2);
     const decisions: ((existing: JsonObject) => Decided)[] = [() => FORWARDED, labelled];

@@ -1,6 +1,6 @@
 /**
- * Reads, changes and writes one object until nobody else came in between. The first try may work on what
- * the cache shows; every verdict against the request (an error, a lost race) is reached on fresh data only.
+ * Reads, changes and writes one object until no other write came in between. The first attempt may use the cached
+ * object; every failure (an error, a lost race) is decided on fresh data only.
  */
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import { jsonEquals, type JsonObject } from "../../meta/json.ts";
@@ -14,7 +14,7 @@ import type { ServedResource } from "./resource.ts";
 import { serviceUnavailable } from "../../meta/status-error.ts";
 import { writeEncoded } from "./write-encoded.ts";
 
-/** What to make of the current object (in the served version): a new one, or its removal after a last change. */
+/** The change to the current object (in the served version): a new object, or its removal after a last change. */
 export type ObjectChange =
   | { readonly kind: "store"; readonly object: JsonObject; readonly warnings?: readonly string[] }
   | { readonly kind: "remove"; readonly object: JsonObject };
@@ -25,11 +25,11 @@ interface UpdatePlan<F extends Forwarded = never> {
   readonly dryRun: boolean;
   /** Decides on the current object; may throw a StatusError. Called again after a lost race. */
   decide(existing: JsonObject, entry: Entry): ObjectChange | NoInfer<F> | Promise<ObjectChange | NoInfer<F>>;
-  /** What an absent object means: usually a thrown NotFound. */
+  /** Called if the object does not exist: usually throws NotFound. */
   absent(): Promise<Written | NoInfer<F>>;
 }
 
-/** Each lost race means somebody else won it; this many in a row means a storm. */
+/** Each lost race means that another writer succeeded; this many in a row mean overload. */
 const ATTEMPTS_MAX = 100;
 
 export async function guaranteedUpdate<F extends Forwarded = never>(
@@ -44,7 +44,7 @@ export async function guaranteedUpdate<F extends Forwarded = never>(
     const outcome = await tryUpdate(context, served, { plan, entry, isFresh });
     if (outcome.kind === "done") return outcome.result;
     const current = outcome.kind === "stale" ? await store.get(plan.key, { kind: "newest" }) : outcome.current;
-    // Decided once on what proves to be the newest: whoever was asked about it is not asked again.
+    // The decision was made on the newest object after all, so admission is not called again.
     if (outcome.kind === "stale" && outcome.ifNewest !== undefined && current?.modRevision === entry?.modRevision)
       return outcome.ifNewest();
     entry = current;
@@ -55,11 +55,11 @@ export async function guaranteedUpdate<F extends Forwarded = never>(
 
 type Outcome<F = never> =
   | { readonly kind: "done"; readonly result: Written | F }
-  /** What was decided holds only if the object is still what it was decided on. */
+  /** The decision holds only if the object has not changed since. */
   | { readonly kind: "stale"; readonly ifNewest?: () => Written | F }
   | { readonly kind: "lost"; readonly current: Entry | undefined };
 
-/** A change that writes nothing: no compare-and-swap tells whether it was decided on the newest. */
+/** For a change that writes nothing: no compare-and-swap shows whether it was decided on the newest object. */
 function settled<F>(result: Written | F, isFresh: boolean): Outcome<F> {
   return isFresh ? { kind: "done", result } : { kind: "stale", ifNewest: () => result };
 }
@@ -76,7 +76,7 @@ async function tryUpdate<F extends Forwarded>(
   try {
     if (served.custom !== undefined) await conversionOf([entry], served);
     const object = objectIn(entry, served);
-    // Custom resources have the defaults of the version in which they are stored.
+    // The stored version determines the defaults of custom resources.
     existing = served.custom === undefined ? withDefaults(context, served, object) : object;
     change = await plan.decide(existing, entry);
   } catch (thrown) {
@@ -103,7 +103,7 @@ async function replace(
 ): Promise<Outcome> {
   const { entry, isFresh, warnings } = change;
   const isUnchanged = jsonEquals(change.object, change.existing);
-  // An object that stays as it is but lies there in another version is written anew: that is how objects migrate.
+  // An unchanged object that is stored in another version is rewritten; this is how objects migrate.
   if (isUnchanged && (await isInCurrentVersion(served, entry))) return settled({ entry, warnings }, isFresh);
   const { ttlSeconds } = served.stored.strategy;
   const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);

@@ -10,12 +10,12 @@ import type { ServedResource } from "./resource.ts";
 import { select, type Selection, type SelectionRequest } from "./selection.ts";
 
 export interface ListRequest extends SelectionRequest {
-  /** The state asked for: as fresh as said, exactly at a revision, or where an earlier page ended. */
+  /** The requested state: with a given freshness, exactly at a revision, or continued after an earlier page. */
   readonly state:
     | Freshness
     | { readonly kind: "exact"; readonly revision: number }
     | { readonly kind: "continue"; readonly token: string };
-  /** 0: everything at once. */
+  /** 0: no limit. */
   readonly limit: number;
 }
 
@@ -40,8 +40,8 @@ export async function list(context: RegistryContext, served: ServedResource, req
   if (served.custom !== undefined) await conversionOf(entries, served);
   for (const entry of entries) refuseUnreadable(entry, served);
   if (!isCut) return { entries, revision: page.revision, continueToken: undefined, remainingItemCount: undefined };
-  // The next page starts right behind the last key of this one.
-  const start = `${must(entries.at(-1), "a page that is cut has entries").key.slice(selection.range.start.length)}\u0000`;
+  // The next page starts right after the last key of this one.
+  const start = `${must(entries.at(-1), "a truncated page has entries").key.slice(selection.range.start.length)}\u0000`;
   return {
     entries,
     revision: page.revision,
@@ -59,12 +59,12 @@ function readState(context: RegistryContext, selection: Selection, request: List
   return context.store.list(selection.range, state);
 }
 
-/** Through a selector a page may need any number of keys; without one, no more than it shows. */
+/** With a selector, a page may need any number of keys; without one, no more than it returns. */
 function storeLimit(selection: Selection, request: ListRequest): number | undefined {
   return selection.matches === undefined && request.limit > 0 ? request.limit : undefined;
 }
 
-/** As kubernetes: a list at a revision of the future is not worth retrying, so it says nothing of when. */
+/** As kubernetes: a list at a future revision is not worth retrying, so there is no Retry-After. */
 async function readExact(
   context: RegistryContext,
   selection: Selection,

@@ -1,4 +1,4 @@
-/** Who wrote what: metadata.managedFields, kept on every write. */
+/** Updates metadata.managedFields on every write. */
 import { parseGroupVersion } from "../../meta/group-version.ts";
 import { isJsonObject, jsonEquals, objectAt, type JsonObject } from "../../meta/json.ts";
 import { convertObject, isConvertible } from "../../objects/conversion/convert.ts";
@@ -12,13 +12,13 @@ import type { ServedResource } from "./resource.ts";
 
 interface TrackedWrite {
   readonly live: JsonObject;
-  /** As the client wants it, before the server's own changes. */
+  /** The object as the client sent it, before the server's own changes. */
   readonly next: JsonObject;
   readonly manager: string;
   readonly endpoint: UpdateEndpoint;
 }
 
-/** The object with its managedFields brought up to date. */
+/** The object with updated managedFields. */
 export function withManagedFields(context: RegistryContext, served: ServedResource, write: TrackedWrite): JsonObject {
   const managedFields = trackUpdate({
     live: write.live,
@@ -58,7 +58,7 @@ export function absentFields({ schema }: ServedResource): AbsentFields {
   return schema.isCustom === true ? "none" : "zero";
 }
 
-/** Undefined when there is no such version any more, or no telling what the object is in it. */
+/** Undefined if the version no longer exists or the object cannot be converted to it. */
 export function inVersion(
   object: JsonObject,
   served: ServedResource,
@@ -66,7 +66,7 @@ export function inVersion(
 ): VersionedObject | "unknown" | undefined {
   const target = parseGroupVersion(apiVersion);
   const schema = served.schemaOf(target);
-  // DIFFERS: who has written in a version of a later release keeps what it owns.
+  // DIFFERS: a manager that has written in a version of a later release keeps its fields.
   if (schema === undefined && served.isOfLaterRelease?.(target) === true) return "unknown";
   if (schema !== undefined && served.custom !== undefined)
     return customInVersion({ object, schema }, served, apiVersion);
@@ -74,12 +74,15 @@ export function inVersion(
   try {
     return { object: convertObject(object, served.groupVersion, target), schema };
   } catch {
-    // An object too odd to be converted: its entry in that version ends.
+    // The object cannot be converted, so its entry in that version is dropped.
     return undefined;
   }
 }
 
-/** DIFFERS: where a webhook converts, who has written in another version keeps what it owns, and is not asked about. */
+/**
+ * DIFFERS: with a conversion webhook, a manager that has written in another version keeps its fields, and the webhook
+ * is not called.
+ */
 function customInVersion(
   { object, schema }: VersionedObject,
   { custom, apiVersion: from }: ServedResource,
@@ -89,7 +92,7 @@ function customInVersion(
   return { object: { ...object, apiVersion }, schema };
 }
 
-/** The way back. */
+/** The reverse of `inVersion`. */
 export function fromVersion(object: JsonObject, served: ServedResource, apiVersion: string): JsonObject | undefined {
   if (served.custom !== undefined) return { ...object, apiVersion: served.apiVersion };
   const source = parseGroupVersion(apiVersion);
@@ -101,7 +104,7 @@ export function fromVersion(object: JsonObject, served: ServedResource, apiVersi
   }
 }
 
-/** A write that would change nothing but when somebody wrote is none. */
+/** A write that would change only the time of a managedFields entry is no change. */
 export function withoutTimeChanges(object: JsonObject, existing: JsonObject): JsonObject {
   const { managedFields: now, ...metadata } = objectAt(object, "metadata");
   const { managedFields: before, ...metadataBefore } = objectAt(existing, "metadata");

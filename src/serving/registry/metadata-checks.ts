@@ -1,10 +1,10 @@
 import { ADMISSION_RESOURCES } from "./strategies.ts";
 /**
- * How often kinds look at metadata: what every update is held to, the rules of most kinds look at once more, each in its
- * own way, and clients see what is wrong as often. Keys are "group/resource" as requests name it.
+ * The number of metadata checks per kind: after the generic checks of every update, the validation of most kinds checks
+ * metadata again, and clients receive each error as often. Keys are "group/resource" as in requests.
  */
 
-/** `object`: as of a new object. `update`: against what is stored. */
+/** `object`: as a new object. `update`: against the stored object. */
 type MetadataCheck = "object" | "update";
 
 const AGAINST_STORED: readonly MetadataCheck[] = ["update"];
@@ -67,7 +67,7 @@ const NOT_OF_STATUS: ReadonlySet<string> = new Set([
   "policy/poddisruptionbudgets",
 ]);
 
-/** Their finalizers may be called anything that is a qualified name, with or without a prefix. */
+/** Kinds that accept any qualified name as a finalizer, with or without a prefix. */
 const TAKE_ANY_FINALIZER: ReadonlySet<string> = new Set([
   "/events",
   ...ADMISSION_RESOURCES,

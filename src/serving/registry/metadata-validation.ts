@@ -1,4 +1,4 @@
-/** What holds for the metadata of every object, with the sentences clients see when it does not. */
+/** Validation of the metadata of every object, with Kubernetes' error messages. */
 import { firstErrors, forbiddenField, invalidValue, required, tooLong } from "../../meta/field-errors.ts";
 import { fieldManagerErrors } from "../../meta/field-manager.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
@@ -13,11 +13,11 @@ const STANDARD_FINALIZERS: ReadonlySet<string> = new Set(["kubernetes", ...GARBA
 export interface MetadataRules {
   readonly nameRule: NameRule;
   readonly namespaced: boolean;
-  /** Else those without a prefix are only kubernetes' own. */
+  /** Otherwise only Kubernetes' own finalizers may have no prefix. */
   readonly takesAnyFinalizer?: boolean;
 }
 
-/** What holds for the metadata of an object by itself. */
+/** Rules for the metadata of a single object. */
 export function metadataErrors(metadata: JsonObject, rules: MetadataRules): FieldError[] {
   return firstErrors(objectMetadataErrors(metadata, rules));
 }
@@ -39,7 +39,7 @@ export function* objectMetadataErrors(metadata: JsonObject, rules: MetadataRules
 export interface MetadataChange {
   readonly metadata: JsonObject;
   readonly existing: JsonObject;
-  /** What the request says, also where it is not for requests to say. */
+  /** The metadata of the request, including fields that requests cannot set. */
   readonly sent: JsonObject;
 }
 
@@ -71,7 +71,7 @@ function* newFinalizerErrors(metadata: JsonObject, existing: JsonObject): Genera
   yield forbiddenField("metadata.finalizers", why);
 }
 
-/** Only a DELETE begins one. */
+/** Only a DELETE sets these fields. */
 function* deletionErrors(sent: JsonObject, existing: JsonObject): Generator<FieldError> {
   const { deletionTimestamp, deletionGracePeriodSeconds } = sent;
   if (deletionTimestamp !== undefined && existing["deletionTimestamp"] === undefined)
@@ -85,7 +85,7 @@ const IMMUTABLE = "field is immutable";
 function generateNameErrors(metadata: JsonObject, rules: MetadataRules): FieldError[] {
   const generateName = stringAt(metadata, "generateName");
   if (generateName === "") return [];
-  // The base may end where a name may not: the suffix follows.
+  // The prefix may end in a character that a name may not end in, because the suffix follows.
   const masked = /[-.]$/.test(generateName) ? `${generateName.slice(0, -1)}a` : generateName;
   return rules.nameRule(masked).map((sentence) => invalidValue("metadata.generateName", generateName, sentence));
 }
@@ -170,7 +170,7 @@ function* strangeFinalizerErrors(finalizers: readonly string[]): Generator<Field
 
 const SUBRESOURCE_BYTES_MAX = 256;
 
-/** What is no entry at all was left out before. */
+/** Values that are not entries were removed before. */
 function* managedFieldsErrors(entries: unknown): Generator<FieldError> {
   if (!Array.isArray(entries)) return;
   for (const [index, entry] of entries.entries()) {

@@ -1,13 +1,13 @@
 /**
- * The store has the last word: a namespace is not let go while it holds an object of it, whoever asks.
+ * Rejects the removal of a namespace while the store holds an object of it, whichever client or controller requests it.
  *
- * A namespace is removed in this order, at whatever servers and by whatever paths the steps come about:
+ * A namespace is removed in this order, whichever servers perform the steps:
  *
- *   it is terminating as of revision R  →  what it holds is counted, linearizably  →  it is removed if it is still at R
+ *   it is terminating at revision R → its objects are counted, linearizably → it is removed if it is still at R
  *
- * A creation commits only if its namespace is still at the revision at which it was seen to be alive. At R it is not,
- * so what was committed at all was committed before R, and the count sees it; a namespace that has left R, be it for
- * another life, is not removed. So no object outlives its namespace.
+ * A creation commits only if its namespace is still at the revision at which it was seen to be active. At R it is not,
+ * so every committed creation was committed before R, and the count includes it. A namespace that has changed since R,
+ * or was created again, is not removed. So no object outlives its namespace.
  */
 import { assert } from "../../base/assert.ts";
 import { stringsAt, objectAt, type JsonObject } from "../../meta/json.ts";
@@ -29,12 +29,12 @@ export interface HeldObjects {
   readonly count: number;
 }
 
-/** By this name whoever is refused can tell it from a lost race. */
+/** By this name the rejected client can distinguish the rejection from a lost race. */
 const RULE = "namespace-holds-objects";
 const KUBERNETES = "kubernetes";
 const NAMED_MAX = 20;
 
-/** Throws a 409 when the change would let go of a namespace that is not empty. */
+/** Throws a 409 if the change would remove or finalize a namespace that is not empty. */
 export async function refuseWhileItHoldsObjects(
   context: RegistryContext,
   { stored }: ServedResource,
@@ -51,9 +51,9 @@ export async function refuseWhileItHoldsObjects(
 }
 
 /**
- * Removes it if it is still at the entry's revision. `object` is what it is to look like at last, which is terminating.
- * One that nothing holds may be removed by the very request that ends its life: that is not terminating yet when its
- * content is counted, so it is made to be first, and counted again.
+ * Removes the namespace if it is still at the entry's revision. `object` is its final state, which is terminating. A
+ * namespace without finalizers may be removed by the request that deletes it. It was not terminating yet when its
+ * content was counted, so it is first marked as terminating and its content counted again.
  */
 export async function removeNamespace(
   context: RegistryContext,

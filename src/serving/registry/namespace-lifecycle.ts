@@ -1,4 +1,4 @@
-/** Nothing is created where there is no namespace, or in one that is on its way out. */
+/** Rejects creations in namespaces that do not exist or are terminating. */
 import type { GroupResource } from "../../meta/group-version.ts";
 import { objectAt, stringAt } from "../../meta/json.ts";
 import { forbidden, notFound } from "../../meta/status-error.ts";
@@ -9,7 +9,7 @@ import { refuseCorrupt } from "./storage-errors.ts";
 
 export const NAMESPACES: GroupResource = { group: "", resource: "namespaces" };
 
-/** Without these no cluster works. */
+/** Namespaces that every cluster needs. */
 const IMMORTAL: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"]);
 
 export interface CreationPlace {
@@ -18,8 +18,8 @@ export interface CreationPlace {
 }
 
 /**
- * Returns the guard that holds as long as the namespace is the one that was looked at: this server may not have heard
- * yet that it is gone. Undefined for a namespace that is not stored yet, but will be together with what is in it.
+ * Returns a guard that holds while the namespace has the revision that was checked, because this server's cache may lag
+ * behind a deletion. Undefined for a namespace that is not stored yet but will be stored together with its content.
  */
 export async function refuseCreationOutsideLiveNamespace(
   context: RegistryContext,
@@ -28,12 +28,12 @@ export async function refuseCreationOutsideLiveNamespace(
 ): Promise<Guard | undefined> {
   if (context.namespacePrefix === undefined) return undefined;
   const key = context.namespacePrefix + at.namespace;
-  // A namespace somebody has just made must count at once, so an absent one is looked up again, freshly.
+  // A namespace that was just created must be found at once, so an absent one is looked up again in the store.
   const entry = context.store.cache.get(key) ?? (await context.store.get(key, { kind: "newest" }));
   return refuseUnlessLive(entry, resource, at);
 }
 
-/** The same by what the store has now: for a creation whose guard was lost. */
+/** The same with the current state of the store, for a creation whose guard was lost. */
 export async function refuseCreationOutsideNewestNamespace(
   context: RegistryContext,
   resource: GroupResource,
@@ -70,7 +70,7 @@ export function refuseDeletionOfImmortal(name: string): void {
   if (IMMORTAL.has(name)) throw forbidden(NAMESPACES, name, "this namespace may not be deleted");
 }
 
-/** Nothing is created in it any more. */
+/** Whether creations in the namespace are rejected. */
 export function isTerminating(namespace: Entry): boolean {
   const known = namespace.memo.get("terminating");
   if (typeof known === "boolean") return known;

@@ -1,4 +1,4 @@
-/** What a write must agree on with its path and with the object it is about. */
+/** Checks that a write matches its path and its preconditions on the stored object. */
 import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { parseUintError } from "../../meta/resource-version.ts";
 import { badRequest, conflict, StatusError } from "../../meta/status-error.ts";
@@ -24,11 +24,11 @@ export function refuseMisplaced(object: JsonObject, place: ObjectPlace): void {
 
 export function refuseForeignNamespace(object: JsonObject, namespace: string): void {
   const given = stringAt(objectAt(object, "metadata"), "namespace");
-  // As kubernetes: what is in no namespace may say any.
+  // As kubernetes: a cluster-scoped object may name any namespace.
   if (given !== "" && namespace !== "" && given !== namespace) throw badRequest(FOREIGN_NAMESPACE);
 }
 
-/** As kubernetes shows it to whoever admits: an object that does not say so lies where its path does. */
+/** As kubernetes for admission: an object without a namespace gets the one of its path. */
 export function inNamespace(object: JsonObject, namespace: string): JsonObject {
   const metadata = objectAt(object, "metadata");
   if (namespace === "" || stringAt(metadata, "namespace") !== "") return object;
@@ -39,7 +39,7 @@ interface WriteCandidate {
   readonly object: JsonObject;
   readonly existing: JsonObject;
   readonly entry: Entry;
-  /** A patch that would change the uid is no precondition but invalid. */
+  /** A patch that changes the uid is invalid instead of a failed precondition. */
   readonly isPatch?: boolean;
 }
 

@@ -1,11 +1,13 @@
-/** What the server decides about an object before it is stored: fields it owns, and fields a request may not write. */
+/**
+ * Sets the fields that the server owns, and resets fields that the request may not write, before an object is stored.
+ */
 import { randomUuid } from "../../base/random.ts";
 import { jsonEquals, objectAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import { timestamp, type RegistryContext } from "./context.ts";
 import type { ServedResource } from "./resource.ts";
 import { kindContext } from "./defaults.ts";
 
-/** Fields of the metadata that only the server writes: an update leaves them as they are. */
+/** Metadata fields that only the server writes: an update leaves them unchanged. */
 export const SERVER_OWNED: readonly string[] = [
   "uid",
   "creationTimestamp",
@@ -16,7 +18,7 @@ export const SERVER_OWNED: readonly string[] = [
   "namespace",
 ];
 
-/** Through which endpoint an update came in: the main resource writes the desired state, /status the observed one. */
+/** The endpoint of an update: the main resource writes the desired state, /status the observed one. */
 export type UpdateEndpoint = "main" | "status" | "finalize";
 
 export function prepareForCreate(context: RegistryContext, served: ServedResource, object: JsonObject): JsonObject {
@@ -65,14 +67,14 @@ export function prepareForUpdate(
   return prepared;
 }
 
-/** As kubernetes: what is stored of an empty list, beside the object's spec, is that there is none. */
+/** As kubernetes: a top-level list that is empty is stored as null. */
 function withoutEmptyLists({ schema }: ServedResource, object: JsonObject): JsonObject {
   if (schema.isCustom === true) return object;
   const empty = Object.keys(object).filter((key) => Array.isArray(object[key]) && object[key].length === 0);
   return empty.length === 0 ? object : { ...object, ...Object.fromEntries(empty.map((key) => [key, null])) };
 }
 
-/** As kubernetes shows it to whoever admits: until it is stored a list that was sent empty is one. */
+/** As kubernetes for admission: a top-level list that was sent empty is null only in the stored object. */
 export function withSentLists(prepared: JsonObject, sent: JsonObject): JsonObject {
   const empty = Object.keys(sent).filter((key) => prepared[key] === null && Array.isArray(sent[key]));
   return empty.length === 0 ? prepared : { ...prepared, ...Object.fromEntries(empty.map((key) => [key, []])) };
@@ -95,7 +97,7 @@ function withMember(object: JsonObject, key: string, value: unknown): JsonObject
   return value === undefined ? rest : { ...rest, [key]: value };
 }
 
-/** Anything outside metadata counts as desired state, but for a status that has a endpoint of its own. */
+/** Everything outside of metadata counts as desired state, except for a status that has its own endpoint. */
 function hasNewDesiredState(object: JsonObject, existing: JsonObject, hasStatus: boolean): boolean {
   const { metadata: _metadata, status, ...desired } = object;
   const { metadata: _oldMetadata, status: oldStatus, ...before } = existing;

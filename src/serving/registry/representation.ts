@@ -1,4 +1,4 @@
-/** A stored entry as bytes of the version somebody asked for, derived at most once per entry and version. */
+/** A stored entry as bytes of the requested version, derived at most once per entry and version. */
 import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../../meta/group-version.ts";
 import { cloneJson, type JsonObject } from "../../meta/json.ts";
 import { convertObject, isConvertible, isSameShape } from "../../objects/conversion/convert.ts";
@@ -18,14 +18,14 @@ export function itemIn(entry: Entry, served: ServedResource): Buffer {
   return item;
 }
 
-/** The object's members behind a head `{"kind":…,"apiVersion":…,`. */
+/** The object's members, which follow a head `{"kind":…,"apiVersion":…,`. */
 export function membersIn(entry: Entry, served: ServedResource): Buffer {
   return served.custom === undefined
     ? itemIn(entry, served).subarray(MEMBERS_START)
     : customMembers(entry, served, served.custom);
 }
 
-/** The object, parsed: the caller owns it. */
+/** The parsed object, which the caller owns. */
 export function objectIn(entry: Entry, served: ServedResource): JsonObject {
   refuseUnreadable(entry, served);
   if (served.custom !== undefined) return customObject(entry, served, served.custom).object;
@@ -38,7 +38,9 @@ export function objectIn(entry: Entry, served: ServedResource): JsonObject {
   }
 }
 
-/** Throws for an object that cannot be shown here: broken, of another kind, or of a version this release does not know. */
+/**
+ * Throws if the object cannot be returned: corrupt, of another kind, or of a version that this release does not know.
+ */
 export function refuseUnreadable(entry: Entry, served: ServedResource): void {
   refuseCorrupt(entry);
   if (entry.kind !== served.kind) throw unreadable(entry, `the value is a ${entry.kind}, not a ${served.kind}`);
@@ -50,7 +52,7 @@ export function refuseUnreadable(entry: Entry, served: ServedResource): void {
   if (isShowable) return;
   throw unreadable(
     entry,
-    `the value is of the version ${entry.apiVersion}, which cannot be shown as ${served.apiVersion}`,
+    `the value is of the version ${entry.apiVersion}, which cannot be converted to ${served.apiVersion}`,
   );
 }
 
@@ -58,7 +60,7 @@ function hasSameShape(entry: Entry, served: ServedResource): boolean {
   return isSameShape(entry.kind, parseGroupVersion(entry.apiVersion), served.groupVersion);
 }
 
-/** Behind the comma and the brace. */
+/** After the comma and the brace. */
 const MEMBERS_START = 2;
 
 function customMembers(entry: Entry, served: ServedResource, custom: CustomShape): Buffer {
@@ -102,12 +104,12 @@ function convertedKey(apiVersion: string, { key }: CustomShape): string {
 
 function convertedObject(entry: Entry, apiVersion: string, custom: CustomShape): JsonObject {
   const text = entry.memo.get(convertedKey(apiVersion, custom)) as string | undefined;
-  if (text === undefined) throw unreadable(entry, `nobody has converted it to ${apiVersion}`);
+  if (text === undefined) throw unreadable(entry, `it has not been converted to ${apiVersion}`);
   return JSON.parse(text) as JsonObject;
 }
 
 /**
- * To be waited for before entries are shown: some are converted by others. Undefined when there is nothing to wait for.
+ * To be awaited before entries are returned, because webhooks convert some of them. Undefined if nothing is pending.
  * Throws a StatusError.
  */
 export function conversionOf(entries: readonly Entry[], served: ServedResource): Promise<void> | undefined {
@@ -124,18 +126,18 @@ export function conversionOf(entries: readonly Entry[], served: ServedResource):
   });
 }
 
-/** The object in the version whose shape its columns are read from. */
+/** The object in the version from which its table columns are read. */
 export function columnsObject(entry: Entry, served: ServedResource): JsonObject {
   return served.custom === undefined ? parseEntry(entry) : objectIn(entry, served);
 }
 
-/** The same of an object of the served version that is not stored. */
+/** The same for an object in the served version that is not stored. */
 export function columnsShape(object: JsonObject, served: ServedResource): JsonObject {
   if (served.custom !== undefined) return object;
   return convertObject(object, served.groupVersion, served.stored.storageVersion);
 }
 
-/** An object of the served version in the one it is to be stored in. Throws a StatusError. */
+/** Converts an object from the served version to the version in which it is to be stored. Throws a StatusError. */
 function toVersion(
   object: JsonObject,
   served: ServedResource,
@@ -172,7 +174,7 @@ const METADATA_ORDER: readonly string[] = [
 
 interface EncodeOptions {
   readonly vouch?: ObjectStore["vouch"];
-  /** The text of a new object's managedFields, which then has none itself. */
+  /** The text of a new object's managedFields; the object itself then has none. */
   readonly managedFields?: string | undefined;
 }
 
@@ -199,7 +201,7 @@ function encodeConverted(object: JsonObject, { vouch, managedFields }: EncodeOpt
   return bytes;
 }
 
-/** The head ends in its metadata, which has at least a uid. */
+/** The head ends with the object's metadata, which has at least a uid. */
 function spliceManagedFields(head: string, rest: string, managedFields: string): string {
   const start = `${head.slice(0, -2)},"managedFields":${managedFields}}`;
   return rest === "{}" ? `${start}}` : `${start},${rest.slice(1)}`;

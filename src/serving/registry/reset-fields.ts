@@ -1,4 +1,4 @@
-/** What a endpoint cannot write: nobody comes to own it through that endpoint. */
+/** Fields that an endpoint cannot write, so that no manager owns them through that endpoint. */
 import type { UpdateEndpoint } from "./prepare.ts";
 import type { ServedResource } from "./resource.ts";
 
@@ -8,7 +8,7 @@ const SPEC: FieldPaths = [["spec"]];
 const STATUS: FieldPaths = [["status"]];
 const METADATA_AND_SPEC: FieldPaths = [["metadata"], ["spec"]];
 
-/** Of most kinds /status leaves the spec alone; these differ. By group and kind. */
+/** For most kinds /status resets only the spec; these differ. By group and kind. */
 const THROUGH_STATUS: ReadonlyMap<string, FieldPaths> = new Map([
   ["apps/Deployment", [["spec"], ["metadata", "labels"]]],
   ["/Pod", [["spec"], ["metadata", "deletionTimestamp"], ["metadata", "ownerReferences"]]],

@@ -1,4 +1,4 @@
-/** A resource as it is stored, and as one served version shows it. */
+/** A resource as stored, and as shown in one served version. */
 import type { Kind } from "../../objects/kinds/kind.ts";
 import type { GroupResource, GroupVersion } from "../../meta/group-version.ts";
 import type { JsonObject } from "../../meta/json.ts";
@@ -9,7 +9,7 @@ import type { TypedObject } from "../../objects/typed-decode.ts";
 import type { Guard } from "../../storage/kv.ts";
 import type { ReleaseGates } from "../../objects/release-gates.ts";
 
-/** What distinguishes one kind's life from another's. Everything else is the same for all kinds. */
+/** The behavior in which kinds differ. Everything else is the same for all kinds. */
 export interface Strategy {
   readonly nameRule: NameRule;
   /** The server counts changes of the desired state in metadata.generation. */
@@ -18,23 +18,26 @@ export interface Strategy {
   readonly allowsCreateOnUpdate: boolean;
   /** PUT without resourceVersion overwrites; otherwise it is invalid. */
   readonly allowsUnconditionalUpdate: boolean;
-  /** DELETE answers with the object even when it is gone. */
+  /** DELETE returns the object even if it has been removed. */
   readonly returnsDeletedObject: boolean;
   /** The status is written through the status subresource only. */
   readonly hasStatus: boolean;
-  /** Whoever registers itself says at once how it is. */
+  /** A creation may set the status, as nodes do when they register themselves. */
   readonly createsWithStatus: boolean;
-  /** Special lives: namespaces are finalized by their controller, pods end gracefully on their node. */
+  /** Deletion lifecycle: namespaces are finalized by their controller, pods terminate gracefully on their node. */
   readonly life: "ordinary" | "namespace" | "pod";
-  /** Objects vanish by themselves after this many seconds. */
+  /** Objects expire after this many seconds. */
   readonly ttlSeconds: number | undefined;
-  /** Deleting without a propagation policy leaves the dependents alone. */
+  /** Deletion without a propagation policy orphans the dependents. */
   readonly orphansByDefault: boolean;
-  /** Never takes the garbage collector's finalizers. */
+  /** The garbage collector's finalizers are never added. */
   readonly ignoresGarbageCollection: boolean;
 }
 
-/** In which version an object is written now, and by what the store knows that this still holds when it is. */
+/**
+ * The version in which an object is written now, and the guards by which the store checks that it is still the agreed
+ * one.
+ */
 interface WriteEncoding {
   readonly version: GroupVersion;
   readonly guard?: Guard;
@@ -42,8 +45,8 @@ interface WriteEncoding {
 
 export interface Encoding {
   /**
-   * Waits a moment for what servers are agreeing on; throws a 503 when nothing may be written. `lost` is the guard of an
-   * attempt that came too late: the answer is newer.
+   * Waits a moment while servers agree on a version; throws a 503 if nothing may be written. `lost` is the guard of a
+   * failed attempt: the result is newer.
    */
   current(lost?: Guard): Promise<WriteEncoding>;
 }
@@ -52,78 +55,81 @@ export interface StoredResource extends GroupResource {
   readonly namespaced: boolean;
   /** Such as "/registry/pods/". */
   readonly keyPrefix: string;
-  /** What the release writes when it is alone. */
+  /** The version that the release writes if it is alone. */
   readonly storageVersion: GroupVersion;
   readonly encoding: Encoding;
   readonly strategy: Strategy;
 }
 
-/** A custom resource: its objects are what a definition says, and that may be something else the next moment. */
+/** The shape of a custom resource as its CRD defines it, which may change at any time. */
 export interface CustomShape {
-  /** Another one whenever the definition says something else: what is derived by it is kept under this name. */
+  /** Changes whenever the CRD's shape changes: derived values are cached under this key. */
   readonly key: string;
-  /** Under which the bytes of this version are kept: made once, because it is looked up for every object of a list. */
+  /** The cache key of the bytes in this version, computed once because it is needed for every object of a list. */
   readonly membersKey: string;
-  /** Whether objects that lie there in this version can be shown. */
+  /** Whether objects stored in this version can be returned. */
   isKnown(apiVersion: string): boolean;
-  /** In the place of typed decoding. Throws a StatusError. */
+  /** Decodes without a Go type. Throws a StatusError. */
   decode(value: JsonObject): TypedObject;
-  /** In place: a stored object as the version means it in which it is stored, with its defaults. True when that changed it. */
+  /** Works in place: adds the defaults of the stored version to a stored object. True if that changed it. */
   finish(object: JsonObject): boolean;
-  /** In place: what has been converted, without what its new version does not name. As kubernetes, without defaults. */
+  /**
+   * Works in place: prunes a converted object of the fields that its new version does not specify. As kubernetes,
+   * without defaults.
+   */
   prune(object: JsonObject): void;
-  /** Asks whoever knows how; undefined where versions differ in nothing but their name. Throws a StatusError. */
+  /** Converts by the CRD's strategy; undefined if the versions differ only in name. Throws a StatusError. */
   readonly convert?: ((objects: readonly JsonObject[], to: GroupVersion) => Promise<JsonObject[]>) | undefined;
-  /** Of an object of this version, as a selector spells it. */
+  /** The value of a field of an object in this version, as in a selector. */
   fieldValue(object: JsonObject, field: string): string;
   /**
-   * Throws when the definition, as known here, is on its way out; else returns the guard that holds as long as the
-   * definition is the one that was looked at.
+   * Throws if the CRD is being deleted; otherwise returns the guard that holds while the CRD has the revision that was
+   * checked.
    */
   refuseCreation(name: string, looks: "known" | "newest"): Promise<Guard | undefined>;
 }
 
-/** Where replicas stand, such as ".spec.replicas". */
+/** JSON paths of the replicas, such as ".spec.replicas". */
 export interface ReplicasPaths {
   readonly specReplicasPath: string;
   readonly statusReplicasPath: string;
-  /** "": nowhere. */
+  /** "": none. */
   readonly labelSelectorPath: string;
 }
 
 export interface ServedResource {
   /** Undefined for built-in kinds. */
   readonly custom?: CustomShape | undefined;
-  /** Of a custom resource that can be scaled. */
+  /** Set for a custom resource that can be scaled. */
   readonly scale?: ReplicasPaths | undefined;
   readonly stored: StoredResource;
-  /** As requests and messages name it: for events.k8s.io the group differs from the stored one's. */
+  /** As in requests and messages: for events.k8s.io the group differs from the stored one. */
   readonly groupResource: GroupResource;
   readonly groupVersion: GroupVersion;
   readonly apiVersion: string;
   readonly kind: string;
   readonly listKind: string;
-  /** What the kind means beyond its shape. */
+  /** The kind's validation and defaults beyond its schema. */
   readonly meaning: Kind;
-  /** Of the release it is served as. */
+  /** The gates of the release as which the resource is served. */
   readonly gates: ReleaseGates;
   readonly schema: StructSchema;
   /** The schema of this or another kind in any version of the release, served or not. */
   readonly schemaOf: (groupVersion: GroupVersion, kind?: string) => StructSchema | undefined;
   /** Whether a release after this one has the kind in that version. */
   readonly isOfLaterRelease?: (groupVersion: GroupVersion) => boolean;
-  /** How people see it. */
+  /** Renders the table columns. */
   readonly table: TableRenderer;
   readonly fieldSelectors: readonly string[];
-  /** Which sentence an unknown field selector gets. */
+  /** The style of the error message for an unknown field selector. */
   readonly fieldSelectorErrorStyle: "default" | "label" | "kind-label" | "quoted-label";
   /** Other names of selectable fields, such as spec.host for spec.nodeName. */
   readonly fieldSelectorAliases: Readonly<Record<string, string>>;
-  /** `{"kind":"Pod","apiVersion":"v1",`: what stands before the members of every object served. */
+  /** `{"kind":"Pod","apiVersion":"v1",`: the start of every served object. */
   readonly objectHead: Buffer;
 }
 
-/** As messages about an object's fields name its kind: events are the same in both of their groups. */
+/** The kind as in messages about an object's fields: the same for events of both groups. */
 export function groupKind({ stored, kind }: ServedResource): { group: string; kind: string } {
   return { group: kind === "Event" && stored.group === "events.k8s.io" ? "" : stored.group, kind };
 }

@@ -1,4 +1,4 @@
-/** Which entries of a collection a request is about. */
+/** The entries of a collection that a request selects. */
 import { type FieldRequirement, requiredValue } from "../../meta/field-selector.ts";
 import type { LabelSelector } from "../../meta/label-selector.ts";
 import { prefixEnd } from "../../storage/kv.ts";
@@ -15,12 +15,12 @@ export interface SelectionRequest {
 }
 
 export interface Selection {
-  /** A collection's prefix, or one object's key when the selectors pin it. */
+  /** A collection's prefix, or one object's key if the selectors determine it. */
   readonly prefix: string;
   readonly range: KeyRange;
-  /** Undefined when everything in the range is meant. */
+  /** Undefined if the whole range is selected. */
   readonly matches: ((entry: Entry) => boolean) | undefined;
-  /** It looks into objects as the version shows them, so that they must be converted before. */
+  /** True if it reads fields of objects in the served version, which must be converted first. */
   readonly readsFields: boolean;
 }
 
@@ -42,7 +42,7 @@ export function select(served: ServedResource, request: SelectionRequest): Selec
   return { prefix, range, matches: matcher(served, request), readsFields };
 }
 
-/** They stand in the key. */
+/** Fields that are part of the key. */
 const KEY_FIELDS: ReadonlySet<string> = new Set(["metadata.name", "metadata.namespace"]);
 
 function matcher(served: ServedResource, request: SelectionRequest): ((entry: Entry) => boolean) | undefined {
@@ -61,7 +61,7 @@ function matcher(served: ServedResource, request: SelectionRequest): ((entry: En
   };
 }
 
-/** As the version shows it that is asked for. What has not been converted yet is judged when it has been. */
+/** Reads the object in the requested version. Objects not converted yet are evaluated after their conversion. */
 function customFieldReader(served: ServedResource, custom: CustomShape, field: string): (entry: Entry) => string {
   const memoKey = `field ${served.apiVersion} ${custom.key} ${field}`;
   return (entry) => {
@@ -73,7 +73,7 @@ function customFieldReader(served: ServedResource, custom: CustomShape, field: s
   };
 }
 
-/** Name and namespace stand in the key; other fields are parsed once per entry. */
+/** Name and namespace are part of the key; other fields are parsed once per entry. */
 function fieldReader(served: ServedResource, group: string, resource: string, field: string): (entry: Entry) => string {
   const { keyPrefix, namespaced } = served.stored;
   if (field === "metadata.name") return ({ key }) => key.slice(key.lastIndexOf("/") + 1);

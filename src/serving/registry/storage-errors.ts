@@ -1,4 +1,4 @@
-/** The one place where the store's language becomes the API's. */
+/** Translates storage errors into API errors; no other file does. */
 import {
   serviceUnavailable,
   StatusError,
@@ -27,7 +27,7 @@ export function toStatusError(thrown: unknown): unknown {
         cause: thrown,
       });
     case "overloaded":
-      return tooManyRequests("the storage has too much work queued, please try again later", RETRY_AFTER_SECONDS);
+      return tooManyRequests("the storage has too many queued requests, please try again later", RETRY_AFTER_SECONDS);
     case "too-large":
       return requestEntityTooLarge("the object is larger than the storage accepts");
     case "corrupt":
@@ -35,10 +35,10 @@ export function toStatusError(thrown: unknown): unknown {
         cause: thrown,
       });
     case "undecided":
-      // Without a time to come again: clients would repeat by themselves what may have happened.
+      // No Retry-After: clients would automatically repeat a request that may have succeeded.
       return new StatusError(
         "Timeout",
-        "Timeout: the storage did not answer: whether the request was done is not known",
+        "Timeout: the storage did not respond; it is unknown whether the request was executed",
         {
           cause: thrown,
         },
@@ -53,7 +53,7 @@ export function toStatusError(thrown: unknown): unknown {
   }
 }
 
-/** Throws for an object whose stored value cannot be read: an error for it alone. */
+/** Throws for an object whose stored value cannot be decoded. Other objects are not affected. */
 export function refuseCorrupt(entry: Entry): void {
   if (entry.corrupt !== undefined) throw unreadable(entry, entry.corrupt);
 }
@@ -69,7 +69,7 @@ export function unreadable(entry: Entry, why: string, cause?: unknown): StatusEr
   );
 }
 
-/** Runs a verb, translating what the store throws. */
+/** Runs a verb and translates storage errors. */
 export async function translated<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

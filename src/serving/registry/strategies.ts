@@ -1,4 +1,4 @@
-/** Which kinds live differently from the rest, as data. Keys are "group/resource"; the core group is "". */
+/** The kinds whose behavior differs from the default, as data. Keys are "group/resource"; the core group is "". */
 import { configKeyErrors } from "../../objects/kinds/core/name-checks.ts";
 import { canonicalIpSentences } from "../../objects/kinds/network/ip-checks.ts";
 import { dnsLabelErrors, dnsSubdomainErrors, pathSegmentErrors, type NameRule } from "../../meta/names.ts";
@@ -90,17 +90,17 @@ const RETURNS_DELETED_OBJECT: ReadonlySet<string> = new Set([
 const NAME_RULES: ReadonlyMap<string, NameRule> = new Map<string, NameRule>([
   ["/namespaces", dnsLabelErrors],
   ["apps/statefulsets", dnsLabelErrors],
-  // Events' names have always been whatever clients made of them.
+  // Event names may be any path segment.
   ["/events", pathSegmentErrors],
   ["apiregistration.k8s.io/apiservices", pathSegmentErrors],
-  // Clusters' trust bundles carry separators that no DNS name has.
+  // ClusterTrustBundle names contain separators that DNS names do not allow.
   ["certificates.k8s.io/clustertrustbundles", pathSegmentErrors],
   ["coordination.k8s.io/leasecandidates", configKeyErrors],
   ["certificates.k8s.io/certificatesigningrequests", pathSegmentErrors],
   ["networking.k8s.io/ipaddresses", canonicalIpSentences],
-  // What a service may be called depends on the release.
+  // The name rule of a Service depends on the release.
   ["/services", () => []],
-  // The kind's own rules hold names and what names are generated from to the same, which a rule of names cannot.
+  // The kind's own validation applies the same rule to name and generateName, which a name rule cannot.
   ["internal.apiserver.k8s.io/storageversions", () => []],
   ["rbac.authorization.k8s.io/clusterrolebindings", pathSegmentErrors],
   ["rbac.authorization.k8s.io/clusterroles", pathSegmentErrors],

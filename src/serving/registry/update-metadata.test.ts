@@ -16,30 +16,30 @@ function told(key: string, sent: JsonObject, existing: JsonObject = {}): string[
   return [...errors].map(({ field, message }) => `${field}: ${message}`);
 }
 
-describe("what is wrong with metadata is told as often as the rules of the kind look at it", () => {
+describe("an error in metadata is reported as often as the kind checks metadata", () => {
   test.each([
     ["apps/deployments", 3],
     ["/configmaps", 4],
     ["discovery.k8s.io/endpointslices", 3],
     ["/events", 2],
     ["events.k8s.io/events", 3],
-  ])("%s: %i times", (key, times) => {
+  ])("for %s: %i times", (key, times) => {
     expect(told(key, { ownerReferences: [{ apiVersion: "v1", kind: "K", name: "", uid: "u" }] })).toHaveLength(times);
   });
 });
 
 describe("finalizers", () => {
-  test("without a prefix are told with their place", () => {
+  test("without a prefix are reported with their index", () => {
     expect(told("apps/deployments", { finalizers: ["a.b/c", "hold"] })).toEqual([
       `metadata.finalizers[1]: Invalid value: "hold": ${UNQUALIFIED}`,
     ]);
   });
 
-  test("of some kinds may be any", () => {
+  test("of some kinds may be any qualified name", () => {
     expect(told("coordination.k8s.io/leases", { finalizers: ["hold"] })).toEqual([]);
   });
 
-  test("cannot be added to what is being deleted", () => {
+  test("cannot be added to an object that is being deleted", () => {
     const existing = { deletionTimestamp: "2030-01-01T00:00:00Z" };
     const why =
       'no new finalizers can be added if the object is being deleted, found new finalizers []string{"a.b/c", "a.b/d"}';
@@ -49,7 +49,7 @@ describe("finalizers", () => {
   });
 });
 
-test("an event owns nothing", () => {
+test("an event cannot be an owner", () => {
   const owner = { apiVersion: "v1", kind: "Event", name: "x", uid: "u" };
   expect(told("policy/poddisruptionbudgets", { ownerReferences: [owner] })).toEqual(
     Array.from(
@@ -60,7 +60,7 @@ test("an event owns nothing", () => {
   );
 });
 
-test("the uid and the deletion are not for updates to change", () => {
+test("an update cannot change the uid and the deletion fields", () => {
   const sent = { uid: "other", deletionTimestamp: "2030-01-01T00:00:00Z", deletionGracePeriodSeconds: 3 };
   expect(told("policy/poddisruptionbudgets", sent, { uid: "u", deletionGracePeriodSeconds: 5 })).toEqual([
     'metadata.uid: Invalid value: "other": field is immutable',
@@ -69,7 +69,7 @@ test("the uid and the deletion are not for updates to change", () => {
   ]);
 });
 
-test("names of managers are held to what requests may say", () => {
+test("manager names in managedFields are validated", () => {
   expect(told("policy/poddisruptionbudgets", { managedFields: [{ manager: "x".repeat(200) }] })[0]).toBe(
     "metadata.managedFields[0].manager: Too long: may not be more than 128 bytes",
   );

@@ -1,4 +1,4 @@
-/** Everything an update has to hold to in metadata, as often as kubernetes says it. */
+/** Validates the metadata of an update. Each error is reported as often as kubernetes does. */
 import { pathSegmentErrors } from "../../meta/names.ts";
 import type { FieldError } from "../../meta/status-error.ts";
 import { metadataChecks } from "./metadata-checks.ts";

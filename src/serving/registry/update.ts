@@ -22,19 +22,19 @@ export interface UpdateRequest<F extends Forwarded = Forwarded> {
   readonly name: string;
   readonly endpoint: UpdateEndpoint;
   readonly dryRun: boolean;
-  /** Who comes to own what changes. */
+  /** The field manager that will own the changed fields. */
   readonly manager: string;
   /** The new object in the served version: decoded for a PUT, made from the current one for a patch. */
   readonly next: (existing: JsonObject) => JsonObject | NoInfer<F> | Promise<JsonObject | NoInfer<F>>;
-  /** PUT demands a resourceVersion of some kinds; a patch is applied again to whatever is there. */
+  /** PUT requires a resourceVersion for some kinds; a patch is reapplied to the current object. */
   readonly verb: "update" | "patch";
-  /** `next` says who owns what, and makes an object of nothing where there is none. */
+  /** `next` returns the object with managedFields, and creates an object if there is none. */
   readonly isApply?: boolean;
   readonly requester?: RequestUser | undefined;
   readonly admission?: Admission | undefined;
-  /** Told what there is to warn about also where the object is refused after that. */
+  /** Receives the warnings, even if the object is rejected afterwards. */
   readonly heard?: ((warnings: readonly string[]) => void) | undefined;
-  /** Throws when the requester may change what is there but not create what is not. */
+  /** Throws if the user may update the object but not create it. */
   readonly refuseCreation?: (() => Promise<void>) | undefined;
 }
 
@@ -83,7 +83,7 @@ export async function update<F extends Forwarded = never>(
       },
       absent: async () => {
         const isApplied = request.isApply === true && request.endpoint === "main";
-        // What is wrong with a PUT by itself is said whether or not the object exists.
+        // Problems of the PUT body itself are reported whether or not the object exists.
         const wished = request.verb === "update" || isApplied ? await request.next({}) : {};
         if (wished instanceof Forwarded) return wished;
         if (!isApplied && !mayCreate(served, request)) throw notFound(served.groupResource, request.name);
@@ -104,7 +104,7 @@ function mayCreate({ stored }: ServedResource, { verb, endpoint }: UpdateRequest
   return stored.strategy.allowsCreateOnUpdate && verb === "update" && endpoint === "main";
 }
 
-/** What a endpoint cannot write must not become somebody's own either: it is taken out before that is tracked. */
+/** Resets metadata that the endpoint cannot write before managedFields are computed, so that no manager owns it. */
 function withinEndpoint(
   { meaning }: ServedResource,
   object: JsonObject,
@@ -163,7 +163,7 @@ function kindErrors(
   return namespaceFinalizeErrors(object);
 }
 
-/** The write that empties the finalizers of an object being deleted is the one that deletes it. */
+/** The write that removes the last finalizer of an object being deleted deletes it. */
 function isFinallyDeleted(served: ServedResource, object: JsonObject): boolean {
   const metadata = objectAt(object, "metadata");
   if (metadata["deletionTimestamp"] === undefined || stringsAt(metadata, "finalizers").length > 0) return false;
@@ -172,7 +172,7 @@ function isFinallyDeleted(served: ServedResource, object: JsonObject): boolean {
   return Number(metadata["deletionGracePeriodSeconds"] ?? 0) === 0;
 }
 
-/** Some kinds are never overwritten by somebody who has not said what it saw. */
+/** Some kinds reject a PUT without a resourceVersion. */
 function refuseUnconditional(served: ServedResource, object: JsonObject, request: UpdateRequest): void {
   const version = stringAt(objectAt(object, "metadata"), "resourceVersion");
   if (
@@ -181,14 +181,14 @@ function refuseUnconditional(served: ServedResource, object: JsonObject, request
     (version !== "" && version !== "0")
   )
     return;
-  // As kubernetes: of all that makes an object invalid, this alone is said of the resource and not of the kind.
+  // As kubernetes: this is the only validation error that names the resource instead of the kind.
   const { group, resource } = served.groupResource;
   throw invalid({ group, kind: resource }, request.name, [
     invalidValue("metadata.resourceVersion", 0, "must be specified for an update"),
   ]);
 }
 
-/** An object that must not exist yet cannot have been seen at a version; who applies one is not held to it. */
+/** An object that does not exist cannot have a resourceVersion; apply ignores it. */
 function withoutRevision(served: ServedResource, object: JsonObject, request: UpdateRequest): JsonObject {
   const { resourceVersion, ...metadata } = objectAt(object, "metadata");
   if (

@@ -1,4 +1,4 @@
-/** Where a watch starts, and what each change means for those who watch through a selector. */
+/** Determines where a watch starts, and what each change means to a watch with a selector. */
 import { expired } from "../../meta/status-error.ts";
 import type { Freshness } from "../../storage/object-store.ts";
 import { createTombstone, type Entry } from "../../storage/watch-cache/entry.ts";
@@ -11,7 +11,7 @@ import { select, type SelectionRequest } from "./selection.ts";
 export interface ObjectWatchRequest extends SelectionRequest {
   readonly start:
     | { readonly kind: "after"; readonly revision: number }
-    /** The state now, as fresh as said, then changes. */
+    /** The current state with the given freshness, then changes. */
     | { readonly kind: "state"; readonly freshness: Freshness; readonly showsState: boolean };
 }
 
@@ -23,15 +23,15 @@ export interface SelectedEvent {
 }
 
 export interface WatchStart {
-  /** What is there at the start, to be shown as ADDED. */
+  /** The objects at the start, to be sent as ADDED. */
   readonly initial: readonly Entry[];
   /** Changes after this revision follow. */
   readonly revision: number;
-  /** Undefined when the changes since `revision` are no longer all known. */
+  /** Undefined if the history no longer holds all changes since `revision`. */
   follow(follower: HistoryFollower): Following | undefined;
-  /** What the change means here; undefined when it does not concern this watch. */
+  /** The event for this watch; undefined if the change does not concern it. */
   classify(event: CacheEvent): SelectedEvent | undefined;
-  /** The newest revision known: everything before it has been shown to a follower that is current. */
+  /** The newest known revision: a watcher that has caught up has received everything before it. */
   currentRevision(): number;
 }
 
@@ -63,7 +63,7 @@ export async function startWatch(
     initial,
     revision,
     follow: (follower) => cache.follow(selection.prefix, revision, follower),
-    // A start in the future: the history hands out everything that comes, also what comes before it.
+    // A start in the future: the history delivers all changes, including those before the start.
     classify: (event) => (event.revision <= revision ? undefined : classify(event, matches)),
     currentRevision: () => Math.max(revision, cache.revision),
   };
@@ -77,7 +77,7 @@ function classify(event: CacheEvent, matches: (entry: Entry) => boolean): Select
   return matchedBefore ? { type: "DELETED", entry: departed(event, previous) } : undefined;
 }
 
-/** The last state that matched, under the revision of the change that ended it. */
+/** The last state that matched, with the revision of the change that ended the match. */
 function departed(event: CacheEvent, previous: Entry): Entry {
   const known = event.memo.get("departed") as Entry | undefined;
   if (known !== undefined) return known;

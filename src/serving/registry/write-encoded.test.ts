@@ -9,14 +9,14 @@ import { writeEncoded, type WriteGuards } from "./write-encoded.ts";
 const ENCODING = "/encoding";
 const PLACE = "/place";
 
-/** A store that holds nothing but revisions, and somebody who writes into it as they are known to him. */
+/** A store that holds only revisions, and a server that writes with the revisions that it knows. */
 class Stage {
-  /** What is there. */
+  /** The actual revisions. */
   readonly stored = new Map([
     [ENCODING, 5],
     [PLACE, 7],
   ]);
-  /** What this server believes is there. */
+  /** The revisions that this server knows. */
   known = { encoding: 5, place: 7 };
   readonly story: string[] = [];
   beforeWrite: () => void = () => {};
@@ -61,35 +61,35 @@ class Stage {
   }
 }
 
-describe("what is written in a version, at a place", () => {
-  test("is written once when both are as they were known", async () => {
+describe("a write with guards on its encoding and its place", () => {
+  test("commits at once if both guards hold", async () => {
     const stage = new Stage();
     expect(await stage.write(stage.place())).toMatchObject({ committed: true });
     expect(stage.story).toEqual(["version", "write v5 at 5 7"]);
   });
 
-  test("is written in the newer version when the one it was encoded in does not hold any more", async () => {
+  test("is encoded in the newer version if the guard on the encoding was lost", async () => {
     const stage = new Stage();
     stage.stored.set(ENCODING, 8);
     expect(await stage.write(stage.place())).toMatchObject({ committed: true });
     expect(stage.story).toEqual(["version", "write v5 at 5 7", "version after 5", "write v8 at 8 7"]);
   });
 
-  test("is written again when the place has changed and will still do", async () => {
+  test("is repeated if the place has changed but still allows it", async () => {
     const stage = new Stage();
     stage.stored.set(PLACE, 8);
     expect(await stage.write(stage.place())).toMatchObject({ committed: true });
     expect(stage.story).toEqual(["version", "write v5 at 5 7", "look", "version", "write v5 at 5 8"]);
   });
 
-  test("is written when version and place have both changed", async () => {
+  test("commits if encoding and place have both changed", async () => {
     const stage = new Stage();
     stage.stored.set(PLACE, 8).set(ENCODING, 9);
     expect(await stage.write(stage.place())).toMatchObject({ committed: true });
     expect(stage.story.at(-1)).toBe("write v9 at 9 8");
   });
 
-  test("is not written when the place is gone", async () => {
+  test("fails if the place no longer exists", async () => {
     const stage = new Stage();
     stage.stored.set(PLACE, 0);
     stage.isPlaceGone = true;
@@ -97,14 +97,14 @@ describe("what is written in a version, at a place", () => {
     expect(stage.story).toEqual(["version", "write v5 at 5 7", "look"]);
   });
 
-  test.each([ENCODING, PLACE])("is given up when %s changes again and again", async (key) => {
+  test.each([ENCODING, PLACE])("fails with 503 if %s keeps changing", async (key) => {
     const stage = new Stage();
     stage.beforeWrite = () => stage.stored.set(key, stage.stored.get(key)! + 1);
     await expect(stage.write(stage.place())).rejects.toMatchObject({ reason: "ServiceUnavailable" });
     expect(stage.story.length).toBeLessThan(100);
   });
 
-  test("needs no place", async () => {
+  test("needs no guard on a place", async () => {
     const stage = new Stage();
     stage.stored.set(ENCODING, 8).set(PLACE, 9);
     expect(await stage.write()).toMatchObject({ committed: true });

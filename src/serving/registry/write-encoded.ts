@@ -4,17 +4,25 @@ import type { Guard } from "../../storage/kv.ts";
 import type { WriteResult } from "../../storage/object-store.ts";
 import type { ServedResource } from "./resource.ts";
 
-/** What a write depends on besides the version it is written in. */
+/** The guards of a write besides that on its encoding. */
 export interface WriteGuards {
   readonly guards: readonly Guard[];
-  /** Decides anew by what the store has now: the guards that hold now, or the error that the write fails with. */
+  /**
+   * Checks the newest state of the store: returns the guards that hold now, or throws the error with which the write
+   * fails.
+   */
   look(): Promise<readonly Guard[]>;
 }
 
-/** Each lost guard means that servers have just agreed on something else, or that somebody has changed the place. */
+/**
+ * Each lost guard means that servers have just agreed on another encoding, or that the namespace or CRD has changed.
+ */
 const ATTEMPTS_MAX = 20;
 
-/** Writes in the version that holds, again when another came to hold meanwhile or the place is not what it was. */
+/**
+ * Writes in the agreed version, and repeats the write if another version was agreed on meanwhile or another guard was
+ * lost.
+ */
 export async function writeEncoded(
   { stored }: Pick<ServedResource, "stored">,
   write: (version: GroupVersion, guards: readonly Guard[] | undefined) => Promise<WriteResult>,
@@ -29,7 +37,7 @@ export async function writeEncoded(
     if (result.lostGuard === encoding.guard?.key) lost = encoding.guard;
     else placeGuards = (await place?.look()) ?? [];
   }
-  throw serviceUnavailable("what the write depends on changes too fast, please try again later", 1);
+  throw serviceUnavailable("the namespace or encoding of the object changes too fast, please try again later", 1);
 }
 
 function guardsOf(encoding: Guard | undefined, place: readonly Guard[]): readonly Guard[] | undefined {

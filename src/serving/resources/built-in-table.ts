@@ -1,4 +1,4 @@
-/** The catalogue's resources, made servable. */
+/** Turns the resources of the catalog into served resources. */
 import type { Catalogue, CatalogueResource, CatalogueVersion } from "../../objects/catalogue/catalogue.ts";
 import type { ResourceEndpoint } from "../endpoints/endpoint.ts";
 import type { ResolveEndpoint } from "../endpoints/resolve-or-not-found.ts";
@@ -17,7 +17,7 @@ interface ResourceTableOptions {
   readonly storageRoot: string;
   readonly eventTtlSeconds: number;
   readonly kindOf: KindOf;
-  /** In which version it is written; absent: in that of the release. */
+  /** The encoding in which a resource is written; absent: that of the release. */
   readonly encodingOf?: ((resource: CatalogueResource) => Encoding | undefined) | undefined;
 }
 
@@ -93,7 +93,7 @@ function toEndpoint(
   };
 }
 
-/** As kubernetes words it: "… is deprecated in v1.26+, unavailable in v1.29+; use …". */
+/** As kubernetes: "… is deprecated in v1.26+, unavailable in v1.29+; use …". */
 function fateOf(
   { group }: CatalogueResource,
   { version, kind, lifecycle }: CatalogueVersion,
@@ -142,10 +142,10 @@ function toServed(
       const columns = tableColumns(catalogue.release.name, groupVersion.group, kind);
       return tableRenderer({ group: groupVersion.group, kind, columns, gates: gatesOf(catalogue.release.name) });
     },
-    // Looked up on the first write: most kinds are never written, and their schemas never decoded.
+    // Looked up on the first write: most kinds are never written, and their schemas are never decoded.
     get schema() {
       const schema = catalogue.schemas.kind(groupVersion.group, groupVersion.version, kind);
-      if (schema === undefined) throw new Error(`the catalogue has no schema for ${apiVersion} ${kind}`);
+      if (schema === undefined) throw new Error(`the catalog has no schema for ${apiVersion} ${kind}`);
       return schema;
     },
   };

@@ -1,4 +1,4 @@
-/** What /metrics shows about the server as a whole, under kube-apiserver's names where they exist. */
+/** Metrics of the server as a whole, under kube-apiserver's names where they exist. */
 import type { Counter, MetricsRegistry } from "../../base/metrics.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { releaseInfo } from "../../objects/catalogue/release.ts";
@@ -12,7 +12,7 @@ export function watchCounters(metrics: MetricsRegistry): {
 } {
   const encodings = metrics.counter({
     name: "evenkeel_watch_encodings_total",
-    help: "Watch events serialised; independent of how many watch.",
+    help: "Watch events serialized, independent of the number of watchers.",
   });
   const events = metrics.counter({
     name: "apiserver_watch_events_total",
@@ -49,7 +49,7 @@ export function registerServerMetrics(metrics: MetricsRegistry, sources: ServerM
     { name: "apiserver_watch_cache_resource_version", help: "The newest resource version the cache has seen." },
     () => cache.revision,
   );
-  metrics.gaugeOf({ name: "evenkeel_open_watches", help: "Watches open right now." }, () => openWatches.size);
+  metrics.gaugeOf({ name: "evenkeel_open_watches", help: "Open watches." }, () => openWatches.size);
   metrics.gaugeOf(
     { name: "process_resident_memory_bytes", help: "Resident memory in bytes." },
     () => processUsage().residentBytes,

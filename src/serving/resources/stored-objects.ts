@@ -1,4 +1,4 @@
-/** Stored objects for parts that may not know the store: each parsed once per revision. */
+/** Reads of stored objects for rooms that must not access the store. Each object is parsed once per revision. */
 import type { Clock } from "../../base/clock.ts";
 import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
 import type { ResolveEndpoint } from "../endpoints/resolve-or-not-found.ts";
@@ -20,11 +20,11 @@ export interface StoredObjectParts {
   readonly clock: Clock;
   readonly cache: WatchCache;
   readonly catalogue: Catalogue;
-  /** Of built-in resources. */
+  /** Resolves built-in resources. */
   readonly resolve: ResolveEndpoint;
 }
 
-/** In the version the release prefers; undefined where it does not serve the resource. */
+/** The resource in the version that the release prefers; undefined if the release does not serve it. */
 export type ServedBy = (resource: GroupResource) => ServedResource | undefined;
 
 export function preferredServed({ catalogue, resolve }: Pick<StoredObjectParts, "catalogue" | "resolve">): ServedBy {
@@ -59,7 +59,7 @@ export function createObjectReader(parts: StoredObjectParts, store: Pick<ObjectS
   };
 }
 
-/** Keeps the table equal to what is stored of the resource; undefined where the release does not serve it. */
+/** Keeps the table equal to the stored objects of the resource; undefined if the release does not serve it. */
 export function followObjects(
   parts: StoredObjectParts,
   resource: GroupResource,
@@ -94,7 +94,7 @@ function readAll(entries: readonly Entry[], served: ServedResource): JsonObject[
   return entries.map((entry) => readEntry(entry, served)).filter((object) => object !== undefined);
 }
 
-/** Undefined for what cannot be read here: it means nothing. */
+/** Undefined if the entry cannot be decoded; such an entry is ignored. */
 function readEntry(entry: Entry, served: ServedResource): JsonObject | undefined {
   const key = `object ${served.apiVersion}`;
   const known = entry.memo.get(key) as JsonObject | undefined;

@@ -1,4 +1,4 @@
-/** A transport in the hands of a test: it can be cut, closed, and led to another server. */
+/** A transport that a test can cut, close, and connect to another server. */
 import {
   isFailure,
   TransportError,
@@ -8,11 +8,11 @@ import {
 } from "../../../src/client/transport.ts";
 
 export class FlakyTransport implements Transport {
-  /** Undefined: nobody listens. */
+  /** Undefined: connections are refused. */
   server: Transport | undefined;
-  /** "GET /path?query", decoded, of every request. */
+  /** "GET /path?query" of every request, decoded. */
   readonly asked: string[] = [];
-  /** Cuts the stream that brings the last of so many more pieces, after that piece. */
+  /** Cuts a response stream after this many more chunks. */
   piecesUntilCut = Infinity;
   readonly #open = new Set<AbortController>();
 
@@ -20,14 +20,14 @@ export class FlakyTransport implements Transport {
     this.server = server;
   }
 
-  /** Breaks every request and stream there is. */
+  /** Cuts all open requests and streams. */
   cut(): void {
     for (const connection of [...this.#open]) connection.abort("cut");
   }
 
   async send(request: ClientRequest): Promise<ClientResponse> {
     this.asked.push(`${request.method} ${decodeURIComponent(request.target)}`);
-    if (this.server === undefined) throw new TransportError("refused", "nobody listens");
+    if (this.server === undefined) throw new TransportError("refused", "connection refused");
     const connection = new AbortController();
     this.#open.add(connection);
     const onAbort = (): void => connection.abort(request.signal?.reason);

@@ -1,4 +1,4 @@
-/** A response with a JSON body, as a transport of tests gives it. */
+/** A response with a JSON body, for fake transports. */
 import type { ClientResponse } from "../../../src/client/transport.ts";
 
 export function jsonResponse(status: number, body: unknown): ClientResponse {

@@ -1,4 +1,4 @@
-/** An informer on a scripted server and a virtual clock, and everything it said. */
+/** An informer on a scripted server and a virtual clock, and a record of its notifications. */
 import { World } from "../../../src/tools/simulator/world.ts";
 import { createClient } from "../../../src/client/client.ts";
 import type { InformerHandler } from "../../../src/client/handler-queue.ts";
@@ -6,7 +6,7 @@ import type { Informer, InformerSettings } from "../../../src/client/informer.ts
 import type { KubernetesObject } from "../../../src/client/objects.ts";
 import { CONFIG_MAPS, ScriptedTransport, type Reply } from "./scripted-transport.ts";
 
-/** "add a@1", "update a@1→2", "delete a@3": with "(initial)" and "(unknown)" where they apply. */
+/** Records "add a@1", "update a@1→2", "delete a@3", with "(initial)" and "(unknown)" where they apply. */
 export function recorder(told: string[]): InformerHandler<KubernetesObject> {
   return {
     onAdd: (object, { isInInitialList }) =>
@@ -48,7 +48,7 @@ export class RunningInformer {
     return this.informer.list().map(({ metadata }) => metadata?.name ?? "");
   }
 
-  /** What was told since the last call. */
+  /** The notifications since the last call. */
   async news(afterMs = 0): Promise<string[]> {
     await this.world.advance(afterMs);
     return this.told.splice(0);

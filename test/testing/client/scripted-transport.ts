@@ -1,4 +1,4 @@
-/** A transport that answers from a script, request by request, and remembers what it was asked. */
+/** A transport that responds from a script, request by request, and records the requests. */
 import type { KubernetesObject, WatchEvent } from "../../../src/client/objects.ts";
 import {
   abortedError,
@@ -26,7 +26,7 @@ export class ScriptedTransport implements Transport {
     this.#replies.push(...replies);
   }
 
-  /** Method, path and decoded query parameters of the request, as one line. */
+  /** Method, path and decoded query parameters of each request, as one line. */
   get asked(): string[] {
     return this.requests.map(({ method, target }) => `${method} ${decodeURIComponent(target)}`);
   }
@@ -35,7 +35,7 @@ export class ScriptedTransport implements Transport {
     return new URL(this.requests.at(index)!.target, "http://host").searchParams;
   }
 
-  /** A request beyond the script waits until it is given up. */
+  /** A request beyond the script waits until it is aborted. */
   async send(request: ClientRequest): Promise<ClientResponse> {
     this.requests.push(request);
     const reply = this.#replies.shift();
@@ -48,7 +48,7 @@ export class ScriptedTransport implements Transport {
   }
 }
 
-/** A watch whose events the test sends when it wants to. */
+/** A watch whose events the test sends. */
 export class ScriptedStream {
   readonly #lines: string[] = [];
   #ending: "open" | "ended" | "cut" = "open";

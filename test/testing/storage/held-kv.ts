@@ -1,16 +1,16 @@
-/** A store whose watch can be held back, interrupted and made unreachable by a test. */
+/** A store whose watch a test can hold back and interrupt, and whose reads it can fail. */
 import { StorageError, type Kv, type WatchSink } from "../../../src/storage/kv.ts";
 
 export interface HeldKv {
   readonly kv: Kv;
-  /** From now on changes wait until `release`. */
+  /** Holds changes back until `release`. */
   hold(): void;
   release(): void;
-  /** Tells the watch that the store is out of reach, or back. */
+  /** Reports to the watch that the store is unreachable, or reachable again. */
   interrupt(isInterrupted: boolean): void;
-  /** The next calls of range and currentRevision fail. */
+  /** Fails the next calls of range and currentRevision. */
   fail(times: number): void;
-  /** Ranges read so far. */
+  /** Number of ranges read so far. */
   readonly rangesRead: () => number;
 }
 

@@ -1,4 +1,4 @@
-/** Gives every part of an expression its type and every call its overloads, or says what is wrong. */
+/** Type checker: assigns a type to every part of an expression and overloads to every call, or reports issues. */
 import type { Overload } from "../library/function.ts";
 import type { StructFactory } from "../library/structs.ts";
 import {
@@ -34,7 +34,7 @@ import {
 import { literalType } from "./literal-type.ts";
 import { type Environment, type Scope, variableType } from "./scope.ts";
 
-/** What a name or call turned out to be. */
+/** The declaration to which a name or call was resolved. */
 export type Reference =
   | { readonly kind: "variable"; readonly name: string }
   | { readonly kind: "type"; readonly type: Type }
@@ -69,7 +69,7 @@ export class Checker {
     this.#scope = { parent: undefined, variables };
   }
 
-  /** The same part can stand in two places of a macro; it is looked at once. */
+  /** Memoized, because a macro can use the same part in two places. */
   check(expression: Expression): Type {
     const known = this.types.get(expression);
     if (known !== undefined) return known;
@@ -183,7 +183,7 @@ export class Checker {
     return this.#substitutions.resolve(type, false);
   }
 
-  /** Undefined when there is no function of that name. */
+  /** Undefined if there is no function of that name. */
   #function(call: Call, name: string, target: Expression | undefined): Type | undefined {
     const overloads = this.#environment.functions.get(name);
     if (overloads === undefined) return undefined;
@@ -243,7 +243,7 @@ export class Checker {
     return listOf(joined ?? this.#newVariable());
   }
 
-  /** Of what was written with a question mark. */
+  /** The content type of a part that was written with a question mark. */
   #content(at: Expression, type: Type): Type {
     const content = optionalContent(type);
     if (content === undefined && !isDyn(type)) this.#mismatch(at, optionalOf(type), type);
@@ -269,7 +269,7 @@ export class Checker {
       const type = isOptional ? this.#content(value, found) : found;
       const expected = factory.fieldType(name);
       if (expected !== undefined && this.#substitutions.isAssignable(expected, type)) continue;
-      // As kubernetes says it of fields that are not there.
+      // As kubernetes: the error about an unknown field shows an empty type.
       const wanted = expected === undefined ? "" : formatType(expected);
       const message = `expected type of field '${name}' is '${wanted}' but provided type is '${formatType(type)}'`;
       this.#issues.push({ position, message });
@@ -278,7 +278,7 @@ export class Checker {
     return factory.type;
   }
 
-  /** Literals of mixed types are told later, where they are not allowed. */
+  /** Literals of mixed types become dyn here; `literalIssues` reports them where they are not allowed. */
   #joined(before: Type | undefined, type: Type): Type {
     if (before === undefined) return type;
     return this.#substitutions.isAssignable(before, type) ? mostGeneral(before, type) : DYN;

@@ -1,4 +1,4 @@
-/** What is wrong with calls of format whose text and arguments are written out. */
+/** Checks calls of format() whose text and arguments are literals. */
 import { CLAUSE_REFUSALS, clauseAt, FormatError } from "../library/string-format.ts";
 import type { Call, Expression } from "../syntax/expression.ts";
 import type { Issue } from "../syntax/issues.ts";
@@ -15,7 +15,7 @@ const TAKES: Readonly<Record<string, readonly TypeKind[]>> = {
   o: ["int", "uint"],
 };
 
-/** The part that the clause cannot show, if there is one. */
+/** The part that the clause cannot format, if there is one. */
 function badPart(checked: Checked, clause: string, part: Expression): Expression | undefined {
   const kind = checked.types.get(part)?.kind ?? "dyn";
   if (kind !== "dyn" && TAKES[clause]?.includes(kind) !== true) return part;
@@ -41,7 +41,7 @@ function clauseIssue(checked: Checked, letter: string, part: Expression): Issue 
   return { position: bad.position, message: `error during formatting: ${CLAUSE_REFUSALS[clause]}, was given ${given}` };
 }
 
-/** Undefined when all is well, or not all is written out. */
+/** Undefined if the call is valid, or if its text or list of arguments is not a literal. */
 export function formatIssue(checked: Checked, call: Call): Issue | undefined {
   const { target, args } = call;
   const [list] = args;

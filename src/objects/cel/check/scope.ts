@@ -1,4 +1,4 @@
-/** The names that are known at a place. */
+/** Scopes of variables, and the environment of an expression. */
 import type { Overload } from "../library/function.ts";
 import type { Structs } from "../library/structs.ts";
 import type { Type } from "../types/type.ts";
@@ -8,19 +8,19 @@ export interface Scope {
   readonly variables: ReadonlyMap<string, Type>;
 }
 
-/** What an expression may use. */
+/** Functions, types and macros that an expression may use. */
 export interface Environment {
-  /** By the name of the function. */
+  /** By function name. */
   readonly functions: ReadonlyMap<string, readonly Overload[]>;
   /** Types that are values, such as `string` in `type(x) == string`. */
   readonly typeNames: ReadonlyMap<string, Type>;
-  /** Absent where no values can be written out but those of the language. */
+  /** Struct types that expressions can construct; absent if there are none. */
   readonly structs?: Structs;
   readonly hasTwoVariableMacros: boolean;
   readonly hasSortBy: boolean;
 }
 
-/** Innermost first; a leading dot asks for the outermost. */
+/** Searches from the innermost scope; a leading dot refers to the outermost one. */
 export function variableType(scope: Scope, name: string): Type | undefined {
   if (name.startsWith(".")) {
     let outermost = scope;

@@ -1,4 +1,4 @@
-/** What is wrong with literals, although their types are right. */
+/** Checks of literals after type checking: mixed element types, and constant arguments that cannot be parsed. */
 import { compilePattern } from "../library/regex.ts";
 import type { Call, Expression } from "../syntax/expression.ts";
 import type { Issue } from "../syntax/issues.ts";
@@ -22,7 +22,7 @@ function callIssue(call: Call): Issue | undefined {
   return { position: arg.position, message: `invalid ${call.name} argument` };
 }
 
-/** All parts of a list or map must be of one type, and none of them of any type. */
+/** All parts of a list or map must have the same type. */
 function* unequalIssues(parts: readonly Expression[], types: readonly Type[]): Generator<Issue> {
   const [first] = types;
   for (const [index, part] of parts.entries()) {

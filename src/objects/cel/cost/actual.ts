@@ -1,16 +1,16 @@
-/** What a call costs when it happens, by the sizes of what it is called with. */
+/** The runtime cost of a call, computed from the sizes of its arguments. */
 import { stringSize } from "../values/order.ts";
 import { ListValue, MapValue, OpaqueValue, OptionalValue, type Value } from "../values/value.ts";
 
 type ActualCost = (args: readonly Value[]) => number;
 
-/** Of going through a string once, for each character. */
+/** Cost per character of traversing a string. */
 export const STRING_FACTOR = 0.1;
-/** Of a regular expression, for each of its characters. */
+/** Cost per character of a regular expression. */
 export const REGEX_FACTOR = 0.25;
 const LIST_BASE = 10;
 const STRUCT_BASE = 40;
-/** What a format's expression counts for, however long it is. */
+/** Fixed cost, independent of the arguments. */
 const ONE: ActualCost = () => 1;
 
 function actualSize(value: Value | undefined): number {
@@ -27,7 +27,10 @@ function traversed(size: number, factor = STRING_FACTOR): number {
 const firstTraversed: ActualCost = ([first]) => traversed(actualSize(first));
 const firstTwice: ActualCost = ([first]) => traversed(actualSize(first), 2 * STRING_FACTOR);
 
-/** A character takes two units at most: the longer of two very different strings need not be counted through. */
+/**
+ * The size of the smaller string. A code point has at most two UTF-16 units, so the code points of a much longer string
+ * need not be counted.
+ */
 function smallerSize(left: Value | undefined, right: Value | undefined): number {
   if (typeof left === "string" && typeof right === "string") {
     const [short, long] = left.length <= right.length ? [left, right] : [right, left];
@@ -58,7 +61,7 @@ function sum(costs: readonly number[]): number {
   return total;
 }
 
-/** By the length of the result, which is known before it is made. */
+/** Based on the length of the result, which is known before it is built. */
 const joined: ActualCost = ([list, separator]) => {
   if (!(list instanceof ListValue)) return 1;
   const between = actualSize(separator ?? "") * Math.max(0, list.size - 1);
@@ -82,10 +85,10 @@ function validated([format, text]: readonly Value[]): number {
   return traversed(1 + actualSize(text)) * traversed(pattern, REGEX_FACTOR);
 }
 
-/** Two questions fit into what one expression may cost. */
+/** An expression can afford two authorization checks. */
 export const CHECK_COST = 350_000;
 
-/** A selector of so many characters is read into one requirement for every two of them. */
+/** Assumes one requirement for every two characters of a selector. */
 export function selectorCost(size: number): number {
   const requirements = Math.ceil(size * 0.5);
   return LIST_BASE + traversed(size) + requirements * (LIST_BASE + STRUCT_BASE);
@@ -113,7 +116,7 @@ const BY_FUNCTION: ReadonlyMap<string, ActualCost> = new Map<string, ActualCost>
   ["labelSelector", ([, selector]) => selectorCost(actualSize(selector))],
 ]);
 
-/** Only where it is known before which overload it will be. */
+/** Costs that apply only if a single overload is possible. */
 const BY_OVERLOAD: ReadonlyMap<string, ActualCost> = new Map<string, ActualCost>([
   ...[
     "starts_with_string",
@@ -147,7 +150,7 @@ function selfCompared(list: Value | undefined): number {
   return allocating(isText ? 2 + STRING_FACTOR : 2, list.size * list.size);
 }
 
-/** A slice that cannot be made counts as one element. */
+/** An invalid slice costs as much as one element. */
 function sliceCost([list, start, end]: readonly Value[]): number {
   const isPossible =
     typeof start === "bigint" && typeof end === "bigint" && start >= 0n && start <= end && end <= actualSize(list);
@@ -178,7 +181,7 @@ function listCost(id: string): ActualCost | undefined {
   return LISTS.get(id);
 }
 
-/** `id` is empty when several overloads are possible. */
+/** `id`: empty if several overloads are possible. */
 export function actualCost(name: string, id: string): ActualCost {
   if (id === "cidr_ip") return ONE;
   if (name === "containsIP") return containsIp(id);

@@ -1,4 +1,4 @@
-/** What calls of functions can cost, told from the sizes of what they are called with. */
+/** Estimated cost of function calls, computed from the possible sizes of their arguments. */
 import { CHECK_COST, REGEX_FACTOR, selectorCost, STRING_FACTOR } from "./actual.ts";
 import { type CallNode, type Estimated, type EstimatedCall, nodeSize, type SizeOf } from "./call-node.ts";
 import { listEstimate } from "./list-estimate.ts";
@@ -43,7 +43,7 @@ const receiverCopied: Estimate = ({ target }, sizeOf) => {
   return { cost: scale(size, STRING_FACTOR), size };
 };
 
-/** How long a string can get by replacing the shortest by the longest, and how short by the opposite. */
+/** The maximum length results from replacing the shortest text by the longest, the minimum from the opposite. */
 function replacedSize(size: Range, from: Range, to: Range): Range {
   let max: number;
   if (from.min === 0) max = (size.max < COST_MAX ? size.max + 1 : size.max) * to.max + size.max;
@@ -114,7 +114,7 @@ function contains(isNetwork: boolean): Estimate {
   };
 }
 
-/** Values of the kubernetes libraries compare as wholes. */
+/** Comparing two values of the Kubernetes libraries costs the same for every value. */
 const kubernetesEquality: Estimate = ({ args }) => {
   const [left, right] = args;
   if (left === undefined || right === undefined || left.type.name !== right.type.name) return undefined;

@@ -1,16 +1,16 @@
-/** What is known of calls before they happen. */
+/** Types that describe a call before its evaluation. */
 import type { Type } from "../types/type.ts";
 import type { Value } from "../values/value.ts";
 import { type Range, UNKNOWN } from "./range.ts";
 
-/** How large the value at a path can be: a variable, then fields, `@items`, `@values` and `@keys`. */
+/** The possible size of the value at a path: a variable, then fields, `@items`, `@values` and `@keys`. */
 export type SizeOf = (path: readonly string[]) => Range | undefined;
 
-/** What is known of the receiver or an argument. */
+/** The receiver or an argument of a call. */
 export interface CallNode {
   readonly path: readonly string[];
   readonly type: Type;
-  /** Undefined when it follows from nothing in the expression. */
+  /** Undefined if the expression does not determine it. */
   readonly size: Range | undefined;
   readonly literal: Value | undefined;
 }
@@ -24,11 +24,11 @@ export interface EstimatedCall {
 
 export interface Estimated {
   readonly cost: Range;
-  /** Of the result. */
+  /** Size of the result. */
   readonly size: Range | undefined;
 }
 
-/** Told, declared, or anything. */
+/** The size that the expression determines, else the declared one, else unknown. */
 export function nodeSize(node: CallNode, sizeOf: SizeOf): Range {
   return node.size ?? (node.path.length === 0 ? undefined : sizeOf(node.path)) ?? UNKNOWN;
 }

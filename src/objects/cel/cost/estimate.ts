@@ -1,4 +1,4 @@
-/** How much an expression can cost at most, told from the sizes its values can have. */
+/** The maximum cost of an expression, estimated from the declared sizes of its values. */
 import type { Checked } from "../check/checker.ts";
 import type { Call, Comprehension, Expression, ListLiteral, MapLiteral, Select } from "../syntax/expression.ts";
 import { DYN, optionalContent, type Type } from "../types/type.ts";
@@ -11,7 +11,7 @@ const LIST_BASE = fixed(10);
 const MAP_BASE = fixed(30);
 const STRUCT_BASE = fixed(40);
 
-/** What is known of the elements of a list or the entries of a map. */
+/** Size ranges of the elements of a list or the entries of a map. */
 interface EntrySize {
   readonly isList: boolean;
   readonly key: Range;
@@ -65,7 +65,7 @@ class Estimator {
     this.#sizeOf = sizeOf;
   }
 
-  /** What stands in two places of a macro is looked at once. */
+  /** Memoized, because a macro can use the same part in two places. */
   cost(expression: Expression): Range {
     const known = this.#costs.get(expression);
     if (known !== undefined) return known;
@@ -190,7 +190,7 @@ class Estimator {
     return add(targetCost, cost);
   }
 
-  /** An index leads further along the path. */
+  /** Appends an index to the path. */
   #indexed(call: Call, id: string, size: Range | undefined): Range | undefined {
     const step = id === "index_list" ? "@items" : "@values";
     const [container] = call.args;
@@ -319,7 +319,7 @@ class Estimator {
   }
 }
 
-/** The most it can cost. */
+/** The maximum of the estimated cost. */
 export function estimateCost(checked: Checked, sizeOf: SizeOf): number {
   return new Estimator(checked, sizeOf).cost(checked.expression).max;
 }

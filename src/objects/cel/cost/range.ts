@@ -1,6 +1,6 @@
-/** Costs and sizes as a range: the least and the most. */
+/** Costs and sizes as ranges from minimum to maximum. */
 
-/** Where 64 bits end; nothing costs more. */
+/** Upper bound of every cost: the end of the 64-bit range. */
 export const COST_MAX = 2 ** 64;
 
 export interface Range {
@@ -32,7 +32,7 @@ export function multiply(left: Range, right: Range): Range {
   return { min: limited(left.min * right.min), max: limited(left.max * right.max) };
 }
 
-/** Rounded up. */
+/** Multiplies and rounds up. */
 export function scale(range: Range, factor: number): Range {
   return { min: limited(Math.ceil(range.min * factor)), max: limited(Math.ceil(range.max * factor)) };
 }

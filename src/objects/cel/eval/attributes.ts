@@ -1,20 +1,20 @@
-/** Paths into values: a variable or an intermediate result, and the fields and indexes taken from it. */
+/** Attributes: a variable or an intermediate result, and the fields and indexes that are selected from it. */
 import { EvalError, ListValue, MapValue, NO_VALUE, OptionalValue, Uint, type Value } from "../values/value.ts";
 import type { Evaluate, Frame } from "./frame.ts";
 
 interface Qualifier {
-  /** The field or index; without a cost of its own. */
+  /** The field or index; evaluating it costs nothing. */
   readonly key: Evaluate;
-  /** Written with a question mark. */
+  /** True if it was written with a question mark. */
   readonly isOptional: boolean;
-  /** The last field of has(). */
+  /** True for the last field of has(). */
   readonly isTest: boolean;
 }
 
 export interface Attribute {
   readonly base: Evaluate;
   readonly qualifiers: readonly Qualifier[];
-  /** `a ? b : c` costs nothing itself. */
+  /** True for `a ? b : c`, which has no cost of its own. */
   readonly isConditional: boolean;
 }
 
@@ -29,7 +29,7 @@ function listIndex(key: Value): number | undefined {
   return typeof key === "number" && Number.isInteger(key) ? key : undefined;
 }
 
-/** Undefined when it is not there. */
+/** Undefined if the value has no such field or index. */
 function find(value: Value, key: Value): Value | undefined {
   if (value instanceof MapValue) return value.find(key);
   if (!(value instanceof ListValue)) return undefined;
@@ -70,7 +70,7 @@ export function resolve(attribute: Attribute, frame: Frame): Value {
   return isOptional ? new OptionalValue(value) : value;
 }
 
-/** The most frequent path by far: fields of a variable. */
+/** Fast path for the most frequent case: fields of a variable. */
 export function fieldsOfSlot(slot: number, fields: readonly string[]): Evaluate {
   return (frame) => {
     let value = frame.slots[slot] ?? null;
@@ -92,7 +92,7 @@ function resolveSlowly(frame: Frame, slot: number, fields: readonly string[]): V
   return value;
 }
 
-/** With what taking it costs. */
+/** Resolves the attribute and charges its cost. */
 export function attributeEvaluate(attribute: Attribute): Evaluate {
   const isTest = attribute.qualifiers.at(-1)?.isTest === true;
   if (attribute.isConditional || isTest) return (frame) => resolve(attribute, frame);

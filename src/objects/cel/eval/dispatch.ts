@@ -1,4 +1,4 @@
-/** Calls of functions: which overload takes these values, and what happens when none does. */
+/** Function dispatch at runtime: selects the overload that accepts the argument values, or returns an error. */
 import type { Overload } from "../library/function.ts";
 import type { Type } from "../types/type.ts";
 import {
@@ -42,7 +42,7 @@ function acceptorOf(type: Type): Accepts {
   return ACCEPTS[type.kind] ?? ANYTHING;
 }
 
-/** These say no more than that there is none, whatever they were called with. */
+/** Functions whose error names neither the function nor its argument types. */
 const SILENT: ReadonlySet<string> = new Set([
   "matches",
   "startsWith",
@@ -67,7 +67,7 @@ function noSuchOverload(name: string, args: readonly Value[]): EvalError {
 
 type Invoke = (args: readonly Value[]) => Value;
 
-/** One implementation for all overloads looks at the values itself. */
+/** If all overloads share one implementation, it checks the values itself. */
 export function invokerOf(name: string, overloads: readonly Overload[]): Invoke {
   const calls = new Set(overloads.map((one) => one.call));
   const [only] = calls;

@@ -1,16 +1,16 @@
-/** One evaluation of a program: its variables, and what it has cost. */
+/** The state of one evaluation of a program: variables, cost and work. */
 import { CostLimitExceeded, ListValue, MapValue, OptionalValue, type Value } from "../values/value.ts";
 
-/** Loops that cost nothing by kubernetes' count end too. DIFFERS: kubernetes lets them run until the request ends. */
+/** Bounds loops that cost nothing by Kubernetes' rules. DIFFERS: kubernetes runs them until the request ends. */
 const ITERATIONS_MAX = 5_000_000;
 
-/** Characters and values that calls may go through beyond what they cost. DIFFERS: kubernetes has no such bound. */
+/** Bounds the characters and values that calls process beyond their cost. DIFFERS: kubernetes has no such bound. */
 const WORK_MAX = 200_000_000;
 
-/** Going through a value takes as long as going through so many characters. */
+/** Processing one value takes as long as processing this many characters. */
 const WORK_PER_VALUE = 500;
 
-/** What is in a list or map itself is paid for; what is within that is not. */
+/** The cost covers the direct elements of a list or map; values nested deeper count as work. */
 function nestedWork(value: Value): number {
   if (value instanceof ListValue || value instanceof MapValue) return (value.weight - value.size) * WORK_PER_VALUE;
   return value instanceof OptionalValue && value.value !== undefined ? nestedWork(value.value) : 0;
@@ -41,7 +41,7 @@ export class Frame {
     this.#count(workOf(left) + workOf(right));
   }
 
-  /** Strings are compared in no time, and two values only as far as the smaller one goes. */
+  /** Comparing strings is negligible. Comparing two values takes only as long as the smaller one. */
   countComparison(left: Value, right: Value): void {
     if (typeof left === "object" && typeof right === "object")
       this.#count(Math.min(nestedWork(left), nestedWork(right)));

@@ -1,8 +1,8 @@
-/** && and || that absorb errors, and membership in constant lists. */
+/** Logical operators, which absorb errors, and membership tests in constant lists. */
 import { EvalError, ListValue, NO_SUCH_OVERLOAD, Uint, type Value } from "../values/value.ts";
 import type { Evaluate } from "./frame.ts";
 
-/** The deciding value wins, wherever it stands and whatever went wrong elsewhere. */
+/** The deciding value determines the result, even if other terms are errors. */
 function logical(terms: readonly Evaluate[], deciding: boolean): Evaluate {
   return (frame) => {
     let error: EvalError | undefined;
@@ -23,14 +23,14 @@ export function logicalOr(terms: readonly Evaluate[]): Evaluate {
   return logical(terms, true);
 }
 
-/** Equal numbers are one member, whatever their type. */
+/** Equal numbers are the same member, regardless of their types. */
 function memberOf(value: Value): string | bigint | number | boolean | null | undefined {
   if (typeof value === "number") return Number.isInteger(value) ? BigInt(value) : value;
   if (value instanceof Uint) return value.value;
   return typeof value === "object" && value !== null ? undefined : value;
 }
 
-/** False when the list is empty; undefined when it holds what cannot be looked up. */
+/** False if the list is empty; undefined if it holds values that a set cannot look up. */
 export function membershipOf(arg: Evaluate, list: Value): Evaluate | false | undefined {
   if (!(list instanceof ListValue)) return undefined;
   if (list.size === 0) return false;

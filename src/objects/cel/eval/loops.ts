@@ -1,4 +1,4 @@
-/** Comprehensions. */
+/** Evaluation of comprehensions. */
 import type { Call, Comprehension, Expression } from "../syntax/expression.ts";
 import { LiteralMap } from "../values/literal-map.ts";
 import { ArrayList, EvalError, ListValue, MapValue, typeName, type Value } from "../values/value.ts";
@@ -6,7 +6,7 @@ import { mapKeyText } from "./attributes.ts";
 import type { Evaluate, Frame } from "./frame.ts";
 import type { Plan, Planner } from "./planner.ts";
 
-/** Runs the body for each element until it says stop. */
+/** Runs the body for each element until it returns false. */
 type Each = (frame: Frame, range: Value, body: () => boolean) => EvalError | undefined;
 
 const LIST_COST = 10;
@@ -65,7 +65,7 @@ function generalLoop(loop: Loop): Evaluate {
   };
 }
 
-/** Nothing is run through: a name for a value. */
+/** A comprehension without iterations, which only binds a name to a value. */
 function binding(loop: Loop): Evaluate {
   return (frame) => {
     frame.slots[loop.accumulatorSlot] = loop.initial.evaluate(frame);
@@ -73,7 +73,7 @@ function binding(loop: Loop): Evaluate {
   };
 }
 
-/** A step that adds one element, perhaps only if the filter holds. */
+/** A step that adds one element, optionally under a filter. */
 interface Collecting {
   readonly filter: Expression | undefined;
   readonly add: Call;
@@ -96,7 +96,7 @@ function collecting(comprehension: Comprehension): Collecting | undefined {
   return add !== undefined && isAccumulated(otherwise) ? { filter, add } : undefined;
 }
 
-/** What is collected so far, changed in place; nobody else sees it before the loop ends. */
+/** Adds to the accumulator in place. That is safe because no other code sees it before the loop ends. */
 type Add = (frame: Frame) => EvalError | undefined;
 
 function filteredLoop(loop: Loop, filter: Plan | undefined, add: Add, collect: (frame: Frame) => Value): Evaluate {

@@ -1,4 +1,4 @@
-/** Turns a checked expression into functions that evaluate it and count what that costs. */
+/** Compiles a checked expression to functions that evaluate it and count its cost. */
 import type { Checked, Reference } from "../check/checker.ts";
 import { actualCost } from "../cost/actual.ts";
 import type { Overload } from "../library/function.ts";
@@ -20,14 +20,14 @@ import type { Evaluate, Frame } from "./frame.ts";
 import { logicalAnd, logicalOr, membershipOf } from "./logic.ts";
 import { planLoop } from "./loops.ts";
 
-/** A part that is known before anything is evaluated, a path, or a computation. */
+/** The plan of a part: a constant, an attribute or a computation. */
 export interface Plan {
   readonly evaluate: Evaluate;
   readonly constant?: { readonly value: Value };
   readonly attribute?: Attribute;
 }
 
-/** A constant part has no value, such as `int('x')`. */
+/** A constant part that cannot be evaluated, such as `int('x')`. */
 export class PlanError extends Error {
   override readonly name = "PlanError";
 }
@@ -72,7 +72,7 @@ export class Planner {
     return plan;
   }
 
-  /** Plans what is inside with a further variable. */
+  /** Plans `inside` with an additional variable. */
   withVariable<T>(name: string, inside: (slot: number) => T): T {
     const before = this.#slots.get(name);
     const slot = this.slotCount++;
@@ -123,7 +123,7 @@ export class Planner {
     return path === undefined ? plan : { ...plan, evaluate: fieldsOfSlot(path.slot, path.fields) };
   }
 
-  /** Only of plain `variable.field.field`. */
+  /** Only for plain `variable.field.field`. */
   #fieldPath(select: Select): { readonly slot: number; readonly fields: readonly string[] } | undefined {
     const fields: string[] = [];
     let at: Expression = select;
@@ -286,7 +286,7 @@ function singleId(reference: Reference & { readonly kind: "call" }): string {
   return reference.overloads.length === 1 ? (reference.overloads[0]?.id ?? "") : "";
 }
 
-/** A pattern that is written out is looked at before it is used. */
+/** A constant pattern is compiled at planning, so that an invalid one is reported before evaluation. */
 function checkPattern(pattern: Plan | undefined): void {
   const text = pattern?.constant?.value;
   const compiled = typeof text === "string" ? compilePattern(text) : undefined;
@@ -313,7 +313,7 @@ function optionalOr(args: readonly Plan[], isValue: boolean): Evaluate {
   };
 }
 
-/** Charged before the work is done, so that no work is done beyond the limit. */
+/** Charges the cost before the call, so that no work is done beyond the limit. */
 function callEvaluate(name: string, overloads: readonly Overload[], args: readonly Plan[]): Evaluate {
   const cost = actualCost(name, overloads.length === 1 ? (overloads[0]?.id ?? "") : "");
   const [first, second] = args;

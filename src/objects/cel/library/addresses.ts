@@ -1,4 +1,4 @@
-/** IP addresses and networks. */
+/** The CEL types IP and CIDR. */
 import { goQuote } from "../../../meta/go-quote.ts";
 import { type Address, bitsOf, formatAddress, parseAddress } from "../../../meta/ip-address.ts";
 import { EvalError, NO_SUCH_OVERLOAD, OpaqueValue, type Value } from "../values/value.ts";
@@ -64,7 +64,7 @@ function whyNotIpv4(text: string): string {
   return parts.length < 4 ? "IPv4 address too short" : "IPv4 address too long";
 }
 
-/** As Go says it, for the mistakes that are made most. */
+/** Go's messages for the most frequent mistakes. */
 function parseFailure(text: string): string {
   const separator = /[.:%]/.exec(text)?.[0];
   const why = separator === "." ? whyNotIpv4(text) : "unable to parse IP";
@@ -116,7 +116,7 @@ function containsCidr(outer: Cidr, inner: Cidr): boolean {
   return contains(outer, inner.address) && outer.prefixLength <= inner.prefixLength;
 }
 
-/** Whether the first bits are those of the text. */
+/** Tests whether an address is in one of the networks. */
 function within(...networks: string[]): (ip: Ip) => boolean {
   const parsed = networks.map(parseCidr).filter((network) => network instanceof Cidr);
   return ({ address }) => parsed.some((network) => contains(network, address));

@@ -58,7 +58,7 @@ test.each<[string, unknown]>([
       verb: "update",
     },
   ],
-])("%s asks", (expression, question) => {
+])("%s sends its check to the authorizer", (expression, question) => {
   expect(run(`${expression}.allowed()`).asked).toEqual([question]);
 });
 
@@ -69,7 +69,7 @@ test.each<[string, Value]>([
   ["authorizer.path('/x').check('get').errored()", false],
   ["authorizer.path('/x').check('fail').errored()", true],
   ["authorizer.path('/x').check('fail').error()", "broken"],
-])("%s is %s", (expression, value) => {
+])("%s returns %s", (expression, value) => {
   expect(run(expression).value).toBe(value);
 });
 
@@ -79,11 +79,11 @@ test.each([
   ["authorizer.serviceAccount('Ns', 'robot').path('/x').check('get').allowed()", "Invalid service account namespace"],
   ["authorizer.serviceAccount('ns', 'Robot_').path('/x').check('get').allowed()", "Invalid service account name"],
   ["authorizer == authorizer", "no such overload"],
-])("%s is an error", (expression, message) => {
+])("%s returns an error", (expression, message) => {
   expect(run(expression).value).toEqual(new EvalError(message));
 });
 
-test("an expression can afford two questions", () => {
+test("an expression can afford two authorization checks", () => {
   const ask = "authorizer.path('/x').check('get').allowed()";
   expect(run(`${ask} && ${ask}`)).toMatchObject({ value: true, cost: 700_006 });
   const three = run(`${ask} && ${ask} && ${ask}`);
@@ -91,13 +91,13 @@ test("an expression can afford two questions", () => {
   expect(three.asked).toHaveLength(2);
 });
 
-test("a selector costs by its length", () => {
+test("the cost of a selector depends on its length", () => {
   const cost = (selector: string): number =>
     run(`authorizer.group('').resource('pods').labelSelector('${selector}').check('list').allowed()`).cost;
   expect(cost("app=example") - cost("")).toBe(2 + 6 * 50);
 });
 
-test("selectors are unknown before 1.31", () => {
+test("selectors are undeclared before 1.31", () => {
   expect(() => run("authorizer.requestResource.labelSelector('a').check('get').allowed()", "1.30")).toThrow(
     "undeclared reference to 'labelSelector'",
   );

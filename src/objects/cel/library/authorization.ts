@@ -1,9 +1,9 @@
-/** Questions to the authorizer of a server: `authorizer.group('').resource('pods').check('create').allowed()`. */
+/** Authorization checks: `authorizer.group('').resource('pods').check('create').allowed()`. */
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
 import { EvalError, NO_SUCH_OVERLOAD, OpaqueValue, type Value } from "../values/value.ts";
 import { overload, type Overload } from "./function.ts";
 
-/** For whom it is asked, if not for who makes the request. */
+/** The service account for which a check is made, if it is not made for the user of the request. */
 interface ServiceAccountName {
   readonly namespace: string;
   readonly name: string;
@@ -22,7 +22,7 @@ interface ResourceAccess {
   readonly subresource: string;
   readonly namespace: string;
   readonly name: string;
-  /** Empty when it is asked for all. */
+  /** Empty if the check has no field selector. */
   readonly fieldSelector: string;
   readonly labelSelector: string;
   readonly verb: string;
@@ -31,11 +31,11 @@ interface ResourceAccess {
 export interface AuthorizerAnswer {
   readonly isAllowed: boolean;
   readonly reason: string;
-  /** Empty when nothing went wrong. */
+  /** Empty if there is no error. */
   readonly error: string;
 }
 
-/** Undefined asks for who makes the request. */
+/** `as`: undefined for the user of the request. */
 export type AskAuthorizer = (
   question: PathQuestion | ResourceAccess,
   as: ServiceAccountName | undefined,
@@ -113,7 +113,7 @@ class DecisionValue extends Receiver {
 
 const WHOLE = { subresource: "", namespace: "", name: "", fieldSelector: "", labelSelector: "" } as const;
 
-/** What `authorizer.requestResource` is. */
+/** The value of `authorizer.requestResource`. */
 export function requestResourceCheck(
   authorizer: AuthorizerValue,
   resource: Omit<Resource, "fieldSelector" | "labelSelector">,

@@ -1,4 +1,4 @@
-/** How functions are declared: what they take and give, what they do, and what a call of them costs. */
+/** Declarations of functions: arguments, result type, implementation and overload ID. */
 import type { Value } from "../values/value.ts";
 import { parametersIn, typeFromText } from "../types/type-text.ts";
 import type { Type } from "../types/type.ts";
@@ -9,7 +9,7 @@ export interface Overload {
   readonly id: string;
   readonly name: string;
   readonly isMember: boolean;
-  /** With the receiver of a member first. */
+  /** Argument types, beginning with the receiver of a member function. */
   readonly args: readonly Type[];
   readonly result: Type;
   readonly typeParameters: readonly string[];
@@ -41,8 +41,9 @@ function signatureOf(text: string): Signature {
 }
 
 /**
- * `overload("contains_string", "string.contains(string): bool", …)`. What stands before the dot is the receiver; names
- * with a dot that have none, and operators, are written with a colon: `:optional.of(V): optional<V>`.
+ * Declares an overload from text: `overload("contains_string", "string.contains(string): bool", …)`. The type before
+ * the dot is the receiver. Operators, and dotted names without a receiver, begin with a colon: `:optional.of(V):
+ * optional<V>`.
  */
 export function overload(id: string, text: string, call: Implementation): Overload {
   const { name, isMember, args, result } = signatureOf(text);

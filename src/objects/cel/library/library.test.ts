@@ -1,4 +1,4 @@
-/** The functions of the libraries: what they give, and what a call costs. */
+/** The functions of the libraries: their results and their costs. */
 import { expect, test } from "vitest";
 import { evaluated } from "../../../../test/testing/objects/cel/evaluated.ts";
 
@@ -289,6 +289,9 @@ const KUBERNETES: readonly Row[] = [
   ["type(quantity('1'))", "type kubernetes.Quantity", 2],
 ];
 
-test.each([...STRINGS, ...FORMAT, ...LISTS, ...KUBERNETES])("%s", (expression, value, cost) => {
-  expect(evaluated(expression)).toMatchObject({ value, cost });
-});
+test.each([...STRINGS, ...FORMAT, ...LISTS, ...KUBERNETES])(
+  "%s has the expected value and cost",
+  (expression, value, cost) => {
+    expect(evaluated(expression)).toMatchObject({ value, cost });
+  },
+);

@@ -1,4 +1,4 @@
-/** Lists: what kubernetes adds, and what the newer language has itself. */
+/** List functions: those that Kubernetes adds, and those of newer CEL versions. */
 import { compare } from "../values/order.ts";
 import {
   ArrayList,
@@ -15,7 +15,7 @@ import { overload, type Overload } from "./function.ts";
 import { addValues } from "./operators.ts";
 
 const COMPARABLE: readonly string[] = ["int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes"];
-/** What `sortBy` is written out to. */
+/** The function to which the macro `sortBy` expands. */
 const SORT_BY = "@sortByAssociatedKeys";
 const ELEMENTS_MAX = 4_000_000;
 
@@ -37,7 +37,7 @@ function sumFrom(zero: Value): (list: ListValue) => Value {
   };
 }
 
-/** The first of those that no other one beats. */
+/** The first element that no other one exceeds (or undercuts). */
 function extreme(name: string, beaten: number): (list: ListValue) => Value {
   return (list) => {
     const [first, ...others] = list.elements();
@@ -122,7 +122,7 @@ function range(count: bigint): Value {
   return new ArrayList(Array.from({ length: Math.max(0, Number(count)) }, (_none, index) => BigInt(index)));
 }
 
-/** What costs by the square of the length may take it. */
+/** Quadratic, which its cost allows. */
 function distinct(list: ListValue): Value {
   const kept: Value[] = [];
   for (const element of list.elements()) if (!kept.some((other) => equals(element, other) === true)) kept.push(element);

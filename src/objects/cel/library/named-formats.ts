@@ -1,4 +1,4 @@
-/** Formats of strings that kubernetes has names for. */
+/** The named string formats of Kubernetes. */
 import {
   dns1035LabelErrors,
   dnsLabelErrors,
@@ -24,7 +24,7 @@ class Format extends OpaqueValue {
   readonly typeName = "kubernetes.NamedFormat";
   readonly #name: string;
   readonly errors: NameRule;
-  /** What its pattern counts for. */
+  /** Pattern size for the cost of a validation. */
   override readonly size: number;
 
   constructor(name: string, size: number, errors: NameRule) {
@@ -43,7 +43,7 @@ class Format extends OpaqueValue {
   }
 }
 
-/** Of names that get a suffix: a dash at the end stands for it. */
+/** Rule for a prefix of generated names: it may end with a dash. */
 function asPrefix(errors: NameRule): NameRule {
   return (text) => errors(text.length > 1 && text.endsWith("-") ? `${text.slice(0, -2)}a` : text);
 }

@@ -1,4 +1,4 @@
-/** Values that may be absent. */
+/** Functions on optional values. */
 import { LiteralMap } from "../values/literal-map.ts";
 import {
   ArrayList,
@@ -15,7 +15,7 @@ import {
 } from "../values/value.ts";
 import { overload, type Overload } from "./function.ts";
 
-/** Of the year 1, where Go's zero time stands. */
+/** Go's zero time, in the year 1. */
 const ZERO_TIME = -62_135_596_800_000_000_000n;
 
 function isZero(value: Value): boolean {
@@ -45,7 +45,7 @@ function elementAt(pick: (list: ListValue) => number): (list: ListValue) => Valu
   return (list) => (list.size === 0 ? NO_VALUE : new OptionalValue(list.at(pick(list))));
 }
 
-/** Evaluated by the planner, which need not look at the alternative. */
+/** Never called: the planner evaluates these functions, because it may skip the alternative. */
 function planned(): Value {
   return NO_SUCH_OVERLOAD;
 }
@@ -78,7 +78,7 @@ export const OPTIONALS: readonly Overload[] = [
   overload("optional_unwrapOpt", "list<optional<V>>.unwrapOpt(): list<V>", unwrap),
 ];
 
-/** Loops that make maps do it themselves; this is only what they are checked against. */
+/** Declared for the type checker only; loops that build maps insert entries themselves. */
 export const MAP_INSERTS: readonly Overload[] = [
   overload("@mapInsert_map_key_value", ":cel.@mapInsert(map<K, V>, K, V): map<K, V>", () => new LiteralMap()),
   overload("@mapInsert_map_map", ":cel.@mapInsert(map<K, V>, map<K, V>): map<K, V>", () => new LiteralMap()),

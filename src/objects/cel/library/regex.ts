@@ -1,17 +1,20 @@
-/** Regular expressions: RE2, never JavaScript's. */
+/** Regular expressions with RE2 semantics, without JavaScript's RegExp. */
 import { RE2JS } from "re2js";
 import { ArrayList, EvalError, type Value } from "../values/value.ts";
 import { overload, type Overload } from "./function.ts";
 
 const PATTERNS_KEPT = 64;
 const PATTERN_LENGTH_MAX = 10_000;
-/** What is counted by the length of the pattern must not take longer by much. DIFFERS: kubernetes has no such bound. */
+/**
+ * Bounds compiled patterns, because the cost depends only on the length of the pattern. DIFFERS: kubernetes has no such
+ * bound.
+ */
 const PROGRAM_SIZE_MAX = 50_000;
 const TOO_LARGE = new EvalError("error parsing regexp: expression too large");
 
 type Compile = (pattern: string) => RE2JS | EvalError;
 
-/** Rules use the same few patterns again and again. */
+/** Caches compiled patterns, because rules use the same few patterns repeatedly. */
 function compiler(): Compile {
   const kept = new Map<string, RE2JS>();
   return (pattern) => {
@@ -63,7 +66,7 @@ function findAll(compile: Compile): (text: string, pattern: string, max?: bigint
     const matcher = expression.matcher(text);
     let end = -1;
     while ((max < 0n || found.length < max) && matcher.find()) {
-      // As Go: nothing is found right behind what was found.
+      // As Go: skips an empty match directly after the previous match.
       if (matcher.start() === matcher.end() && matcher.start() === end) continue;
       end = matcher.end();
       found.push(matcher.group() ?? "");

@@ -47,7 +47,7 @@ function withoutZeros(part: string): string {
   return /^\d/.test(trimmed) ? trimmed : `0${trimmed}`;
 }
 
-/** `v1.2` is taken for 1.2.0. */
+/** Normalizes before parsing: `v1.2` becomes 1.2.0. */
 function parseLoosely(text: string): Semver | EvalError {
   const plain = text.startsWith("v") ? text.slice(1) : text;
   const [major, rest] = cut(plain, ".");

@@ -1,4 +1,4 @@
-/** Lists as sets. */
+/** Set functions on lists. */
 import { equals, type EvalError, type ListValue, type Value } from "../values/value.ts";
 import { overload, type Overload } from "./function.ts";
 

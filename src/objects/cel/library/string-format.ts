@@ -1,4 +1,4 @@
-/** The format of strings: `'%s has %d'.format([name, count])`. */
+/** The format function of strings: `'%s has %d'.format([name, count])`. */
 import { goQuote } from "../../../meta/go-quote.ts";
 import { goFloat } from "../../../meta/go-fmt.ts";
 import { formatDuration, formatTimestamp } from "../values/time-text.ts";
@@ -15,7 +15,7 @@ import {
   type Value,
 } from "../values/value.ts";
 
-/** A clause was given what it cannot show, or there is no such clause. */
+/** A value that its clause cannot format, or an unknown clause. */
 export class FormatError extends Error {
   override readonly name = "FormatError";
 }
@@ -24,7 +24,7 @@ const RESULT_LENGTH_MAX = 16 * 1024 * 1024;
 const PRECISION_DEFAULT = 6;
 const PRECISION_MAX = 100;
 
-/** What a clause takes, for those who only know the type. */
+/** Messages about values that a clause does not accept, by clause; the type checker uses them, too. */
 export const CLAUSE_REFUSALS: Readonly<Record<string, string>> = {
   s: "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps",
   d: "decimal clause can only be used on integers",
@@ -44,7 +44,7 @@ function integerOf(value: Value): bigint | undefined {
   return value instanceof Uint ? value.value : undefined;
 }
 
-/** Within a list or map everything is written as in an expression. */
+/** Inside a list or map, values are formatted as in an expression. */
 function formatElement(value: Value): string {
   if (typeof value === "string") return goQuote(value);
   if (value instanceof Uint8Array) return `b${goQuote(Buffer.from(value).toString("utf8"))}`;
@@ -94,7 +94,7 @@ function signless(value: number): string {
   return value > 0 ? "\u221e" : "-\u221e";
 }
 
-/** As English readers group digits. */
+/** Groups digits as in English. */
 function fixed(value: number, precision: number): string {
   if (!Number.isFinite(value)) return signless(value);
   const [whole = "", fraction] = value.toFixed(precision).split(".");
@@ -157,7 +157,7 @@ interface Clause {
 
 const CLAUSE = /%(?:\.(\d*))?(.?)/suy;
 
-/** The clause that begins here. */
+/** Parses the clause at `position`. */
 export function clauseAt(text: string, position: number): Clause {
   CLAUSE.lastIndex = position;
   const [all = "", digits, letter = ""] = CLAUSE.exec(text) ?? [];

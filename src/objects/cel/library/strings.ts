@@ -1,9 +1,9 @@
-/** Strings. Positions are counted in code points. */
+/** String functions. Positions count code points. */
 import { ArrayList, CostLimitExceeded, EvalError, type ListValue, type Value } from "../values/value.ts";
 import { overload, type Overload } from "./function.ts";
 import { formatString } from "./string-format.ts";
 
-/** A short call can ask for a very long string. DIFFERS: kubernetes makes it. */
+/** Bounds the result, because a short call can produce a very long string. DIFFERS: kubernetes has no such bound. */
 const RESULT_LENGTH_MAX = 16 * 1024 * 1024;
 
 export const STRING_TESTS: readonly Overload[] = [
@@ -24,7 +24,7 @@ function charAt(text: string, index: bigint): Value {
   return characters[Number(index)] ?? "";
 }
 
-/** As many code points as stand before that UTF-16 position. */
+/** The number of code points before a UTF-16 position. */
 function pointsBefore(text: string, position: number): bigint {
   return BigInt([...text.slice(0, position)].length);
 }
@@ -49,7 +49,7 @@ function lastIndexOf(text: string, part: string, offset?: bigint): Value {
   return found < 0 ? -1n : pointsBefore(text, found);
 }
 
-/** Between all characters, where nothing is to be replaced. */
+/** The result of replacing the empty string: `by` before, between and after all characters. */
 function interspersed(text: string, by: string, max: number): string {
   const characters = [...text];
   let result = max > 0 ? by : "";
@@ -83,7 +83,7 @@ function substring(text: string, start: bigint, end?: bigint): Value {
   return characters.slice(Number(start), end === undefined ? undefined : Number(end)).join("");
 }
 
-/** What Go takes for white space. */
+/** Go's definition of white space. */
 const SPACES = "[\\t\\n\\v\\f\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
 const LEADING = new RegExp(`^${SPACES}+`);
 
@@ -119,7 +119,7 @@ const QUOTED: ReadonlyMap<string, string> = new Map([
 ]);
 
 function quote(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is escaped
+  // oxlint-disable-next-line no-control-regex -- control characters are escaped
   const escaped = text.toWellFormed().replaceAll(/[\u0007-\r\\"]/g, (character) => QUOTED.get(character) ?? character);
   return `"${escaped}"`;
 }

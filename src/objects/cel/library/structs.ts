@@ -1,13 +1,13 @@
-/** Types whose values expressions write out: `JSONPatch{op: "add", path: "/a"}`. */
+/** Struct types that expressions can construct: `JSONPatch{op: "add", path: "/a"}`. */
 import type { Type } from "../types/type.ts";
 import type { Value } from "../values/value.ts";
 
 export interface StructFactory {
   readonly type: Type;
-  /** Undefined when it has no such field. */
+  /** Undefined if the type has no such field. */
   readonly fieldType: (field: string) => Type | undefined;
   readonly make: (fields: ReadonlyMap<string, Value>) => Value;
 }
 
-/** By the name of the type. */
+/** Looks up a struct type by name. */
 export type Structs = (name: string) => StructFactory | undefined;

@@ -1,4 +1,4 @@
-/** What times and durations consist of. */
+/** Accessors of timestamps and durations. */
 import { type Duration, EvalError, type Timestamp, type Value } from "../values/value.ts";
 import { overload, type Overload } from "./function.ts";
 import { floorDivide, NANOS_PER_SECOND } from "./time-arithmetic.ts";
@@ -45,7 +45,7 @@ function partOf(time: Timestamp, offsetSeconds: number, part: Part): bigint {
 
 const OFFSET = /^([+-]?\d{1,4}):([+-]?\d{1,4})$/;
 
-/** Zones are looked up once; there are some hundreds of them. */
+/** Caches time zones; there are a few hundred. */
 function zoneOffsets(): (zone: string, time: Timestamp) => number | EvalError {
   const formats = new Map<string, Intl.DateTimeFormat>();
   const formatOf = (zone: string): Intl.DateTimeFormat | undefined => {

@@ -1,4 +1,4 @@
-/** URLs as Go reads them from a request line. */
+/** Parsing of URLs, as Go parses them from a request line. */
 import { goQuote } from "../../../meta/go-quote.ts";
 
 export interface ParsedUrl {
@@ -8,7 +8,7 @@ export interface ParsedUrl {
   readonly query: string;
 }
 
-/** Why it is none, as Go says it. */
+/** Go's error about a malformed URL. */
 export class UrlError extends Error {
   override readonly name = "UrlError";
 }
@@ -18,11 +18,11 @@ function failed(text: string, why: string): UrlError {
 }
 
 const SCHEME = /^([A-Za-z][A-Za-z0-9+.-]*):(.*)$/s;
-// oxlint-disable-next-line no-control-regex -- control characters are what is refused
+// oxlint-disable-next-line no-control-regex -- control characters are rejected
 const CONTROL = /[\u0000-\u001f\u007f]/;
 const BAD_ESCAPE = /%(?![0-9a-fA-F]{2})/;
 const VALID_PATH = /^(?:[A-Za-z0-9\-_.~!$&'()*+,;=:@[\]/]|%[0-9a-fA-F]{2})*$/;
-// oxlint-disable-next-line no-control-regex -- whatever is beyond ASCII
+// oxlint-disable-next-line no-control-regex -- the pattern finds non-ASCII characters
 const VALID_HOST = /^(?:[A-Za-z0-9\-_.~!$&'()*+,;=:[\]<>"]|%[0-9a-fA-F]{2}|[^\u0000-\u007f])*$/;
 
 function badEscape(text: string): string | undefined {
@@ -96,7 +96,7 @@ function authorityEnd(hierarchy: string): number {
   return slash < 0 ? hierarchy.length : slash;
 }
 
-/** What cannot be read is passed over. */
+/** Ignores malformed parts. */
 export function parseQuery(query: string): Map<string, string[]> {
   const values = new Map<string, string[]>();
   for (const pair of query.split("&")) {

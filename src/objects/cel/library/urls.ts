@@ -1,4 +1,4 @@
-/** URLs. */
+/** The CEL type URL. */
 import { LiteralMap } from "../values/literal-map.ts";
 import { ArrayList, EvalError, NO_SUCH_OVERLOAD, OpaqueValue, type Value } from "../values/value.ts";
 import { overload, type Overload } from "./function.ts";
@@ -24,7 +24,7 @@ class Url extends OpaqueValue {
   }
 }
 
-/** Why it is no URL; undefined when it is one. */
+/** The error about a malformed URL; undefined if it is valid. */
 export function urlFailure(text: string): string | undefined {
   try {
     parseUrl(text);

@@ -1,8 +1,8 @@
-/** The tree of an expression. Macros are already written out; operators are calls such as `_+_`. */
+/** The syntax tree of an expression. Macros are already expanded; operators are calls such as `_+_`. */
 import type { Value } from "../values/value.ts";
 
 interface Node {
-  /** Where it stands, in UTF-16 units from the beginning. */
+  /** Offset in the source, in UTF-16 units. */
   readonly position: number;
 }
 
@@ -20,7 +20,7 @@ export interface Select extends Node {
   readonly kind: "select";
   readonly operand: Expression;
   readonly field: string;
-  /** Written as has(operand.field). */
+  /** True if it was written as has(operand.field). */
   readonly isTest: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface Call extends Node {
 export interface ListLiteral extends Node {
   readonly kind: "list";
   readonly elements: readonly Expression[];
-  /** Which elements were written as `?element`. */
+  /** Indexes of the elements that were written as `?element`. */
   readonly optional: ReadonlySet<number>;
 }
 
@@ -61,12 +61,12 @@ export interface StructLiteral extends Node {
   readonly fields: readonly StructField[];
 }
 
-/** What every macro over lists and maps comes down to. */
+/** The form to which every macro over lists and maps expands. */
 export interface Comprehension extends Node {
   readonly kind: "comprehension";
   readonly range: Expression;
   readonly variable: string;
-  /** The value, where `variable` is the index or key. */
+  /** Holds the value if `variable` holds the index or key. */
   readonly secondVariable: string | undefined;
   readonly accumulator: string;
   readonly initial: Expression;
@@ -77,7 +77,7 @@ export interface Comprehension extends Node {
 
 export type Expression = Literal | Ident | Select | Call | ListLiteral | MapLiteral | StructLiteral | Comprehension;
 
-/** `a.b.c` as one name, if it is nothing but names. */
+/** `a.b.c` as one name, if the expression consists of names only. */
 export function qualifiedName(expression: Expression): string | undefined {
   if (expression.kind === "ident") return expression.name;
   if (expression.kind !== "select" || expression.isTest) return undefined;

@@ -1,7 +1,7 @@
-/** What is wrong with an expression, shown as cel-go shows it. */
+/** Issues of an expression, formatted as cel-go does. */
 
 export interface Issue {
-  /** In UTF-16 units; -1 for the expression as a whole. */
+  /** Offset in UTF-16 units; -1 for the expression as a whole. */
   readonly position: number;
   readonly message: string;
 }
@@ -11,7 +11,7 @@ const SNIPPET_BYTES_MAX = 16384;
 
 interface Place {
   readonly line: number;
-  /** In code points, from 0. */
+  /** Zero-based, in code points. */
   readonly column: number;
   readonly snippet: string | undefined;
 }
@@ -44,7 +44,7 @@ function shown(source: string, issue: Issue): string {
   return `${head}\n | ${snippet.replaceAll("\t", " ")}\n | ${pointer(snippet, column)}`;
 }
 
-/** All issues in the order of the text. */
+/** Formats all issues in the order of their positions. */
 export function issuesText(source: string, issues: readonly Issue[]): string {
   const inOrder = issues.slice(0, ISSUES_SHOWN_MAX).toSorted((left, right) => left.position - right.position);
   const lines = inOrder.map((issue) => shown(source, issue));

@@ -1,11 +1,11 @@
-/** The values that literals stand for. */
+/** Parsing of literals to values. */
 import { Uint } from "../values/value.ts";
 
 const INT_MAX = 2n ** 63n - 1n;
 const INT_MIN = -(2n ** 63n);
 const UINT_MAX = 2n ** 64n - 1n;
 
-/** Undefined when it does not fit. */
+/** Undefined if it is out of range. */
 export function intLiteral(text: string, isNegative: boolean): bigint | undefined {
   const value = isNegative ? -BigInt(text) : BigInt(text);
   return value > INT_MAX || value < INT_MIN ? undefined : value;
@@ -39,7 +39,7 @@ const SIMPLE_ESCAPES: ReadonlyMap<string, string> = new Map([
 
 const ESCAPE = /\\(?:([0-3][0-7][0-7])|[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([\s\S]))/g;
 
-/** The text between the quotes, or the sentence that says why there is none. */
+/** The text between the quotes, or a message about an invalid escape. */
 type Unescaped = { readonly text: string } | { readonly problem: string };
 
 function isScalarValue(code: number): boolean {
@@ -51,7 +51,7 @@ interface Quoted {
   readonly isRaw: boolean;
 }
 
-/** Newlines are the same on all systems. */
+/** Normalizes line breaks to \n. */
 function withoutQuotes(token: string): Quoted {
   let text = token.replaceAll("\r\n", "\n").replaceAll("\r", "\n");
   const isRaw = /^[rR]/.test(text);
@@ -76,7 +76,7 @@ export function stringLiteral(token: string): Unescaped {
   return { text: parts.join("") + body.slice(end) };
 }
 
-/** In bytes, `\x` and octal escapes are bytes, everything else is written in UTF-8. */
+/** In byte literals, `\x` and octal escapes are single bytes; all other characters are encoded in UTF-8. */
 export function bytesLiteral(token: string): { readonly bytes: Uint8Array } | { readonly problem: string } {
   const { body, isRaw } = withoutQuotes(token.slice(1));
   if (isRaw || !body.includes("\\")) return { bytes: Buffer.from(body, "utf8") };

@@ -1,4 +1,4 @@
-/** Calls that are written out before anything else looks at them. */
+/** Expansion of macros, before type checking. */
 import type { Value } from "../values/value.ts";
 import type { Call, Comprehension, Expression, Ident, ListLiteral, Literal } from "./expression.ts";
 import type { Issue } from "./issues.ts";
@@ -13,7 +13,7 @@ interface MacroCall {
   readonly args: readonly Expression[];
 }
 
-/** What the call is written out to, or what is wrong with it. */
+/** Returns the expansion of the call, or an issue. */
 type Macro = (call: MacroCall) => Expression | Issue;
 
 export function isIssue(value: Expression | Issue | string): value is Issue {
@@ -110,7 +110,7 @@ function quantifier(loop: Quantifier): Macro {
   };
 }
 
-/** The step of a loop that collects, taken only where the filter says so. */
+/** A collecting step that runs only if the filter holds. */
 function filtered(at: number, filter: Expression | undefined, step: Expression): Expression {
   return filter === undefined ? step : call(at, "_?_:_", filter, step, ident(at, ACCUMULATOR));
 }
@@ -166,7 +166,7 @@ const has: Macro = ({ position, args }) => {
   return { position: arg?.position ?? position, message: "invalid argument to has() macro" };
 };
 
-/** optMap(x, f(x)) is f of the value, where there is one. */
+/** Expands optMap(x, f(x)) to f of the optional's value, if it has one. */
 function optionalMap(macroName: string, wrap: (at: number, mapped: Expression) => Expression): Macro {
   return ({ position: at, target, args }) => {
     const [variable, mapped] = args;
@@ -193,7 +193,7 @@ function optionalMap(macroName: string, wrap: (at: number, mapped: Expression) =
 
 const SORTED = "@__sortBy_input__";
 
-/** The list gets a name, is mapped to its keys, and sorted by them. */
+/** Binds the list to a name, maps it to its keys, and sorts it by them. */
 const sortBy: Macro = ({ position: at, target, args }) => {
   const keys = mapMacro({ position: at, target: ident(at, SORTED), args });
   if (isIssue(keys)) return keys;
@@ -254,7 +254,7 @@ function macroOf(key: string, { hasTwoVariableMacros, hasSortBy }: MacroOptions)
   return MACROS.get(key) ?? (hasTwoVariableMacros ? TWO_VARIABLE_MACROS.get(key) : undefined);
 }
 
-/** The call itself when it is no macro. */
+/** Returns the call itself if it is not a macro. */
 export function expandMacro(written: Call, options: MacroOptions): Expression | Issue {
   const { name, position, target, args } = written;
   const key = target === undefined ? `${name}:${args.length}:global` : `${name}:${args.length}`;

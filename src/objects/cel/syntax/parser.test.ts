@@ -1,4 +1,4 @@
-/** What is told of expressions that are none. */
+/** Issues of expressions that cannot be parsed. */
 import { expect, test } from "vitest";
 import { evaluated } from "../../../../test/testing/objects/cel/evaluated.ts";
 
@@ -25,7 +25,7 @@ test.each([
     "true ? 1 ? 2 : 3 : 4",
     "ERROR: <input>:1:10: Syntax error: mismatched input '?' expecting ':'\n | true ? 1 ? 2 : 3 : 4\n | .........^",
   ],
-])("%j", (expression, issues) => {
+])("%j is rejected with cel-go's message", (expression, issues) => {
   expect(evaluated(expression).value).toBe(issues);
 });
 
@@ -34,7 +34,7 @@ test.each([
   ["operators", `1${"+1".repeat(251)}`, "max recursion depth exceeded"],
   ["fields", `a${".a".repeat(251)}`, "max recursion depth exceeded"],
   ["characters", `'${"a".repeat(100_000)}'`, "expression code point size exceeds limit: size: 100002, limit 100000"],
-])("there may be only so many %s", (_what, expression, issue) => {
+])("an expression with too many %s is rejected", (_what, expression, issue) => {
   expect(evaluated(expression).value).toBe(`ERROR: <input>:-1:0: ${issue}`);
 });
 
@@ -43,11 +43,11 @@ test.each([
   ["operators", `1${"+1".repeat(250)} > 0`.replace(" > 0", "")],
   ["conditions", `true${" && true".repeat(10_000)}`],
   ["negations", `${"!".repeat(50_000)}true`],
-])("many %s are taken", (_what, expression) => {
+])("an expression with many %s is accepted", (_what, expression) => {
   expect(evaluated(expression).value).not.toContain("ERROR");
 });
 
-test("comments and all ways to write strings are read", () => {
+test("comments and all forms of string literals are parsed", () => {
   const expression = `'a' + "b" + r'\\' + '''c
 d''' + """e""" + '\\x41\\u00e9\\U0001F600\\101' // the rest`;
   expect(evaluated(expression).value).toBe("ab\\c\nde" + "A\u00e9\u{1F600}A");

@@ -1,4 +1,4 @@
-/** From text to tree: the grammar of the language, with the depth limits and the sentences of cel-go's parser. */
+/** Parser: from tokens to the syntax tree, with the depth limits and messages of cel-go's parser. */
 import { type Call, type Expression, type MapEntry, type StructField, qualifiedName } from "./expression.ts";
 import {
   badSelection,
@@ -25,7 +25,7 @@ import { tokensOf, type Token } from "./tokens.ts";
 const CODE_POINTS_MAX = 100_000;
 const DEPTH_MAX = 250;
 
-/** Nothing sensible can be read after this. */
+/** Thrown when parsing cannot continue. */
 class SyntaxFailure extends Error {
   override readonly name = "SyntaxFailure";
 }
@@ -34,7 +34,7 @@ class Parser {
   readonly #tokens: readonly Token[];
   readonly #issues: Issue[];
   readonly #options: MacroOptions;
-  /** How many operators, fields and calls deep an expression is. */
+  /** Depth of an expression in operators, fields and calls. */
   readonly #depths = new Map<Expression, number>();
   #nesting = 0;
   #next = 0;
@@ -81,7 +81,7 @@ class Parser {
     throw new SyntaxFailure();
   }
 
-  /** As the original: what is too much is passed over, what is missing told as missing if all would be well with it. */
+  /** As cel-go: skips one extraneous token; reports a missing token if the rest would be valid with it. */
   #expect(text: string): Token {
     const token = this.#takeIf(text);
     if (token !== undefined) return token;
@@ -100,7 +100,7 @@ class Parser {
     return this.#fail(found, `mismatched input '${found.text}' expecting '${text}'`);
   }
 
-  /** What stands between brackets, and the closing one. */
+  /** Parses the content of brackets and the closing bracket. */
   #bracketed<T>(inside: () => T, close: string): T {
     this.#openBrackets++;
     const result = inside();
@@ -119,7 +119,7 @@ class Parser {
     throw new SyntaxFailure();
   }
 
-  /** One level deeper than its deepest part. */
+  /** Records the expression as one level deeper than its deepest part. */
   #deeper(expression: Expression, parts: readonly Expression[]): Expression {
     return this.#measured(expression, parts, 1);
   }
@@ -349,7 +349,7 @@ class Parser {
   }
 }
 
-/** Undefined when there are issues. */
+/** Undefined if there are issues. */
 export function parse(source: string, options: MacroOptions, issues: Issue[]): Expression | undefined {
   const size = source.length > CODE_POINTS_MAX ? [...source].length : source.length;
   if (size > CODE_POINTS_MAX) {

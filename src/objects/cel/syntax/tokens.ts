@@ -1,4 +1,4 @@
-/** An expression cut into tokens. */
+/** Lexer: splits an expression into tokens. */
 import type { Issue } from "./issues.ts";
 
 type TokenKind =
@@ -35,7 +35,7 @@ function matchAt(pattern: RegExp, source: string, position: number): RegExpExecA
   return pattern.exec(source);
 }
 
-/** Where the string that begins here ends, or -1 if it does not. */
+/** The end of the string literal that begins here; -1 if it is not terminated. */
 function stringEnd(source: string, start: RegExpExecArray): number {
   const quote = start[3] ?? "";
   const isRaw = start[2] !== "";
@@ -53,7 +53,7 @@ function stringEnd(source: string, start: RegExpExecArray): number {
   return -1;
 }
 
-/** What begins with three quotes and never ends is still a string with nothing in it. */
+/** An unterminated literal that begins with three quotes is still an empty string. */
 function stringToken(source: string, position: number): Token | undefined {
   for (const pattern of STRING_STARTS) {
     const start = matchAt(pattern, source, position);
@@ -63,7 +63,7 @@ function stringToken(source: string, position: number): Token | undefined {
   return undefined;
 }
 
-/** Two patterns can begin here; as in every lexer the longest wins. */
+/** Of two patterns that match here, the longest match wins. */
 function numberToken(source: string, position: number): Token | undefined {
   const double = matchAt(DOUBLE, source, position);
   const integer = matchAt(INTEGER, source, position);
@@ -89,7 +89,7 @@ function tokenAt(source: string, position: number): Token | undefined {
   return undefined;
 }
 
-/** One beyond the character at which the string turned out not to be one. */
+/** One position after the character that makes the string literal invalid. */
 function badStringEnd(source: string, start: RegExpExecArray): number {
   let position = start.index + start[0].length;
   for (; position < source.length; position++) {
@@ -103,7 +103,7 @@ function badStringEnd(source: string, start: RegExpExecArray): number {
   return source.length;
 }
 
-/** What cannot be a token is told and passed over. */
+/** The invalid text at this position, which is reported and skipped. */
 function badText(source: string, position: number): string {
   const start = matchAt(STRING_STARTS[1], source, position);
   if (start === null) {

@@ -1,4 +1,4 @@
-/** Which type can stand where another is expected, and what type parameters come to stand for by that. */
+/** Type assignability, and the bindings of type parameters that result from it. */
 import { DYN, isDyn, isDynOrError, isSameType, type TypeKind, type Type, withParameters } from "./type.ts";
 
 const NULLABLE: ReadonlySet<TypeKind> = new Set<TypeKind>(["opaque", "struct", "any", "duration", "timestamp"]);
@@ -30,15 +30,15 @@ export function mostGeneral(left: Type, right: Type): Type {
   return isEqualOrLessSpecific(left, right) ? left : right;
 }
 
-/** DIFFERS: kubernetes goes on for as long as it takes. */
+/** DIFFERS: kubernetes has no such bound. */
 const STEPS_MAX = 10_000_000;
 
-/** The types of an expression lead to more and more types. */
+/** The type check of an expression takes too many steps. */
 export class TypesTooComplex extends Error {
   override readonly name = "TypesTooComplex";
 }
 
-/** What type parameters stand for; what did not lead to a match is taken back. */
+/** Bindings of type parameters; bindings of a failed match are undone. */
 export class Substitutions {
   readonly #bound = new Map<string, Type>();
   #steps = 0;
@@ -77,7 +77,7 @@ export class Substitutions {
     return type.kind === "param" ? this.#bound.get(type.name) : undefined;
   }
 
-  /** The type with every known parameter replaced; the unknown ones become dyn if so wanted. */
+  /** The type with all bound parameters replaced. `unknownToDyn`: unbound parameters become dyn. */
   resolve(type: Type, unknownToDyn: boolean): Type {
     this.#count();
     const found = this.#find(type);

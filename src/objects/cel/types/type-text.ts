@@ -1,4 +1,4 @@
-/** Types written as text, so that declarations of functions can be read. */
+/** Types as text, for readable declarations of functions. */
 import {
   ANY,
   BOOL,
@@ -64,7 +64,7 @@ function splitTop(text: string): string[] {
   return parts;
 }
 
-/** `list<T>`, `map<string, dyn>`, `optional<V>`; single capitals are type parameters. */
+/** Parses `list<T>`, `map<string, dyn>`, `optional<V>`; single capital letters are type parameters. */
 export function typeFromText(text: string): Type {
   const named = NAMED.get(text);
   if (named !== undefined) return named;
@@ -81,11 +81,11 @@ export function typeFromText(text: string): Type {
     case "optional":
       return optionalOf(first ?? DYN);
     default:
-      throw new Error(`no type is written as ${text}`);
+      throw new Error(`invalid type: ${text}`);
   }
 }
 
-/** The type parameters that occur in it. */
+/** The type parameters that occur in the type. */
 export function parametersIn(type: Type, found: Set<string> = new Set()): Set<string> {
   if (type.kind === "param") found.add(type.name);
   for (const parameter of type.parameters) parametersIn(parameter, found);

@@ -22,12 +22,12 @@ export type TypeKind =
 
 export interface Type {
   readonly kind: TypeKind;
-  /** As expressions name it. */
+  /** Name in expressions. */
   readonly name: string;
   readonly parameters: readonly Type[];
-  /** How many types it is made of. */
+  /** Number of types of which it consists. */
   readonly weight: number;
-  /** Of a struct. */
+  /** Fields of a struct type. */
   readonly fields?: ReadonlyMap<string, Type>;
 }
 
@@ -50,7 +50,7 @@ export const STRING = simple("string");
 export const TIMESTAMP = simple("timestamp", "google.protobuf.Timestamp");
 export const UINT = simple("uint");
 
-/** A few nested macros can double a type again and again: from here on it is of anything. */
+/** A few nested macros can double a type repeatedly. The parameters of a type beyond this weight become dyn. */
 const WEIGHT_MAX = 1000;
 
 function parameterized(kind: TypeKind, name: string, parameters: readonly Type[]): Type {
@@ -99,7 +99,7 @@ export function isDynOrError(type: Type): boolean {
   return isDyn(type) || type.kind === "error";
 }
 
-/** What an optional holds, or undefined for anything else. */
+/** The content type of an optional; undefined for any other type. */
 export function optionalContent(type: Type): Type | undefined {
   return type.kind === "opaque" && type.name === "optional_type" ? type.parameters[0] : undefined;
 }
@@ -119,7 +119,7 @@ const FORMATTED: Partial<Record<TypeKind, string>> = {
   timestamp: "timestamp",
 };
 
-/** As messages write it. */
+/** The type as messages show it. */
 export function formatType(type: Type): string {
   const fixed = FORMATTED[type.kind];
   if (fixed !== undefined) return fixed;

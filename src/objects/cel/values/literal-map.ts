@@ -1,7 +1,7 @@
-/** Maps that expressions make. */
+/** Maps that expressions construct. */
 import { MapValue, Uint, type Value, weightOf } from "./value.ts";
 
-/** Numbers of all types are one key, as they are equal; NaN is none. */
+/** Equal numbers of all types are the same key; NaN is not a key. */
 function keyOf(key: Value): string | undefined {
   const plain = key instanceof Uint ? key.value : key;
   switch (typeof plain) {
@@ -36,7 +36,7 @@ export class LiteralMap extends MapValue {
     return text !== undefined && this.#entries.has(text);
   }
 
-  /** False when such a value cannot be a key. */
+  /** Returns false if the key is not valid. */
   set(key: Value, value: Value): boolean {
     const text = keyOf(key);
     if (text === undefined) return false;

@@ -1,9 +1,9 @@
-/** Numbers as text, as Go reads and writes them. */
+/** Parsing and formatting of numbers, as in Go. */
 
 const DOUBLE = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/;
 const SPECIAL = /^([-+]?)(inf|infinity|nan)$/i;
 
-/** Undefined when it is none. */
+/** Undefined if the text is not a number. */
 export function parseDouble(text: string): number | undefined {
   const special = SPECIAL.exec(text);
   if (special !== null) {

@@ -1,4 +1,4 @@
-/** Which of two values comes first, and how large a value is. */
+/** Order and size of values. */
 import { Duration, EvalError, ListValue, MapValue, NO_SUCH_OVERLOAD, Timestamp, Uint, type Value } from "./value.ts";
 
 const NOT_ORDERED = new EvalError("NaN values cannot be ordered");
@@ -9,7 +9,7 @@ function sign(isLess: boolean, isEqual: boolean): number {
   return isEqual ? 0 : 1;
 }
 
-/** By code points, not by UTF-16 units. */
+/** Compares by code points, not by UTF-16 units. */
 function compareStrings(left: string, right: string): number {
   if (SURROGATE.test(left) || SURROGATE.test(right)) return Buffer.compare(Buffer.from(left), Buffer.from(right));
   return sign(left < right, left === right);
@@ -22,11 +22,11 @@ function asNumber(value: Value): bigint | number | undefined {
 
 function compareNumbers(left: bigint | number, right: bigint | number): number | EvalError {
   if (Number.isNaN(left) || Number.isNaN(right)) return NOT_ORDERED;
-  // oxlint-disable-next-line eqeqeq -- int and double compare by what they are worth
+  // oxlint-disable-next-line eqeqeq -- int and double are compared by value
   return sign(left < right, left == right);
 }
 
-/** -1, 0 or 1, or an error where there is no order. */
+/** -1, 0 or 1, or an error if the values have no order. */
 export function compare(left: Value, right: Value): number | EvalError {
   if (typeof left === "string" && typeof right === "string") return compareStrings(left, right);
   const mine = asNumber(left);
@@ -41,7 +41,7 @@ export function compare(left: Value, right: Value): number | EvalError {
   return NO_SUCH_OVERLOAD;
 }
 
-/** In code points. */
+/** The number of code points. */
 export function stringSize(text: string): number {
   let size = text.length;
   for (let index = 0; index < text.length - 1; index++) {

@@ -1,4 +1,4 @@
-/** Times and durations as text, as Go reads and writes them. */
+/** Parsing and formatting of timestamps and durations, as in Go. */
 import { Duration, Timestamp } from "./value.ts";
 import { parseGoNanos } from "../../../meta/go-duration.ts";
 
@@ -9,14 +9,14 @@ function nanosOf(fraction: string | undefined): bigint {
   return BigInt((fraction ?? "").slice(0, 9).padEnd(9, "0"));
 }
 
-/** Milliseconds since 1970; undefined when there is no such day. */
+/** Milliseconds since 1970; undefined if the day does not exist. */
 export function dayMillis(year: number, month: number, day: number): number | undefined {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? date.getTime() : undefined;
 }
 
-/** Undefined when it is none. */
+/** Undefined if the text is not a timestamp. */
 export function parseTimestamp(text: string): Timestamp | undefined {
   const match = RFC3339.exec(text);
   if (match === null) return undefined;
@@ -51,19 +51,19 @@ export function formatTimestamp(time: Timestamp): string {
   return `${day}T${clock}${fraction}${zoneText(time.offsetSeconds)}`;
 }
 
-/** Such as `1h30m`; undefined when it is none. */
+/** Parses text such as `1h30m`; undefined if it is not a duration. */
 export function parseDuration(text: string): Duration | undefined {
   const nanos = parseGoNanos(text);
   return typeof nanos === "string" ? undefined : new Duration(nanos);
 }
 
-/** In seconds, as conversions to string write it. */
+/** The duration in seconds, as the conversion to string writes it. */
 export function formatDuration(duration: Duration): string {
   const seconds = Number(duration.nanos / NANOS) + Number(duration.nanos % NANOS) / 1e9;
   return `${plainNumber(seconds)}s`;
 }
 
-/** Without an exponent. */
+/** The number without an exponent. */
 function plainNumber(value: number): string {
   const text = String(value);
   if (!text.includes("e")) return text;

@@ -1,6 +1,8 @@
-/** Values of expressions: int is a bigint, double a number, everything without a JavaScript counterpart a class. */
+/**
+ * Values of expressions: int is a bigint, double is a number, and types without a JavaScript counterpart are classes.
+ */
 
-/** What an evaluation came to instead of a value; it travels through expressions like a value. */
+/** The error result of an evaluation. It propagates through expressions like a value. */
 export class EvalError {
   readonly message: string;
 
@@ -17,7 +19,7 @@ export class Uint {
   }
 }
 
-/** Nanoseconds since 1970, and the offset from UTC with which it is written. */
+/** Nanoseconds since 1970, and the UTC offset with which it is formatted. */
 export class Timestamp {
   readonly nanos: bigint;
   readonly offsetSeconds: number;
@@ -36,7 +38,7 @@ export class Duration {
   }
 }
 
-/** A type that is a value, as in `type(x) == string`. */
+/** A type as a value, as in `type(x) == string`. */
 export class TypeValue {
   readonly name: string;
 
@@ -57,7 +59,7 @@ export const NO_VALUE = new OptionalValue(undefined);
 
 export abstract class ListValue {
   abstract readonly size: number;
-  /** How many values it is made of, each counted as often as it occurs: a few macros can make that a great many. */
+  /** The number of values of which it consists, counting repetitions; a few nested macros can make it very large. */
   get weight(): number {
     return this.size;
   }
@@ -115,7 +117,7 @@ export class ArrayList extends ListValue {
   }
 }
 
-/** Doubling a list a few times must not fill the memory. DIFFERS: kubernetes has no such bound. */
+/** Bounds memory, because doubling a list a few times would exhaust it. DIFFERS: kubernetes has no such bound. */
 const ELEMENTS_MAX = 4_000_000;
 
 class ConcatList extends ListValue {
@@ -155,7 +157,7 @@ export abstract class MapValue {
   get weight(): number {
     return this.size;
   }
-  /** Undefined when there is no such key. */
+  /** Undefined if there is no such key. */
   abstract find(key: Value): Value | undefined;
   abstract keys(): readonly Value[];
 
@@ -171,13 +173,13 @@ export abstract class MapValue {
   }
 }
 
-/** Values of the kubernetes libraries. */
+/** Values of the Kubernetes libraries. */
 export abstract class OpaqueValue {
   abstract readonly typeName: string;
   abstract equals(other: Value): boolean | EvalError;
-  /** What it counts for where the cost of a call is told by sizes. */
+  /** Size for the cost of calls. */
   readonly size: number = 1;
-  /** As conversions and messages show it. */
+  /** The value as conversions and messages show it. */
   abstract toString(): string;
 }
 
@@ -198,7 +200,7 @@ export type Value =
   | OpaqueValue
   | EvalError;
 
-/** Ends an evaluation at once. */
+/** Ends the evaluation at once. */
 export class CostLimitExceeded extends Error {
   override readonly name = "CostLimitExceeded";
 
@@ -220,11 +222,14 @@ function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
 function numberEquals(left: bigint | number | Uint, right: Value): boolean {
   const mine = left instanceof Uint ? left.value : left;
   const theirs = right instanceof Uint ? right.value : right;
-  // oxlint-disable-next-line eqeqeq -- compares int with double by what they are worth
+  // oxlint-disable-next-line eqeqeq -- compares int with double by value
   return (typeof theirs === "bigint" || typeof theirs === "number") && mine == theirs;
 }
 
-/** Equality of the language: numbers of all types compare, other types are never equal to each other. */
+/**
+ * Equality of the language: numbers of different types can be equal; values of other types are never equal to each
+ * other.
+ */
 export function equals(left: Value, right: Value): boolean | EvalError {
   switch (typeof left) {
     case "string":
@@ -258,7 +263,7 @@ function optionalEquals(left: OptionalValue, right: OptionalValue): boolean | Ev
   return equals(left.value, right.value);
 }
 
-/** The name under which `type()` knows it. */
+/** The name that `type()` returns. */
 export function typeName(value: Value): string {
   switch (typeof value) {
     case "string":

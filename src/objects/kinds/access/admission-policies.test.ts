@@ -15,7 +15,7 @@ function policy(spec: JsonObject): JsonObject {
   return { metadata: { name: "p" }, spec: { matchConstraints: { resourceRules: [RULE] }, ...spec } };
 }
 
-test("a policy fails closed, and is about all that is equivalent", () => {
+test("a policy defaults to failurePolicy Fail and matchPolicy Equivalent, with empty selectors", () => {
   const spec = { validations: [{ expression: "true" }] };
   expect(prepared(VALIDATING_ADMISSION_POLICY, policy(spec))).toEqual({
     ...policy({
@@ -33,9 +33,9 @@ test("a policy fails closed, and is about all that is equivalent", () => {
 });
 
 test.each<[string, JsonObject, readonly string[]]>([
-  ["is fine", { validations: [{ expression: "true" }] }, []],
+  ["is accepted if it is valid", { validations: [{ expression: "true" }] }, []],
   [
-    "is about something, and says something",
+    "needs match constraints and validations",
     { failurePolicy: "Maybe", matchConstraints: undefined },
     [
       'spec.failurePolicy: Unsupported value: "Maybe": supported values: "Fail", "Ignore"',
@@ -45,7 +45,7 @@ test.each<[string, JsonObject, readonly string[]]>([
     ],
   ],
   [
-    "has parameters of a kind",
+    "needs a valid paramKind",
     { validations: [{ expression: "true" }], paramKind: { apiVersion: "a/b/c", kind: "K K" } },
     [
       'spec.paramKind.apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c',
@@ -53,7 +53,7 @@ test.each<[string, JsonObject, readonly string[]]>([
     ],
   ],
   [
-    "names its variables",
+    "needs valid variable names and expressions",
     { validations: [{ expression: "true" }], variables: [{ name: "in", expression: "1" }, {}] },
     [
       'spec.variables[0].name: Invalid value: "in": must be a valid CEL identifier',
@@ -62,7 +62,7 @@ test.each<[string, JsonObject, readonly string[]]>([
     ],
   ],
   [
-    "tells why",
+    "needs a valid message, message expression and reason",
     { validations: [{ message: "a\nb", messageExpression: " ", reason: "Because" }] },
     [
       "spec.validations[0].expression: Required value: expression is not specified",
@@ -72,20 +72,20 @@ test.each<[string, JsonObject, readonly string[]]>([
     ],
   ],
   [
-    "annotates under different keys",
+    "rejects a duplicate audit annotation key",
     { auditAnnotations: [{ key: "k", valueExpression: "'v'" }, { key: "k" }] },
     [
       "spec.auditAnnotations[1].valueExpression: Required value: valueExpression is not specified",
       'spec.auditAnnotations[1].key: Duplicate value: "k"',
     ],
   ],
-])("a policy that validates %s", (_what, spec, sentences) => {
+])("a validating policy %s", (_what, spec, sentences) => {
   expect(told(VALIDATING_ADMISSION_POLICY, policy(spec))).toEqual(sentences);
 });
 
 test.each<[string, JsonObject, readonly string[]]>([
   [
-    "is fine",
+    "is accepted if it is valid",
     {
       mutations: [{ patchType: "JSONPatch", jsonPatch: { expression: '[JSONPatch{op: "remove", path: "/data"}]' } }],
       reinvocationPolicy: "Never",
@@ -93,7 +93,7 @@ test.each<[string, JsonObject, readonly string[]]>([
     [],
   ],
   [
-    "changes something, and not what goes",
+    "needs mutations and rejects the operation DELETE",
     { matchConstraints: { resourceRules: [{ ...RULE, operations: ["DELETE"] }] } },
     [
       'spec.matchConstraints.resourceRules.operations: Unsupported value: "DELETE": supported values: "*", "CONNECT", "CREATE", "UPDATE"',
@@ -102,7 +102,7 @@ test.each<[string, JsonObject, readonly string[]]>([
     ],
   ],
   [
-    "changes it in one way",
+    "needs exactly the expression that its patch type names",
     {
       mutations: [{ patchType: "JSONPatch", applyConfiguration: { expression: "" } }, { patchType: "Sed" }, {}],
       reinvocationPolicy: "Often",
@@ -115,19 +115,19 @@ test.each<[string, JsonObject, readonly string[]]>([
       'spec.reinvocationPolicy: Unsupported value: "Often": supported values: "IfNeeded", "Never"',
     ],
   ],
-])("a policy that mutates %s", (_what, spec, sentences) => {
+])("a mutating policy %s", (_what, spec, sentences) => {
   expect(told(MUTATING_ADMISSION_POLICY, policy(spec))).toEqual(sentences);
 });
 
-describe("a binding", () => {
+describe("a policy binding", () => {
   function binding(spec: JsonObject): JsonObject {
     return { metadata: { name: "b" }, spec: { policyName: "p", ...spec } };
   }
 
   test.each<[string, JsonObject, readonly string[]]>([
-    ["is fine", { validationActions: ["Deny"] }, []],
+    ["is accepted if it is valid", { validationActions: ["Deny"] }, []],
     [
-      "is to a policy, and does something",
+      "needs a policy name and a validation action",
       { policyName: "" },
       [
         "spec.policyName: Required value",
@@ -135,7 +135,7 @@ describe("a binding", () => {
       ],
     ],
     [
-      "does not say the same twice",
+      "rejects duplicate, unknown and contradictory validation actions",
       { validationActions: ["Deny", "Warn", "Deny", "Shout"] },
       [
         'spec.validationActions[2]: Duplicate value: "Deny"',
@@ -144,7 +144,7 @@ describe("a binding", () => {
       ],
     ],
     [
-      "has parameters of one way",
+      "rejects a paramRef with both a name and a selector",
       { validationActions: ["Deny"], paramRef: { name: "a/b", selector: {}, parameterNotFoundAction: "Skip" } },
       [
         "spec.paramRef.name: Invalid value: \"a/b\": may not contain '/'",
@@ -157,14 +157,14 @@ describe("a binding", () => {
     expect(told(VALIDATING_ADMISSION_POLICY_BINDING, binding(spec))).toEqual(sentences);
   });
 
-  test("of a policy that mutates is not about what goes", () => {
+  test("to a mutating policy rejects the operation DELETE", () => {
     const matchResources = { resourceRules: [{ ...RULE, operations: ["DELETE"] }] };
     expect(told(MUTATING_ADMISSION_POLICY_BINDING, binding({ matchResources }))).toEqual([
       'spec.matchResources.resourceRules.operations: Unsupported value: "DELETE": supported values: "*", "CONNECT", "CREATE", "UPDATE"',
     ]);
   });
 
-  test("of an alpha version denies what it has no parameters for", () => {
+  test("in v1alpha1 defaults parameterNotFoundAction to Deny", () => {
     const alpha = withParameterDefault(VALIDATING_ADMISSION_POLICY_BINDING);
     expect(defaulted(alpha, binding({ paramRef: { name: "a" } }), CONTEXT)["spec"]).toMatchObject({
       paramRef: { name: "a", parameterNotFoundAction: "Deny" },
@@ -172,7 +172,7 @@ describe("a binding", () => {
   });
 });
 
-test("what is wrong with a status is said", () => {
+test("the status of a policy is validated", () => {
   const status = { typeChecking: { expressionWarnings: [{}] }, conditions: [{ type: "Ready", status: "Yes" }] };
   expect(toldOfStatus(VALIDATING_ADMISSION_POLICY, policy({}), { ...policy({}), status })).toEqual([
     "status.typeChecking.expressionWarnings[0].warning: Required value",

@@ -1,4 +1,4 @@
-/** Policies that admission evaluates itself, and what binds them. */
+/** Defaults and validation of validating and mutating admission policies and their bindings. */
 import {
   duplicateValue,
   forbiddenField,
@@ -59,7 +59,7 @@ export const MUTATING_ADMISSION_POLICY_BINDING: Kind = bindingOf(function* (spec
   yield* mutatingOperationErrors(objectAt(spec, "matchResources"), "spec.matchResources");
 });
 
-/** Before they were general, bindings were read with one default more. */
+/** Adds the default of `parameterNotFoundAction` that bindings have only in v1alpha1. */
 export function withParameterDefault(kind: Kind): Kind {
   return {
     ...kind,
@@ -137,7 +137,7 @@ function* mutatingPolicyErrors(
   yield* enumErrors(stringAt(spec, "reinvocationPolicy"), "spec.reinvocationPolicy", REINVOCATION_POLICIES);
 }
 
-/** What both kinds of policies begin with. */
+/** Checks that validating and mutating policies share. */
 function* commonErrors(spec: JsonObject): Generator<FieldError> {
   const policy = stringAt(spec, "failurePolicy");
   if (!FAILURE_POLICIES.includes(policy)) yield unsupportedValue("spec.failurePolicy", policy, FAILURE_POLICIES);
@@ -151,7 +151,7 @@ function* commonErrors(spec: JsonObject): Generator<FieldError> {
   if (objectsAt(constraints, "resourceRules").length === 0) yield required("spec.matchConstraints.resourceRules");
 }
 
-/** Conditions that stay, over parameters that stay, are not looked at again. */
+/** Checks the match conditions, unless neither they nor the parameter kind have changed. */
 function* policyConditionErrors(
   spec: JsonObject,
   existing: JsonObject | undefined,
@@ -292,7 +292,7 @@ function* paramRefErrors(reference: JsonObject, field: string): Generator<FieldE
   if (hasSelector) yield* labelSelectorErrors(objectAt(reference, "selector"), `${field}.selector`);
   if (name !== "" && hasSelector) yield forbiddenField(`${field}.selector`, exclusive);
   if (name === "" && !hasSelector) yield required(field, "one of name or selector must be specified");
-  // As kubernetes lists them.
+  // In the order in which kubernetes lists them.
   const action = stringAt(reference, "parameterNotFoundAction");
   yield* enumErrors(action, `${field}.parameterNotFoundAction`, ["Deny", "Allow"]);
 }
@@ -314,7 +314,7 @@ function* actionErrors(actions: readonly string[], shown: unknown): Generator<Fi
   if (seen.size === 0) yield required(field, "at least one validation action is required");
 }
 
-/** DIFFERS: whether a reference to a field is a JSONPath is not looked at. */
+/** DIFFERS: does not check that a fieldRef is a JSONPath. */
 function* policyStatusErrors(policy: JsonObject): Generator<FieldError> {
   const status = objectAt(policy, "status");
   const warnings = objectsAt(objectAt(status, "typeChecking"), "expressionWarnings");

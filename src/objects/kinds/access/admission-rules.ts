@@ -1,4 +1,4 @@
-/** Which requests admission looks at: rules of webhooks and policies, and the conditions beside them. */
+/** Defaults and validation of the rules and match conditions with which webhooks and policies select requests. */
 import { duplicateValue, invalidValue, required, tooMany, unsupportedValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { pathSegmentErrors, qualifiedNameErrors } from "../../../meta/names.ts";
@@ -11,7 +11,7 @@ const OPERATIONS: readonly string[] = ["*", "CONNECT", "CREATE", "DELETE", "UPDA
 const SCOPES: readonly string[] = ["*", "Cluster", "Namespaced"];
 const MATCH_CONDITIONS_MAX = 64;
 
-/** A copy of the list with the scope that rules have without saying. */
+/** A copy of the list in which rules without a scope have the scope `*`. */
 export function withScopes(rules: unknown): unknown {
   if (!Array.isArray(rules)) return rules;
   return rules.map((rule: unknown) =>
@@ -69,7 +69,7 @@ function* resourcesErrors(resources: readonly string[], field: string): Generato
   }
   if (resources.length > 1 && resources.includes("*/*"))
     yield invalidValue(field, resources, "if '*/*' is present, must not specify other resources");
-  // As kubernetes: of the resources without a subresource, the last counts.
+  // As kubernetes: among the resources without a subresource, the last one decides.
   const last = resources.findLast((resource) => resource !== "" && !resource.includes("/"));
   if (resources.includes("*") && last !== "*")
     yield invalidValue(field, resources, "if '*' is present, must not specify other resources without subresources");

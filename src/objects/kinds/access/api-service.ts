@@ -1,4 +1,4 @@
-/** Where the versions of API groups are served. */
+/** Defaults and validation of APIServices, which register where the versions of API groups are served. */
 import { invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
 import { numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dns1035LabelErrors, dnsSubdomainErrors, pathSegmentErrors } from "../../../meta/names.ts";
@@ -9,7 +9,7 @@ import { ownPointer, ownStruct, setMissing } from "../defaults.ts";
 
 const GROUP_PRIORITY_MAX = 20_000;
 const VERSION_PRIORITY_MAX = 1000;
-/** As kubernetes lists them. */
+/** In the order in which kubernetes lists them. */
 const CONDITION_STATUSES: readonly string[] = ["True", "False", "Unknown"];
 
 export const API_SERVICE: Kind = {
@@ -52,12 +52,12 @@ function localCondition(time: string): JsonObject {
   };
 }
 
-/** It is named for what it serves. */
+/** The name must be `<version>.<group>`. */
 function* apiServiceNameErrors(apiService: JsonObject): Generator<FieldError> {
   const spec = objectAt(apiService, "spec");
   const name = stringAt(objectAt(apiService, "metadata"), "name");
   const expected = `${stringAt(spec, "version")}.${stringAt(spec, "group")}`;
-  // What holds for every name, and that there is one, is asked before.
+  // The checks of every name have reported a missing or malformed name before.
   const isName = name !== "" && pathSegmentErrors(name).length === 0;
   if (isName && name !== expected)
     yield invalidValue("metadata.name", name, `must be \`spec.version+"."+spec.group\`: ${JSON.stringify(expected)}`);

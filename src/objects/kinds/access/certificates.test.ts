@@ -29,7 +29,7 @@ function pem(base64: string, type = "CERTIFICATE REQUEST"): string {
   return Buffer.from(`-----BEGIN ${type}-----\n${base64}\n-----END ${type}-----\n`).toString("base64");
 }
 
-/** With one bit of its signature turned. */
+/** The request with one bit of its signature flipped. */
 function forged(base64: string): string {
   const text = Buffer.from(base64, "base64").toString();
   const der = Buffer.from(text.replaceAll(/-----.*-----/g, ""), "base64");
@@ -37,20 +37,28 @@ function forged(base64: string): string {
   return pem(der.toString("base64"));
 }
 
-describe("what is asked to be signed", () => {
+describe("the PEM text of a signing request", () => {
   test.each([
-    ["is signed by an elliptic curve key", SIGNING_REQUEST, undefined],
-    ["is signed by an RSA key", RSA_SIGNING_REQUEST, undefined],
-    ["is signed by an Ed25519 key", ED25519_SIGNING_REQUEST, undefined],
-    ["is not signed by that elliptic curve key", forged(SIGNING_REQUEST), "x509: ECDSA verification failure"],
-    ["is not signed by that RSA key", forged(RSA_SIGNING_REQUEST), "crypto/rsa: verification error"],
-    ["is not signed by that Ed25519 key", forged(ED25519_SIGNING_REQUEST), "x509: Ed25519 verification failure"],
-    ["is no PEM", "bWU=", "PEM block type must be CERTIFICATE REQUEST"],
-    ["is PEM of something else", pem("AAEC", "CERTIFICATE"), "PEM block type must be CERTIFICATE REQUEST"],
-    ["is nothing", pem(""), "asn1: syntax error: sequence truncated"],
-    ["is followed by something", pem("MAAA"), "asn1: syntax error: trailing data"],
+    ["is accepted with the signature of an elliptic curve key", SIGNING_REQUEST, undefined],
+    ["is accepted with the signature of an RSA key", RSA_SIGNING_REQUEST, undefined],
+    ["is accepted with the signature of an Ed25519 key", ED25519_SIGNING_REQUEST, undefined],
+    ["is rejected with a forged ECDSA signature", forged(SIGNING_REQUEST), "x509: ECDSA verification failure"],
+    ["is rejected with a forged RSA signature", forged(RSA_SIGNING_REQUEST), "crypto/rsa: verification error"],
     [
-      "is a number",
+      "is rejected with a forged Ed25519 signature",
+      forged(ED25519_SIGNING_REQUEST),
+      "x509: Ed25519 verification failure",
+    ],
+    ["is rejected if it is not PEM", "bWU=", "PEM block type must be CERTIFICATE REQUEST"],
+    [
+      "is rejected if the PEM block has another type",
+      pem("AAEC", "CERTIFICATE"),
+      "PEM block type must be CERTIFICATE REQUEST",
+    ],
+    ["is rejected if the block is empty", pem(""), "asn1: syntax error: sequence truncated"],
+    ["is rejected if data follows the request", pem("MAAA"), "asn1: syntax error: trailing data"],
+    [
+      "is rejected if it encodes a number",
       pem("AgEA"),
       "asn1: structure error: tags don't match (16 vs {class:0 tag:2 length:1 isCompound:false}) {optional:false explicit:false application:false private:false defaultValue:<nil> tag:<nil> stringType:0 timeType:0 set:false omitEmpty:false} certificateRequest @2",
     ],
@@ -59,21 +67,21 @@ describe("what is asked to be signed", () => {
   });
 });
 
-test("conditions say when, even when they do not know", () => {
+test("conditions of a signing request default to an empty status and null times", () => {
   const { status } = defaulted(CERTIFICATE_SIGNING_REQUEST, request({}, { conditions: [{ type: "Failed" }] }));
   expect(status).toEqual({
     conditions: [{ type: "Failed", status: "", lastUpdateTime: null, lastTransitionTime: null }],
   });
 });
 
-test("a new request has no status", () => {
+test("a new signing request is stored without a status", () => {
   expect(prepared(CERTIFICATE_SIGNING_REQUEST, request({}, { conditions: [APPROVED] }))).toEqual(request());
 });
 
 test.each<[string, JsonObject, readonly string[]]>([
-  ["is fine", {}, []],
+  ["is accepted if it is valid", {}, []],
   [
-    "says what for",
+    "needs a request, usages, a signer name and an expiration of at least 600 seconds",
     { request: "bWU=", usages: [], signerName: "", expirationSeconds: 599 },
     [
       'spec.request: Invalid value: "bWU=": PEM block type must be CERTIFICATE REQUEST',
@@ -82,43 +90,43 @@ test.each<[string, JsonObject, readonly string[]]>([
       "spec.expirationSeconds: Invalid value: 599: may not specify a duration less than 600 seconds (10 minutes)",
     ],
   ],
-  ["says it once", { usages: ["any", "any"] }, ['spec.usages[1]: Duplicate value: "any"']],
+  ["rejects a duplicate usage", { usages: ["any", "any"] }, ['spec.usages[1]: Duplicate value: "any"']],
   [
-    "does not leave the signer open",
+    "rejects the legacy signer name",
     { signerName: "kubernetes.io/legacy-unknown" },
     [
       'spec.signerName: Invalid value: "kubernetes.io/legacy-unknown": the legacy signerName is not allowed via this API version',
     ],
   ],
   [
-    "has a signer of a domain",
+    "rejects a signer name without a domain",
     { signerName: "example" },
     [
       "spec.signerName: Invalid value: \"example\": must be a fully qualified domain and path of the form 'example.com/signer-name'",
     ],
   ],
   [
-    "has a signer of a whole domain",
+    "rejects a signer name whose domain has one segment",
     { signerName: "example/signer" },
     ['spec.signerName: Invalid value: "example": should be a domain with at least two segments separated by dots'],
   ],
-])("a new request %s", (_what, spec, sentences) => {
+])("a new signing request %s", (_what, spec, sentences) => {
   expect(told(CERTIFICATE_SIGNING_REQUEST, request(spec))).toEqual(sentences);
 });
 
-test("usages that nobody knows are named beside those that are", () => {
+test("an unknown usage is rejected with the list of supported usages", () => {
   const [sentence] = told(CERTIFICATE_SIGNING_REQUEST, request({ usages: ["fun"] }));
   expect(sentence).toMatch(/^spec\.usages\[0\]: Unsupported value: "fun": supported values: "any", "cert sign", /);
 });
 
-describe("a verdict", () => {
-  test("does not come with the status", () => {
+describe("an approval condition", () => {
+  test("cannot be added through the status subresource", () => {
     expect(toldOfStatus(CERTIFICATE_SIGNING_REQUEST, request(), request({}, { conditions: [APPROVED] }))).toEqual([
       'status.conditions: Forbidden: updates may not add a condition of type "Approved"',
     ]);
   });
 
-  test("is kept as it was given, however it is told again", () => {
+  test("keeps its stored value when a status update repeats it with changes", () => {
     const existing = request({}, { conditions: [TIMED] });
     const object = request(
       {},
@@ -133,7 +141,7 @@ describe("a verdict", () => {
     expect(object["status"]).toEqual({ conditions: [TIMED, { ...TIMED, type: "Failed" }] });
   });
 
-  test("is true, is one, and stays", () => {
+  test("must be True, exists once and cannot be removed", () => {
     const existing = request({}, { conditions: [TIMED] });
     const conditions = [{ type: "Denied", status: "False" }, TIMED, TIMED, { type: "", status: "" }];
     const errors = requestUpdateErrors(request({}, { conditions }), existing, "approval");
@@ -151,7 +159,7 @@ describe("a verdict", () => {
     ]);
   });
 
-  test("is not changed by others", () => {
+  test("cannot be changed through the status subresource", () => {
     const existing = request({}, { conditions: [TIMED] });
     const changed = request({}, { conditions: [{ ...TIMED, reason: "r" }] });
     const [error] = requestUpdateErrors(changed, existing, "status");
@@ -169,10 +177,10 @@ describe("a verdict", () => {
   });
 });
 
-describe("a certificate", () => {
+describe("an issued certificate", () => {
   const certificate = pem("AAEC", "CERTIFICATE");
 
-  test("comes with the status, once", () => {
+  test("is set through the status subresource and cannot change afterwards", () => {
     expect(toldOfStatus(CERTIFICATE_SIGNING_REQUEST, request(), request({}, { certificate }))).toEqual([]);
     const other = pem("AAED", "CERTIFICATE");
     expect(
@@ -183,14 +191,14 @@ describe("a certificate", () => {
   test.each([
     [pem("AAEC", "KEY"), 'only CERTIFICATE PEM blocks are allowed, found "KEY"'],
     ["bWU=", "must contain at least one CERTIFICATE PEM block"],
-  ])("is one: %s", (text, why) => {
+  ])("is rejected without a CERTIFICATE block: %s", (text, why) => {
     expect(toldOfStatus(CERTIFICATE_SIGNING_REQUEST, request(), request({}, { certificate: text }))).toEqual([
       `status.certificate: Invalid value: "<certificate data>": ${why}`,
     ]);
   });
 });
 
-describe("a trust bundle", () => {
+describe("a cluster trust bundle", () => {
   function bundle(name: string, spec: JsonObject): JsonObject {
     return { metadata: { name }, spec };
   }
@@ -205,7 +213,7 @@ describe("a trust bundle", () => {
       ],
     ],
     [
-      "of a signer begins with its name",
+      "of a signer must have the signer's prefix in its name",
       bundle("a", { signerName: "example.com/s", trustBundle: Buffer.from(pem("AAEC", "KEY"), "base64").toString() }),
       [
         'metadata.name: Invalid value: "a": ClusterTrustBundle for signerName example.com/s must be named with prefix example.com:s:',
@@ -213,7 +221,7 @@ describe("a trust bundle", () => {
       ],
     ],
     [
-      "holds certificates",
+      "must hold certificates",
       bundle("a", { trustBundle: Buffer.from(pem("AAEC", "CERTIFICATE"), "base64").toString() }),
       ['spec.trustBundle: Invalid value: "<value omitted>": entry 0 does not parse as X.509'],
     ],
@@ -221,7 +229,7 @@ describe("a trust bundle", () => {
     expect(told(CLUSTER_TRUST_BUNDLE, object)).toEqual(sentences);
   });
 
-  test("keeps its signer, and is not read again", () => {
+  test("cannot change its signer, and its unchanged trust anchors are not validated again", () => {
     const before = bundle("a", { trustBundle: "odd" });
     expect(
       toldOfUpdate(CLUSTER_TRUST_BUNDLE, before, bundle("a", { trustBundle: "odd", signerName: "e.com/s" })),

@@ -1,4 +1,4 @@
-/** Requests for certificates, and bundles of those that are trusted. */
+/** Defaults and validation of CertificateSigningRequests and ClusterTrustBundles. */
 import { X509Certificate } from "node:crypto";
 import { invalidValue, tooLong } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
@@ -23,7 +23,7 @@ export const CERTIFICATE_SIGNING_REQUEST: Kind = {
   prepareCreate(request) {
     request["status"] = {};
   },
-  // What was asked to be signed, and by whom, stays as it was asked.
+  // The spec is immutable: what to sign and for which user.
   prepareUpdate(request, existing) {
     request["spec"] = existing["spec"];
   },
@@ -38,7 +38,7 @@ export const CERTIFICATE_SIGNING_REQUEST: Kind = {
   statusUpdateErrors: (request, existing) => requestUpdateErrors(request, existing, "status"),
 };
 
-/** Verdicts that are told again are told as they were given. */
+/** Replaces the Approved and Denied conditions by the stored ones if their number has not changed. */
 function withVerdictsOf(conditions: readonly JsonObject[], existing: JsonObject): JsonObject[] {
   const before = objectsAt(objectAt(existing, "status"), "conditions");
   let result = [...conditions];
@@ -51,7 +51,7 @@ function withVerdictsOf(conditions: readonly JsonObject[], existing: JsonObject)
   return result;
 }
 
-/** A condition that stays keeps the time it came. */
+/** A condition whose type and status have not changed keeps its lastTransitionTime. */
 export function withTimes(conditions: readonly unknown[], existing: JsonObject, now: string): unknown[] {
   const since = new Map<string, unknown>();
   for (const { type, status, lastTransitionTime } of objectsAt(objectAt(existing, "status"), "conditions").toReversed())
@@ -80,7 +80,7 @@ export const CLUSTER_TRUST_BUNDLE: Kind = {
   },
 };
 
-/** A signer's bundles carry its name. */
+/** The name of a bundle with a signer begins with the signer's name. */
 function* bundleNameErrors(bundle: JsonObject): Generator<FieldError> {
   const name = stringAt(objectAt(bundle, "metadata"), "name");
   const signer = stringAt(objectAt(bundle, "spec"), "signerName");

@@ -13,13 +13,13 @@ import { API_SERVICE } from "./api-service.ts";
 import { CUSTOM_RESOURCE_DEFINITION } from "../../../extensions/crd/definition-validation/definition-kind.ts";
 import { RUNTIME_CLASS } from "./runtime-class.ts";
 
-describe("an API service", () => {
+describe("an APIService", () => {
   function apiService(spec: JsonObject, name = "v1.example.com"): JsonObject {
     const needed = { group: "example.com", version: "v1", groupPriorityMinimum: 1, versionPriority: 1 };
     return { metadata: { name }, spec: { ...needed, ...spec } };
   }
 
-  test("that is served here is available", () => {
+  test("without a service is available at once", () => {
     expect(prepared(API_SERVICE, apiService({}))["status"]).toEqual({
       conditions: [
         {
@@ -38,9 +38,9 @@ describe("an API service", () => {
   });
 
   test.each<[string, JsonObject, readonly string[]]>([
-    ["is fine", {}, []],
+    ["is accepted if it is valid", {}, []],
     [
-      "is named for what it serves, and ranked",
+      "must be named after its version and group, with priorities in range",
       { group: "", version: "v2", groupPriorityMinimum: 20_001, versionPriority: 0 },
       [
         'metadata.name: Invalid value: "v1.example.com": must be `spec.version+"."+spec.group`: "v2."',
@@ -50,7 +50,7 @@ describe("an API service", () => {
       ],
     ],
     [
-      "trusts nobody when it is served here",
+      "without a service rejects a caBundle and insecureSkipTLSVerify",
       { caBundle: "bWU=", insecureSkipTLSVerify: true },
       [
         'spec.caBundle: Invalid value: "2 bytes": local APIServices may not have a caBundle',
@@ -58,7 +58,7 @@ describe("an API service", () => {
       ],
     ],
     [
-      "trusts somebody or everybody elsewhere",
+      "with a service rejects a caBundle together with insecureSkipTLSVerify",
       { service: { port: 0 }, caBundle: "bWU=", insecureSkipTLSVerify: true },
       [
         "spec.service.namespace: Required value",
@@ -71,11 +71,11 @@ describe("an API service", () => {
     expect(told(API_SERVICE, apiService(spec))).toEqual(sentences);
   });
 
-  test.each(["", "a/b", ".."])("is not asked to have the right name when %j is none", (name) => {
+  test.each(["", "a/b", ".."])("reports no mismatch with version and group if its name %j is malformed", (name) => {
     expect(told(API_SERVICE, apiService({}, name))).toEqual([]);
   });
 
-  test("has conditions that hold, or do not", () => {
+  test("must have conditions with a known status", () => {
     const status = { conditions: [{ type: "Available", status: "Maybe" }] };
     expect(toldOfStatus(API_SERVICE, apiService({}), { ...apiService({}), status })).toEqual([
       'status.conditions[0].status: Unsupported value: "Maybe": supported values: "True", "False", "Unknown"',
@@ -83,15 +83,15 @@ describe("an API service", () => {
   });
 });
 
-describe("a runtime class", () => {
-  test("has a handler, and keeps it", () => {
+describe("a RuntimeClass", () => {
+  test("needs a handler, which is immutable", () => {
     expect(told(RUNTIME_CLASS, { metadata: { name: "r" } })).toEqual(["handler: Required value"]);
     expect(toldOfUpdate(RUNTIME_CLASS, { handler: "a" }, { handler: "b" })).toEqual([
       'handler: Invalid value: "b": field is immutable',
     ]);
   });
 
-  test("tolerates a taint once, and is warned about labels that are given up", () => {
+  test("rejects a duplicate toleration and warns about deprecated node labels", () => {
     const toleration = { key: "k", operator: "Exists" };
     const scheduling = { nodeSelector: { "beta.kubernetes.io/os": "l" }, tolerations: [toleration, toleration] };
     expect(told(RUNTIME_CLASS, { handler: "a", scheduling })).toEqual([
@@ -103,14 +103,14 @@ describe("a runtime class", () => {
   });
 });
 
-describe("a definition of custom resources", () => {
+describe("a custom resource definition", () => {
   const V1 = { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } };
   function definition(spec: JsonObject, name = "widgets.example.com"): JsonObject {
     const names = { plural: "widgets", kind: "Widget" };
     return { metadata: { name }, spec: { group: "example.com", scope: "Cluster", names, versions: [V1], ...spec } };
   }
 
-  test("names things, converts nothing, and is not accepted yet", () => {
+  test("defaults its names and conversion strategy, and has no accepted names yet", () => {
     expect(prepared(CUSTOM_RESOURCE_DEFINITION, definition({}))).toEqual({
       ...definition({
         names: { plural: "widgets", kind: "Widget", singular: "widget", listKind: "WidgetList" },
@@ -121,9 +121,9 @@ describe("a definition of custom resources", () => {
   });
 
   test.each<[string, JsonObject, readonly string[]]>([
-    ["is fine", {}, []],
+    ["is accepted if it is valid", {}, []],
     [
-      "is about something",
+      "needs a group, a scope, names and versions",
       { group: "", scope: "", names: {}, versions: [] },
       [
         'metadata.name: Invalid value: "widgets.example.com": must be spec.names.plural+"."+spec.group',
@@ -138,7 +138,7 @@ describe("a definition of custom resources", () => {
       ],
     ],
     [
-      "stores one version, and shows versions without what they have in common",
+      "needs one stored version, and the error shows versions without their common fields",
       { versions: [{ ...V1, storage: false }] },
       [
         'spec.versions: Invalid value: [{"Name":"v1","Served":true,"Storage":false,"Deprecated":false,"DeprecationWarning":null,"Schema":null,"Subresources":null,"AdditionalPrinterColumns":null,"SelectableFields":null}]: must have exactly one version marked as storage version',
@@ -146,12 +146,12 @@ describe("a definition of custom resources", () => {
       ],
     ],
     [
-      "has schemas",
+      "needs a schema for every version",
       { versions: [{ name: "v1", served: true, storage: true }] },
       ["spec.versions[0].schema.openAPIV3Schema: Required value"],
     ],
     [
-      "tells one from many",
+      "needs different kinds for objects and lists",
       { names: { plural: "widgets", kind: "Widget", listKind: "Widget" } },
       ['spec.names.listKind: Invalid value: "Widget": kind and listKind may not be the same'],
     ],
@@ -166,13 +166,13 @@ describe("a definition of custom resources", () => {
       { deprecationWarning: "é\n", deprecated: true },
       '"é\\n": must only contain printable UTF-8 characters; non-printable character found at index 2',
     ],
-  ])("warns of deprecated versions in words: %j", (deprecation, sentence) => {
+  ])("must have a printable deprecation warning on deprecated versions only: %j", (deprecation, sentence) => {
     expect(told(CUSTOM_RESOURCE_DEFINITION, definition({ versions: [{ ...V1, ...deprecation }] }))).toEqual([
       `spec.versions[0].deprecationWarning: Invalid value: ${sentence}`,
     ]);
   });
 
-  test("keeps every version it may have stored", () => {
+  test("must list every stored version in its versions", () => {
     const before = { ...definition({}), status: { storedVersions: ["v1", "v0"] } };
     const after = { ...definition({ versions: [{ ...V1, name: "v2" }] }), status: before.status };
     expect(toldOfUpdate(CUSTOM_RESOURCE_DEFINITION, before, after)).toEqual(
@@ -183,7 +183,7 @@ describe("a definition of custom resources", () => {
     );
   });
 
-  test("keeps what it is known by, and once it is established also what it is", () => {
+  test("cannot change its plural name, and once established neither its scope nor its kind", () => {
     const conditions = [{ type: "Established", status: "True" }];
     const status = { storedVersions: ["v1"], conditions };
     const established = { ...defaulted(CUSTOM_RESOURCE_DEFINITION, definition({})), status };
@@ -195,7 +195,7 @@ describe("a definition of custom resources", () => {
     expect(errors.map(({ field }) => field)).toEqual(["spec.scope", "spec.names.kind", "spec.names.plural"]);
   });
 
-  test("remembers what it has stored", () => {
+  test("adds a new storage version to status.storedVersions", () => {
     const existing = prepared(CUSTOM_RESOURCE_DEFINITION, definition({}));
     const next = {
       ...definition({

@@ -1,4 +1,4 @@
-/** What flow control never lets go of: the flows and levels that every server has as they are. */
+/** The mandatory flow schemas and priority levels. Every server has them, and their specs cannot change. */
 import type { JsonObject } from "../../../meta/json.ts";
 
 const EVERYTHING: JsonObject = {

@@ -16,11 +16,11 @@ function schema(spec: JsonObject, name = "s"): JsonObject {
 }
 
 describe("a flow schema", () => {
-  test("comes behind most others", () => {
+  test("defaults its matchingPrecedence to 1000", () => {
     expect(prepared(FLOW_SCHEMA, schema({}))).toEqual({ ...schema({ matchingPrecedence: 1000 }), status: {} });
   });
 
-  test("always lists what its rules are about", () => {
+  test("has every list of its rules, null if absent", () => {
     const rules = [{ resourceRules: [{ verbs: ["get"] }], nonResourceRules: [{}] }];
     expect(prepared(FLOW_SCHEMA, schema({ rules }))["spec"]).toMatchObject({
       rules: [
@@ -34,9 +34,9 @@ describe("a flow schema", () => {
   });
 
   test.each<[string, JsonObject, readonly string[]]>([
-    ["is fine", { rules: [{ subjects: [SUBJECT], nonResourceRules: [NON_RESOURCE] }] }, []],
+    ["is accepted if it is valid", { rules: [{ subjects: [SUBJECT], nonResourceRules: [NON_RESOURCE] }] }, []],
     [
-      "has a place of its own, and a level",
+      "needs a priority level, and matchingPrecedence 1 is reserved for exempt",
       { matchingPrecedence: 1, distinguisherMethod: { type: "ByName" }, priorityLevelConfiguration: {} },
       [
         "spec.matchingPrecedence: Invalid value: 1: only the schema named 'exempt' may have matchingPrecedence 1",
@@ -45,7 +45,7 @@ describe("a flow schema", () => {
       ],
     ],
     [
-      "has rules of somebody about something",
+      "needs subjects and resource or non-resource rules in every rule",
       { rules: [{}] },
       [
         "spec.rules[0].subjects: Required value: subjects must contain at least one value",
@@ -53,7 +53,7 @@ describe("a flow schema", () => {
       ],
     ],
     [
-      "has subjects of one kind",
+      "needs the one subject member that its kind names",
       {
         rules: [
           {
@@ -75,7 +75,7 @@ describe("a flow schema", () => {
       ],
     ],
     [
-      "has rules with verbs, groups, resources and namespaces",
+      "needs valid verbs, groups, resources, namespaces and URLs",
       {
         rules: [
           {
@@ -101,14 +101,14 @@ describe("a flow schema", () => {
     expect(told(FLOW_SCHEMA, schema(spec))).toEqual(sentences);
   });
 
-  test("that every server has stays as it is", () => {
+  test("named exempt cannot differ from the mandatory one", () => {
     const spec = { priorityLevelConfiguration: { name: "exempt" }, matchingPrecedence: 1 };
     expect(told(FLOW_SCHEMA, schema(spec, "exempt"))).toEqual([
       'spec: Invalid value: {"PriorityLevelConfiguration":{"Name":"exempt"},"MatchingPrecedence":1,"DistinguisherMethod":null,"Rules":null}: spec of \'exempt\' must equal the fixed value',
     ]);
   });
 
-  test("has conditions of different types", () => {
+  test("must have conditions of distinct types", () => {
     const status = { conditions: [{ type: "Dangling" }, { type: "Dangling" }, {}] };
     expect(toldOfStatus(FLOW_SCHEMA, schema({}), { ...schema({}), status })).toEqual([
       'status.conditions[1].type: Duplicate value: "Dangling"',
@@ -117,14 +117,14 @@ describe("a flow schema", () => {
   });
 });
 
-describe("a priority level", () => {
+describe("a priority level configuration", () => {
   function level(spec: JsonObject, name = "l"): JsonObject {
     return { metadata: { name }, spec };
   }
   const limited = (more: JsonObject): JsonObject =>
     level({ type: "Limited", limited: { limitResponse: { type: "Reject" }, ...more } });
 
-  test("has some shares and some queues", () => {
+  test("defaults its shares and queues", () => {
     const queued = limited({ limitResponse: { type: "Queue", queuing: {} } });
     expect(defaulted(PRIORITY_LEVEL_CONFIGURATION, queued)["spec"]).toEqual({
       type: "Limited",
@@ -140,15 +140,15 @@ describe("a priority level", () => {
     [PRIORITY_LEVEL_CONFIGURATION, "nominalConcurrencyShares", 0],
     [BETA_PRIORITY_LEVEL_CONFIGURATION, "nominalConcurrencyShares", 30],
     [ASSURED_PRIORITY_LEVEL_CONFIGURATION, "assuredConcurrencyShares", 30],
-  ])("may have no shares only since that can be said (%#)", (kind, field, shares) => {
+  ])("keeps zero shares in v1 and replaces them with the default in beta versions (%#)", (kind, field, shares) => {
     expect(defaulted(kind, limited({ [field]: 0 }))["spec"]).toMatchObject({ limited: { [field]: shares } });
   });
 
   test.each<[string, JsonObject, readonly string[]]>([
-    ["is fine", limited({}), []],
-    ["is of a type", level({}), ["spec.type: Required value"]],
+    ["is accepted if it is valid", limited({}), []],
+    ["needs a type", level({}), ["spec.type: Required value"]],
     [
-      "is not exempt",
+      "can be Exempt only if it is named exempt",
       level({ type: "Exempt", limited: {} }),
       [
         "spec.type: Invalid value: \"Exempt\": must be 'Exempt' if and only if `name` is 'exempt'",
@@ -156,7 +156,7 @@ describe("a priority level", () => {
       ],
     ],
     [
-      "is limited by something",
+      "of type Limited needs the limited member",
       level({ type: "Limited", exempt: {} }),
       [
         "spec.exempt: Forbidden: must be nil if the type is Limited",
@@ -164,7 +164,7 @@ describe("a priority level", () => {
       ],
     ],
     [
-      "has shares and percents",
+      "needs shares and percentages in range",
       limited({ nominalConcurrencyShares: -1, lendablePercent: 101, borrowingLimitPercent: -1 }),
       [
         "spec.limited.nominalConcurrencyShares: Invalid value: -1: must be a non-negative integer",
@@ -173,7 +173,7 @@ describe("a priority level", () => {
       ],
     ],
     [
-      "has queues to shuffle",
+      "needs queues and a hand size within 60 bits of entropy",
       limited({ limitResponse: { type: "Queue", queuing: { queues: 1000, handSize: 10, queueLengthLimit: -1 } } }),
       [
         "spec.limited.limitResponse.queuing.queueLengthLimit: Invalid value: -1: must be positive",
@@ -181,7 +181,7 @@ describe("a priority level", () => {
       ],
     ],
     [
-      "that every server has stays as it is",
+      "named catch-all cannot differ from the mandatory one",
       { ...limited({}), metadata: { name: "catch-all" } },
       [
         'spec: Invalid value: {"Type":"Limited","Limited":{"NominalConcurrencyShares":30,"LimitResponse":{"Type":"Reject","Queuing":null},"LendablePercent":0,"BorrowingLimitPercent":null},"Exempt":null}: spec of \'catch-all\' must equal the fixed value',
@@ -191,7 +191,7 @@ describe("a priority level", () => {
     expect(told(PRIORITY_LEVEL_CONFIGURATION, object)).toEqual(sentences);
   });
 
-  test("that is exempt may be given a share", () => {
+  test("named exempt may have other shares", () => {
     const exempt = level({ type: "Exempt", exempt: { nominalConcurrencyShares: 10 } }, "exempt");
     expect(told(PRIORITY_LEVEL_CONFIGURATION, exempt)).toEqual([]);
   });

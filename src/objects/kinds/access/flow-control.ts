@@ -1,4 +1,4 @@
-/** Which requests flow together, and how many of them are served at a time. */
+/** Defaults and validation of FlowSchemas and PriorityLevelConfigurations. */
 import { duplicateValue, forbiddenField, invalidValue, required } from "../../../meta/field-errors.ts";
 import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -31,7 +31,7 @@ function setStatusDefaults(object: JsonObject): void {
   setMissingInItems(ownStruct(object, "status"), "conditions", { lastTransitionTime: null });
 }
 
-/** What Go always writes of rules. */
+/** Adds the lists that Go always writes, as null. */
 function setRuleDefaults(spec: JsonObject): void {
   if (!Array.isArray(spec["rules"])) return;
   const verbs = { verbs: null };
@@ -45,7 +45,7 @@ function setRuleDefaults(spec: JsonObject): void {
 
 interface LevelVersion {
   readonly sharesField: SharesField;
-  /** Before shares could be left out, none was not a number of shares unless an annotation said so. */
+  /** True for versions in which zero shares mean that the field is absent, unless an annotation preserves them. */
   readonly isZeroUnsaid: boolean;
 }
 
@@ -57,7 +57,7 @@ export const BETA_PRIORITY_LEVEL_CONFIGURATION: Kind = priorityLevelOf({
   sharesField: "nominalConcurrencyShares",
   isZeroUnsaid: true,
 });
-/** In its first versions the member had another name. */
+/** In v1beta2 the field is named assuredConcurrencyShares. */
 export const ASSURED_PRIORITY_LEVEL_CONFIGURATION: Kind = priorityLevelOf({
   sharesField: "assuredConcurrencyShares",
   isZeroUnsaid: true,

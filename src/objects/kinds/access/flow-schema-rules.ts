@@ -1,4 +1,4 @@
-/** What holds for a flow schema. */
+/** Validation of the spec of a FlowSchema. */
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
 import { numberAt, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
@@ -59,7 +59,10 @@ function* ruleErrors(rule: JsonObject, field: string): Generator<FieldError> {
     yield* nonResourceRuleErrors(one, `${field}.nonResourceRules[${index}]`);
 }
 
-/** By kind, the member that says whom; the others in the order in which kubernetes looks at them. */
+/**
+ * By subject kind: the member that identifies the subject, then the forbidden members in the order in which kubernetes
+ * checks them.
+ */
 const SUBJECT_MEMBERS: ReadonlyMap<string, readonly [own: string, ...others: string[]]> = new Map([
   ["ServiceAccount", ["serviceAccount", "user", "group"]],
   ["User", ["user", "serviceAccount", "group"]],

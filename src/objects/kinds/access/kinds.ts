@@ -1,4 +1,4 @@
-/** Who may do what, who is believed, and what is admitted. */
+/** The kinds of RBAC, certificates, admission, API registration, flow control and runtime classes. */
 import type { KindEntry } from "../kind.ts";
 import {
   MUTATING_ADMISSION_POLICY,

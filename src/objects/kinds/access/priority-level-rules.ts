@@ -1,11 +1,11 @@
-/** What holds for a priority level. */
+/** Validation of the spec of a PriorityLevelConfiguration. */
 import { forbiddenField, invalidValue, required } from "../../../meta/field-errors.ts";
 import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { enumErrors } from "../checks.ts";
 
 const QUEUES_MAX = 10_000_000;
-/** Of a hash value, what shuffling may use up. */
+/** Bits of a hash value that shuffle sharding may use. */
 const HASH_BITS_MAX = 60;
 
 export type SharesField = "nominalConcurrencyShares" | "assuredConcurrencyShares";

@@ -7,7 +7,7 @@ const GROUP = "rbac.authorization.k8s.io";
 const READ = { apiGroups: [""], resources: ["pods"], verbs: ["get"] };
 
 describe("a role", () => {
-  test("says that it has no rules", () => {
+  test("has null rules and null verbs if they are absent", () => {
     expect(defaulted(ROLE, { metadata: { name: "r" } })).toEqual({ metadata: { name: "r" }, rules: null });
     expect(defaulted(CLUSTER_ROLE, { rules: [{ nonResourceURLs: ["/x"] }] })).toEqual({
       rules: [{ verbs: null, nonResourceURLs: ["/x"] }],
@@ -15,9 +15,9 @@ describe("a role", () => {
   });
 
   test.each<[string, JsonObject, readonly string[]]>([
-    ["is fine", { rules: [READ] }, []],
+    ["is accepted if it is valid", { rules: [READ] }, []],
     [
-      "says what may be done to what",
+      "needs verbs, API groups and resources",
       { rules: [{}] },
       [
         "rules[0].verbs: Required value: verbs must contain at least one value",
@@ -26,19 +26,19 @@ describe("a role", () => {
       ],
     ],
     [
-      "is about resources alone",
+      "rejects non-resource URLs",
       { rules: [{ ...READ, nonResourceURLs: ["/a"] }] },
       [
         'rules[0].nonResourceURLs: Invalid value: ["/a"]: namespaced rules cannot apply to non-resource URLs',
         'rules[0].nonResourceURLs: Invalid value: ["/a"]: rules cannot apply to both regular resources and non-resource URLs',
       ],
     ],
-  ])("of a namespace %s", (_what, role, sentences) => {
+  ])("in a namespace %s", (_what, role, sentences) => {
     expect(told(ROLE, role)).toEqual(sentences);
     expect(toldOfUpdate(ROLE, {}, role)).toEqual(sentences);
   });
 
-  test("of the cluster may be about paths, and made of others", () => {
+  test("of the cluster may have non-resource URLs and an aggregation rule with valid selectors", () => {
     expect(told(CLUSTER_ROLE, { rules: [{ nonResourceURLs: ["/a"], verbs: ["get"] }] })).toEqual([]);
     expect(told(CLUSTER_ROLE, { aggregationRule: {} })).toEqual([
       "aggregationRule.clusterRoleSelectors: Required value: at least one clusterRoleSelector required if aggregationRule is non-nil",
@@ -51,10 +51,10 @@ describe("a role", () => {
   });
 });
 
-describe("a binding", () => {
+describe("a role binding", () => {
   const admin = { kind: "ClusterRole", name: "admin" };
 
-  test("knows the group of roles, users and groups", () => {
+  test("defaults the API group of its role, users and groups", () => {
     const subjects = [
       { kind: "User", name: "jane" },
       { kind: "ServiceAccount", name: "s", namespace: "n" },
@@ -66,9 +66,9 @@ describe("a binding", () => {
   });
 
   test.each<[string, JsonObject, readonly string[]]>([
-    ["is fine", { roleRef: admin }, []],
+    ["is accepted if it is valid", { roleRef: admin }, []],
     [
-      "is to a role",
+      "needs a ClusterRole with a name",
       { roleRef: { apiGroup: "x", kind: "Role", name: "" } },
       [
         `roleRef.apiGroup: Unsupported value: "x": supported values: "${GROUP}"`,
@@ -77,12 +77,12 @@ describe("a binding", () => {
       ],
     ],
     [
-      "is to a role with a name",
+      "needs a role name without slashes",
       { roleRef: { ...admin, name: "a/b" } },
       ["roleRef.name: Invalid value: \"a/b\": may not contain '/'"],
     ],
     [
-      "is of somebody",
+      "needs subjects of known kinds with their API groups",
       {
         roleRef: admin,
         subjects: [
@@ -103,12 +103,12 @@ describe("a binding", () => {
     expect(told(CLUSTER_ROLE_BINDING, binding)).toEqual(sentences);
   });
 
-  test("in a namespace may be to either kind of role, and of accounts beside it", () => {
+  test("in a namespace may refer to a Role and to service accounts of its own namespace", () => {
     const subjects = [{ kind: "ServiceAccount", name: "s" }];
     expect(told(ROLE_BINDING, { roleRef: { kind: "Role", name: "r" }, subjects })).toEqual([]);
   });
 
-  test("stays to its role", () => {
+  test("cannot change its role", () => {
     expect(toldOfUpdate(ROLE_BINDING, { roleRef: admin }, { roleRef: { kind: "Role", name: "r" } })).toEqual([
       `roleRef: Invalid value: {"APIGroup":"${GROUP}","Kind":"Role","Name":"r"}: cannot change roleRef`,
     ]);

@@ -1,4 +1,4 @@
-/** Roles and who has them. */
+/** Defaults and validation of Roles, ClusterRoles and their bindings. */
 import { invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsSubdomainErrors, pathSegmentErrors } from "../../../meta/names.ts";
@@ -32,11 +32,11 @@ export const CLUSTER_ROLE: Kind = {
 export const ROLE_BINDING: Kind = bindingOf(["Role", "ClusterRole"]);
 export const CLUSTER_ROLE_BINDING: Kind = bindingOf(["ClusterRole"]);
 
-/** A role always says its rules, be it that there are none. */
+/** Go writes `rules` always, as null if there are none. */
 function setNoRules(role: JsonObject): void {
   setMissing(role, { rules: null });
   const rules = role["rules"];
-  // Verbs are the one list of a rule that is always written.
+  // `verbs` is the only list of a rule that Go always writes.
   if (Array.isArray(rules))
     role["rules"] = rules.map((rule: unknown) => (isJsonObject(rule) ? { verbs: null, ...rule } : rule));
 }
@@ -74,7 +74,7 @@ function* aggregationErrors(role: JsonObject, allowsInvalidValues: boolean): Gen
       isValid = false;
       if (!allowsInvalidValues || !VALUE_FIELD.test(error.field)) yield error;
     }
-    // As kubernetes shows it: what came of the selector, which is nothing.
+    // As kubernetes: the message shows the parsed selector, which is null.
     if (!isValid) yield invalidValue(at, null, "invalid label selector.");
   }
 }

@@ -1,4 +1,4 @@
-/** Ways to run containers. */
+/** Defaults, validation and warnings of RuntimeClasses. */
 import { duplicateValue, required } from "../../../meta/field-errors.ts";
 import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsLabelErrors } from "../../../meta/names.ts";

@@ -1,4 +1,4 @@
-/** Names of signers: `example.com/signer-name`. */
+/** Validation of signer names: `example.com/signer-name`. */
 import { invalidValue, required, tooLong } from "../../../meta/field-errors.ts";
 import { dnsLabelErrors, dnsSubdomainErrors, type NameRule } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -24,7 +24,7 @@ export function* signerNameErrors(name: string, field: string): Generator<FieldE
   if (Buffer.byteLength(name) > NAME_BYTES_MAX) yield tooLong(field, NAME_BYTES_MAX);
 }
 
-/** Only of the first label that is wrong. */
+/** Reports only the first invalid label. */
 function* labelErrors(segment: string, field: string, rule: NameRule): Generator<FieldError> {
   for (const label of segment.split(".")) {
     const sentences = rule(label);

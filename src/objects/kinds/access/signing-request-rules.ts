@@ -1,4 +1,4 @@
-/** What holds for a certificate signing request, through each of its subresources. */
+/** Validation of CertificateSigningRequests in their main resource, status and approval. */
 import {
   duplicateValue,
   forbiddenField,
@@ -19,7 +19,7 @@ const CONDITIONS = "status.conditions";
 const CERTIFICATE = "status.certificate";
 const LEGACY_SIGNER = "kubernetes.io/legacy-unknown";
 const EXPIRATION_SECONDS_MIN = 600;
-/** Verdicts: once given they stay, and they are never anything but true. */
+/** Condition types that must be True and cannot be removed. */
 const VERDICTS: readonly string[] = ["Approved", "Denied", "Failed"];
 const EXCLUSIVE: ReadonlyMap<string, string> = new Map([
   ["Approved", "Denied"],
@@ -51,7 +51,7 @@ const USAGES: readonly string[] = [
   "timestamping",
 ];
 
-/** Which part of a request a subresource may write. */
+/** The subresource through which a request is written; each one may write other parts. */
 type RequestSubresource = "main" | "status" | "approval";
 
 export function requestErrors(request: JsonObject): Iterable<FieldError> {
@@ -73,7 +73,7 @@ export function* requestUpdateErrors(
   else if (before !== "") yield forbiddenField(CERTIFICATE, "updates may not modify existing certificate content");
 }
 
-/** What was stored before it was checked is borne. */
+/** Values that were stored before a check existed remain valid. */
 function* errorsBeside(request: JsonObject, existing: JsonObject | undefined): Generator<FieldError> {
   const spec = objectAt(request, "spec");
   const before = existing === undefined ? undefined : objectAt(existing, "spec");
@@ -136,7 +136,7 @@ function* statusErrors(status: string, type: string, field: string): Generator<F
   else if (!supported.includes(status)) yield unsupportedValue(field, status, supported);
 }
 
-/** DIFFERS: whether the blocks hold certificates is not looked at. */
+/** DIFFERS: does not check that the blocks hold certificates. */
 function certificateProblem(base64: string): string | undefined {
   if (base64 === "") return undefined;
   let count = 0;
@@ -166,7 +166,7 @@ function* removalErrors(request: JsonObject, existing: JsonObject): Generator<Fi
       yield forbiddenField(CONDITIONS, `updates may not remove a condition of type ${JSON.stringify(type)}`);
 }
 
-/** Verdicts come through their own subresource. */
+/** Approved and Denied conditions change only through the approval subresource. */
 function* verdictErrors(request: JsonObject, existing: JsonObject): Generator<FieldError> {
   for (const type of EXCLUSIVE.keys()) {
     const [conditions, before] = [ofType(request, type), ofType(existing, type)];

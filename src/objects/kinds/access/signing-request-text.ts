@@ -1,4 +1,4 @@
-/** The request itself: PEM of a PKCS#10 request that its own key has signed. */
+/** Validation of the request itself: PEM with a PKCS#10 request that is signed by its own key. */
 import { createPublicKey, verify, type KeyObject } from "node:crypto";
 import { DER_TAG, firstElements, readElement, type DerElement } from "../../../base/der-reader.ts";
 import { pemBlocks } from "../../../base/pem.ts";
@@ -9,7 +9,7 @@ const GO_NO_PARAMETERS =
   "{optional:false explicit:false application:false private:false defaultValue:<nil> tag:<nil> stringType:0 timeType:0 set:false omitEmpty:false}";
 
 interface Algorithm {
-  /** The key's type as Node and as Go call it. */
+  /** Key type as Node and as Go name it. */
   readonly keyType: string;
   readonly name: string;
   readonly hash: string | null;
@@ -29,7 +29,7 @@ const ecdsa = (hash: string): Algorithm => ({
   failure: "x509: ECDSA verification failure",
 });
 
-/** By the hexadecimal content of their object identifiers. */
+/** Signature algorithms by the hexadecimal content of their object identifiers. */
 const ALGORITHMS: ReadonlyMap<string, Algorithm> = new Map([
   ["2a864886f70d010105", rsa("sha1")],
   ["2a864886f70d01010b", rsa("sha256")],
@@ -48,14 +48,14 @@ const GO_KEY_TYPES: ReadonlyMap<string, string> = new Map([
   ["ed25519", "ed25519.PublicKey"],
 ]);
 
-/** What is wrong with it, as kubernetes says it. */
+/** The first problem, in Kubernetes' words; undefined if there is none. */
 export function requestProblem(base64: string): string | undefined {
   const [block] = pemBlocks(Buffer.from(base64, "base64").toString("latin1"));
   if (block === undefined || block.type !== BLOCK_TYPE) return `PEM block type must be ${BLOCK_TYPE}`;
   return outerProblem(block.bytes) ?? signatureProblem(block.bytes);
 }
 
-/** DIFFERS: of what is wrong inside of the outermost sequence nothing is said but its signature. */
+/** DIFFERS: inside the outermost sequence, only the signature is checked. */
 function outerProblem(bytes: Buffer): string | undefined {
   if (bytes.length === 0) return "asn1: syntax error: sequence truncated";
   if (bytes.length === 1) return "asn1: syntax error: truncated tag or length";
@@ -82,7 +82,7 @@ function signatureProblem(bytes: Buffer): string | undefined {
     return keyType === undefined
       ? undefined
       : `x509: signature algorithm specifies an ${algorithm.name} public key, but have public key of type ${keyType}`;
-  // The first byte of a bit string says how many bits of the last are not meant.
+  // The first byte of a bit string is the number of unused bits in its last byte.
   const signature = signaturePart.content.subarray(1);
   return isSigned(signed.whole, { algorithm, key, signature }) ? undefined : algorithm.failure;
 }
@@ -92,14 +92,14 @@ function algorithmOf(part: DerElement): Algorithm | undefined {
   return identifier === undefined ? undefined : ALGORITHMS.get(identifier.content.toString("hex"));
 }
 
-/** Third in what is signed, behind the version and the subject. */
+/** The third element of the signed part, after the version and the subject. */
 function publicKeyOf(signed: DerElement): KeyObject | undefined {
   const key = firstElements(signed.content, 3)?.[2];
   if (key === undefined) return undefined;
   try {
     return createPublicKey({ key: key.whole, format: "der", type: "spki" });
   } catch {
-    // A key nobody can read verifies nothing; kubernetes' sentence for it depends on what it is.
+    // An unreadable key is not reported: Kubernetes' message for it depends on the key.
     return undefined;
   }
 }
@@ -111,7 +111,7 @@ function isSigned(
   try {
     return verify(algorithm.hash, data, key, signature);
   } catch {
-    // A signature that cannot be one.
+    // A malformed signature.
     return false;
   }
 }

@@ -1,4 +1,7 @@
-/** Where a webhook is called: a URL, or a service of the cluster. Also conversion webhooks and API services have these. */
+/**
+ * Validation of a webhook's address: a URL, or a Service of the cluster. Conversion webhooks and APIServices use it,
+ * too.
+ */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../meta/names.ts";
@@ -14,7 +17,7 @@ export function* webhookClientErrors(config: JsonObject, field: string): Generat
   else yield* webhookUrlErrors(stringAt(config, "url"), `${field}.url`);
 }
 
-/** DIFFERS: texts that Go's net/url does not accept at all are looked at like all others. */
+/** DIFFERS: URLs that Go's net/url cannot parse are checked like all others. */
 function* webhookUrlErrors(url: string, field: string): Generator<FieldError> {
   const { scheme, user, host, query, fragment } = urlParts(url);
   if (scheme !== "https") yield invalidValue(field, scheme, `'https' is the only allowed URL scheme${FORM}`);
@@ -46,7 +49,7 @@ function splitOnce(text: string, separator: string): [before: string, after: str
 }
 
 function* webhookServiceErrors(service: JsonObject, field: string): Generator<FieldError> {
-  // As kubernetes, which mixes the two up: the name is missed where the namespace is, and the other way round.
+  // As kubernetes, which swaps the two: an empty namespace is reported as a missing name, and the other way round.
   if (stringAt(service, "namespace") === "") yield required(`${field}.name`);
   if (stringAt(service, "name") === "") yield required(`${field}.namespace`);
   const port = numberAt(service, "port") ?? 0;

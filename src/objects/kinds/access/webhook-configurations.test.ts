@@ -16,7 +16,7 @@ function configuration(...webhooks: readonly JsonObject[]): JsonObject {
   return { metadata: { name: "c" }, webhooks };
 }
 
-test("a webhook is asked for all that is equivalent, everywhere, for ten seconds", () => {
+test("a webhook defaults to matchPolicy Equivalent, scope *, failurePolicy Fail and a timeout of ten seconds", () => {
   const defaults = {
     ...HOOK,
     clientConfig: { service: { name: "s", namespace: "n", port: 443 } },
@@ -34,9 +34,9 @@ test("a webhook is asked for all that is equivalent, everywhere, for ten seconds
 });
 
 const WRONG: readonly (readonly [what: string, webhook: JsonObject, sentences: readonly string[]])[] = [
-  ["is fine", {}, []],
+  ["is accepted if it is valid", {}, []],
   [
-    "has a name of a domain, an address and a kind of review",
+    "needs a domain name, a client config, side effects and review versions",
     { name: "a", clientConfig: {}, admissionReviewVersions: [], sideEffects: undefined },
     [
       'webhooks[0].name: Invalid value: "a": should be a domain with at least three segments separated by dots',
@@ -46,7 +46,7 @@ const WRONG: readonly (readonly [what: string, webhook: JsonObject, sentences: r
     ],
   ],
   [
-    "has known policies",
+    "rejects unknown policies and a timeout out of range",
     {
       failurePolicy: "Maybe",
       matchPolicy: "Near",
@@ -63,7 +63,7 @@ const WRONG: readonly (readonly [what: string, webhook: JsonObject, sentences: r
     ],
   ],
   [
-    "is asked in versions that there are",
+    "needs a known review version and rejects duplicates",
     { admissionReviewVersions: ["v2", "v2"] },
     [
       'webhooks[0].admissionReviewVersions[1]: Invalid value: "v2": duplicate version',
@@ -71,7 +71,7 @@ const WRONG: readonly (readonly [what: string, webhook: JsonObject, sentences: r
     ],
   ],
   [
-    "has a plain address",
+    "rejects URLs with more than an https host and a path",
     { clientConfig: { url: "http://u@/p?q#f" } },
     [
       "webhooks[0].clientConfig.url: Invalid value: \"http\": 'https' is the only allowed URL scheme; desired format: https://host[/path]",
@@ -82,7 +82,7 @@ const WRONG: readonly (readonly [what: string, webhook: JsonObject, sentences: r
     ],
   ],
   [
-    "has a service, whose parts are mixed up in the telling",
+    "reports a missing service name as a missing namespace, as kubernetes does",
     { clientConfig: { service: { name: "", namespace: "n", port: 0, path: "a//" } } },
     [
       "webhooks[0].clientConfig.service.namespace: Required value",
@@ -93,7 +93,7 @@ const WRONG: readonly (readonly [what: string, webhook: JsonObject, sentences: r
     ],
   ],
   [
-    "has rules about something",
+    "needs complete rules without overlapping wildcards",
     { rules: [{ operations: ["*", "READ"], resources: ["*", "pods", "pods/*", "pods/log"] }] },
     [
       'webhooks[0].rules[0].operations: Invalid value: ["*","READ"]: if \'*\' is present, must not specify other operations',
@@ -105,7 +105,7 @@ const WRONG: readonly (readonly [what: string, webhook: JsonObject, sentences: r
     ],
   ],
   [
-    "has conditions with names",
+    "needs match conditions with expressions and unique names",
     { matchConditions: [{ name: "a", expression: "true" }, { name: "a", expression: " " }, {}] },
     [
       "webhooks[0].matchConditions[1].expression: Required value",
@@ -121,20 +121,20 @@ describe("a new webhook", () => {
     expect(told(MUTATING_WEBHOOK_CONFIGURATION, configuration({ ...HOOK, ...hook }))).toEqual(sentences);
   });
 
-  test("has a name of its own", () => {
+  test("needs a name that is unique in its configuration", () => {
     expect(told(VALIDATING_WEBHOOK_CONFIGURATION, configuration(HOOK, HOOK))).toEqual([
       'webhooks[1].name: Duplicate value: "a.example.com"',
     ]);
   });
 });
 
-test("what was stored before it was refused is borne", () => {
+test("an update keeps stored values that a create would reject", () => {
   const odd = configuration({ ...HOOK, sideEffects: "Some", admissionReviewVersions: ["v2"] }, HOOK, HOOK);
   expect(told(VALIDATING_WEBHOOK_CONFIGURATION, odd)).toHaveLength(4);
   expect(toldOfUpdate(VALIDATING_WEBHOOK_CONFIGURATION, odd, odd)).toEqual([]);
 });
 
-test("a name kept for files is warned about", () => {
+test("a name that is reserved for static manifests causes a warning", () => {
   expect(warned(VALIDATING_WEBHOOK_CONFIGURATION, { metadata: { name: "a.static.k8s.io" } })).toEqual([
     'metadata.name: names ending with ".static.k8s.io" are reserved for static manifest-based configurations and cannot be managed via the API',
   ]);

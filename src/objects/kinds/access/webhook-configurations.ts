@@ -1,4 +1,4 @@
-/** Webhooks that are asked before objects are stored. */
+/** Defaults and validation of mutating and validating webhook configurations. */
 import { duplicateValue, invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
 import { jsonEquals, numberAt, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { dns1035LabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
@@ -21,7 +21,7 @@ const VALUE_FIELD = /\.values\[\d+\]$/;
 
 interface WebhookOptions {
   readonly isMutating: boolean;
-  /** What was stored before it was checked is borne. */
+  /** True on an update that leaves match conditions unchanged: stored values remain valid. */
   readonly ignoresMatchConditions: boolean;
   readonly sideEffects: readonly string[];
   readonly requiresKnownReview: boolean;

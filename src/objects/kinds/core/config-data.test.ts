@@ -6,15 +6,15 @@ import { defaulted, told, toldOfUpdate, warned } from "../../../../test/testing/
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-describe("a config map", () => {
-  test("has keys that can be names of files, each once", () => {
+describe("a ConfigMap", () => {
+  test("needs keys that are valid file names and unique across data and binaryData", () => {
     expect(told(CONFIG_MAP, { data: { "..": "", a: "" }, binaryData: { a: "" } })).toEqual([
       `data[..]: Invalid value: "..": must not be '..'`,
       'data[a]: Invalid value: "a": duplicate of key present in binaryData',
     ]);
   });
 
-  test("holds a mebibyte", () => {
+  test("holds at most one mebibyte of data", () => {
     const half = "a".repeat(512 * 1024);
     expect(told(CONFIG_MAP, { data: { a: half }, binaryData: { b: base64(half) } })).toEqual([]);
     expect(told(CONFIG_MAP, { data: { a: `${half}a` }, binaryData: { b: base64(half) } })).toEqual([
@@ -22,7 +22,7 @@ describe("a config map", () => {
     ]);
   });
 
-  test("that is immutable stays as it is", () => {
+  test("that is immutable rejects changes of its data", () => {
     const before = { immutable: true, data: { a: "1" } };
     expect(toldOfUpdate(CONFIG_MAP, before, before)).toEqual([]);
     expect(toldOfUpdate(CONFIG_MAP, before, { data: { a: "2" }, binaryData: { b: "" } })).toEqual([
@@ -33,8 +33,8 @@ describe("a config map", () => {
   });
 });
 
-describe("a secret", () => {
-  test("without a type is opaque, and takes texts", () => {
+describe("a Secret", () => {
+  test("defaults its type to Opaque and merges stringData into data", () => {
     expect(defaulted(SECRET, { stringData: { a: "x" }, data: { b: "eQ==" } })).toEqual({
       type: "Opaque",
       data: { a: "eA==", b: "eQ==" },
@@ -63,23 +63,23 @@ describe("a secret", () => {
     ],
     ["service-account-token", {}, ["metadata.annotations[kubernetes.io/service-account.name]: Required value"]],
     ["something-else", {}, []],
-  ])("of the type %s with %j", (type, data, expected) => {
+  ])("of type %s with %j is validated", (type, data, expected) => {
     expect(told(SECRET, { type: `kubernetes.io/${type}`, data })).toEqual(expected);
   });
 
-  test("of an account names it", () => {
+  test("of a service account token needs the name of the account", () => {
     const metadata = { annotations: { "kubernetes.io/service-account.name": "a" } };
     expect(told(SECRET, { type: "kubernetes.io/service-account-token", metadata })).toEqual([]);
   });
 
-  test("keeps its type", () => {
+  test("cannot change its type", () => {
     expect(toldOfUpdate(SECRET, { type: "a" }, { type: "b" })).toEqual([
       'type: Invalid value: "b": field is immutable',
     ]);
   });
 });
 
-describe("a certificate and its key", () => {
+describe("the certificate and key of a TLS Secret", () => {
   const pem = (type: string): string => base64(`-----BEGIN ${type}-----\nAA==\n-----END ${type}-----\n`);
   const warnings = (certificate: string, key: string): string[] =>
     warned(SECRET, { type: "kubernetes.io/tls", data: { "tls.crt": certificate, "tls.key": key } });
@@ -107,11 +107,11 @@ describe("a certificate and its key", () => {
         'tls: failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM blocks of the following types: [X]',
       ],
     ],
-  ])("are looked at (%#)", (certificate, key, expected) => {
+  ])("cause warnings if they are not valid PEM (%#)", (certificate, key, expected) => {
     expect(warnings(certificate, key)).toEqual(expected);
   });
 
-  test("are read in one pass, however odd they are", () => {
+  test("are scanned in linear time, even if they are malformed", () => {
     const odd = base64("-----BEGIN x-----END ".repeat(40_000));
     expect(warnings(odd, odd)).toHaveLength(1);
   });

@@ -1,4 +1,4 @@
-/** ConfigMaps: named values for everybody to read. */
+/** Validation of ConfigMaps. */
 import { forbiddenField, invalidValue, tooLong } from "../../../meta/field-errors.ts";
 import { jsonEquals, objectAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -13,7 +13,7 @@ export const CONFIG_MAP: Kind = {
   },
 };
 
-/** What the values of a config map or a secret may hold together. */
+/** Maximum size of all values of a ConfigMap or Secret together. */
 const DATA_BYTES_MAX = 1024 * 1024;
 
 function* configMapErrors(configMap: JsonObject): Generator<FieldError> {
@@ -26,7 +26,7 @@ function* configMapErrors(configMap: JsonObject): Generator<FieldError> {
   }
   for (const key of Object.keys(binaryData).sort()) yield* dataKeyErrors(key, `binaryData[${key}]`);
   const textBytes = Object.values(data).reduce((sum: number, value) => sum + Buffer.byteLength(String(value)), 0);
-  // As kubernetes: the whole object is too long, and a field without a name is written like this.
+  // As kubernetes: the error is about the whole object, whose empty path is written as `[]`.
   yield* dataSizeErrors("[]", textBytes + decodedBytes(binaryData));
 }
 
@@ -38,7 +38,7 @@ export function* dataSizeErrors(field: string, bytes: number): Generator<FieldEr
   if (bytes > DATA_BYTES_MAX) yield tooLong(field, DATA_BYTES_MAX);
 }
 
-/** How many bytes values of base64 stand for. */
+/** The number of bytes that base64 values decode to. */
 export function decodedBytes(values: JsonObject): number {
   return Object.values(values).reduce((sum: number, value) => sum + Buffer.byteLength(String(value), "base64"), 0);
 }

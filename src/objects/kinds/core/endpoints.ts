@@ -1,4 +1,4 @@
-/** Endpoints: where the pods of a service are, in the form from before EndpointSlices. */
+/** Defaults, validation and warnings of Endpoints, the predecessor of EndpointSlices. */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsLabelErrors, dnsSubdomainErrors, qualifiedNameErrors } from "../../../meta/names.ts";
@@ -14,7 +14,7 @@ export const ENDPOINTS: Kind = {
       endpoints["subsets"] = objectsAt(endpoints, "subsets").map(subsetWithDefaults);
   },
   createErrors: subsetErrors,
-  // What an older release took stays as it is.
+  // Subsets that an older release accepted remain valid if they are unchanged.
   updateErrors: (endpoints, existing, context) =>
     jsonEquals(endpoints["subsets"], existing["subsets"]) ? [] : subsetErrors(endpoints, context),
   warnings: endpointsWarnings,
@@ -65,7 +65,7 @@ function* portErrors(port: JsonObject, field: string, isOneOfMany: boolean): Gen
       yield invalidValue(`${field}.appProtocol`, stringAt(port, "appProtocol"), sentence);
 }
 
-/** Kubernetes' own controller writes no odd addresses. */
+/** Kubernetes' own controller writes no non-standard addresses. */
 function* endpointsWarnings(endpoints: JsonObject): Generator<string> {
   const manager = objectAt(objectAt(endpoints, "metadata"), "labels")["endpoints.kubernetes.io/managed-by"];
   if (manager === "endpoint-controller") return;

@@ -1,6 +1,6 @@
 /**
- * What is told about a certificate and a key that can hardly belong together, in the words of Go's tls.X509KeyPair.
- * DIFFERS: only texts are looked at; whether a key fits its certificate is not.
+ * Warnings about a certificate and a key that cannot be a pair, in the words of Go's tls.X509KeyPair. DIFFERS: checks
+ * only the PEM blocks, not whether the key fits the certificate.
  */
 import { pemBlocks } from "../../../base/pem.ts";
 

@@ -1,4 +1,4 @@
-/** Namespaces, Services, nodes, and what else the core group has beside pods and storage. */
+/** The kinds of the core group, except pods and storage. */
 import type { KindEntry } from "../kind.ts";
 import { CONFIG_MAP } from "./config-map.ts";
 import { ENDPOINTS } from "./endpoints.ts";

@@ -1,4 +1,4 @@
-/** How the amounts of one limit compare with each other; the sentences are kubernetes'. */
+/** Validation of the amounts of one limit against each other, with Kubernetes' messages. */
 import { invalidValue } from "../../../meta/field-errors.ts";
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -28,7 +28,7 @@ export function* amountComparisonErrors(limit: JsonObject, field: string): Gener
   }
 }
 
-/** A pod has no defaults, whatever it says. */
+/** Defaults of a Pod limit are rejected elsewhere and not compared here. */
 function keysOf(limit: JsonObject): readonly (keyof Amounts)[] {
   return limit["type"] === "Pod"
     ? ["min", "max", "maxLimitRequestRatio"]
@@ -55,13 +55,13 @@ function amountOf(value: unknown): Amount {
 interface Order {
   readonly less: keyof Amounts;
   readonly more: keyof Amounts;
-  /** Where it is said, and what is shown there. */
+  /** The field that the error names, and the one whose value it shows. */
   readonly field: keyof Amounts;
   readonly shown: keyof Amounts;
   readonly words: readonly [string, string];
 }
 
-/** As kubernetes: where a default is out of bounds, the bound is shown. */
+/** As kubernetes: if a default is out of bounds, the error shows the bound. */
 const ORDERS: readonly Order[] = [
   { less: "min", more: "max", field: "min", shown: "min", words: ["min", "max"] },
   order("min", "defaultRequest", "defaultRequest", ["min", "default request"]),
@@ -96,7 +96,7 @@ function* ratioErrors({ min, max, maxLimitRequestRatio: ratio }: Amounts, field:
     yield invalidValue(field, ratio.text, `ratio ${ratio.text} is greater than max/min = ${possible.toFixed(6)}`);
 }
 
-/** Of some resources nobody gets more than there is. */
+/** Extended resources and huge pages cannot be overcommitted: default limit and default request must be equal. */
 function* overcommitErrors(name: string, amounts: Amounts, field: string): Generator<FieldError> {
   const { default: limit, defaultRequest: request } = amounts;
   if (limit === undefined || request === undefined || limit.nanos === request.nanos) return;

@@ -5,8 +5,8 @@ import { defaulted, told } from "../../../../test/testing/objects/kinds/core/tol
 
 const ranging = (...limits: JsonObject[]): JsonObject => ({ spec: { limits } });
 
-describe("a limit range", () => {
-  test("gives containers what they may have at most when it gives nothing else", () => {
+describe("a LimitRange", () => {
+  test("defaults the default limit of containers to max, and the default request to the limit or min", () => {
     const limit = {
       type: "Container",
       max: { cpu: "2000m", memory: "1Gi" },
@@ -23,20 +23,20 @@ describe("a limit range", () => {
     );
   });
 
-  test("gives pods and claims nothing", () => {
+  test("sets no defaults for pods and claims", () => {
     const limit = { type: "Pod", max: { cpu: "1" } };
     expect(defaulted(LIMIT_RANGE, ranging(limit))).toEqual(ranging(limit));
     expect(defaulted(LIMIT_RANGE, {})).toEqual({ spec: { limits: null } });
   });
 
-  test("has each type once, and knows it", () => {
+  test("rejects duplicate and unknown types", () => {
     expect(told(LIMIT_RANGE, ranging({ type: "Pod" }, { type: "Pod" }, { type: "X" }, { type: "a.io/x" }))).toEqual([
       'spec.limits[1].type: Duplicate value: "Pod"',
       'spec.limits[2].type: Invalid value: "X": must be a standard limit type or fully qualified',
     ]);
   });
 
-  test("names resources that there are", () => {
+  test("rejects unknown resources", () => {
     expect(told(LIMIT_RANGE, ranging({ type: "Pod", max: { x: "1", "a.io/x": "1", storage: "1" } }))).toEqual([
       'spec.limits[0].max[storage]: Invalid value: "storage": must be a standard resource for containers',
       'spec.limits[0].max[x]: Invalid value: "x": must be a standard resource type or fully qualified',
@@ -44,7 +44,7 @@ describe("a limit range", () => {
     ]);
   });
 
-  test("has no defaults for pods, and bounds for claims", () => {
+  test("rejects defaults for pods and needs bounds for claims", () => {
     const claims = { type: "PersistentVolumeClaim" };
     expect(told(LIMIT_RANGE, ranging({ type: "Pod", default: { cpu: "1" } }, claims))).toEqual([
       "spec.limits[0].default: Forbidden: may not be specified when `type` is 'Pod'",
@@ -52,7 +52,7 @@ describe("a limit range", () => {
     ]);
   });
 
-  test("is in order", () => {
+  test("needs min, default request, default and max in ascending order", () => {
     const limit = { min: { cpu: "4" }, max: { cpu: "1" }, default: { cpu: "2" }, defaultRequest: { cpu: "3" } };
     const at = "spec.limits[0]";
     expect(told(LIMIT_RANGE, ranging({ type: "Container", ...limit }))).toEqual([
@@ -65,7 +65,7 @@ describe("a limit range", () => {
     ]);
   });
 
-  test("has a ratio that can be kept", () => {
+  test("needs a ratio of at least 1 that min and max allow", () => {
     const field = "spec.limits[0].maxLimitRequestRatio[cpu]";
     const limit = (ratio: string): JsonObject =>
       ranging({ type: "Pod", min: { cpu: "1" }, max: { cpu: "3" }, maxLimitRequestRatio: { cpu: ratio } });
@@ -76,7 +76,7 @@ describe("a limit range", () => {
     ]);
   });
 
-  test("gives of what cannot be shared what is requested", () => {
+  test("needs equal defaults for extended resources", () => {
     const limit = { type: "Container", default: { "a.io/x": "2" }, defaultRequest: { "a.io/x": "1" } };
     expect(told(LIMIT_RANGE, ranging(limit))).toEqual([
       'spec.limits[0].defaultRequest[a.io/x]: Invalid value: "1": default value 2 must equal to defaultRequest value 1 in a.io/x',

@@ -1,4 +1,4 @@
-/** Limit ranges: what pods, containers and claims of a namespace may ask for. */
+/** Defaults and validation of LimitRanges. */
 import { duplicateValue, forbiddenField, invalidValue, required } from "../../../meta/field-errors.ts";
 import { objectAt, objectsAt, setMember, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../meta/names.ts";
@@ -31,7 +31,7 @@ function withDefaults(given: JsonObject): JsonObject {
   return limit;
 }
 
-/** `own` with what it lacks of `other`. */
+/** `own`, completed with the entries of `other` that it lacks. */
 function filled(own: JsonObject, other: JsonObject): JsonObject {
   const all: JsonObject = { ...own };
   for (const name of Object.keys(other)) if (!Object.hasOwn(own, name)) setMember(all, name, other[name]);

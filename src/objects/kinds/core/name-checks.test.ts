@@ -7,8 +7,8 @@ import {
   wildcardSubdomainErrors,
 } from "./name-checks.ts";
 
-describe("a key of a config map", () => {
-  test.each(["a", "A.b-c_d", ".a", "-"])("may be %s", (key) => {
+describe("a ConfigMap key", () => {
+  test.each(["a", "A.b-c_d", ".a", "-"])("%s is accepted", (key) => {
     expect(configKeyErrors(key)).toEqual([]);
   });
 
@@ -17,7 +17,7 @@ describe("a key of a config map", () => {
     ["..", "must not be '..'"],
     ["..a", "must not start with '..'"],
     ["a".repeat(254), "must be no more than 253 characters"],
-  ])("may not be %s", (key, sentence) => {
+  ])("%s is rejected", (key, sentence) => {
     expect(configKeyErrors(key)).toEqual([sentence]);
   });
 });
@@ -35,11 +35,11 @@ test.each([
     ],
   ],
   ["a".repeat(16), ["must be no more than 15 characters"]],
-])("the name of a port may be %s: %j", (name, sentences) => {
+])("the port name %s has the errors %j", (name, sentences) => {
   expect(portNameErrors(name)).toEqual(sentences);
 });
 
-test("a wildcard stands before a domain", () => {
+test("a wildcard subdomain is a star before a domain", () => {
   expect(wildcardSubdomainErrors("*.example.com")).toEqual([]);
   for (const name of ["*", "*.", "a.*", "*.*.com"]) expect(wildcardSubdomainErrors(name)).toHaveLength(1);
   expect(wildcardSubdomainErrors(`*.${"a".repeat(252)}`)).toEqual(["must be no more than 253 characters"]);
@@ -54,7 +54,7 @@ test.each([
     "example.com/ ",
     [String.raw`Invalid value: " ": Invalid path (regex used for validation is '[A-Za-z0-9/\-._~%!$&'()*+,;=:]+')`],
   ],
-])("the controller %s: %j", (value, expected) => {
+])("the domain-prefixed path %s has the errors %j", (value, expected) => {
   expect([...domainPrefixedPathErrors(value, "f")].map(({ message }) => message)).toEqual(expected);
 });
 
@@ -62,6 +62,6 @@ test.each([
   ["example.com.", []],
   ["", ["Required value"]],
   ["example", ['Invalid value: "example": should be a domain with at least two segments separated by dots']],
-])("the domain %s: %j", (value, expected) => {
+])("the domain %s has the errors %j", (value, expected) => {
   expect([...fullDomainErrors(value, "f")].map(({ message }) => message)).toEqual(expected);
 });

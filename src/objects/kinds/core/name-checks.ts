@@ -1,4 +1,4 @@
-/** Syntax of names that only some fields have, as the sentences they break. */
+/** Validation of names that only some fields have; the functions return the messages of the violated rules. */
 import { required, invalidValue } from "../../../meta/field-errors.ts";
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -37,7 +37,7 @@ export function portNameErrors(name: string): string[] {
 
 export function wildcardSubdomainErrors(name: string): string[] {
   const errors = name.length > SUBDOMAIN_LENGTH_MAX ? [tooManyCharacters(SUBDOMAIN_LENGTH_MAX)] : [];
-  // Whatever follows the star is a subdomain; how long it may be has been said.
+  // Only the syntax after the star counts here; the length was checked above.
   if (!name.startsWith("*.") || dnsSubdomainErrors(name.slice(2)).some((sentence) => sentence.startsWith("a ")))
     errors.push(
       `a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '${WILDCARD}')`,

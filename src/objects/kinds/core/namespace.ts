@@ -1,4 +1,4 @@
-/** Namespaces: held by finalizers of their own until they are empty. */
+/** Defaults and validation of Namespaces, whose own finalizers delay their deletion until they are empty. */
 import { invalidValue } from "../../../meta/field-errors.ts";
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../meta/names.ts";
@@ -35,7 +35,7 @@ export const NAMESPACE: Kind = {
   },
 };
 
-/** Selectors find a namespace by its name. */
+/** The label lets selectors find a namespace by its name. */
 function setNameLabel(namespace: JsonObject): void {
   const metadata = objectAt(namespace, "metadata");
   const name = stringAt(metadata, "name");
@@ -52,7 +52,7 @@ function* finalizerErrors(namespace: JsonObject): Generator<FieldError> {
   for (const finalizer of finalizersOf(namespace)) yield* finalizerNameErrors(finalizer, "spec.finalizers");
 }
 
-/** Who says what still holds a namespace is told which of it is wrong. */
+/** Validation of the finalize subresource, whose errors include the index of the finalizer. */
 export function* namespaceFinalizeErrors(namespace: JsonObject): Generator<FieldError> {
   for (const [index, finalizer] of finalizersOf(namespace).entries())
     yield* finalizerNameErrors(finalizer, `spec.finalizers[${index}]`);

@@ -1,4 +1,4 @@
-/** Which objects a quota counts: scopes, and selectors of scopes; the sentences are kubernetes'. */
+/** Validation of the scopes and scope selectors of ResourceQuotas, with Kubernetes' messages. */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -17,7 +17,7 @@ const PODS: ReadonlySet<string> = new Set([
 ]);
 const CLAIMS: ReadonlySet<string> = new Set(["persistentvolumeclaims", "requests.storage"]);
 
-/** The scopes there are, and which resources they can be about. */
+/** By scope, the resources to which it can apply. */
 const SCOPES: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ["Terminating", PODS],
   ["NotTerminating", PODS],
@@ -27,7 +27,7 @@ const SCOPES: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ["CrossNamespacePodAffinity", PODS],
   ["VolumeAttributesClass", CLAIMS],
 ]);
-/** These have no values: they hold or do not. */
+/** Scopes without values: only the operator Exists is valid. */
 const PLAIN_SCOPES: ReadonlySet<string> = new Set([
   "BestEffort",
   "NotBestEffort",
@@ -41,7 +41,10 @@ const OPPOSITES: readonly (readonly [string, string])[] = [
 ];
 
 const UNFIT = "unsupported scope applied to resource";
-/** DIFFERS: kubernetes shows a list as often as something is wrong with it, however long it is. */
+/**
+ * DIFFERS: if a list is longer than this, only its first error is reported; kubernetes repeats the whole list in each
+ * error.
+ */
 const SHOWN_OFTEN_MAX = 100;
 
 export function* quotaScopeErrors(spec: JsonObject): Generator<FieldError> {
@@ -77,16 +80,16 @@ function* selectorErrors(spec: JsonObject, selector: JsonObject): Generator<Fiel
     yield* operatorErrors(requirement, field);
   }
   const names = requirements.map((requirement) => stringAt(requirement, "scopeName"));
-  // As kubernetes: shown are the quota's plain scopes, which need not be there.
+  // As kubernetes: the error shows the quota's `scopes`, which may be absent.
   yield* conflictErrors(names, field, spec["scopes"] ?? null);
 }
 
-/** One for each resource. */
+/** One error for each unsupported resource. */
 function* unfitErrors(unfit: number | undefined, field: string, shown: () => unknown): Generator<FieldError> {
   for (let count = unfit ?? 0; count > 0; count--) yield invalidValue(field, shown(), UNFIT);
 }
 
-/** By scope, how many of the quota's resources it cannot be about. */
+/** By scope, the number of the quota's resources to which it cannot apply. */
 function unfitResources(spec: JsonObject): ReadonlyMap<string, number> {
   const names = Object.keys(objectAt(spec, "hard")).filter(isQuotaResource);
   return new Map([...SCOPES].map(([scope, about]) => [scope, names.filter((name) => !about.has(name)).length]));

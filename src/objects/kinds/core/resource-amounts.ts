@@ -1,4 +1,4 @@
-/** Lists of resources with amounts, such as quotas and capacities have: names, texts and checks. */
+/** Resource lists with amounts, as in quotas and capacities: names, canonical text and validation. */
 import { invalidValue } from "../../../meta/field-errors.ts";
 import { qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -37,7 +37,7 @@ export function isQuotaResource(name: string): boolean {
   return QUOTA_RESOURCES.has(name) || isHugePages(name) || name.startsWith(REQUESTS + HUGE_PAGES);
 }
 
-/** Kubernetes' own: without a prefix, or with one of its domain. */
+/** True for Kubernetes' own resources: without a prefix, or with a prefix in its domain. */
 export function isNativeResource(name: string): boolean {
   return !name.includes("/") || name.includes("kubernetes.io/");
 }
@@ -79,7 +79,7 @@ export function* amountErrors(name: string, value: unknown, field: string): Gene
     yield invalidValue(field, shown, "must be an integer");
 }
 
-/** The one text of an amount. */
+/** The canonical text of an amount. */
 export function amountText(value: unknown): string {
   return canonicalQuantity(String(value));
 }

@@ -11,15 +11,15 @@ import {
 
 const quota = (spec: JsonObject): JsonObject => ({ spec });
 
-describe("a quota", () => {
-  test("has its amounts in the one form they have", () => {
+describe("a ResourceQuota", () => {
+  test("stores its amounts in canonical form", () => {
     expect(prepared(RESOURCE_QUOTA, quota({ hard: { cpu: "1000m", memory: "1024Mi" } }))).toEqual({
       spec: { hard: { cpu: "1", memory: "1Gi" } },
       status: {},
     });
   });
 
-  test("counts what can be counted", () => {
+  test("rejects unknown resources and invalid amounts", () => {
     const hard = { pods: "1.5", foo: "1", "count/jobs.batch": "2", "requests.a.io/gpu": "1", "limits.cpu": "-1" };
     expect(told(RESOURCE_QUOTA, quota({ hard }))).toEqual([
       'spec.hard[foo]: Invalid value: "foo": must be a standard resource type or fully qualified',
@@ -29,7 +29,7 @@ describe("a quota", () => {
     ]);
   });
 
-  test("has scopes that fit each other and what is counted", () => {
+  test("rejects scopes that conflict or do not apply to its resources", () => {
     const scopes = ["BestEffort", "NotBestEffort", "X"];
     const shown = JSON.stringify(scopes);
     expect(told(RESOURCE_QUOTA, quota({ hard: { pods: "1", cpu: "1" }, scopes }))).toEqual([
@@ -39,12 +39,12 @@ describe("a quota", () => {
     ]);
   });
 
-  test("is told once that something is wrong with a long list", () => {
+  test("reports one error for a long list of scopes", () => {
     const scopes = Array.from({ length: 200 }, () => "X");
     expect(told(RESOURCE_QUOTA, quota({ scopes }))).toHaveLength(1);
   });
 
-  test("selects scopes as they can be selected", () => {
+  test("validates its scope selector", () => {
     const field = "spec.scopeSelector.matchExpressions";
     const matchExpressions = [
       { scopeName: "BestEffort", operator: "In" },
@@ -60,14 +60,14 @@ describe("a quota", () => {
     ]);
   });
 
-  test("shows a selector as kubernetes keeps it", () => {
+  test("shows a scope selector in its internal type", () => {
     const scopeSelector = { matchExpressions: [{ scopeName: "BestEffort", operator: "Exists" }] };
     expect(told(RESOURCE_QUOTA, quota({ hard: { cpu: "1" }, scopeSelector }))).toEqual([
       'spec.scopeSelector.matchExpressions: Invalid value: {"MatchExpressions":[{"ScopeName":"BestEffort","Operator":"Exists","Values":null}]}: unsupported scope applied to resource',
     ]);
   });
 
-  test("keeps its scopes, in whatever order", () => {
+  test("cannot change its scopes, except their order", () => {
     const before = quota({ scopes: ["BestEffort", "Terminating"] });
     expect(toldOfUpdate(RESOURCE_QUOTA, before, quota({ scopes: ["Terminating", "BestEffort"] }))).toEqual([]);
     expect(toldOfUpdate(RESOURCE_QUOTA, before, quota({}))).toEqual([
@@ -75,14 +75,14 @@ describe("a quota", () => {
     ]);
   });
 
-  test("has a status that counts the same things", () => {
+  test("has a status with valid amounts", () => {
     const metadata = { resourceVersion: "1" };
     expect(toldOfStatus(RESOURCE_QUOTA, {}, { metadata, status: { used: { pods: "0.5" } } })).toEqual([
       'status.used[pods]: Invalid value: "500m": must be an integer',
     ]);
   });
 
-  test("is warned when requests go beyond limits", () => {
+  test("causes a warning if requests exceed limits", () => {
     expect(warned(RESOURCE_QUOTA, quota({ hard: { cpu: "2", "limits.cpu": "1", "limits.memory": "1" } }))).toEqual([
       "ResourceQuota cpu (2) should be less than limits.cpu (1)",
     ]);

@@ -1,4 +1,4 @@
-/** Resource quotas: what a namespace may use altogether. */
+/** Defaults, validation and warnings of ResourceQuotas. */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { objectAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -56,7 +56,7 @@ function hasSameScopes(quota: JsonObject, existing: JsonObject): boolean {
   return scopes.size === before.size && [...scopes].every((scope) => before.has(scope));
 }
 
-/** Requests beyond limits can never be used up. */
+/** Warns about requests that exceed the limits: the excess can never be used. */
 function* inversionWarnings(hard: JsonObject): Generator<string> {
   for (const name of ["cpu", "memory", "storage", "ephemeral-storage"]) {
     const isBareKnown = name === "cpu" || name === "memory";

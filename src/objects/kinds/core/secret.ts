@@ -1,4 +1,4 @@
-/** Secrets: named values with a type that says which of them there must be. */
+/** Defaults, validation and warnings of Secrets, whose type determines the required keys. */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, setMember, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -25,7 +25,7 @@ export const SECRET: Kind = {
   },
 };
 
-/** stringData is a write-only convenience; a secret without a type is opaque. */
+/** Merges the write-only stringData into data; the type defaults to Opaque. */
 function setSecretDefaults(secret: JsonObject): void {
   const given = objectAt(secret, "stringData");
   delete secret["stringData"];
@@ -66,7 +66,7 @@ function missing(key: string): FieldError {
   return required(`data[${key}]`);
 }
 
-/** The token itself comes from a controller. */
+/** A controller adds the token itself, so only the account name is required. */
 function* accountErrors(_data: JsonObject, secret: JsonObject): Generator<FieldError> {
   if (stringAt(objectAt(objectAt(secret, "metadata"), "annotations"), ACCOUNT_NAME) === "")
     yield required(`metadata.annotations[${ACCOUNT_NAME}]`);
@@ -90,7 +90,7 @@ function decoded(data: JsonObject, key: string): Buffer {
   return Buffer.from(stringAt(data, key), "base64");
 }
 
-/** What Go says about a text that should be an object; undefined when it is one, or null. */
+/** Go's error for a text that must be a JSON object; undefined for an object or null. */
 function objectTextProblem(text: Buffer): string | undefined {
   let value: unknown;
   try {

@@ -1,4 +1,4 @@
-/** Service accounts: identities of programs. */
+/** Preparation and warnings of ServiceAccounts. */
 import { annotationsOf, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { Kind } from "../kind.ts";
 
@@ -19,7 +19,7 @@ export const SERVICE_ACCOUNT: Kind = {
   },
 };
 
-/** Secrets of an account are in its namespace: a reference is a name and nothing else. */
+/** Secrets of a ServiceAccount are in its own namespace: only the name of a reference is kept. */
 function keepNamesOfSecrets(account: JsonObject): void {
   if (!Array.isArray(account["secrets"])) return;
   account["secrets"] = objectsAt(account, "secrets").map((secret) =>

@@ -13,8 +13,8 @@ import {
   warned,
 } from "../../../../test/testing/objects/kinds/core/told.ts";
 
-describe("a namespace", () => {
-  test("is active, labelled with its name and held by kubernetes", () => {
+describe("a Namespace", () => {
+  test("is created Active, with a label of its name and the finalizer kubernetes", () => {
     expect(prepared(NAMESPACE, { metadata: { name: "a" } })).toEqual({
       metadata: { name: "a", labels: { "kubernetes.io/metadata.name": "a" } },
       spec: { finalizers: ["kubernetes"] },
@@ -22,13 +22,13 @@ describe("a namespace", () => {
     });
   });
 
-  test("is held by what has a name", () => {
+  test("rejects finalizers without a qualified name", () => {
     expect(told(NAMESPACE, { metadata: { name: "a" }, spec: { finalizers: ["x", "a.io/x"] } })).toEqual([
       'spec.finalizers: Invalid value: "x": name is neither a standard finalizer name nor is it fully qualified',
     ]);
   });
 
-  test("is active until it is deleted, and never again", () => {
+  test("must be Active before its deletion and Terminating after it", () => {
     const gone = { metadata: { name: "a", deletionTimestamp: "2026-01-01T00:00:00Z" } };
     expect(toldOfStatus(NAMESPACE, {}, { status: { phase: "Terminating" } })).toEqual([
       "status.Phase: Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty",
@@ -39,14 +39,14 @@ describe("a namespace", () => {
   });
 });
 
-describe("a service account", () => {
-  test("refers to secrets by their names", () => {
+describe("a ServiceAccount", () => {
+  test("keeps only the names of its secrets", () => {
     expect(prepared(SERVICE_ACCOUNT, { secrets: [{ name: "a", namespace: "b" }, { kind: "Secret" }] })).toEqual({
       secrets: [{ name: "a" }, {}],
     });
   });
 
-  test("is warned of an annotation, since 1.32", () => {
+  test("causes a warning about its annotation since 1.32, on create only", () => {
     const account = { metadata: { annotations: { "kubernetes.io/enforce-mountable-secrets": "true" } } };
     expect(warned(SERVICE_ACCOUNT, account)).toEqual([
       "metadata.annotations[kubernetes.io/enforce-mountable-secrets]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets",
@@ -56,8 +56,8 @@ describe("a service account", () => {
   });
 });
 
-describe("endpoints", () => {
-  test("speak TCP", () => {
+describe("an Endpoints object", () => {
+  test("defaults the protocol of its ports to TCP", () => {
     const subsets = [{ addresses: [{ ip: "10.0.0.1" }], ports: [{ port: 80 }, { port: 53, protocol: "UDP" }] }];
     expect(defaulted(ENDPOINTS, { subsets })["subsets"]).toMatchObject([
       { ports: [{ protocol: "TCP" }, { protocol: "UDP" }] },
@@ -77,7 +77,7 @@ describe("endpoints", () => {
     ],
   };
 
-  test("have addresses and ports", () => {
+  test("is validated for its addresses and ports", () => {
     const at = "subsets[1]";
     expect(told(ENDPOINTS, bad)).toEqual([
       "subsets[0]: Required value: must specify `addresses` or `notReadyAddresses`",
@@ -94,11 +94,11 @@ describe("endpoints", () => {
     ]);
   });
 
-  test("stay as they are when they were taken once", () => {
+  test("keeps unchanged subsets that a create would reject", () => {
     expect(toldOfUpdate(ENDPOINTS, bad, bad)).toEqual([]);
   });
 
-  test("are warned of odd addresses, unless a controller wrote them", () => {
+  test("causes warnings about non-standard addresses, unless a Kubernetes controller manages it", () => {
     const subsets = [{ addresses: [{ ip: "2001:DB8::1" }] }];
     expect(warned(ENDPOINTS, { subsets })).toEqual([
       'subsets[0].addresses[0].ip: IPv6 address "2001:DB8::1" should be in RFC 5952 canonical format ("2001:db8::1")',

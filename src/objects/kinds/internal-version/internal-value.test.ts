@@ -5,7 +5,7 @@ import { INTERNAL_TYPES } from "./internal-types.ts";
 import { internalValue, isSameInternal } from "./internal-value.ts";
 
 describe("internalValue", () => {
-  test("shows every member in its order, and maps by their keys", () => {
+  test("shows every member in its order, and the entries of maps sorted by key", () => {
     const request = { adminAccess: true, capacity: { requests: { b: "1024Mi", a: "1" } }, tolerations: [{}] };
     expect(JSON.stringify(internalValue(request, "ExactDeviceRequest"))).toBe(
       '{"DeviceClassName":"","Selectors":null,"AllocationMode":"","Count":0,"AdminAccess":true,' +
@@ -14,7 +14,7 @@ describe("internalValue", () => {
     );
   });
 
-  test("shows a pointer to nothing as null, and an absent struct with its zeros", () => {
+  test("shows a nil pointer as null, and an absent struct with its zero values", () => {
     expect(internalValue(undefined, "*NFSVolumeSource")).toBeNull();
     expect(internalValue(undefined, "NFSVolumeSource")).toEqual({ Server: "", Path: "", ReadOnly: false });
     expect(internalValue(undefined, "[]Taint")).toBeNull();
@@ -28,12 +28,12 @@ describe("internalValue", () => {
     expect(Object.keys(internalValue(template, "ResourceClaimTemplateSpec") as object)).toEqual(["labels", "Spec"]);
   });
 
-  test("has the members about the host in the security context of a pod", () => {
+  test("shows the host members of a pod in its security context", () => {
     const spec = internalValue({ hostNetwork: true, securityContext: {} }, "PodSpec");
     expect(spec).toMatchObject({ SecurityContext: { HostNetwork: true, HostPID: false, HostUsers: null } });
   });
 
-  test("has only the members of the release", () => {
+  test("shows only the members of the release", () => {
     const members = (release: ReleaseName): string[] =>
       Object.keys(internalValue({}, "PodSpec", { gates: gatesOf(release) }) as object);
     expect(members("1.35")).toContain("WorkloadRef");
@@ -42,14 +42,14 @@ describe("internalValue", () => {
   });
 });
 
-test("an empty list or map equals an absent one, and amounts are compared", () => {
+test("isSameInternal treats an empty list or map like an absent one, and compares quantities by value", () => {
   const volume = { accessModes: [], csi: { volumeAttributes: {} }, capacity: { storage: "1Ki" } };
   expect(isSameInternal(volume, { csi: {}, capacity: { storage: "1024" } }, "PersistentVolumeSpec")).toBe(true);
   expect(isSameInternal(volume, { capacity: { storage: "1Ki" } }, "PersistentVolumeSpec")).toBe(false);
   expect(isSameInternal({ storageClassName: "a" }, { storageClassName: "b" }, "PersistentVolumeSpec")).toBe(false);
 });
 
-test("every type that a member names is described", () => {
+test("every type that a member refers to is in the table", () => {
   const described = new Set(Object.keys(INTERNAL_TYPES));
   for (const [type, text] of Object.entries(INTERNAL_TYPES))
     for (const member of text === "" ? [] : text.split(" ")) {

@@ -1,6 +1,7 @@
 /**
- * Objects in kube-apiserver's internal types. Error messages show them so: these types have no JSON names, and Go
- * writes every member. Kubernetes also compares them so when it decides whether a field has changed.
+ * Converts objects to kube-apiserver's internal types. Error messages show objects in this form: the internal types
+ * have no JSON names, and Go writes every member. Kubernetes also compares this form to decide whether a field has
+ * changed.
  */
 import { sortedMap } from "../../../meta/go-json.ts";
 import { isJsonObject, jsonEquals, objectAt, objectsAt, type JsonObject } from "../../../meta/json.ts";
@@ -38,11 +39,14 @@ function memberOf(type: string, text: string): Member {
 }
 
 interface Mode extends Release {
-  /** Values are compared and not shown: amounts count instead of texts, and an empty list or map equals an absent one. */
+  /**
+   * True to compare values instead of showing them: quantities are equal by value, and an empty list or map equals an
+   * absent one.
+   */
   readonly isCompared: boolean;
 }
 
-/** Without a context, members that some releases lack are left out. */
+/** Without gates, members that some releases lack are left out. */
 interface Release {
   readonly gates: Pick<ReleaseGates, "isOn">;
 }
@@ -131,7 +135,7 @@ function labelSelector(selector: JsonObject): JsonObject {
 
 const METADATA: readonly string[] = ["name", "generateName", "namespace", "labels", "annotations", "finalizers"];
 
-/** A metav1.ObjectMeta, which has JSON names, too. */
+/** A metav1.ObjectMeta, which has JSON names as well. */
 function metadata(given: JsonObject): JsonObject {
   const result: JsonObject = {};
   for (const member of METADATA) {
@@ -143,7 +147,7 @@ function metadata(given: JsonObject): JsonObject {
 
 const HOST_MEMBERS = ["hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers"] as const;
 
-/** Inside, these members are part of the security context; in v1 they stand beside it. */
+/** In the internal type these members are part of the security context; in v1 they are beside it. */
 function withHostMembers(spec: JsonObject): JsonObject {
   const security = spec["securityContext"];
   if (!isJsonObject(security)) return spec;

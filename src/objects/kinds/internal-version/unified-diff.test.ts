@@ -9,8 +9,8 @@ function numbered(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `line ${index}`);
 }
 
-describe("the difference of two texts", () => {
-  test("is nothing when they are the same", () => {
+describe("the unified diff", () => {
+  test("is empty if the texts are equal", () => {
     expect(unifiedDiff(lines("abc"), lines("abc"))).toBe("");
   });
 
@@ -24,13 +24,13 @@ describe("the difference of two texts", () => {
     expect(unifiedDiff(lines(a), lines(b))).toBe(diff);
   });
 
-  test("leaves out what lies between changes far apart", () => {
+  test("leaves out unchanged lines between distant changes", () => {
     const a = numbered(30);
     const b = a.with(5, "first").with(25, "second");
     expect(unifiedDiff(a, b).match(/^@@.*@@$/gm)).toEqual(["@@ -3,7 +3,7 @@", "@@ -23,7 +23,7 @@"]);
   });
 
-  test("begins nothing with lines that are everywhere, in long texts", () => {
+  test("does not start a match with a frequent line in long texts", () => {
     const many = Array.from({ length: 300 }, (_, index) => (index % 3 === 0 ? `name ${index}` : "null"));
     const changed = many.with(150, "other");
     expect(unifiedDiff(many, changed)).toBe(
@@ -38,7 +38,7 @@ describe("the difference of two texts", () => {
     );
   });
 
-  test("is not looked for in what nobody would read", () => {
+  test("is empty if the texts are too long to compare", () => {
     expect(unifiedDiff(numbered(6000), ["a"])).toBe("");
   });
 });

@@ -1,10 +1,12 @@
-/** The difference of two texts, line by line, exactly as kube-apiserver shows it. */
+/** The line-by-line diff of two texts, exactly as kube-apiserver shows it in error messages. */
 import { must } from "../../../base/assert.ts";
 
 const CONTEXT_LINES = 3;
-/** From here on, lines that come up more often than one in a hundred are nothing to begin a match with. */
+/**
+ * In texts with at least this many lines, a line that makes up more than one percent of them does not start a match.
+ */
 const POPULAR_FROM = 200;
-/** What is longer is nothing to read, and takes long to compare. */
+/** Longer texts are not compared: it takes too long, and users would not read the result. */
 const LINES_MAX = 5000;
 
 interface Match {
@@ -13,14 +15,14 @@ interface Match {
   readonly size: number;
 }
 
-/** A stretch of `a` that has become a stretch of `b`. */
+/** A range of `a` that is replaced by a range of `b`. */
 interface Step {
   readonly isEqual: boolean;
   readonly a: readonly [from: number, to: number];
   readonly b: readonly [from: number, to: number];
 }
 
-/** Empty when nothing differs, or when there is too much to compare. */
+/** The diff; empty if the texts are equal or too long. */
 export function unifiedDiff(a: readonly string[], b: readonly string[]): string {
   if (a.length > LINES_MAX || b.length > LINES_MAX) return "";
   return hunks(steps(a, b))
@@ -48,7 +50,7 @@ function range(from: number, to: number): string {
   return `${length === 0 ? from : from + 1},${length}`;
 }
 
-/** Long stretches without a change are left out between hunks. */
+/** Groups the steps into hunks. Long ranges without a change between two hunks are left out. */
 function hunks(all: readonly Step[]): Step[][] {
   if (all.every(({ isEqual }) => isEqual)) return [];
   const result: Step[][] = [];
@@ -98,7 +100,7 @@ function steps(a: readonly string[], b: readonly string[]): Step[] {
   return result;
 }
 
-/** The longest common stretch, then the same on either side of it. */
+/** Finds the longest common range, then recurs on both sides of it. */
 function matches(a: readonly string[], b: readonly string[]): Match[] {
   const places = placesOf(b);
   const found: Match[] = [];

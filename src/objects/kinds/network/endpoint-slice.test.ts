@@ -12,8 +12,8 @@ import { ENDPOINT_SLICE } from "./endpoint-slice.ts";
 
 const slice = (members: JsonObject): JsonObject => ({ addressType: "IPv4", ...members });
 
-describe("an endpoint slice", () => {
-  test("has ports with names and protocols, and endpoints with conditions", () => {
+describe("an EndpointSlice", () => {
+  test("defaults port names, protocols and endpoint conditions", () => {
     expect(
       defaulted(ENDPOINT_SLICE, slice({ endpoints: [{ addresses: ["10.0.0.1"] }], ports: [{ port: 80 }] })),
     ).toEqual(
@@ -25,7 +25,7 @@ describe("an endpoint slice", () => {
     expect(defaulted(ENDPOINT_SLICE, slice({}))).toEqual(slice({ endpoints: null, ports: null }));
   });
 
-  test("does not take topology from v1, but remembers nodes", () => {
+  test("drops deprecatedTopology in v1, but keeps the node name of a stored one", () => {
     const topology = (node: string): JsonObject => ({ "kubernetes.io/hostname": node });
     const endpoint = { addresses: ["10.0.0.1"], deprecatedTopology: topology("n") };
     expect(prepared(ENDPOINT_SLICE, slice({ endpoints: [endpoint] }))["endpoints"]).toEqual([
@@ -41,7 +41,7 @@ describe("an endpoint slice", () => {
     ["labels", { metadata: { labels: { a: "1" } } }, 6],
     ["ports", { ports: [{ port: 1 }] }, 6],
     ["annotations", { metadata: { annotations: { a: "1" } } }, 5],
-  ])("counts changes of %s", (_what, change, generation) => {
+  ])("increments its generation as expected on a change of %s", (_what, change, generation) => {
     const existing = defaulted(ENDPOINT_SLICE, slice({ metadata: { generation: 5 } }));
     const metadata = { generation: 5, ...(change["metadata"] as JsonObject | undefined) };
     const next = defaulted(ENDPOINT_SLICE, slice({ ...change, metadata }));
@@ -72,11 +72,11 @@ describe("an endpoint slice", () => {
     ],
     ["", ["x"], ["addressType: Required value"]],
     ["X", ["x"], ['addressType: Unsupported value: "X": supported values: "FQDN", "IPv4", "IPv6"']],
-  ])("of %s has addresses %j", (addressType, addresses, expected) => {
+  ])("of type %s with the addresses %j is validated", (addressType, addresses, expected) => {
     expect(told(ENDPOINT_SLICE, { addressType, endpoints: [{ addresses }] })).toEqual(expected);
   });
 
-  test("has bounds", () => {
+  test("limits the number of addresses, endpoints and ports", () => {
     const endpoint = { addresses: Array.from({ length: 101 }, (_, index) => `10.0.0.${index + 1}`) };
     expect(told(ENDPOINT_SLICE, slice({ endpoints: [endpoint] }))).toEqual([
       "endpoints[0].addresses: Too many: 101: must have at most 100 items",
@@ -89,7 +89,7 @@ describe("an endpoint slice", () => {
     ]);
   });
 
-  test("has ports and hints once", () => {
+  test("rejects duplicate ports and hints", () => {
     const forZones = [{ name: "z" }, { name: "z" }];
     const forNodes = Array.from({ length: 9 }, (_, index) => ({ name: `n${index}` }));
     const endpoints = [{ addresses: ["10.0.0.1"], hostname: "a.b", hints: { forZones, forNodes } }];
@@ -103,7 +103,7 @@ describe("an endpoint slice", () => {
     ]);
   });
 
-  test("keeps its type, and what was taken once", () => {
+  test("cannot change its address type, and unchanged endpoints are not validated again", () => {
     const old = slice({ endpoints: [{ addresses: ["x"] }] });
     expect(toldOfUpdate(ENDPOINT_SLICE, old, old)).toEqual([]);
     expect(toldOfUpdate(ENDPOINT_SLICE, old, { ...old, addressType: "IPv6" })).toEqual([
@@ -111,7 +111,7 @@ describe("an endpoint slice", () => {
     ]);
   });
 
-  test("is warned of odd addresses, unless a controller wrote it", () => {
+  test("causes warnings about non-standard addresses, unless a Kubernetes controller manages it", () => {
     const odd = { addressType: "FQDN", endpoints: [{ addresses: ["010.0.0.1"] }] };
     expect(warned(ENDPOINT_SLICE, odd)).toEqual([
       "spec.addressType: FQDN endpoints are deprecated",

@@ -1,4 +1,7 @@
-/** Endpoint slices: where the pods of a service are, a thousand at a time. */
+/**
+ * Defaults, validation and warnings of EndpointSlices, which list the endpoints of a Service in slices of up to a
+ * thousand.
+ */
 import { duplicateValue, invalidValue, required, tooMany, unsupportedValue } from "../../../meta/field-errors.ts";
 import { familyOf } from "../../../meta/ip-address.ts";
 import {
@@ -57,7 +60,7 @@ function portWithDefaults(port: JsonObject): JsonObject {
 
 const HOSTNAME = "kubernetes.io/hostname";
 
-/** Topology was how v1beta1 said on which node an endpoint is; v1 writes it no more. */
+/** v1 drops deprecatedTopology, in which v1beta1 stored the node of an endpoint. */
 function dropTopology(slice: JsonObject, existing: JsonObject | undefined): void {
   if (!Array.isArray(slice["endpoints"])) return;
   if (existing !== undefined && jsonEquals(slice["endpoints"], existing["endpoints"])) return;
@@ -74,7 +77,7 @@ function dropTopology(slice: JsonObject, existing: JsonObject | undefined): void
   });
 }
 
-/** Labels say whose slice it is: a change of them counts like one of the endpoints. */
+/** Increments the generation on a change of endpoints, ports or labels; labels link a slice to its Service. */
 function countChange(slice: JsonObject, existing: JsonObject): void {
   const metadata = objectAt(slice, "metadata");
   const before = objectAt(existing, "metadata");
@@ -98,7 +101,7 @@ function* sliceErrors(
 ): Generator<FieldError> {
   yield* enumErrors(stringAt(slice, "addressType"), "addressType", ADDRESS_TYPES);
   yield* portErrors(objectsAt(slice, "ports"));
-  // What an older release took stays as it is.
+  // Endpoints that an older release accepted remain valid if they are unchanged.
   if (existing === undefined || !jsonEquals(slice["endpoints"], existing["endpoints"]))
     yield* endpointErrors(objectsAt(slice, "endpoints"), stringAt(slice, "addressType"), context);
 }
@@ -121,7 +124,7 @@ function* portErrors(ports: readonly JsonObject[]): Generator<FieldError> {
   }
 }
 
-/** Who says nothing gets the default; who says that it is empty has said so. */
+/** An absent protocol has been defaulted before; an empty one is an error. */
 function* supportedProtocolErrors(protocol: string, field: string): Generator<FieldError> {
   if (!PROTOCOLS.includes(protocol)) yield unsupportedValue(field, protocol, PROTOCOLS);
 }
@@ -165,7 +168,7 @@ function* addressesErrors(
       const malformed = [...errors];
       yield* malformed;
       if (malformed.length > 0) continue;
-      // As kubernetes: this is said of the whole list.
+      // As kubernetes: the error names the whole list.
       if (familyOf(address) !== addressType) yield invalidValue(field, address, `must be an ${addressType} address`);
       yield* endpointIpErrors(address, at);
     }
@@ -204,7 +207,7 @@ function* namedErrors(named: readonly JsonObject[], field: string, rule: NameRul
 
 const CONTROLLERS: readonly unknown[] = ["endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io"];
 
-/** Kubernetes' own controllers write no odd addresses. */
+/** Kubernetes' own controllers write no non-standard addresses. */
 function* addressWarnings(slice: JsonObject): Generator<string> {
   const labels = objectAt(objectAt(slice, "metadata"), "labels");
   if (CONTROLLERS.includes(labels["endpointslice.kubernetes.io/managed-by"])) return;

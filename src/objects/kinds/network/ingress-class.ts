@@ -1,4 +1,4 @@
-/** Ingress classes: who serves which ingresses. */
+/** Defaults and validation of IngressClasses. */
 import { forbiddenField, required, tooLong, unsupportedValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";

@@ -1,4 +1,4 @@
-/** Hosts, paths and backends of ingresses; the sentences are kubernetes'. */
+/** Validation of the hosts, paths and backends of Ingresses, with Kubernetes' messages. */
 import { invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dns1035LabelErrors, dnsLabelErrors, dnsSubdomainErrors, type NameRule } from "../../../meta/names.ts";
@@ -12,7 +12,7 @@ import type { ReleaseGates } from "../../release-gates.ts";
 export interface IngressLeniency {
   readonly serviceNames: NameRule;
   readonly secretNames: "checked" | "unchecked";
-  /** Of hosts with a star. */
+  /** How to check rules whose host has a wildcard. */
   readonly wildcardRules: "checked" | "unchecked";
 }
 
@@ -36,7 +36,7 @@ function usesRelaxedNames(spec: JsonObject): boolean {
   });
 }
 
-/** A rule's host is a name; a certificate's may be anything that looks like one. */
+/** The host of a rule must be a DNS name; a TLS host may also be an IP address. */
 export function* hostErrors(
   host: string,
   field: string,

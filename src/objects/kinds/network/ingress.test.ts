@@ -19,12 +19,12 @@ const routing = (path: JsonObject, host?: string): JsonObject => ({
 });
 const PATH = "spec.rules[0].http.paths[0]";
 
-describe("an ingress", () => {
-  test("has a status from the beginning", () => {
+describe("an Ingress", () => {
+  test("is stored with a status on create", () => {
     expect(prepared(INGRESS, { spec: { defaultBackend: SERVICE } })["status"]).toEqual({ loadBalancer: {} });
   });
 
-  test("leads somewhere", () => {
+  test("needs a default backend or rules with paths", () => {
     expect(told(INGRESS, {})).toEqual([
       "spec: Invalid value: null: either `defaultBackend` or `rules` must be specified",
     ]);
@@ -52,7 +52,7 @@ describe("an ingress", () => {
       { pathType: "X" },
       [`${PATH}.pathType: Unsupported value: "X": supported values: "Exact", "ImplementationSpecific", "Prefix"`],
     ],
-  ])("has paths: %j", (path, expected) => {
+  ])("validates the path %j", (path, expected) => {
     expect(told(INGRESS, routing(path))).toEqual(expected);
   });
 
@@ -85,11 +85,11 @@ describe("an ingress", () => {
       { service: { name: "a", port: { name: "1" } } },
       ['spec.defaultBackend.service.port.name: Invalid value: "1": must contain at least one letter (a-z)'],
     ],
-  ])("has a backend: %j", (defaultBackend, expected) => {
+  ])("validates the backend %j", (defaultBackend, expected) => {
     expect(told(INGRESS, { spec: { defaultBackend } })).toEqual(expected);
   });
 
-  test("has hosts that are names", () => {
+  test("rejects hosts that are not DNS names", () => {
     const ingress = routing({ pathType: "ImplementationSpecific" }, "10.0.0.1");
     expect(told(INGRESS, ingress)).toEqual([
       'spec.rules[0].host: Invalid value: "10.0.0.1": must be a DNS name, not an IP address',
@@ -103,7 +103,7 @@ describe("an ingress", () => {
     ]);
   });
 
-  test("that is there may keep what was not checked once", () => {
+  test("keeps stored values that a create would reject", () => {
     const old = { spec: { defaultBackend: SERVICE, tls: [{ secretName: "A" }] } };
     expect(toldOfUpdate(INGRESS, old, old)).toEqual([]);
     const bad = { spec: { rules: [{ host: "*.a", http: {} }] } };
@@ -113,7 +113,7 @@ describe("an ingress", () => {
     ]);
   });
 
-  test("names services as its release does", () => {
+  test("validates service names as its release does", () => {
     const named = { spec: { defaultBackend: { service: { name: "1a", port: { number: 1 } } } } };
     const old = { ...CONTEXT, gates: gatesOf("1.35") };
     expect(told(INGRESS, named)).toEqual([]);
@@ -123,7 +123,7 @@ describe("an ingress", () => {
     expect(toldOfUpdate(INGRESS, named, named, old)).toEqual([]);
   });
 
-  test("has one class", () => {
+  test("rejects a class annotation that contradicts ingressClassName, and warns about the annotation", () => {
     const metadata = { annotations: { "kubernetes.io/ingress.class": "a" } };
     const spec = { defaultBackend: SERVICE };
     expect(told(INGRESS, { metadata, spec: { ...spec, ingressClassName: "b" } })).toEqual([
@@ -134,7 +134,7 @@ describe("an ingress", () => {
     ]);
   });
 
-  test("is told addresses by its controller", () => {
+  test("validates the load balancer addresses of its status", () => {
     const status = { loadBalancer: { ingress: [{ ip: "x", hostname: "10.0.0.1" }] } };
     expect(toldOfStatus(INGRESS, {}, { status })).toEqual([
       'status.loadBalancer.ingress[0].ip: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
@@ -143,10 +143,10 @@ describe("an ingress", () => {
   });
 });
 
-describe("an ingress class", () => {
+describe("an IngressClass", () => {
   const spec = { controller: "example.com/c" };
 
-  test("has parameters of the cluster, unless it says otherwise", () => {
+  test("defaults the scope of its parameters to Cluster", () => {
     const parameters = { kind: "A", name: "a" };
     expect(defaulted(INGRESS_CLASS, { spec: { ...spec, parameters } })["spec"]).toEqual({
       ...spec,
@@ -169,11 +169,11 @@ describe("an ingress class", () => {
       { kind: "A", name: "a", namespace: "n" },
       ["spec.parameters.namespace: Forbidden: `parameters.scope` is set to 'Cluster'"],
     ],
-  ])("has parameters %j", (parameters, expected) => {
+  ])("validates the parameters %j", (parameters, expected) => {
     expect(told(INGRESS_CLASS, { spec: { ...spec, parameters } })).toEqual(expected);
   });
 
-  test("keeps its controller", () => {
+  test("needs a controller, which is immutable", () => {
     expect(told(INGRESS_CLASS, {})).toEqual(["spec.controller: Required value"]);
     expect(told(INGRESS_CLASS, { spec: { controller: `a.io/${"c".repeat(250)}` } })).toEqual([
       "spec.controller: Too long: may not be more than 250 bytes",

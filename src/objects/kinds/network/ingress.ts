@@ -1,4 +1,4 @@
-/** Ingresses: which requests from outside go to which service. */
+/** Defaults, validation and warnings of Ingresses. */
 import { invalidValue } from "../../../meta/field-errors.ts";
 import {
   annotationsOf,
@@ -47,7 +47,7 @@ export const INGRESS: Kind = {
   },
 };
 
-/** As kubernetes: a backend that is no service has its API group written, as null where it is the core group. */
+/** As kubernetes: a resource backend always has its apiGroup, null for the core group. */
 function withBackendGroups(spec: JsonObject): JsonObject {
   const { defaultBackend, rules } = spec;
   return {
@@ -80,7 +80,9 @@ function* classErrors(ingress: JsonObject): Generator<FieldError> {
   yield invalidValue(`annotations.${CLASS_ANNOTATION}`, annotated, why);
 }
 
-/** What was stored by a release that minded less may stay, and more of its kind may come. */
+/**
+ * If a stored object has values that an older release accepted, an update may keep them and add more of the same sort.
+ */
 function leniencyOf(before: JsonObject | undefined, { gates }: KindContext): IngressLeniency {
   const rules = objectsAt(before ?? {}, "rules");
   const strict: IngressLeniency = {

@@ -14,7 +14,7 @@ import { gatesOf } from "../../catalogue/release-gates.ts";
 const OLD = { ...CONTEXT, gates: gatesOf("1.35") };
 const messages = (errors: Iterable<{ message: string }>): string[] => [...errors].map(({ message }) => message);
 
-describe("an address of an older field", () => {
+describe("an IP address in a legacy field", () => {
   test.each([
     ["10.0.0.1", []],
     ["FE80:0:0:0:0:0:0:0abc", []],
@@ -25,13 +25,13 @@ describe("an address of an older field", () => {
     expect(messages(legacyIpErrors(value, { field: "ip" }, CONTEXT))).toEqual(expected);
   });
 
-  test("may be odd before 1.36, and where it is already", () => {
+  test("may be non-standard before 1.36, and may be invalid if it is already stored", () => {
     expect(messages(legacyIpErrors("010.0.0.1", { field: "ip" }, OLD))).toEqual([]);
     expect(messages(legacyIpErrors("x", { field: "ip" }, OLD))).toHaveLength(1);
     expect(messages(legacyIpErrors("x", { field: "ip", existing: new Set(["x"]) }, CONTEXT))).toEqual([]);
   });
 
-  test("is warned of", () => {
+  test("causes a warning if it is non-standard", () => {
     expect([...ipWarnings("010.0.0.1", "spec.ip")]).toEqual([
       'spec.ip: non-standard IP address "010.0.0.1" is invalid: use "10.0.0.1"',
     ]);
@@ -42,13 +42,13 @@ describe("an address of an older field", () => {
   });
 });
 
-test("an address of a newer field has one spelling", () => {
+test("an IP address in a newer field must be in canonical form", () => {
   expect(canonicalIpSentences("2001:DB8::1")).toEqual(['must be in canonical form ("2001:db8::1")']);
   expect(canonicalIpSentences("2001:db8::1")).toEqual([]);
   expect(canonicalIpSentences("1.2.3")).toEqual(["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]);
 });
 
-describe("a network", () => {
+describe("a CIDR", () => {
   test.each([
     ["10.0.0.0/8", []],
     ["10.0.0.0", ['Invalid value: "10.0.0.0": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)']],
@@ -59,14 +59,14 @@ describe("a network", () => {
     expect(messages(legacyCidrErrors(value, { field: "cidr" }, CONTEXT))).toEqual(expected);
   });
 
-  test("of a newer field has one spelling", () => {
+  test("in a newer field must be in canonical form", () => {
     expect(messages(canonicalCidrErrors("2001:DB8::/32", "cidr"))).toEqual([
       'Invalid value: "2001:DB8::/32": must be in canonical form ("2001:db8::/32")',
     ]);
     expect(messages(canonicalCidrErrors("2001:db8::/32", "cidr"))).toEqual([]);
   });
 
-  test("is warned of", () => {
+  test("causes a warning if it is non-standard", () => {
     expect([...cidrWarnings("10.1.2.3/8", "c")]).toEqual([
       'c: CIDR value "10.1.2.3/8" is ambiguous in this context (should be "10.0.0.0/8" or "10.1.2.3/32"?)',
     ]);
@@ -89,10 +89,10 @@ test.each([
   ["fe80::1", "may not be in the link-local range (169.254.0.0/16, fe80::/10)"],
   ["224.0.0.9", "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"],
   ["ff02::1", "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"],
-])("%s is no destination: it %s", (ip, why) => {
+])("the endpoint address %s is rejected: %s", (ip, why) => {
   expect(messages(endpointIpErrors(ip, "ip"))).toEqual([`Invalid value: ${JSON.stringify(ip)}: ${why}`]);
 });
 
-test("ordinary addresses are destinations", () => {
+test("ordinary endpoint addresses are accepted", () => {
   for (const ip of ["10.0.0.1", "2001:db8::1", "239.0.0.1"]) expect(messages(endpointIpErrors(ip, "ip"))).toEqual([]);
 });

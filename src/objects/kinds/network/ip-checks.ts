@@ -1,4 +1,4 @@
-/** What holds for fields with addresses and networks, with kubernetes' sentences. */
+/** Validation and warnings of IP addresses and CIDRs, with Kubernetes' messages. */
 import { invalidValue } from "../../../meta/field-errors.ts";
 import {
   bitsOf,
@@ -18,7 +18,7 @@ const NO_CIDR = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)
 
 interface LegacyField {
   readonly field: string;
-  /** What stands in the object already may stay as it is. */
+  /** Values that the stored object already has; they remain valid. */
   readonly existing?: ReadonlySet<string>;
 }
 
@@ -33,7 +33,7 @@ export function* legacyIpErrors(
   if (sentence !== undefined) yield invalidValue(field, value, sentence);
 }
 
-/** As kubernetes IsValidIP: one spelling only. */
+/** As kubernetes IsValidIP: only the canonical form. */
 export function canonicalIpSentences(value: string): string[] {
   const sentence = strictIpSentence(value);
   if (sentence !== undefined) return [sentence];
@@ -63,7 +63,7 @@ export function* legacyCidrErrors(
   else if (parseLooseCidr(value) === undefined) yield invalidValue(field, value, NO_CIDR);
 }
 
-/** As kubernetes IsValidCIDR: one spelling only. */
+/** As kubernetes IsValidCIDR: only the canonical form. */
 export function* canonicalCidrErrors(value: string, field: string): Generator<FieldError> {
   const errors = [...strictCidrErrors(value, field)];
   yield* errors;
@@ -111,7 +111,7 @@ const SPECIAL_ADDRESSES: readonly Special[] = [
   },
 ];
 
-/** Addresses that no client could use as a destination. */
+/** Rejects addresses that no client could use as a destination. */
 export function* endpointIpErrors(value: string, field: string): Generator<FieldError> {
   const parsed = parseLooseAddress(value);
   if (parsed === undefined) {

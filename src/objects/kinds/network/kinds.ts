@@ -1,4 +1,4 @@
-/** Ingresses, network policies, endpoints, addresses, and leases. */
+/** The kinds of networking, endpoint discovery and leases. */
 import type { KindEntry } from "../kind.ts";
 import { ENDPOINT_SLICE } from "./endpoint-slice.ts";
 import { INGRESS } from "./ingress.ts";

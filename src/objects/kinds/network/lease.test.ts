@@ -3,8 +3,8 @@ import type { JsonObject } from "../../../meta/json.ts";
 import { CONTEXT, prepared, told, toldOfUpdate } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { LEASE, LEASE_CANDIDATE } from "./lease.ts";
 
-describe("a lease", () => {
-  test("lasts, and changes hands no less than never", () => {
+describe("a Lease", () => {
+  test("needs a positive duration and a non-negative number of transitions", () => {
     expect(told(LEASE, { spec: { leaseDurationSeconds: 0, leaseTransitions: -1 } })).toEqual([
       "spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0",
       "spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0",
@@ -12,7 +12,7 @@ describe("a lease", () => {
     expect(told(LEASE, {})).toEqual([]);
   });
 
-  test("knows no strategies, unless it has one", () => {
+  test("drops its strategy and preferred holder, unless the stored one has them", () => {
     const coordinated = { spec: { holderIdentity: "a", strategy: "X", preferredHolder: "b" } };
     expect(prepared(LEASE, coordinated)).toEqual({ spec: { holderIdentity: "a" } });
     const existing = { spec: { strategy: "OldestEmulationVersion" } };
@@ -28,7 +28,7 @@ describe("a lease", () => {
   });
 });
 
-describe("a candidate for a lease", () => {
+describe("a LeaseCandidate", () => {
   const SPEC = {
     leaseName: "l",
     binaryVersion: "1.2.0",
@@ -56,11 +56,11 @@ describe("a candidate for a lease", () => {
     ],
     [{ strategy: "" }, ["spec.strategy: Required value"]],
     [{ strategy: "a.io/x" }, []],
-  ])("that says %j", (change, expected) => {
+  ])("with %j is validated", (change, expected) => {
     expect(told(LEASE_CANDIDATE, { spec: { ...SPEC, ...change } })).toEqual(expected);
   });
 
-  test("stays with its lease", () => {
+  test("cannot change its lease name", () => {
     expect(toldOfUpdate(LEASE_CANDIDATE, { spec: SPEC }, { spec: { ...SPEC, leaseName: "m" } })).toEqual([
       'spec.leaseName: Invalid value: "m": field is immutable',
     ]);

@@ -1,4 +1,4 @@
-/** Leases, and who would like to have them. */
+/** Validation of Leases and LeaseCandidates. */
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
 import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../meta/names.ts";
@@ -17,7 +17,9 @@ export const LEASE: Kind = {
   updateErrors: leaseErrors,
 };
 
-/** As kubernetes without the feature CoordinatedLeaderElection: only who has these keeps them. */
+/**
+ * As kubernetes without the feature CoordinatedLeaderElection: only an object that already has these fields keeps them.
+ */
 function dropCoordination(lease: JsonObject, existing: JsonObject): void {
   const spec: JsonObject = { ...objectAt(lease, "spec") };
   for (const key of ["strategy", "preferredHolder"])
@@ -37,7 +39,7 @@ function* leaseErrors(lease: JsonObject): Generator<FieldError> {
 
 const OLDEST = "OldestEmulationVersion";
 
-/** As kubernetes: the field is named twice. */
+/** As kubernetes: the path repeats the name of the field. */
 function* strategyErrors(strategy: string, field: string): Generator<FieldError> {
   if (!strategy.includes("/")) {
     if (strategy !== OLDEST) yield unsupportedValue(`${field}.strategy`, strategy, [OLDEST]);

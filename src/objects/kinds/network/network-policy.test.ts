@@ -5,7 +5,7 @@ import { NETWORK_POLICY } from "./network-policy.ts";
 
 const policy = (spec: JsonObject): JsonObject => ({ spec: { podSelector: {}, ...spec } });
 
-describe("a network policy", () => {
+describe("a NetworkPolicy", () => {
   test.each<[JsonObject, JsonObject]>([
     [{}, { podSelector: {}, policyTypes: ["Ingress"] }],
     [{ egress: [] }, { podSelector: {}, egress: [], policyTypes: ["Ingress"] }],
@@ -14,11 +14,11 @@ describe("a network policy", () => {
       { ingress: [{ ports: [{ port: 80 }] }] },
       { podSelector: {}, ingress: [{ ports: [{ port: 80, protocol: "TCP" }] }], policyTypes: ["Ingress"] },
     ],
-  ])("that says %j means what it says", (spec, expected) => {
+  ])("with the spec %j gets default policy types and protocols", (spec, expected) => {
     expect(defaulted(NETWORK_POLICY, { spec })["spec"]).toEqual(expected);
   });
 
-  test("names ports and ranges of ports", () => {
+  test("validates ports and port ranges", () => {
     const ports = [{ port: 0 }, { port: 80, endPort: 70 }, { port: "a", endPort: 1 }, { endPort: 1, protocol: "X" }];
     const at = "spec.ingress[0].ports";
     expect(told(NETWORK_POLICY, policy({ ingress: [{ ports }] }))).toEqual([
@@ -30,7 +30,7 @@ describe("a network policy", () => {
     ]);
   });
 
-  test("names peers, each in one way", () => {
+  test("rejects a peer without a selector, or with both an ipBlock and a selector", () => {
     const to = [{}, { podSelector: {}, ipBlock: { cidr: "10.0.0.0/8" } }, { podSelector: {}, namespaceSelector: {} }];
     expect(told(NETWORK_POLICY, policy({ egress: [{ to }] }))).toEqual([
       "spec.egress[0].to[0]: Required value: must specify a peer",
@@ -38,7 +38,7 @@ describe("a network policy", () => {
     ]);
   });
 
-  test("excepts parts of a network", () => {
+  test("validates the exceptions of a CIDR", () => {
     const except = ["10.1.0.0/16", "10.0.0.0/8", "11.0.0.0/16", "fd00::/64", "x"];
     const from = [{ ipBlock: { cidr: "10.0.0.0/8", except } }, { ipBlock: {} }];
     const at = "spec.ingress[0].from[0].ipBlock.except";
@@ -52,7 +52,7 @@ describe("a network policy", () => {
     ]);
   });
 
-  test("keeps odd networks that it has, and is warned of them", () => {
+  test("keeps stored non-standard CIDRs, and warns about them", () => {
     const odd = policy({ ingress: [{ from: [{ ipBlock: { cidr: "10.0.0.1/8" } }] }] });
     expect(toldOfUpdate(NETWORK_POLICY, odd, odd)).toEqual([]);
     expect(warned(NETWORK_POLICY, odd)).toEqual([
@@ -60,7 +60,7 @@ describe("a network policy", () => {
     ]);
   });
 
-  test("has at most two types", () => {
+  test("has at most two policy types", () => {
     expect(told(NETWORK_POLICY, policy({ policyTypes: ["X"] }))).toEqual([
       'spec.policyTypes[0]: Unsupported value: "X": supported values: "Ingress", "Egress"',
     ]);

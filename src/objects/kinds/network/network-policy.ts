@@ -1,4 +1,4 @@
-/** Network policies: which traffic pods take and send. */
+/** Defaults, validation and warnings of NetworkPolicies. */
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
 import { parseLooseCidr } from "../../../meta/ip-address.ts";
 import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
@@ -8,7 +8,7 @@ import { portNameErrors } from "../core/name-checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
 import { cidrWarnings, legacyCidrErrors } from "./ip-checks.ts";
 
-/** The two directions, and how each calls the other side. */
+/** The two directions, and the member with which each names its peers. */
 const DIRECTIONS = [
   ["ingress", "from"],
   ["egress", "to"],
@@ -64,7 +64,7 @@ function cidrsOf(policy: JsonObject): ReadonlySet<string> {
 const PROTOCOLS: readonly string[] = ["TCP", "UDP", "SCTP"];
 const POLICY_TYPES: readonly string[] = ["Ingress", "Egress"];
 
-/** CIDRs that the policy has already may stay as they are. */
+/** `existing`: CIDRs that the stored policy has; they remain valid. */
 function* specErrors(spec: JsonObject, existing: ReadonlySet<string>, context: KindContext): Generator<FieldError> {
   yield* labelSelectorErrors(objectAt(spec, "podSelector"), "spec.podSelector");
   for (const [direction, side] of DIRECTIONS)
@@ -90,7 +90,7 @@ function* portErrors({ protocol, port, endPort }: JsonObject, field: string): Ge
   if (typeof port === "number") {
     yield* portNumberErrors(port, `${field}.port`);
     if (end === undefined) return;
-    // As kubernetes: shown is where the range begins.
+    // As kubernetes: the error shows the start of the range.
     if (end < port) yield invalidValue(`${field}.endPort`, port, "must be greater than or equal to `port`");
     yield* portNumberErrors(end, `${field}.endPort`);
   } else if (typeof port === "string") {

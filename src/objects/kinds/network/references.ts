@@ -1,11 +1,11 @@
-/** Members of references to other objects. */
+/** Validation of the members of references to other objects. */
 import { required } from "../../../meta/field-errors.ts";
 import { stringAt, type JsonObject } from "../../../meta/json.ts";
 import { pathSegmentErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { nameErrors } from "../checks.ts";
 
-/** A member that must be there and can stand in a path. */
+/** Checks a required member that must be a valid path segment. */
 export function* segmentErrors(reference: JsonObject, key: string, field: string): Generator<FieldError> {
   const value = stringAt(reference, key);
   if (value === "") yield required(`${field}.${key}`);

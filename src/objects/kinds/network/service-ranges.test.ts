@@ -3,10 +3,10 @@ import type { JsonObject } from "../../../meta/json.ts";
 import { prepared, told, toldOfUpdate } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { IP_ADDRESS, SERVICE_CIDR } from "./service-ranges.ts";
 
-describe("an IP address", () => {
+describe("an IPAddress", () => {
   const owned = (parentRef: JsonObject): JsonObject => ({ spec: { parentRef } });
 
-  test("belongs to something", () => {
+  test("needs a valid parentRef", () => {
     expect(told(IP_ADDRESS, {})).toEqual(["spec.parentRef: Required value"]);
     expect(told(IP_ADDRESS, owned({ resource: "services", name: "a", namespace: "n" }))).toEqual([]);
     expect(told(IP_ADDRESS, owned({ group: "A", name: "a/b", namespace: "%" }))).toEqual([
@@ -17,17 +17,17 @@ describe("an IP address", () => {
     ]);
   });
 
-  test("stays with it", () => {
+  test("cannot change its parentRef", () => {
     expect(toldOfUpdate(IP_ADDRESS, owned({ resource: "s", name: "a" }), owned({ resource: "s", name: "b" }))).toEqual([
       'spec.parentRef: Invalid value: {"Group":"","Resource":"s","Namespace":"","Name":"b"}: field is immutable',
     ]);
   });
 });
 
-describe("a range of services", () => {
+describe("a ServiceCIDR", () => {
   const range = (...cidrs: string[]): JsonObject => ({ spec: { cidrs } });
 
-  test("begins without a status", () => {
+  test("is stored without a status on create", () => {
     expect(prepared(SERVICE_CIDR, { ...range("10.0.0.0/8"), status: { conditions: [] } })).toEqual({
       ...range("10.0.0.0/8"),
       status: {},
@@ -45,11 +45,11 @@ describe("a range of services", () => {
       ],
     ],
     [["FD00::/64"], ['spec.cidrs[0]: Invalid value: "FD00::/64": must be in canonical form ("fd00::/64")']],
-  ])("of %j", (cidrs, expected) => {
+  ])("with the CIDRs %j is validated", (cidrs, expected) => {
     expect(told(SERVICE_CIDR, range(...cidrs))).toEqual(expected);
   });
 
-  test("stays, and may become two", () => {
+  test("cannot change its CIDR, but can add one of the other IP family", () => {
     const before = range("10.0.0.0/8");
     expect(toldOfUpdate(SERVICE_CIDR, before, range("10.0.0.0/8", "fd00::/64"))).toEqual([]);
     expect(toldOfUpdate(SERVICE_CIDR, before, range("11.0.0.0/8"))).toEqual([

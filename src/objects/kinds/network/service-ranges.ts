@@ -1,4 +1,4 @@
-/** IP addresses and ServiceCIDRs: what addresses services have, and can have. */
+/** Validation of IPAddresses and ServiceCIDRs. */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { parseLooseCidr } from "../../../meta/ip-address.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
@@ -73,7 +73,7 @@ function* cidrsErrors(cidrs: readonly string[]): Generator<FieldError> {
   }
 }
 
-/** A range stays; one of the other family may be added. */
+/** A stored CIDR is immutable; one of the other IP family may be added. */
 function* changeErrors(cidrs: readonly string[], before: readonly string[]): Generator<FieldError> {
   if (cidrs.length === before.length) {
     for (const [index, cidr] of cidrs.entries())

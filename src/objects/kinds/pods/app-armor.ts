@@ -1,4 +1,4 @@
-/** AppArmor profiles were annotations once: a new pod's become the fields that took their place. */
+/** Copies the AppArmor profiles of a new pod from the deprecated annotations to the fields that replaced them. */
 import { jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { KindContext } from "../kind.ts";
 import { containersWithFields } from "./rules/container-visit.ts";
@@ -28,7 +28,7 @@ function withProfile(container: JsonObject, annotations: JsonObject, ofPod: unkn
   return { ...container, securityContext: { ...security, appArmorProfile: profile } };
 }
 
-/** Undefined for what no field could say. */
+/** Undefined for an annotation that has no equivalent field value. */
 function profileOf(annotation: string): JsonObject | undefined {
   if (annotation === "unconfined") return { type: "Unconfined" };
   if (annotation === "runtime/default") return { type: "RuntimeDefault" };
@@ -37,7 +37,7 @@ function profileOf(annotation: string): JsonObject | undefined {
   return isProfile ? { type: "Localhost", localhostProfile: name } : undefined;
 }
 
-/** Annotations that no field says, or that a field says because of them; `field` is that of the annotations. */
+/** Warns about annotations that are not covered by an explicit field. `field`: the path of the annotations. */
 export function* appArmorWarnings(spec: JsonObject, annotations: JsonObject, field: string): Generator<string> {
   const ofPod = objectAt(spec, "securityContext")["appArmorProfile"];
   for (const { container } of containersWithFields(spec, "")) {

@@ -1,11 +1,11 @@
-/** What a container is taken to say when it says nothing. */
+/** Default values of containers. */
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { canonicalQuantity } from "../../../meta/quantity.ts";
 import { defaultPullPolicy } from "./image-tag.ts";
 import { setProbeDefaults } from "./probe-defaults.ts";
 import { setEmpty, setRoundedRequirements, structAt } from "../defaults.ts";
 
-/** In place; also for init containers and ephemeral ones. */
+/** Sets defaults in place, also for init containers and ephemeral containers. */
 export function setContainerDefaults(container: JsonObject): void {
   setEmpty(container, {
     imagePullPolicy: defaultPullPolicy(stringAt(container, "image")),
@@ -18,7 +18,7 @@ export function setContainerDefaults(container: JsonObject): void {
   setProbeDefaults(container);
 }
 
-/** In place: of an environment variable's source, or a file of the downward API. */
+/** Sets defaults in place, in the source of an environment variable or in a file of the downward API. */
 export function setSourceDefaults(source: JsonObject): void {
   const { fieldRef, resourceFieldRef, fileKeyRef } = source;
   if (isJsonObject(fieldRef)) setEmpty(fieldRef, { apiVersion: "v1" });

@@ -20,6 +20,6 @@ test.each([
   ["a".repeat(64), "IfNotPresent"],
   [`${"a/".repeat(200)}b`, "IfNotPresent"],
   ["a-".repeat(100_000), "IfNotPresent"],
-])("%s is pulled %s", (image, policy) => {
+])("%s has the default pull policy %s", (image, policy) => {
   expect(defaultPullPolicy(image)).toBe(policy);
 });

@@ -1,4 +1,7 @@
-/** Which images may change under the same name: those called latest, or not called anything. */
+/**
+ * The default pull policy: Always for images with the tag latest or without a tag, which may change under the same
+ * name.
+ */
 
 const DOMAIN_PART = "(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])";
 const DOMAIN = `(?:${DOMAIN_PART}(?:\\.${DOMAIN_PART})*|\\[[a-fA-F0-9:]+\\])(?::[0-9]+)?`;
@@ -13,7 +16,7 @@ const REFERENCE_LENGTH_MAX = 1024;
 
 type PullPolicy = "Always" | "IfNotPresent";
 
-/** What is no reference to an image has no tag either. */
+/** A malformed reference has no tag and gets IfNotPresent. */
 export function defaultPullPolicy(image: string): PullPolicy {
   if (image.length > REFERENCE_LENGTH_MAX || IDENTIFIER.test(image)) return "IfNotPresent";
   const { name, tag, digest } = REFERENCE.exec(image)?.groups ?? {};

@@ -1,4 +1,7 @@
-/** Terms that look for pods labelled like the pod itself say so in their selector, once the pod's labels are known. */
+/**
+ * Merges matchLabelKeys and mismatchLabelKeys of affinity terms and spread constraints into their label selectors, with
+ * the values of the pod's own labels.
+ */
 import { isJsonObject, objectAt, objectsAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { KindContext } from "../kind.ts";
 
@@ -35,7 +38,7 @@ function withAffinitySelected(affinity: JsonObject, labels: JsonObject): JsonObj
   return selected;
 }
 
-/** Without a selector nothing is looked for at all. */
+/** A term without a selector matches no pods, so nothing is merged. */
 function withSelected(term: JsonObject, labels: JsonObject): JsonObject {
   const selector = term["labelSelector"];
   const added = [

@@ -16,7 +16,7 @@ function volumeOf(source: JsonObject): JsonObject {
   return objectsAt(specOf({ volumes: [{ name: "v", ...source }] }), "volumes")[0]!;
 }
 
-test("a pod that says little is restarted, resolves names in the cluster and gets half a minute to end", () => {
+test("a minimal pod defaults to restart policy Always, cluster DNS and a grace period of 30 seconds", () => {
   expect(specOf({})).toEqual({
     containers: [
       {
@@ -37,7 +37,7 @@ test("a pod that says little is restarted, resolves names in the cluster and get
   });
 });
 
-test("defaults are given once", () => {
+test("setting defaults is idempotent", () => {
   const spec = {
     ...container({
       ports: [{ containerPort: 80 }],
@@ -54,7 +54,7 @@ test("defaults are given once", () => {
   expect(twice).toEqual(once);
 });
 
-test("a template has no defaults that are only a pod's", () => {
+test("a template does not get the defaults that only pods have", () => {
   const workload: JsonObject = {
     template: {
       spec: {
@@ -75,7 +75,7 @@ test("a template has no defaults that are only a pod's", () => {
 });
 
 describe("a container", () => {
-  test("requests what it is limited to, in canonical amounts of no less than a thousandth", () => {
+  test("defaults its requests to its limits, and rounds amounts up to canonical thousandths", () => {
     expect(containerOf({ resources: { limits: { cpu: "1000m", memory: "1024Mi" } } })["resources"]).toEqual({
       limits: { cpu: "1", memory: "1Gi" },
       requests: { cpu: "1", memory: "1Gi" },
@@ -85,12 +85,12 @@ describe("a container", () => {
     });
   });
 
-  test("on the host's network uses ports of the host", () => {
+  test("on the host network defaults its host ports to its container ports", () => {
     const spec = { hostNetwork: true, ...container({ ports: [{ containerPort: 80 }] }) };
     expect(specOf(spec)["containers"]).toMatchObject([{ ports: [{ hostPort: 80 }] }]);
   });
 
-  test("has probes that ask every ten seconds", () => {
+  test("has probes with a default period of ten seconds", () => {
     const times = { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 };
     expect(
       containerOf({
@@ -105,7 +105,7 @@ describe("a container", () => {
     });
   });
 
-  test("names the version of fields, and divides resources by nothing", () => {
+  test("defaults the API version of field references and the divisor of resource references", () => {
     const env = [
       { name: "A", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
       { name: "B", valueFrom: { resourceFieldRef: { resource: "limits.cpu" } } },
@@ -142,22 +142,22 @@ test.each<[source: JsonObject, completed: JsonObject]>([
       },
     },
   ],
-])("a volume %j becomes %j", (source, completed) => {
+])("the volume %j defaults to %j", (source, completed) => {
   expect(volumeOf(source)).toEqual({ name: "v", ...completed });
 });
 
 describe("a pod", () => {
-  test("has one service account by two names", () => {
+  test("has the same service account in both fields", () => {
     const both = { serviceAccount: "robot", serviceAccountName: "robot" };
     expect(specOf({ serviceAccount: "robot" })).toMatchObject(both);
     expect(specOf({ serviceAccountName: "robot", serviceAccount: "other" })).toMatchObject(both);
   });
 
-  test("never ends before it began", () => {
+  test("raises a negative grace period to one second", () => {
     expect(specOf({ terminationGracePeriodSeconds: -5 })["terminationGracePeriodSeconds"]).toBe(1);
   });
 
-  test("with limits of its own requests what its containers come to, once a release knows", () => {
+  test("with pod-level limits defaults its requests to the sum of its containers, if the release supports it", () => {
     const spec = {
       resources: { limits: { cpu: "4", memory: "1Gi" } },
       containers: [
@@ -173,7 +173,7 @@ describe("a pod", () => {
     expect(specOf(spec, release("1.33"))["resources"]).not.toHaveProperty("requests");
   });
 
-  test("has its first address by itself too", () => {
+  test("has its first IP address in podIP, too", () => {
     const object: JsonObject = { ...pod(), status: { podIPs: [{ ip: "10.0.0.1" }] } };
     setPodDefaults(object, CONTEXT);
     expect(object["status"]).toEqual({ podIP: "10.0.0.1", podIPs: [{ ip: "10.0.0.1" }] });
@@ -183,7 +183,7 @@ describe("a pod", () => {
   });
 });
 
-test("a status writes times that nobody knows as null, and states that are none", () => {
+test("a pod status has null for unknown times and empty states", () => {
   const object: JsonObject = {
     ...pod(),
     status: {
@@ -207,7 +207,7 @@ test("a status writes times that nobody knows as null, and states that are none"
   });
 });
 
-test("members that are always written are written", () => {
+test("members that Go always writes are added", () => {
   const preferred = { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1 }] } };
   const spec = specOf({ affinity: preferred, securityContext: { sysctls: [{ name: "kernel.shm" }] } });
   expect(spec).toMatchObject({

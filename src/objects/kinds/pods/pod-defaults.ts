@@ -1,4 +1,4 @@
-/** What a pod is taken to say beyond what any pod spec does. */
+/** Default values of pods, in addition to those of every pod spec. */
 import { isJsonObject, numberAt, objectAt, objectsAt, setMember, type JsonObject } from "../../../meta/json.ts";
 import type { KindContext } from "../kind.ts";
 import { setPodSpecDefaults } from "./pod-spec-defaults.ts";
@@ -9,7 +9,7 @@ const CONTAINER_LISTS = ["containers", "initContainers"] as const;
 const HUGE_PAGES = "hugepages-";
 const OVERCOMMITTED: readonly string[] = ["cpu", "memory"];
 
-/** In place. */
+/** Sets defaults in place. */
 export function setPodDefaults(pod: JsonObject, context: KindContext): void {
   const spec = objectAt(pod, "spec");
   setPodSpecDefaults(spec, context);
@@ -23,14 +23,14 @@ export function setPodDefaults(pod: JsonObject, context: KindContext): void {
   if (isJsonObject(pod["status"])) setPodStatusDefaults(pod["status"]);
 }
 
-/** On the host's network a container's port is one of the host. */
+/** On the host network, a container port is also a port of the host. */
 function setHostPorts(spec: JsonObject): void {
   const containers = CONTAINER_LISTS.flatMap((list) => objectsAt(spec, list));
   for (const port of containers.flatMap((container) => objectsAt(container, "ports")))
     if ((numberAt(port, "hostPort") ?? 0) === 0) port["hostPort"] = numberAt(port, "containerPort") ?? 0;
 }
 
-/** A pod that says something of its resources, but not all, says what its containers come to. */
+/** If a pod has pod-level resources, absent amounts default to the sums of its containers. */
 function setPodResourcesDefaults(spec: JsonObject): void {
   const { resources } = spec;
   if (!isJsonObject(resources)) return;

@@ -10,7 +10,7 @@ function created(spec: JsonObject = {}, metadata: JsonObject = {}, context = CON
 }
 
 describe("a new pod", () => {
-  test("is pending", () => {
+  test("is Pending", () => {
     expect(created()["status"]).toEqual({ phase: "Pending", qosClass: "BestEffort" });
   });
 
@@ -19,17 +19,17 @@ describe("a new pod", () => {
     [{ limits: { cpu: "1", memory: "1Gi" } }, "Guaranteed"],
     [{ limits: { cpu: "1" } }, "Burstable"],
     [{ limits: { "example.com/gpu": "1" } }, "BestEffort"],
-  ])("that asks for %j is %s", (resources, qosClass) => {
+  ])("with the resources %j has the QoS class %s", (resources, qosClass) => {
     expect(created(container({ resources }))["status"]).toMatchObject({ qosClass });
   });
 
-  test("is of the class of what it asks for as a whole", () => {
+  test("has the QoS class of its pod-level resources", () => {
     const spec = { resources: { limits: { cpu: "1", memory: "1Gi" } } };
     expect(created(spec)["status"]).toMatchObject({ qosClass: "Guaranteed" });
     expect(created(spec, {}, release("1.33"))["status"]).toMatchObject({ qosClass: "BestEffort" });
   });
 
-  test("behind a gate says that it is not scheduled", () => {
+  test("with a scheduling gate has a PodScheduled condition with status False", () => {
     expect(created({ schedulingGates: [{ name: "g" }] })["status"]).toMatchObject({
       conditions: [
         { type: "PodScheduled", status: "False", reason: "SchedulingGated", lastTransitionTime: CONTEXT.time },
@@ -37,7 +37,7 @@ describe("a new pod", () => {
     });
   });
 
-  test("selects pods that are labelled like itself", () => {
+  test("merges matchLabelKeys into its label selectors", () => {
     const labelSelector = { matchLabels: { a: "b" } };
     const spec = {
       topologySpreadConstraints: [{ labelSelector, matchLabelKeys: ["app", "none"] }],
@@ -60,7 +60,7 @@ describe("a new pod", () => {
     );
   });
 
-  test("has its AppArmor profile in a field", () => {
+  test("gets its AppArmor profile from the annotation in a field", () => {
     const annotations = { "container.apparmor.security.beta.kubernetes.io/c": "localhost/p" };
     expect(objectAt(created({}, { annotations }), "spec")["containers"]).toMatchObject([
       { securityContext: { appArmorProfile: { type: "Localhost", localhostProfile: "p" } } },
@@ -68,7 +68,7 @@ describe("a new pod", () => {
   });
 });
 
-test("a status update keeps owners, class and generations", () => {
+test("a status update keeps owner references, QoS class and observed generations", () => {
   const existing = created({}, { ownerReferences: [{ name: "o" }] });
   const before = {
     ...existing,

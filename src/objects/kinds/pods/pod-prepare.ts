@@ -1,11 +1,13 @@
-/** What the server decides about a pod. */
+/** Sets the fields of a pod that the server determines. */
 import { numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { KindContext } from "../kind.ts";
 import { withAppArmorFields } from "./app-armor.ts";
 import { withLabelKeysSelected } from "./label-keys.ts";
 import { qosClass } from "./qos-class.ts";
 
-/** DIFFERS: what a release knows and does not do unless told to is kept: whoever sends it has told somebody to. */
+/**
+ * DIFFERS: fields of features that are off by default are kept. Kubernetes drops them unless the feature gate is on.
+ */
 export function preparePodCreate(pod: JsonObject, context: KindContext): void {
   const spec = objectAt(pod, "spec");
   const metadata = objectAt(pod, "metadata");
@@ -30,7 +32,9 @@ function gatedCondition(time: string): JsonObject {
   };
 }
 
-/** Old kubelets garble owners, and forget what they have not computed themselves. */
+/**
+ * Keeps owner references, the QoS class and observed generations, which old kubelets omit or corrupt in status updates.
+ */
 export function preparePodStatusUpdate(pod: JsonObject, existing: JsonObject, context: KindContext): void {
   const status = { ...objectAt(pod, "status") };
   const before = objectAt(existing, "status");
@@ -44,7 +48,7 @@ export function preparePodStatusUpdate(pod: JsonObject, existing: JsonObject, co
   pod["metadata"] = metadata;
 }
 
-/** A generation that was seen cannot be unseen. */
+/** A status without an observedGeneration keeps the stored one. */
 function keepObservedGenerations(status: JsonObject, before: JsonObject): void {
   const seen = numberAt(before, "observedGeneration") ?? 0;
   if ((numberAt(status, "observedGeneration") ?? 0) === 0 && seen !== 0) status["observedGeneration"] = seen;

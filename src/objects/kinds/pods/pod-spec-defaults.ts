@@ -1,4 +1,4 @@
-/** What a pod's spec is taken to say when it says nothing, be it a pod's own or a template's. */
+/** Default values of a pod spec, in a pod or in a template. */
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { KindContext } from "../kind.ts";
 import { setContainerDefaults } from "./container-defaults.ts";
@@ -8,7 +8,7 @@ import { setVolumeDefaults } from "./volume-defaults.ts";
 const GRACE_PERIOD_SECONDS = 30;
 const CONTAINER_LISTS = ["initContainers", "containers", "ephemeralContainers"] as const;
 
-/** In place. */
+/** Sets defaults in place. */
 export function setPodSpecDefaults(spec: JsonObject, context: KindContext): void {
   setEmpty(spec, { dnsPolicy: "ClusterFirst", restartPolicy: "Always" });
   spec["securityContext"] ??= {};
@@ -22,7 +22,7 @@ export function setPodSpecDefaults(spec: JsonObject, context: KindContext): void
   if (isJsonObject(spec["resources"])) setRoundedRequirements(spec["resources"]);
 }
 
-/** As kubernetes: some members are written even when nobody has given them. */
+/** As kubernetes: Go writes some members even if they are absent. */
 function setAlwaysWritten(spec: JsonObject): void {
   for (const sysctl of objectsAt(objectAt(spec, "securityContext"), "sysctls")) sysctl["value"] ??= "";
   const { nodeAffinity } = objectAt(spec, "affinity");
@@ -31,7 +31,7 @@ function setAlwaysWritten(spec: JsonObject): void {
     preferred["preference"] ??= {};
 }
 
-/** Two names of one thing; the newer one wins. */
+/** Keeps serviceAccount and serviceAccountName equal; the newer serviceAccountName wins. */
 function setServiceAccountAlias(spec: JsonObject): void {
   const name = stringAt(spec, "serviceAccountName") || stringAt(spec, "serviceAccount");
   if (name === "") return;

@@ -1,17 +1,17 @@
-/** What a pod's status says even where nobody has said it: times that are not known, and states without a name. */
+/** Members of a pod status that Go always writes: null for unknown times, and empty states. */
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { setRoundedRequirements } from "../defaults.ts";
 
 const CONTAINER_LISTS = ["initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"] as const;
 
-/** In place. */
+/** Sets defaults in place. */
 export function setPodStatusDefaults(status: JsonObject): void {
   setTimes(objectsAt(status, "conditions"), ["lastProbeTime", "lastTransitionTime"]);
   for (const list of CONTAINER_LISTS) for (const container of objectsAt(status, list)) setContainerDefaults(container);
   setAddressAlias(status);
 }
 
-/** In place: as kubernetes, a time that is not known is written all the same, as null. */
+/** Sets missing times in place. As kubernetes: an unknown time is written as null. */
 export function setTimes(objects: Iterable<JsonObject>, times: readonly string[]): void {
   for (const object of objects) for (const time of times) object[time] ??= null;
 }
@@ -34,7 +34,7 @@ function setContainerDefaults(container: JsonObject): void {
   }
 }
 
-/** The first address has a name of its own, by which old kubelets know only one. */
+/** Keeps podIP equal to the first of podIPs; old kubelets know only podIP. */
 function setAddressAlias(status: JsonObject): void {
   const ip = stringAt(status, "podIP");
   const first = stringAt(objectsAt(status, "podIPs")[0] ?? {}, "ip");

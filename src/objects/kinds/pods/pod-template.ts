@@ -1,4 +1,4 @@
-/** The template of pods that workloads carry. */
+/** Defaults and validation of the pod templates of workloads. */
 import { forbiddenField } from "../../../meta/field-errors.ts";
 import { objectAt, objectsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -8,7 +8,7 @@ import { setPodSpecDefaults } from "./pod-spec-defaults.ts";
 import { annotationsErrors, podAnnotationErrors, profileMatchErrors } from "./rules/annotation-rules.ts";
 import { podSpecErrors } from "./rules/spec-rules.ts";
 
-/** `spec` is the workload's: its member `template` gets a spec with defaults. */
+/** `spec`: the spec of the workload, whose `template` gets defaults. */
 export function setPodTemplateDefaults(spec: JsonObject, context: KindContext): void {
   const template = objectAt(spec, "template");
   const podSpec = objectAt(template, "spec");
@@ -18,7 +18,10 @@ export function setPodTemplateDefaults(spec: JsonObject, context: KindContext): 
   spec["template"] = template;
 }
 
-/** Labels, annotations and spec, at `field` such as "spec.template"; what is special about a workload's pods comes after. */
+/**
+ * Validates labels, annotations and spec at `field`, such as "spec.template". The caller adds the checks of its
+ * workload.
+ */
 export function* podTemplateErrors(template: JsonObject, field: string, context: KindContext): Generator<FieldError> {
   const metadata = objectAt(template, "metadata");
   const annotations = objectAt(metadata, "annotations");

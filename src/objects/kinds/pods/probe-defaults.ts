@@ -1,11 +1,11 @@
-/** What probes and lifecycle handlers are taken to say when they say nothing. */
+/** Default values of probes and lifecycle handlers. */
 import { isJsonObject, objectsAt, type JsonObject } from "../../../meta/json.ts";
 import { setEmpty } from "../defaults.ts";
 
 const PROBES = ["livenessProbe", "readinessProbe", "startupProbe"] as const;
 const HANDLERS = ["postStart", "preStop"] as const;
 
-/** In place. */
+/** Sets defaults in place. */
 export function setProbeDefaults(container: JsonObject): void {
   for (const name of PROBES) {
     const probe = container[name];

@@ -1,4 +1,4 @@
-/** The quality of service that a pod's requests and limits amount to. */
+/** The QoS class of a pod, computed from its requests and limits. */
 import { isJsonObject, objectAt, objectsAt, type JsonObject } from "../../../meta/json.ts";
 import type { KindContext } from "../kind.ts";
 import { nanosOf } from "../../../meta/quantity.ts";
@@ -7,7 +7,7 @@ type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
 
 const COUNTED = ["cpu", "memory"] as const;
 
-/** What a pod asks for as a whole counts instead of what its containers do. */
+/** Pod-level resources take precedence over those of the containers. */
 export function qosClass(pod: JsonObject, context: Pick<KindContext, "gates">): QosClass {
   const spec = objectAt(pod, "spec");
   const { resources } = spec;
@@ -31,7 +31,7 @@ function hasAllLimits(resources: JsonObject): boolean {
   return COUNTED.every((name) => nanosOf(objectAt(resources, "limits")[name]) > 0n);
 }
 
-/** Who names a limit and no request requests the limit. */
+/** A missing request counts as the limit. */
 function totalOf(parts: readonly JsonObject[], amounts: "requests" | "limits"): ReadonlyMap<string, bigint> {
   const total = new Map<string, bigint>();
   for (const part of parts) {

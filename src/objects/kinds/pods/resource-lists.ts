@@ -1,8 +1,8 @@
-/** Amounts of cpu, memory and the like, by name of the resource. */
+/** Resource lists of pods: amounts by resource name. */
 import { objectAt, objectsAt, setMember, type JsonObject } from "../../../meta/json.ts";
 import { addTo, amountsAt, plus, raiseTo, type Amount, type Amounts } from "../../../meta/amounts.ts";
 
-/** In place: who names a limit and no request requests the limit. */
+/** Sets missing requests to the limits, in place. */
 export function requestLimits(resources: JsonObject): void {
   const limits = objectAt(resources, "limits");
   const names = Object.keys(limits);

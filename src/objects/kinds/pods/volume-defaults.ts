@@ -1,4 +1,4 @@
-/** What a volume is taken to say when it says nothing. */
+/** Default values of volumes. */
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { canonicalQuantity } from "../../../meta/quantity.ts";
 import type { KindContext } from "../kind.ts";
@@ -10,7 +10,7 @@ const READABLE_BY_ALL = 0o644;
 const HOUR_SECONDS = 3600;
 const WITH_MODE = ["secret", "configMap", "downwardAPI", "projected"] as const;
 
-/** In place. */
+/** Sets defaults in place. */
 export function setVolumeDefaults(volume: JsonObject, context: KindContext): void {
   if (Object.values(volume).every((member) => !isJsonObject(member))) volume["emptyDir"] = {};
   for (const name of WITH_MODE) {
@@ -46,7 +46,7 @@ function setProjectionDefaults({ downwardAPI, serviceAccountToken }: JsonObject)
   if (isJsonObject(serviceAccountToken)) serviceAccountToken["expirationSeconds"] ??= HOUR_SECONDS;
 }
 
-/** In place: the defaults of sources that pods and PersistentVolumes have in common. */
+/** Sets in place the defaults of sources that pods and PersistentVolumes share. */
 export function setRemoteDefaults({ iscsi, rbd, azureDisk, scaleIO }: JsonObject): void {
   if (isJsonObject(iscsi)) setEmpty(iscsi, { iscsiInterface: "default" });
   if (isJsonObject(rbd)) setEmpty(rbd, { pool: "rbd", user: "admin", keyring: "/etc/ceph/keyring" });

@@ -1,4 +1,4 @@
-/** What holds for the conditions of a status, whatever its kind; the sentences are kubernetes'. */
+/** Validation of status conditions of any kind, with Kubernetes' messages. */
 import { objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -10,17 +10,17 @@ const MESSAGE_BYTES_MAX = 32 * 1024;
 const REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?";
 const REASON_PATTERN = new RegExp(`^${REASON}$`);
 const REASON_SENTENCE = `a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is '${REASON}')`;
-/** What Go's zero time looks like to those who write it out. */
+/** Go's zero time, as Go writes it. */
 const ZERO_TIME_MS = Date.parse("0001-01-01T00:00:00Z");
 
-/** The name of the member that says since when. */
+/** The member that holds the time of the condition. */
 type TimeField = "lastTransitionTime" | "lastUpdateTime";
 
 export function conditionsOf(status: JsonObject): JsonObject[] {
   return objectsAt(status, "conditions");
 }
 
-/** Of several conditions of one type, the first counts. */
+/** If several conditions have this type, the first one decides. */
 export function isTrue(conditions: readonly JsonObject[], type: string): boolean {
   return conditions.find((condition) => condition["type"] === type)?.["status"] === "True";
 }
@@ -42,7 +42,7 @@ export function* conditionErrors(
     const generation = Number(condition["observedGeneration"] ?? 0);
     if (generation < 0)
       yield invalidValue(`${field}.observedGeneration`, generation, "must be greater than or equal to zero");
-    // As kubernetes: the path is the same whatever the member is called.
+    // As kubernetes: the path is lastTransitionTime, whatever the member's name.
     if (timeOf(condition, timeField) === null) yield required(`${field}.lastTransitionTime`);
     yield* reasonErrors(stringAt(condition, "reason"), `${field}.reason`);
     if (Buffer.byteLength(stringAt(condition, "message")) > MESSAGE_BYTES_MAX)
@@ -59,7 +59,7 @@ function* reasonErrors(reason: string, field: string): Generator<FieldError> {
   if (Buffer.byteLength(reason) > REASON_BYTES_MAX) yield tooLong(field, REASON_BYTES_MAX);
 }
 
-/** As kubernetes shows a time: to the second, in UTC; null when there is none. */
+/** The time as kubernetes shows it: in UTC, in whole seconds; null if there is none. */
 export function timeOf(condition: JsonObject, timeField: TimeField): string | null {
   const time = stringAt(condition, timeField);
   if (time === "") return null;

@@ -1,4 +1,4 @@
-/** In which versions servers write, and the rewriting of what is stored in others. */
+/** The kinds StorageVersion and StorageVersionMigration. */
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import type { Kind, KindEntry } from "../kind.ts";
 import {
@@ -41,7 +41,7 @@ export const STORAGE_VERSION_KINDS: readonly KindEntry[] = [
   ],
 ];
 
-/** Both parts are there even when they say nothing. */
+/** Go writes spec and status always, even if they are empty. */
 function setSpecAndStatus(object: JsonObject): void {
   object["spec"] = objectAt(object, "spec");
   object["status"] = objectAt(object, "status");

@@ -8,7 +8,7 @@ import {
 
 const TIME = "2030-01-01T00:00:00Z";
 
-test("a new migration must name a resource and a version", () => {
+test("a new v1alpha1 migration must name a resource and a version", () => {
   expect(alphaMigrationErrors(migration({ version: "v1", resource: "pods" }))).toEqual([]);
   expect(sentences(alphaMigrationErrors({}))).toEqual([
     "spec.resource.resource: Required value: resource is required",
@@ -16,7 +16,7 @@ test("a new migration must name a resource and a version", () => {
   ]);
 });
 
-test("what is migrated cannot change, the token can", () => {
+test("an update of a v1alpha1 migration can change the continue token, but not the resource", () => {
   const existing = migration({ group: "apps", version: "v1", resource: "deployments" });
   const spec = { ...(existing["spec"] as JsonObject), continueToken: "t" };
   expect(alphaMigrationUpdateErrors({ spec }, existing)).toEqual([]);
@@ -29,13 +29,13 @@ test("what is migrated cannot change, the token can", () => {
   ]);
 });
 
-describe("a status", () => {
+describe("the status of a v1alpha1 migration", () => {
   const RUNNING = condition("Running");
   const SUCCEEDED = condition("Succeeded");
   const FAILED = condition("Failed");
   const NOT_RUNNING = condition("Running", "False");
 
-  test("may go from running to an end and stay there", () => {
+  test("may change from running to succeeded or failed and stay there", () => {
     expect(statusErrors({ conditions: [RUNNING] }, {})).toEqual([]);
     for (const end of [SUCCEEDED, FAILED]) {
       expect(statusErrors({ conditions: [NOT_RUNNING, end] }, { conditions: [RUNNING] })).toEqual([]);
@@ -57,7 +57,7 @@ describe("a status", () => {
     ],
     ["-5", ["-5: must be greater than or equal to 0"]],
     ["-9223372036854775808", ["-9223372036854775808: must be greater than or equal to 0"]],
-  ])("with the resource version %s has these errors: %j", (resourceVersion, errors) => {
+  ])("with the resource version %s has the errors %j", (resourceVersion, errors) => {
     expect(statusErrors({ resourceVersion }, {})).toEqual(
       errors.map((error) => `status.resourceVersion: Invalid value: ${error}`),
     );
@@ -65,43 +65,43 @@ describe("a status", () => {
 
   test.each<[string, JsonObject, JsonObject, string]>([
     [
-      "may not get another resource version",
+      "cannot change its resource version",
       { resourceVersion: "1" },
       { resourceVersion: "2" },
       'status.resourceVersion: Invalid value: "2": field is immutable',
     ],
     [
-      "may not run when it has succeeded",
+      "cannot be running and succeeded",
       {},
       { conditions: [RUNNING, SUCCEEDED] },
       `status.conditions: Invalid value: [${shown("Running")},${shown("Succeeded")}]: Running condition cannot be true when success condition is true`,
     ],
     [
-      "may not run when it has failed",
+      "cannot be running and failed",
       {},
       { conditions: [RUNNING, FAILED] },
       `status.conditions: Invalid value: [${shown("Running")},${shown("Failed")}]: Running condition cannot be true when failed condition is true`,
     ],
     [
-      "may not have both succeeded and failed",
+      "cannot be both succeeded and failed",
       {},
       { conditions: [SUCCEEDED, FAILED] },
       `status.conditions: Invalid value: [${shown("Succeeded")},${shown("Failed")}]: Both success and failed conditions cannot be true at the same time`,
     ],
     [
-      "may not undo its success",
+      "cannot revert its success",
       { conditions: [SUCCEEDED] },
       {},
       "status.conditions: Invalid value: null: Success condition cannot be set to false once it is true",
     ],
     [
-      "may not undo its failure",
+      "cannot revert its failure",
       { conditions: [FAILED] },
       { conditions: [] },
       "status.conditions: Invalid value: []: Failed condition cannot be set to false once it is true",
     ],
     [
-      "must say when its conditions were seen",
+      "needs the time of its conditions",
       {},
       { conditions: [{ type: "Running", status: "True", reason: "Because" }] },
       "status.conditions[0].lastTransitionTime: Required value",

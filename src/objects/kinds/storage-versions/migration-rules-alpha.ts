@@ -1,6 +1,6 @@
 /**
- * What holds for StorageVersionMigration objects in v1alpha1, which releases before 1.35 serve. A migration names the
- * version too, and one that has ended cannot be running.
+ * Validation of StorageVersionMigrations in v1alpha1, which releases before 1.35 serve. In v1alpha1 a migration also
+ * names the version, and one that has ended cannot be running.
  */
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -18,7 +18,7 @@ export function alphaMigrationErrors(migration: JsonObject): FieldError[] {
     .map((key) => required(`spec.resource.${key}`, `${key} is required`));
 }
 
-/** As kubernetes: the paths are no more than the names of the members, and the continue token may change. */
+/** As kubernetes: the paths are only the names of the members, and the continue token may change. */
 export function alphaMigrationUpdateErrors(migration: JsonObject, existing: JsonObject): FieldError[] {
   const resource = resourceOf(migration);
   const before = resourceOf(existing);
@@ -76,7 +76,7 @@ function resourceOf(migration: JsonObject): JsonObject {
   return objectAt(objectAt(migration, "spec"), "resource");
 }
 
-/** As kubernetes shows its own form of a condition, in which members begin with a capital. */
+/** As kubernetes shows the internal type of a condition, whose member names are capitalized. */
 function shownConditions(status: JsonObject): unknown {
   if (!Array.isArray(status["conditions"])) return null;
   return conditionsOf(status).map((condition) => ({

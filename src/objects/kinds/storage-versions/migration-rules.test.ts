@@ -10,8 +10,8 @@ const TIME = "2030-01-01T00:00:00Z";
 
 describe("a new migration", () => {
   test.each<[string, JsonObject, readonly unknown[]]>([
-    ["names a resource and its group", { group: "apps", resource: "deployments" }, []],
-    ["may be of the core group", { resource: "secrets" }, []],
+    ["is accepted with a resource and its group", { group: "apps", resource: "deployments" }, []],
+    ["is accepted without a group", { resource: "secrets" }, []],
     [
       "must name a resource",
       { group: "apps" },
@@ -23,14 +23,14 @@ describe("a new migration", () => {
         },
       ],
     ],
-    ["must name it properly", { resource: "." }, [invalid("spec.resource.resource", `".": ${LABEL_1035}`)]],
+    ["needs a valid resource name", { resource: "." }, [invalid("spec.resource.resource", `".": ${LABEL_1035}`)]],
     [
-      "must name its group properly",
+      "needs a valid group name",
       { resource: "pods", group: "-" },
       [invalid("spec.resource.group", `"-": ${SUBDOMAIN}`)],
     ],
     [
-      "must keep to the length of names",
+      "limits the length of the resource name",
       { resource: "A".repeat(64) },
       [invalid("spec.resource.resource", `"${"A".repeat(64)}": must be no more than 63 characters,${LABEL_1035}`)],
     ],
@@ -39,22 +39,22 @@ describe("a new migration", () => {
   });
 });
 
-describe("an update", () => {
+describe("an update of a migration", () => {
   const existing = { metadata: { name: "m" }, spec: { resource: { resource: "pods" } } };
 
-  test("that changes nothing is fine, and so is one of the metadata or of how absence is written", () => {
+  test("is accepted if it changes only metadata or writes an empty group explicitly", () => {
     expect(migrationUpdateErrors(existing, existing)).toEqual([]);
     expect(migrationUpdateErrors({ ...existing, metadata: { name: "m", labels: { a: "b" } } }, existing)).toEqual([]);
     expect(migrationUpdateErrors({ spec: { resource: { resource: "pods", group: "" } } }, existing)).toEqual([]);
   });
 
-  test("of the spec is refused", () => {
+  test("of the spec is rejected", () => {
     expect(migrationUpdateErrors({ spec: { resource: { resource: "secrets" } } }, existing)).toEqual([
       invalid("spec", '{"Resource":{"group":"","resource":"secrets"}}: field is immutable'),
     ]);
   });
 
-  test("to what no migration can be is refused for both", () => {
+  test("to an invalid spec reports both the invalid field and the immutable spec", () => {
     expect(migrationUpdateErrors({ spec: {} }, existing).map(({ field }) => field)).toEqual([
       "spec.resource.resource",
       "spec",
@@ -62,18 +62,18 @@ describe("an update", () => {
   });
 });
 
-describe("a status", () => {
+describe("the status of a migration", () => {
   const RUNNING = condition("Running");
   const SUCCEEDED = condition("Succeeded");
   const FAILED = condition("Failed");
   const NOT_RUNNING = condition("Running", "False");
 
   test.each<[string, JsonObject, JsonObject]>([
-    ["may get its resource version", {}, { resourceVersion: "123" }],
-    ["may begin to run before it has one", {}, { conditions: [RUNNING] }],
-    ["may go from running to succeeded", { conditions: [RUNNING] }, { conditions: [NOT_RUNNING, SUCCEEDED] }],
-    ["may go from running to failed", { conditions: [RUNNING] }, { conditions: [NOT_RUNNING, FAILED] }],
-    ["may still run when it has succeeded", { conditions: [RUNNING] }, { conditions: [RUNNING, SUCCEEDED] }],
+    ["may set its resource version", {}, { resourceVersion: "123" }],
+    ["may be running without a resource version", {}, { conditions: [RUNNING] }],
+    ["may change from running to succeeded", { conditions: [RUNNING] }, { conditions: [NOT_RUNNING, SUCCEEDED] }],
+    ["may change from running to failed", { conditions: [RUNNING] }, { conditions: [NOT_RUNNING, FAILED] }],
+    ["may be running and succeeded", { conditions: [RUNNING] }, { conditions: [RUNNING, SUCCEEDED] }],
     ["may stay succeeded", { conditions: [SUCCEEDED] }, { conditions: [SUCCEEDED, NOT_RUNNING] }],
     ["may stay failed", { conditions: [FAILED] }, { conditions: [FAILED] }],
   ])("%s", (_what, before, status) => {
@@ -82,13 +82,13 @@ describe("a status", () => {
 
   test.each<[string, JsonObject, JsonObject, readonly unknown[]]>([
     [
-      "may not get another resource version",
+      "cannot change its resource version",
       { resourceVersion: "123" },
       { resourceVersion: "456" },
       [invalid("status.resourceVersion", '"456": field is immutable')],
     ],
     [
-      "may not lose its resource version",
+      "cannot remove its resource version",
       { resourceVersion: "123" },
       {},
       [invalid("status.resourceVersion", '"": field is immutable')],
@@ -100,7 +100,7 @@ describe("a status", () => {
       [invalid("status.resourceVersion", `"${version}": resource version is not well formed: ${version}`)],
     ]),
     [
-      "may not have both succeeded and failed",
+      "cannot be both succeeded and failed",
       {},
       { conditions: [SUCCEEDED, FAILED] },
       [
@@ -111,19 +111,19 @@ describe("a status", () => {
       ],
     ],
     [
-      "may not undo its success",
+      "cannot revert its success",
       { conditions: [SUCCEEDED] },
       { conditions: [condition("Succeeded", "False")] },
       [inConditions(`[${shown("Succeeded", "False")}]`, "Success condition cannot be set to false once it is true")],
     ],
     [
-      "may not forget its success",
+      "cannot remove its success",
       { conditions: [SUCCEEDED] },
       {},
       [inConditions("null", "Success condition cannot be set to false once it is true")],
     ],
     [
-      "may not undo its failure",
+      "cannot revert its failure",
       { conditions: [FAILED] },
       { conditions: [condition("Failed", "False")] },
       [inConditions(`[${shown("Failed", "False")}]`, "Failed condition cannot be set to false once it is true")],
@@ -132,7 +132,7 @@ describe("a status", () => {
     expect(migrationStatusErrors({ status }, { status: before })).toEqual(errors);
   });
 
-  test("that is refused is shown with times in UTC", () => {
+  test("is shown with times in UTC in errors", () => {
     const odd = {
       ...SUCCEEDED,
       status: "False",
@@ -147,7 +147,7 @@ describe("a status", () => {
     ]);
   });
 
-  test("holds conditions as every kind does", () => {
+  test("has its conditions validated like those of every kind", () => {
     const bad = {
       type: "a b",
       status: "Perhaps",

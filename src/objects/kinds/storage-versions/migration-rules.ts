@@ -1,4 +1,4 @@
-/** What holds for StorageVersionMigration objects from v1beta1 on; the sentences are kubernetes'. */
+/** Validation of StorageVersionMigrations from v1beta1 on, with Kubernetes' messages. */
 import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dns1035LabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -22,7 +22,7 @@ export function migrationErrors(migration: JsonObject): FieldError[] {
 export function migrationUpdateErrors(migration: JsonObject, existing: JsonObject): FieldError[] {
   const resource = migratedResource(migration);
   const errors = migrationErrors(migration);
-  // As kubernetes shows its own form of a spec, in which this member begins with a capital.
+  // As kubernetes shows the internal type of a spec, in which this member is capitalized.
   if (!jsonEquals(resource, migratedResource(existing)))
     errors.push(invalidValue("spec", { Resource: resource }, "field is immutable"));
   return errors;
@@ -43,14 +43,14 @@ function* statusErrors(status: JsonObject, before: JsonObject): Generator<FieldE
   yield* reversalErrors(status, before, shown);
 }
 
-/** Where a migration began to count stays where it is. */
+/** The resource version of a migration is immutable once it is set. */
 export function* checkpointErrors(status: JsonObject, before: JsonObject): Generator<FieldError> {
   const known = stringAt(before, "resourceVersion");
   const version = stringAt(status, "resourceVersion");
   if (known !== "" && known !== version) yield invalidValue("status.resourceVersion", version, "field is immutable");
 }
 
-/** A migration ends in one way; `shown` is what a message shows of its conditions. */
+/** A migration cannot both succeed and fail. `shown`: the conditions as an error shows them. */
 export function* contradictionErrors(status: JsonObject, shown: unknown): Generator<FieldError> {
   const conditions = conditionsOf(status);
   if (isTrue(conditions, "Succeeded") && isTrue(conditions, "Failed"))
@@ -61,7 +61,7 @@ export function* contradictionErrors(status: JsonObject, shown: unknown): Genera
     );
 }
 
-/** And it ends for good. */
+/** A migration that has ended stays ended. */
 export function* reversalErrors(status: JsonObject, before: JsonObject, shown: unknown): Generator<FieldError> {
   const conditions = conditionsOf(status);
   const known = conditionsOf(before);

@@ -14,7 +14,7 @@ const NO_COMMON =
   "should be nil if servers do not agree on the same encoding version, or if there is no server reporting the supported versions yet";
 const UNKNOWN = condition({ status: "Unknown" });
 
-describe("a name", () => {
+describe("the name of a StorageVersion", () => {
   test.each([
     ["", ["name must be in the form of <group>.<resource>"]],
     ["pods", ["name must be in the form of <group>.<resource>"]],
@@ -27,11 +27,11 @@ describe("a name", () => {
     [`${"a".repeat(254)}.pods`, ["the group segment must be no more than 253 characters"]],
     [`core.${"a".repeat(63)}`, []],
     [`core.${"a".repeat(64)}`, ["the resource segment must be no more than 63 characters"]],
-  ])("%j breaks no rules but these: %j", (name, sentences) => {
+  ])("%j has the errors %j", (name, sentences) => {
     expect(storageVersionNameErrors(name)).toEqual(sentences);
   });
 
-  test("and the base of a generated one are held to the same rule", () => {
+  test("and its generateName are checked by the same rule", () => {
     expect(storageVersionErrors({ metadata: { generateName: "core.pods", name: "core.podsabcde" } })).toEqual([]);
     expect(storageVersionErrors({ metadata: { generateName: "core.pods-", name: "core.pods-abcde" } })).toEqual([
       invalid("metadata.generateName", `"core.pods-": the resource segment ${LABEL_1035}`),
@@ -46,56 +46,64 @@ describe("a name", () => {
   });
 });
 
-describe("an entry", () => {
+describe("an entry of a StorageVersion", () => {
   test.each<[string, JsonObject, readonly unknown[]]>([
-    ["that is right", {}, []],
-    ["of a group", { encodingVersion: "apps/v1", decodableVersions: ["apps/v1", "apps/v1beta2"] }, []],
-    ["that serves what it decodes", { decodableVersions: ["v1", "v2"], servedVersions: ["v2"] }, []],
-    ["of a server without a proper ID", { apiServerID: "-fea" }, [inEntry("apiServerID", `"-fea": ${SUBDOMAIN}`)]],
+    ["is accepted", {}, []],
+    ["may be of a group", { encodingVersion: "apps/v1", decodableVersions: ["apps/v1", "apps/v1beta2"] }, []],
+    ["may serve what it decodes", { decodableVersions: ["v1", "v2"], servedVersions: ["v2"] }, []],
+    ["needs a valid ID", { apiServerID: "-fea" }, [inEntry("apiServerID", `"-fea": ${SUBDOMAIN}`)]],
     [
-      "that encodes what it does not decode",
+      "is rejected if it does not decode its encoding version",
       { decodableVersions: ["v2", "v3"] },
       [inEntry("decodableVersions", '["v2","v3"]: decodableVersions must include encodingVersion v1')],
     ],
     [
-      "that decodes nothing",
+      "is rejected if it decodes nothing",
       { decodableVersions: undefined },
       [inEntry("decodableVersions", "null: decodableVersions must include encodingVersion v1")],
     ],
-    ["decoding -fea", { decodableVersions: ["v1", "-fea"] }, [inDecodable("-fea", `version part: ${LABEL_1035}`)]],
     [
-      "decoding an empty version",
+      "rejects version -fea",
+      { decodableVersions: ["v1", "-fea"] },
+      [inDecodable("-fea", `version part: ${LABEL_1035}`)],
+    ],
+    [
+      "rejects an empty version",
       { decodableVersions: ["v1", ""] },
       [inDecodable("", "version part: must be non-empty")],
     ],
-    ["decoding /v3", { decodableVersions: ["v1", "/v3"] }, [inDecodable("/v3", "group part: must be non-empty")]],
     [
-      "decoding mygroup.com/",
+      "rejects version /v3",
+      { decodableVersions: ["v1", "/v3"] },
+      [inDecodable("/v3", "group part: must be non-empty")],
+    ],
+    [
+      "rejects version mygroup.com/",
       { decodableVersions: ["v1", "mygroup.com/"] },
       [inDecodable("mygroup.com/", "version part: must be non-empty")],
     ],
     [
-      "decoding mygroup_com/v2",
+      "rejects version mygroup_com/v2",
       { decodableVersions: ["v1", "mygroup_com/v2"] },
       [inDecodable("mygroup_com/v2", `group part: ${SUBDOMAIN}`)],
     ],
     [
-      "decoding mygroup.com/v2_",
+      "rejects version mygroup.com/v2_",
       { decodableVersions: ["v1", "mygroup.com/v2_"] },
       [inDecodable("mygroup.com/v2_", `version part: ${LABEL_1035}`)],
     ],
     [
-      "decoding mygroup.com/v2/myresource",
+      "rejects version mygroup.com/v2/myresource",
       { decodableVersions: ["v1", "mygroup.com/v2/myresource"] },
       [inDecodable("mygroup.com/v2/myresource", API_VERSION)],
     ],
     [
-      "decoding what is wrong on both sides",
+      "reports an invalid group and an invalid version in one error",
       { decodableVersions: ["v1", "_/_"] },
       [inDecodable("_/_", `group part: ${SUBDOMAIN},version part: ${LABEL_1035}`)],
     ],
     [
-      "serving what it does not decode",
+      "is rejected if it serves a version that it does not decode",
       { decodableVersions: ["v1", "v3"], servedVersions: ["v1", "v2"] },
       [
         inEntry(
@@ -105,7 +113,7 @@ describe("an entry", () => {
       ],
     ],
     [
-      "serving what is no version",
+      "is rejected if it serves an invalid version",
       { servedVersions: ["_"] },
       [
         inEntry("servedVersions[0]", `"_": version part: ${LABEL_1035}`),
@@ -117,7 +125,7 @@ describe("an entry", () => {
     expect(errorsOf({ storageVersions: [given], commonEncodingVersion: given["encodingVersion"] })).toEqual(errors);
   });
 
-  test("encoding no version is one error for each field that has it", () => {
+  test("with an invalid encoding version has one error for each field that holds it", () => {
     const bad = entry({ encodingVersion: "_", decodableVersions: ["_"] });
     expect(errorsOf({ storageVersions: [bad], commonEncodingVersion: "_" })).toEqual([
       inEntry("encodingVersion", `"_": version part: ${LABEL_1035}`),
@@ -125,7 +133,7 @@ describe("an entry", () => {
     ]);
   });
 
-  test("of a server that has one already is a duplicate", () => {
+  test("is a duplicate if its server already has one", () => {
     expect(errorsOf({ storageVersions: [entry({}), entry({})], commonEncodingVersion: "v1" })).toEqual([
       {
         field: "status.storageVersions[1].apiServerID",
@@ -136,7 +144,7 @@ describe("an entry", () => {
   });
 });
 
-describe("the common version", () => {
+describe("the common encoding version", () => {
   const agreed = [entry({ apiServerID: "a" }), entry({ apiServerID: "b" })];
   const split = [
     entry({ apiServerID: "a" }),
@@ -146,32 +154,32 @@ describe("the common version", () => {
 
   test.each<[string, JsonObject, readonly unknown[]]>([
     ["is absent without entries", {}, []],
-    ["is refused without entries", { commonEncodingVersion: "v1" }, [invalid(field, `"v1": ${NO_COMMON}`)]],
-    ["is absent where servers differ", { storageVersions: split }, []],
+    ["is rejected without entries", { commonEncodingVersion: "v1" }, [invalid(field, `"v1": ${NO_COMMON}`)]],
+    ["is absent if the servers encode different versions", { storageVersions: split }, []],
     [
-      "is refused where servers differ",
+      "is rejected if the servers encode different versions",
       { storageVersions: split, commonEncodingVersion: "v1" },
       [invalid(field, `"v1": ${NO_COMMON}`)],
     ],
-    ["is what all encode in", { storageVersions: agreed, commonEncodingVersion: "v1" }, []],
+    ["is accepted if all servers encode it", { storageVersions: agreed, commonEncodingVersion: "v1" }, []],
     [
-      "is missed where all agree",
+      "is required if all servers encode the same version",
       { storageVersions: agreed },
       [invalid(field, "null: the common encoding version is v1")],
     ],
     [
-      "is missed where another condition is unknown",
+      "is required even if another condition is unknown",
       { storageVersions: agreed, conditions: [condition({ type: "Other", status: "Unknown" })] },
       [invalid(field, "null: the common encoding version is v1")],
     ],
-    ["is not missed where a server is still to be heard", { storageVersions: agreed, conditions: [UNKNOWN] }, []],
+    ["may be absent while AllEncodingVersionsEqual is unknown", { storageVersions: agreed, conditions: [UNKNOWN] }, []],
     [
-      "is refused where it is another",
+      "is rejected if the servers encode another version",
       { storageVersions: agreed, commonEncodingVersion: "v2" },
       [invalid(field, '"v2": the actual common encoding version is v1')],
     ],
     [
-      "is refused where it is another, whoever is still to be heard",
+      "is rejected if the servers encode another version while AllEncodingVersionsEqual is unknown",
       { storageVersions: agreed, commonEncodingVersion: "v2", conditions: [UNKNOWN] },
       [invalid(field, '"v2": the actual common encoding version is v1')],
     ],
@@ -180,16 +188,24 @@ describe("the common version", () => {
   });
 });
 
-describe("a condition", () => {
+describe("a condition of a StorageVersion", () => {
   test.each<[string, readonly JsonObject[], readonly unknown[]]>([
-    ["that is right", [condition({})], []],
-    ["of a type and a status nobody knows yet", [condition({ type: "a/b", status: "Perhaps" })], []],
-    ["with a bad type", [condition({ type: "-fea" })], [invalid("status[0].type", `"-fea": ${QUALIFIED_NAME}`)]],
-    ["with a bad status", [condition({ status: "-fea" })], [invalid("status[0].status", `"-fea": ${QUALIFIED_NAME}`)]],
-    ["without a reason", [condition({ reason: "" })], [missing("status[0].reason")]],
-    ["without a message", [condition({ message: undefined })], [missing("status[0].message")]],
+    ["is accepted", [condition({})], []],
+    ["is accepted with an unknown type and status", [condition({ type: "a/b", status: "Perhaps" })], []],
     [
-      "of a type that is there already, even twice",
+      "is rejected with an invalid type",
+      [condition({ type: "-fea" })],
+      [invalid("status[0].type", `"-fea": ${QUALIFIED_NAME}`)],
+    ],
+    [
+      "is rejected with an invalid status",
+      [condition({ status: "-fea" })],
+      [invalid("status[0].status", `"-fea": ${QUALIFIED_NAME}`)],
+    ],
+    ["is rejected without a reason", [condition({ reason: "" })], [missing("status[0].reason")]],
+    ["is rejected without a message", [condition({ message: undefined })], [missing("status[0].message")]],
+    [
+      "is rejected if an earlier one has its type",
       [condition({}), condition({}), condition({})],
       [0, 1].map((before) =>
         invalid(
@@ -203,7 +219,7 @@ describe("a condition", () => {
   });
 });
 
-test("what is told of a status full of mistakes is bounded", () => {
+test("the errors about a status are limited in number and length", () => {
   const versions = Array.from({ length: 5000 }, (_, index) => `v${index}`);
   const bad = entry({
     decodableVersions: ["v1", ...versions],
@@ -235,7 +251,7 @@ function inEntry(member: string, rest: string): object {
   return invalid(`status.storageVersions[0].${member}`, rest);
 }
 
-/** Of the second decodable version. */
+/** An error about the second decodable version. */
 function inDecodable(version: string, sentence: string): object {
   return inEntry("decodableVersions[1]", `${JSON.stringify(version)}: ${sentence}`);
 }

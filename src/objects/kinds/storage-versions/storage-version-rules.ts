@@ -1,14 +1,17 @@
-/** What holds for StorageVersion objects; the sentences are kubernetes'. */
+/** Validation of StorageVersions, with Kubernetes' messages. */
 import { objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { dns1035LabelErrors, dnsSubdomainErrors, qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { duplicateValue, firstErrors, invalidValue, required } from "../../../meta/field-errors.ts";
 import { apiVersionErrors } from "./api-version.ts";
 
-/** A list stands in the sentence about each version that is missing from it: together they must not outgrow the body. */
+/**
+ * Each served version that is missing from the list of decodable versions repeats the list in its error. The limit
+ * bounds the size of the response.
+ */
 const LIST_CHARACTERS_MAX = 1024;
 
-/** `<group>.<resource>`: the last dot divides. */
+/** The name is `<group>.<resource>`; the last dot separates them. */
 export function storageVersionNameErrors(name: string): string[] {
   const dot = name.lastIndexOf(".");
   if (dot < 0) return ["name must be in the form of <group>.<resource>"];
@@ -18,12 +21,12 @@ export function storageVersionNameErrors(name: string): string[] {
   ];
 }
 
-/** As kubernetes: the base of a generated name is held to the rule of names as it stands, without a suffix in mind. */
+/** As kubernetes: generateName must satisfy the rule of names without a generated suffix. */
 export function storageVersionErrors(object: JsonObject): FieldError[] {
   const metadata = objectAt(object, "metadata");
   return ["generateName", "name"].flatMap((key) => {
     const name = stringAt(metadata, key);
-    // That a name is missing is said for every kind alike.
+    // A missing name is reported for every kind alike.
     if (name === "") return [];
     return storageVersionNameErrors(name).map((sentence) => invalidValue(`metadata.${key}`, name, sentence));
   });
@@ -88,8 +91,9 @@ function* commonVersionErrors(status: JsonObject, entries: readonly JsonObject[]
       "should be nil if servers do not agree on the same encoding version, or if there is no server reporting the supported versions yet";
     if (said !== null) yield invalidValue(field, said, why);
   } else if (said === null) {
-    // DIFFERS: kubernetes wants the common version as soon as the entries agree. A live server whose entry is still to
-    // come may write another one, and as long as the condition says so there is no common version.
+    // DIFFERS: kubernetes requires the common version as soon as the entries agree. A live server that has not
+    // published its entry yet may encode another version; while the condition is Unknown for this reason, no common
+    // version is required.
     if (!isUnknown(status)) yield invalidValue(field, null, `the common encoding version is ${actual}`);
   } else if (said !== actual) {
     yield invalidValue(field, said, `the actual common encoding version is ${actual}`);

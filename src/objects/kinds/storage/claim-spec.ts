@@ -1,4 +1,4 @@
-/** What holds for a claim's spec. */
+/** Validation of the spec of a PersistentVolumeClaim. */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
@@ -6,7 +6,7 @@ import type { FieldError } from "../../../meta/status-error.ts";
 import { labelSelectorErrors, nameErrors } from "../checks.ts";
 import { accessModeErrors, positiveQuantityErrors, volumeModeErrors } from "./volume-spec.ts";
 
-/** What was stored before it was checked stays. */
+/** Values that were stored before a check existed remain valid. */
 export interface ClaimSpecOptions {
   readonly hasAttributesClass: boolean;
   readonly allowsInvalidApiGroup: boolean;
@@ -49,7 +49,7 @@ function* dataSourceErrors(spec: JsonObject, field: string, options: ClaimSpecOp
     if (namespace !== "") yield* nameErrors(namespace, `${field}.dataSourceRef.namespace`, dnsLabelErrors);
   }
   if (dataSource === undefined || dataSourceRef === undefined) return;
-  // As kubernetes: the path of a field, given as the wrong value, is shown as an empty struct.
+  // As kubernetes: it passes the path of a field as the value, which the error shows as an empty struct.
   if (namespace !== "") yield invalidValue(field, {}, "may not be specified when dataSourceRef.namespace is specified");
   else if (!isSameReference(objectAt(spec, "dataSource"), ref))
     yield invalidValue(field, {}, "must match dataSourceRef");

@@ -14,8 +14,8 @@ import type { ReleaseName } from "../../catalogue/release.ts";
 
 const METADATA = { name: "d.example.com" };
 
-describe("a driver", () => {
-  test("has an answer to every question", () => {
+describe("a CSIDriver", () => {
+  test("has a default for every field", () => {
     expect(prepared(CSI_DRIVER, { metadata: METADATA, spec: {} })["spec"]).toEqual({
       attachRequired: true,
       podInfoOnMount: false,
@@ -27,7 +27,7 @@ describe("a driver", () => {
     });
   });
 
-  test("is not asked what its release does not know", () => {
+  test("drops the fields that its release does not support", () => {
     const spec = { nodeAllocatableUpdatePeriodSeconds: 5, serviceAccountTokenInSecrets: true };
     const kept = prepared(CSI_DRIVER, { metadata: METADATA, spec }, { ...CONTEXT, gates: gatesOf("1.34") })["spec"];
     expect(Object.keys(kept as JsonObject)).not.toContain("nodeAllocatableUpdatePeriodSeconds");
@@ -36,7 +36,7 @@ describe("a driver", () => {
 
   test.each<[string, JsonObject, readonly string[]]>([
     [
-      "policies and modes that there are",
+      "unknown policies and modes",
       { fsGroupPolicy: "Any", volumeLifecycleModes: ["Forever"] },
       [
         'spec.fsGroupPolicy: Unsupported value: "Any": supported values: "File", "None", "ReadWriteOnceWithFSType"',
@@ -44,7 +44,7 @@ describe("a driver", () => {
       ],
     ],
     [
-      "tokens for one audience each, for a while",
+      "duplicate token audiences and expirations out of range",
       { tokenRequests: [{ audience: "a", expirationSeconds: 1 }, { audience: "a" }, { expirationSeconds: 2 ** 33 }] },
       [
         "spec.tokenRequests[0].expirationSeconds: Invalid value: 1: may not specify a duration less than 10 minutes",
@@ -53,18 +53,18 @@ describe("a driver", () => {
       ],
     ],
     [
-      "periods that can be kept, and secrets for something",
+      "a short update period, and token secrets without token requests",
       { nodeAllocatableUpdatePeriodSeconds: 5, serviceAccountTokenInSecrets: false },
       [
         "spec.nodeAllocatableUpdatePeriodSeconds: Invalid value: 5: must be greater than or equal to 10 seconds",
         "spec.serviceAccountTokenInSecrets: Invalid value: false: serviceAccountTokenInSecrets is set but no tokenRequests are specified",
       ],
     ],
-  ])("has %s", (_what, spec, sentences) => {
+  ])("rejects %s", (_what, spec, sentences) => {
     expect(told(CSI_DRIVER, { metadata: METADATA, spec })).toEqual(sentences);
   });
 
-  test("attaches, and lives, as it has from the start", () => {
+  test("cannot change attachRequired and volumeLifecycleModes", () => {
     const changed = { metadata: METADATA, spec: { attachRequired: false, volumeLifecycleModes: ["Ephemeral"] } };
     expect(toldOfUpdate(CSI_DRIVER, { metadata: METADATA, spec: {} }, changed)).toEqual([
       "spec.attachedRequired: Invalid value: false: field is immutable",
@@ -72,7 +72,7 @@ describe("a driver", () => {
     ]);
   });
 
-  test("counts its changes from the first one on", () => {
+  test("increments its generation on changes, starting without one", () => {
     const existing = prepared(CSI_DRIVER, { metadata: METADATA, spec: {} });
     const generation = (spec: JsonObject): unknown => {
       const driver = defaulted(CSI_DRIVER, { metadata: METADATA, spec });
@@ -82,7 +82,7 @@ describe("a driver", () => {
     expect([generation({}), generation({ podInfoOnMount: true })]).toEqual([undefined, 1]);
   });
 
-  test("is told where tokens are safer", () => {
+  test("causes a warning if tokens are not passed in secrets, on create only", () => {
     const driver = { metadata: METADATA, spec: { tokenRequests: [{ audience: "a" }] } };
     expect(warned(CSI_DRIVER, driver)).toEqual([
       "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes",
@@ -91,23 +91,23 @@ describe("a driver", () => {
   });
 });
 
-describe("a node", () => {
+describe("a CSINode", () => {
   const driver = { name: "d", nodeID: "n" };
 
-  test("always lists its drivers", () => {
+  test("defaults its drivers to null", () => {
     expect(defaulted(CSI_NODE, { metadata: { name: "n" } })).toEqual({
       metadata: { name: "n" },
       spec: { drivers: null },
     });
   });
 
-  test("lists the labels of a driver's topology even when there are none", () => {
+  test("defaults the topology keys of a driver to null", () => {
     expect(defaulted(CSI_NODE, { metadata: { name: "n" }, spec: { drivers: [driver] } })["spec"]).toEqual({
       drivers: [{ ...driver, topologyKeys: null }],
     });
   });
 
-  test("has different drivers that know it", () => {
+  test("needs distinct drivers with a name and a node ID", () => {
     const drivers = [
       { ...driver, topologyKeys: ["a", "a", ""], allocatable: { count: -1 } },
       { name: "d", nodeID: "x".repeat(257) },
@@ -129,7 +129,7 @@ describe("a node", () => {
     );
   });
 
-  test("is known to a driver as it was, but for what it can hold", () => {
+  test("cannot change a driver, except its allocatable count in newer releases", () => {
     const update = (after: JsonObject, release: ReleaseName): string[] =>
       toldOfUpdate(
         CSI_NODE,
@@ -147,17 +147,17 @@ describe("a node", () => {
   });
 });
 
-describe("a storage capacity", () => {
+describe("a CSIStorageCapacity", () => {
   const capacity = { metadata: { name: "c" }, storageClassName: "s", nodeTopology: { matchLabels: { zone: "a" } } };
 
-  test("is not below zero, and of a class", () => {
+  test("needs a non-negative capacity and a storage class", () => {
     expect(told(CSI_STORAGE_CAPACITY, { ...capacity, storageClassName: "s", capacity: "-1" })).toEqual([
       'capacity: Invalid value: "-1": must be greater than or equal to 0',
     ]);
     expect(told(CSI_STORAGE_CAPACITY, { metadata: { name: "c" } })[0]).toMatch(/^storageClassName: Invalid value: ""/);
   });
 
-  test("stays about the same storage", () => {
+  test("cannot change its storage class and node topology", () => {
     const changed = { ...capacity, storageClassName: "t", nodeTopology: { matchLabels: { zone: "b" } }, capacity: "1" };
     expect(toldOfUpdate(CSI_STORAGE_CAPACITY, capacity, changed)).toEqual([
       'nodeTopology: Invalid value: {"matchLabels":{"zone":"b"}}: field is immutable',
@@ -165,7 +165,7 @@ describe("a storage capacity", () => {
     ]);
   });
 
-  test("is warned about labels that are given up", () => {
+  test("causes warnings about deprecated node labels", () => {
     const nodeTopology = {
       matchLabels: { "beta.kubernetes.io/os": "a" },
       matchExpressions: [{ key: "beta.kubernetes.io/arch", operator: "Exists" }],

@@ -1,4 +1,4 @@
-/** What CSI drivers say: of themselves, of the nodes they run on, and of the room they have left. */
+/** Defaults, validation and warnings of CSIDrivers, CSINodes and CSIStorageCapacities. */
 import { duplicateValue, invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
 import { jsonEquals, numberAt, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsSubdomainErrors, qualifiedNameErrors } from "../../../meta/names.ts";
@@ -14,7 +14,7 @@ import type { ReleaseGates } from "../../release-gates.ts";
 import { internalValue, isSameInternal } from "../internal-version/internal-value.ts";
 
 const FS_GROUP_POLICIES: readonly string[] = ["File", "None", "ReadWriteOnceWithFSType"];
-/** As kubernetes lists them. */
+/** In the order in which kubernetes lists them. */
 const LIFECYCLE_MODES: readonly string[] = ["Persistent", "Ephemeral"];
 const EXPIRATION_SECONDS_MIN = 600;
 const EXPIRATION_SECONDS_MAX = 2 ** 32;
@@ -41,7 +41,7 @@ export const CSI_DRIVER: Kind = {
   prepareCreate: (driver, { gates }) => dropUnknown(objectAt(driver, "spec"), undefined, gates),
   prepareUpdate(driver, existing, { gates }) {
     dropUnknown(objectAt(driver, "spec"), objectAt(existing, "spec"), gates);
-    // As kubernetes: counted from the first change on, not from the creation.
+    // As kubernetes: the generation counts changes, and is absent after the create.
     if (jsonEquals(driver["spec"], existing["spec"])) return;
     const metadata = objectAt(driver, "metadata");
     driver["metadata"] = { ...metadata, generation: (numberAt(metadata, "generation") ?? 0) + 1 };

@@ -1,4 +1,4 @@
-/** Selectors of nodes as volumes have them, and the labels of nodes nobody should select by any more. */
+/** Detects invalid label values in node selectors of volumes, and warns about deprecated node labels. */
 import { objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { labelValueErrors } from "../../../meta/names.ts";
 import { deprecatedNodeLabel } from "../pods/warnings/deprecated-node-labels.ts";
@@ -11,7 +11,7 @@ export function hasInvalidSelectorValue(selector: JsonObject): boolean {
   );
 }
 
-/** Of `matchExpressions`, as terms of node selectors and label selectors have them. */
+/** Warnings about the `matchExpressions` of node selector terms and label selectors. */
 export function* deprecatedExpressionWarnings(selector: JsonObject, field: string): Generator<string> {
   for (const [index, requirement] of objectsAt(selector, "matchExpressions").entries()) {
     const key = stringAt(requirement, "key");

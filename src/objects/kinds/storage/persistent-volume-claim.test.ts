@@ -18,7 +18,7 @@ function claim(spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject {
   return { metadata: { name: "c", ...metadata }, spec: { accessModes: ["ReadWriteOnce"], resources, ...spec } };
 }
 
-test("a new claim is pending, and held while it is used", () => {
+test("a new PersistentVolumeClaim is Pending and has the protection finalizer", () => {
   expect(prepared(PERSISTENT_VOLUME_CLAIM, claim({ resources: { requests: { storage: "1024Mi" } } }))).toEqual({
     metadata: { name: "c", finalizers: ["kubernetes.io/pvc-protection"] },
     spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, volumeMode: "Filesystem" },
@@ -26,15 +26,15 @@ test("a new claim is pending, and held while it is used", () => {
   });
 });
 
-describe("the source of data", () => {
+describe("the data source of a PersistentVolumeClaim", () => {
   const snapshot = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "s" };
   const other = { apiGroup: "example.com", kind: "Backup", name: "b" };
 
   test.each<[string, JsonObject, JsonObject]>([
-    ["is written both ways", { dataSource: snapshot }, { dataSource: snapshot, dataSourceRef: snapshot }],
-    ["may be anything in the newer way", { dataSourceRef: other }, { dataSource: other, dataSourceRef: other }],
+    ["is copied to dataSourceRef", { dataSource: snapshot }, { dataSource: snapshot, dataSourceRef: snapshot }],
+    ["may be of any kind in dataSourceRef", { dataSourceRef: other }, { dataSource: other, dataSourceRef: other }],
     [
-      "is a claim when it names no group",
+      "may be a claim without an API group",
       { dataSource: { kind: "PersistentVolumeClaim", name: "a" } },
       Object.fromEntries(
         ["dataSource", "dataSourceRef"].map((key) => [
@@ -43,8 +43,8 @@ describe("the source of data", () => {
         ]),
       ),
     ],
-    ["is forgotten when it is unknown in the older way", { dataSource: other }, {}],
-    ["is forgotten when it lies in another namespace", { dataSourceRef: { ...other, namespace: "n" } }, {}],
+    ["is dropped from dataSource if its kind is not supported", { dataSource: other }, {}],
+    ["is dropped if it is in another namespace", { dataSourceRef: { ...other, namespace: "n" } }, {}],
   ])("%s", (_what, given, kept) => {
     const spec = prepared(PERSISTENT_VOLUME_CLAIM, claim(given))["spec"] as JsonObject;
     const { dataSource, dataSourceRef } = spec;
@@ -53,24 +53,24 @@ describe("the source of data", () => {
 });
 
 test.each<[string, JsonObject, readonly string[]]>([
-  ["is fine", {}, []],
+  ["is accepted if it is valid", {}, []],
   [
-    "says how and how much",
+    "needs access modes and a storage request",
     { accessModes: [], resources: {} },
     ["spec.accessModes: Required value: at least 1 access mode is required", "spec.resources[storage]: Required value"],
   ],
   [
-    "asks for some storage",
+    "needs a positive storage request",
     { resources: { requests: { storage: "-1" } } },
     ['spec.resources[storage]: Invalid value: "-1": must be greater than zero'],
   ],
   [
-    "selects with operators there are",
+    "rejects unknown selector operators",
     { selector: { matchExpressions: [{ key: "a", operator: "Like" }] } },
     ['spec.selector.matchExpressions[0].operator: Invalid value: "Like": not a valid selector operator'],
   ],
   [
-    "has a source that is something",
+    "needs a complete data source",
     { dataSourceRef: { kind: "", name: "" } },
     [
       "spec.dataSource.name: Required value",
@@ -82,18 +82,18 @@ test.each<[string, JsonObject, readonly string[]]>([
     ],
   ],
   [
-    "has one source",
+    "needs equal data sources in both fields",
     {
       dataSource: { kind: "PersistentVolumeClaim", name: "a" },
       dataSourceRef: { kind: "PersistentVolumeClaim", name: "b" },
     },
     ["spec: Invalid value: {}: must match dataSourceRef"],
   ],
-])("a new claim %s", (_what, spec, sentences) => {
+])("a new PersistentVolumeClaim %s", (_what, spec, sentences) => {
   expect(told(PERSISTENT_VOLUME_CLAIM, claim(spec))).toEqual(sentences);
 });
 
-describe("a change", () => {
+describe("an update of a PersistentVolumeClaim", () => {
   const bound = { phase: "Bound", capacity: { storage: "1Gi" } };
 
   function toldOfBound(after: JsonObject, before: JsonObject = claim(), context: KindContext = CONTEXT): string[] {
@@ -108,7 +108,7 @@ describe("a change", () => {
     return [...errors].map(({ field, message }) => `${field}: ${message}`);
   }
 
-  test("of the spec is refused, with the difference", () => {
+  test("that changes the spec is rejected with a diff", () => {
     const changed = claim({ accessModes: ["ReadOnlyMany"], storageClassName: "fast" });
     expect(toldOfUpdate(PERSISTENT_VOLUME_CLAIM, claim({ storageClassName: "slow" }), changed)).toEqual([
       `spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims
@@ -133,13 +133,13 @@ describe("a change", () => {
     ]);
   });
 
-  test("may name the volume and the class once", () => {
+  test("may set the volume name and the storage class once", () => {
     expect(toldOfUpdate(PERSISTENT_VOLUME_CLAIM, claim(), claim({ volumeName: "v", storageClassName: "s" }))).toEqual(
       [],
     );
   });
 
-  test("may move the class from the annotation to its member", () => {
+  test("may move the storage class from the annotation to its field", () => {
     const annotations = { "volume.beta.kubernetes.io/storage-class": "s" };
     expect(toldOfUpdate(PERSISTENT_VOLUME_CLAIM, claim({}, { annotations }), claim({ storageClassName: "s" }))).toEqual(
       [],
@@ -149,7 +149,7 @@ describe("a change", () => {
     ]);
   });
 
-  test("may let a bound claim grow, and not shrink below what it has", () => {
+  test("may grow a bound claim, but not shrink it below its capacity", () => {
     const sized = (storage: string): JsonObject => claim({ resources: { requests: { storage } } });
     expect(toldOfBound(sized("2Gi"))).toEqual([]);
     expect(toldOfBound(sized("1500Mi"), sized("2Gi"))).toEqual([]);
@@ -161,7 +161,7 @@ describe("a change", () => {
     ]);
   });
 
-  test("does not take away the class of attributes that a volume has", () => {
+  test("cannot remove the attributes class that its volume has", () => {
     const before = { ...claim({ volumeAttributesClassName: "a" }), status: { currentVolumeAttributesClassName: "a" } };
     expect(toldOfBound(claim({ volumeAttributesClassName: "b" }), before)).toEqual([]);
     expect(toldOfBound(claim(), before)).toEqual([
@@ -172,7 +172,7 @@ describe("a change", () => {
     ]);
   });
 
-  test("of the mode is told twice", () => {
+  test("that changes the volume mode is rejected with two errors", () => {
     expect(toldOfUpdate(PERSISTENT_VOLUME_CLAIM, claim(), claim({ volumeMode: "Block" }))).toEqual([
       expect.stringMatching(/^spec: Forbidden: spec is immutable after creation/),
       'volumeMode: Invalid value: "Block": field is immutable',
@@ -180,7 +180,7 @@ describe("a change", () => {
   });
 });
 
-test("what is wrong with a status is said", () => {
+test("the status of a PersistentVolumeClaim is validated", () => {
   const status = {
     capacity: { storage: "-1" },
     allocatedResourceStatuses: { storage: "Growing", cpu: "NodeResizePending" },
@@ -197,7 +197,7 @@ test("what is wrong with a status is said", () => {
   ]);
 });
 
-test("a status says what Go always writes", () => {
+test("the status of a PersistentVolumeClaim has the members that Go always writes", () => {
   const status = { conditions: [{ type: "Resizing" }], modifyVolumeStatus: {} };
   expect(defaulted(PERSISTENT_VOLUME_CLAIM, { ...claim(), status })["status"]).toEqual({
     phase: "Pending",
@@ -206,11 +206,11 @@ test("a status says what Go always writes", () => {
   });
 });
 
-test("amounts below zero are whole, too", () => {
+test("negative whole amounts cause no warning about fractional bytes", () => {
   expect(warned(PERSISTENT_VOLUME_CLAIM, claim({ resources: { requests: { storage: "-1Gi" } } }))).toEqual([]);
 });
 
-test("parts of bytes, and the class in an annotation, are warned about", () => {
+test("fractional bytes and the storage class annotation cause warnings", () => {
   const annotations = { "volume.beta.kubernetes.io/storage-class": "s" };
   const resources = { requests: { storage: "1500m" }, limits: { storage: "1" } };
   expect(warned(PERSISTENT_VOLUME_CLAIM, claim({ resources }, { annotations }))).toEqual([

@@ -1,4 +1,7 @@
-/** Claims: a wish for a volume, which stays as it was made but for its size and its class of attributes. */
+/**
+ * Defaults, validation and warnings of PersistentVolumeClaims, whose spec is immutable except for the requested size
+ * and the attributes class.
+ */
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../meta/names.ts";
@@ -69,7 +72,7 @@ function setStatusDefaults(claim: JsonObject): void {
 
 function prepareSpec(spec: JsonObject, before: JsonObject | undefined, { gates }: KindContext): void {
   if (!gates.isOn("VolumeAttributesClass") && before?.[ATTRIBUTES_CLASS] === undefined) delete spec[ATTRIBUTES_CLASS];
-  // A source in another namespace is known to no release without asking for it.
+  // A source in another namespace needs a feature gate that is off by default in every release.
   const isElsewhere = stringAt(objectAt(spec, "dataSourceRef"), "namespace") !== "";
   if (isElsewhere && before?.["dataSourceRef"] === undefined) delete spec["dataSourceRef"];
   const hadSource = before?.["dataSource"] !== undefined || before?.["dataSourceRef"] !== undefined;
@@ -87,7 +90,7 @@ function isKnownSource(source: JsonObject): boolean {
   );
 }
 
-/** The two ways to name a source say the same, as long as only one of them is used. */
+/** Copies the data source to the other field if only one of the two fields is set. */
 function fillInDataSources(spec: JsonObject): void {
   const { dataSource, dataSourceRef } = spec;
   if (isJsonObject(dataSource) && dataSourceRef === undefined) spec["dataSourceRef"] = reference(dataSource);
@@ -120,7 +123,7 @@ function optionsFor(before: JsonObject, gates: ReleaseGates): ClaimSpecOptions {
   };
 }
 
-/** As kubernetes compares: both specs, with what may change taken over from the other side. */
+/** As kubernetes: compares both specs after copying the mutable fields from one to the other. */
 function* immutabilityErrors(claim: JsonObject, existing: JsonObject): Generator<FieldError> {
   const spec = { ...objectAt(claim, "spec") };
   const before = { ...objectAt(existing, "spec") };
@@ -150,7 +153,7 @@ function classAnnotation(claim: JsonObject): string | undefined {
   return Object.hasOwn(annotations, CLASS_ANNOTATION) ? stringAt(annotations, CLASS_ANNOTATION) : undefined;
 }
 
-/** The class of storage moved from where it was written before there was a member for it. */
+/** True if an update moves the storage class from the annotation to its field. */
 function isFromAnnotation(says: {
   readonly known: string | undefined;
   readonly annotation: string | undefined;
@@ -180,7 +183,7 @@ function requestOf(spec: JsonObject): unknown {
   return objectAt(objectAt(spec, "resources"), "requests")["storage"];
 }
 
-/** A claim shrinks only as far as its growth has not reached. */
+/** A claim can shrink only to a size above its current capacity. */
 function* sizeErrors(claim: JsonObject, existing: JsonObject, gates: ReleaseGates): Generator<FieldError> {
   const size = nanosOf(requestOf(objectAt(claim, "spec")));
   if (size >= nanosOf(requestOf(objectAt(existing, "spec")))) return;

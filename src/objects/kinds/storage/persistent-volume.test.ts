@@ -18,8 +18,8 @@ function volume(spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject {
   return { metadata: { name: "v", ...metadata }, spec: { ...needed, hostPath: { path: "/data" }, ...spec } };
 }
 
-describe("a volume without more than it must say", () => {
-  test("is pending, keeps its data, and is held while it is used", () => {
+describe("a minimal PersistentVolume", () => {
+  test("is Pending, retains its data and has the protection finalizer", () => {
     expect(prepared(PERSISTENT_VOLUME, volume())).toEqual({
       metadata: { name: "v", finalizers: ["kubernetes.io/pv-protection"] },
       spec: {
@@ -33,7 +33,7 @@ describe("a volume without more than it must say", () => {
     });
   });
 
-  test("is filled in the same when it is read again", () => {
+  test("gets the same defaults a second time", () => {
     const once = defaulted(PERSISTENT_VOLUME, volume());
     expect(defaulted(PERSISTENT_VOLUME, once)).toEqual(once);
   });
@@ -43,17 +43,17 @@ describe("a volume without more than it must say", () => {
     ["iscsi", { iqn: "iqn" }, { iscsiInterface: "default", lun: 0 }],
     ["scaleIO", { gateway: "g" }, { storageMode: "ThinProvisioned", fsType: "xfs", secretRef: null }],
     ["azureDisk", { diskName: "d" }, { cachingMode: "ReadWrite", fsType: "ext4", readOnly: false, kind: "Shared" }],
-  ])("has what %s means without saying", (key, source, defaults) => {
+  ])("gets the defaults of its %s source", (key, source, defaults) => {
     const { spec } = defaulted(PERSISTENT_VOLUME, volume({ [key]: source }));
     expect((spec as JsonObject)[key]).toEqual({ ...source, ...defaults });
   });
 });
 
-describe("a new volume", () => {
+describe("a new PersistentVolume", () => {
   test.each<[string, JsonObject, readonly string[]]>([
-    ["is fine", {}, []],
+    ["is accepted if it is valid", {}, []],
     [
-      "has access modes, a capacity and a source",
+      "needs access modes, a capacity and a source",
       { accessModes: [], capacity: undefined, hostPath: undefined },
       [
         "spec.accessModes: Required value",
@@ -63,7 +63,7 @@ describe("a new volume", () => {
       ],
     ],
     [
-      "has known access modes, and one for a single pod alone",
+      "needs known access modes, and ReadWriteOncePod only alone",
       { accessModes: ["Once", "ReadWriteOncePod", "ReadWriteMany"] },
       [
         'spec.accessModes: Unsupported value: "Once": supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"',
@@ -71,7 +71,7 @@ describe("a new volume", () => {
       ],
     ],
     [
-      "has a capacity of storage alone, and of some",
+      "needs a positive capacity of storage only",
       { capacity: { storage: "0", cpu: "-1500m" } },
       [
         'spec.capacity: Unsupported value: {"cpu":"-1500m","storage":"0"}: supported values: "storage"',
@@ -81,12 +81,12 @@ describe("a new volume", () => {
       ],
     ],
     [
-      "has one source",
+      "rejects a second source",
       { nfs: { server: "s", path: "/" } },
       ["spec.nfs: Forbidden: may not specify more than 1 volume type"],
     ],
     [
-      "has known policies and modes, and names for names",
+      "rejects unknown policies and modes, and an invalid class name",
       { persistentVolumeReclaimPolicy: "Keep", volumeMode: "Tape", storageClassName: "A" },
       [
         'spec.persistentVolumeReclaimPolicy: Unsupported value: "Keep": supported values: "Delete", "Recycle", "Retain"',
@@ -95,7 +95,7 @@ describe("a new volume", () => {
       ],
     ],
     [
-      "is not the recycled root of a node",
+      "rejects the policy Recycle for the root of a node",
       { hostPath: { path: "/a/.." }, persistentVolumeReclaimPolicy: "Recycle" },
       [
         "spec.hostPath.path: Invalid value: \"/a/..\": must not contain '..'",
@@ -103,7 +103,7 @@ describe("a new volume", () => {
       ],
     ],
     [
-      "has attributes of a class only with CSI",
+      "needs a CSI source for an attributes class",
       { volumeAttributesClassName: "" },
       [
         "spec.volumeAttributesClassName: Required value: an empty string is disallowed",
@@ -111,7 +111,7 @@ describe("a new volume", () => {
       ],
     ],
     [
-      "says for which nodes",
+      "needs required terms in its node affinity",
       { nodeAffinity: {} },
       ["spec.nodeAffinity.required: Required value: must specify required node constraints"],
     ],
@@ -119,14 +119,14 @@ describe("a new volume", () => {
     expect(told(PERSISTENT_VOLUME, volume(spec))).toEqual(sentences);
   });
 
-  test("has options of mounting only where something is mounted", () => {
+  test("rejects mount options on a source that does not support them", () => {
     const annotations = { "volume.beta.kubernetes.io/mount-options": "ro" };
     expect(told(PERSISTENT_VOLUME, volume({}, { annotations }))).toEqual([
       "metadata.annotations.volume.beta.kubernetes.io/mount-options: Forbidden: may not specify mount options for this volume type",
     ]);
   });
 
-  test("is warned about what is given up", () => {
+  test("causes warnings about deprecated fields", () => {
     const annotations = { "volume.beta.kubernetes.io/storage-class": "fast" };
     const spec = { persistentVolumeReclaimPolicy: "Recycle", hostPath: undefined, storageos: {} };
     expect(warned(PERSISTENT_VOLUME, volume(spec, { annotations }))).toEqual([
@@ -137,8 +137,8 @@ describe("a new volume", () => {
   });
 });
 
-describe("a change", () => {
-  test("of the source is refused, with the difference", () => {
+describe("an update of a PersistentVolume", () => {
+  test("that changes the source is rejected with a diff", () => {
     expect(toldOfUpdate(PERSISTENT_VOLUME, volume(), volume({ hostPath: { path: "/other" } }))).toEqual([
       `spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation
 @@ -2,7 +2,7 @@
@@ -154,14 +154,14 @@ describe("a change", () => {
     ]);
   });
 
-  test("of the mode is refused, and one of the policy is not", () => {
+  test("cannot change the volume mode, but the reclaim policy", () => {
     const changed = volume({ volumeMode: "Block", persistentVolumeReclaimPolicy: "Delete" });
     expect(toldOfUpdate(PERSISTENT_VOLUME, volume(), changed)).toEqual([
       'volumeMode: Invalid value: "Block": field is immutable',
     ]);
   });
 
-  test("may add the secret for growing a volume", () => {
+  test("may add the secret for expanding the volume", () => {
     const csi = { driver: "d.example.com", volumeHandle: "h" };
     const secret = { controllerExpandSecretRef: { name: "s", namespace: "n" } };
     const before = volume({ hostPath: undefined, csi });
@@ -170,7 +170,7 @@ describe("a change", () => {
     ).toEqual([]);
   });
 
-  test("of the nodes is refused but for the labels' new names", () => {
+  test("cannot change the node affinity, except for replacing deprecated label keys", () => {
     const at = (key: string, zone: string): JsonObject => ({
       nodeAffinity: {
         required: { nodeSelectorTerms: [{ matchExpressions: [{ key, operator: "In", values: [zone] }] }] },
@@ -184,7 +184,7 @@ describe("a change", () => {
   });
 });
 
-test("a phase that changes says since when, and one that stays keeps saying it", () => {
+test("a status update sets the transition time of a new phase and keeps that of an unchanged phase", () => {
   const status = { phase: "Bound", lastPhaseTransitionTime: "2020-01-01T00:00:00Z" };
   const existing = defaulted(PERSISTENT_VOLUME, { ...volume(), status });
   const transition = (next: JsonObject): unknown => {

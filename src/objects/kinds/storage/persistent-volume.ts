@@ -1,4 +1,4 @@
-/** Volumes: where bytes are, for whom, and what becomes of them. */
+/** Defaults, validation and warnings of PersistentVolumes. */
 import { forbiddenField, invalidValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -35,7 +35,7 @@ export const PERSISTENT_VOLUME: Kind = {
   *updateErrors(volume, existing, context) {
     yield* volumeErrors(volume, existing, context);
     yield* mountOptionErrors(volume);
-    // As kubernetes: what holds for a new volume is asked once more with what holds for a change.
+    // As kubernetes: an update runs the checks of a create once more.
     yield* volumeErrors(volume, existing, context);
     yield* changeErrors(objectAt(volume, "spec"), objectAt(existing, "spec"), context);
   },
@@ -58,7 +58,7 @@ const SOURCE_DEFAULTS: readonly (readonly [key: string, defaults: JsonObject])[]
   ["scaleIO", { secretRef: null }],
 ];
 
-/** In place; also for the sources in the specs of VolumeAttachments. */
+/** Sets defaults in place, also for the sources in the specs of VolumeAttachments. */
 export function setVolumeSourceDefaults(spec: JsonObject): void {
   for (const [key, defaults] of SOURCE_DEFAULTS) {
     const source = spec[key];
@@ -71,7 +71,7 @@ function dropAttributesClass(spec: JsonObject, before: JsonObject | undefined, g
   if (!gates.isOn("VolumeAttributesClass") && before?.[ATTRIBUTES_CLASS] === undefined) delete spec[ATTRIBUTES_CLASS];
 }
 
-/** A phase that changes does so now, unless it is said when. */
+/** A changed phase gets the current time, unless the update sets one. */
 function setTransitionTime(volume: JsonObject, existing: JsonObject, { time, gates }: KindContext): void {
   const status = ownStruct(volume, "status");
   setEmpty(status, { phase: "Pending" });
@@ -142,7 +142,7 @@ function* changeErrors(spec: JsonObject, before: JsonObject, { gates }: KindCont
     yield forbiddenField(field, "update from non-nil value to nil is forbidden");
 }
 
-/** The one member of a source that may be added later. */
+/** The secret for expansion is the only member of a source that can be added later. */
 function withoutNewExpandSecret(spec: JsonObject, before: JsonObject): JsonObject {
   if (spec["csi"] === undefined || before["csi"] === undefined) return spec;
   if (objectAt(before, "csi")["controllerExpandSecretRef"] !== undefined) return spec;
@@ -168,7 +168,7 @@ function* affinityChangeErrors(spec: JsonObject, before: JsonObject): Generator<
   );
 }
 
-/** The old affinity, with labels that the new one has under their general names renamed. */
+/** The stored affinity in which deprecated labels are renamed if the new affinity uses their replacements. */
 function withLabelsOf(before: unknown, after: unknown): unknown {
   const terms = objectsAt(objectAt(objectAt({ before }, "before"), "required"), "nodeSelectorTerms");
   const newTerms = objectsAt(objectAt(objectAt({ after }, "after"), "required"), "nodeSelectorTerms");
@@ -187,7 +187,7 @@ function withLabelsOf(before: unknown, after: unknown): unknown {
 
 function withKeyOf(requirement: JsonObject, next: JsonObject | undefined): JsonObject {
   const key = next === undefined ? "" : stringAt(next, "key");
-  // As kubernetes: a label that has no general name may become empty; that it must not be is said elsewhere.
+  // As kubernetes: a label without a replacement may become empty; another check rejects the empty key.
   return (GENERAL_LABELS.get(stringAt(requirement, "key")) ?? "") === key ? { ...requirement, key } : requirement;
 }
 

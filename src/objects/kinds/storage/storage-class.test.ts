@@ -10,8 +10,8 @@ function topology(key: string, ...values: readonly string[]): JsonObject {
   return { matchLabelExpressions: [{ key, values }] };
 }
 
-describe("a class of storage", () => {
-  test("deletes at once, and binds at once, if it does not say otherwise", () => {
+describe("a StorageClass", () => {
+  test("defaults its reclaim policy to Delete and its binding mode to Immediate", () => {
     expect(prepared(STORAGE_CLASS, LOCAL)).toEqual({
       ...LOCAL,
       reclaimPolicy: "Delete",
@@ -20,32 +20,32 @@ describe("a class of storage", () => {
   });
 
   test.each<[string, JsonObject, readonly string[]]>([
-    ["is fine", {}, []],
-    ["has a provisioner", { provisioner: "" }, ["provisioner: Required value"]],
+    ["is accepted if it is valid", {}, []],
+    ["needs a provisioner", { provisioner: "" }, ["provisioner: Required value"]],
     [
-      "has a provisioner with a name",
+      "needs a qualified provisioner name",
       { provisioner: "A B" },
       [
         "provisioner: Invalid value: \"a b\": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
       ],
     ],
     [
-      "has parameters with names",
+      "rejects an empty parameter name",
       { parameters: { "": "x" } },
       ['parameters: Invalid value: "": field can not be empty.'],
     ],
     [
-      "has not too many parameters",
+      "limits the number of parameters",
       { parameters: Object.fromEntries(Array.from({ length: 513 }, (_, index) => [`p${index}`, ""])) },
       ["parameters: Too long: may not be more than 512 bytes"],
     ],
     [
-      "has not too large parameters",
+      "limits the size of its parameters",
       { parameters: { p: "x".repeat(256 * 1024) } },
       ["parameters: Too long: may not be more than 262144 bytes"],
     ],
     [
-      "has known policies",
+      "rejects unknown policies",
       { reclaimPolicy: "Recycle", volumeBindingMode: "Later" },
       [
         'reclaimPolicy: Unsupported value: "Recycle": supported values: "Delete", "Retain"',
@@ -53,7 +53,7 @@ describe("a class of storage", () => {
       ],
     ],
     [
-      "has different topologies of different values",
+      "needs distinct topology terms with distinct values",
       {
         allowedTopologies: [
           topology("zone", "a", "b"),
@@ -69,7 +69,7 @@ describe("a class of storage", () => {
       ],
     ],
     [
-      "selects by something, and is told of each time that it does not",
+      "reports empty topology terms as duplicates as often as kubernetes does",
       { allowedTopologies: [{}, { matchLabelExpressions: [] }] },
       [0, 0, 1, 1, 1].map((index) => `allowedTopologies[${index}].matchLabelExpressions: Duplicate value: ""`),
     ],
@@ -77,7 +77,7 @@ describe("a class of storage", () => {
     expect(told(STORAGE_CLASS, { ...LOCAL, ...more })).toEqual(sentences);
   });
 
-  test("stays what it is", () => {
+  test("is immutable, except for allowVolumeExpansion", () => {
     const before = { ...LOCAL, parameters: { b: "1", a: "2" } };
     const after = {
       ...LOCAL,
@@ -94,17 +94,17 @@ describe("a class of storage", () => {
     expect(toldOfUpdate(STORAGE_CLASS, LOCAL, { ...LOCAL, parameters: {}, allowVolumeExpansion: true })).toEqual([]);
   });
 
-  test("is warned about labels that are given up", () => {
+  test("causes warnings about deprecated node labels", () => {
     expect(warned(STORAGE_CLASS, { ...LOCAL, allowedTopologies: [topology("beta.kubernetes.io/os", "a")] })).toEqual([
       'allowedTopologies[0].matchLabelExpressions[0].key: deprecated since v1.14; use "kubernetes.io/os" instead',
     ]);
   });
 });
 
-describe("a class of volume attributes", () => {
+describe("a VolumeAttributesClass", () => {
   const fast = { metadata: { name: "f" }, driverName: "d.example.com", parameters: { iops: "1" } };
 
-  test("is held while it is used, from the release that knows it", () => {
+  test("gets the protection finalizer in releases that support it", () => {
     expect(prepared(VOLUME_ATTRIBUTES_CLASS, fast)["metadata"]).toEqual({
       name: "f",
       finalizers: ["kubernetes.io/vac-protection"],
@@ -112,7 +112,7 @@ describe("a class of volume attributes", () => {
     expect(prepared(VOLUME_ATTRIBUTES_CLASS, fast, { ...CONTEXT, gates: gatesOf("1.33") })).toEqual(fast);
   });
 
-  test("has a driver and parameters, and keeps both", () => {
+  test("needs a driver and parameters, which are immutable", () => {
     expect(told(VOLUME_ATTRIBUTES_CLASS, { metadata: { name: "f" } })).toEqual([
       "driverName: Required value",
       "parameters: Required value: must contain at least one key/value pair",

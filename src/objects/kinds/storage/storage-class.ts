@@ -1,4 +1,4 @@
-/** Classes of storage and of volume attributes: parameters for whoever provisions volumes. */
+/** Defaults, validation and warnings of StorageClasses and VolumeAttributesClasses. */
 import {
   duplicateValue,
   forbiddenField,
@@ -91,10 +91,10 @@ function* parameterErrors(parameters: JsonObject): Generator<FieldError> {
   if (bytes > PARAMETERS_BYTES_MAX) yield tooLong("parameters", PARAMETERS_BYTES_MAX);
 }
 
-/** Terms say something different each: told once for each equal one before. */
+/** Reports a topology term once for each equal term before it. */
 function* topologyErrors(storageClass: JsonObject): Generator<FieldError> {
   const terms = objectsAt(storageClass, "allowedTopologies");
-  // As kubernetes, which begins with as many empty terms to compare with as there are terms.
+  // As kubernetes, which compares with an initial list of as many empty terms as there are terms.
   const seen = new Map([[termIdentity({}), terms.length]]);
   for (const [index, term] of terms.entries()) {
     const at = `allowedTopologies[${index}].matchLabelExpressions`;

@@ -9,14 +9,14 @@ function attachment(spec: JsonObject = {}, status: JsonObject = {}): JsonObject 
   return { metadata: { name: "a" }, spec: { ...SPEC, ...spec }, status };
 }
 
-test("a new attachment is not attached", () => {
+test("a new VolumeAttachment is stored as not attached", () => {
   expect(prepared(VOLUME_ATTACHMENT, attachment({}, { attached: true }))).toEqual(attachment({}, { attached: false }));
 });
 
 test.each<[string, JsonObject, readonly string[]]>([
-  ["is fine", {}, []],
+  ["is accepted if it is valid", {}, []],
   [
-    "says who, what and where",
+    "needs an attacher and a source",
     { attacher: "", nodeName: "n", source: {} },
     [
       "spec.attacher: Required value",
@@ -24,12 +24,12 @@ test.each<[string, JsonObject, readonly string[]]>([
     ],
   ],
   [
-    "says it one way",
+    "needs exactly one source",
     { source: { persistentVolumeName: "v", inlineVolumeSpec: {} } },
     ["spec.source: Forbidden: must specify exactly one of inlineVolumeSpec and persistentVolumeName"],
   ],
   [
-    "may hold a volume of CSI, and nothing else of a volume",
+    "accepts only CSI in an inline volume spec",
     { source: { inlineVolumeSpec: { hostPath: { path: "/" }, capacity: { storage: "1" }, volumeMode: "Block" } } },
     [
       "spec.source.inlineVolumeSpec.capacity: Forbidden: may not be specified in the context of inline volumes",
@@ -38,17 +38,17 @@ test.each<[string, JsonObject, readonly string[]]>([
       "spec.source.inlineVolumeSpec.volumeMode: Forbidden: may not specify volumeMode other than Filesystem in the context of inline volumes",
     ],
   ],
-])("a new attachment %s", (_what, spec, sentences) => {
+])("a new VolumeAttachment %s", (_what, spec, sentences) => {
   expect(told(VOLUME_ATTACHMENT, attachment(spec))).toEqual(sentences);
 });
 
-test("an attachment stays where it is", () => {
+test("the spec of a VolumeAttachment is immutable", () => {
   expect(toldOfUpdate(VOLUME_ATTACHMENT, attachment(), attachment({ nodeName: "m" }))).toEqual([
     'spec: Invalid value: {"Attacher":"d.example.com","Source":{"PersistentVolumeName":"v","InlineVolumeSpec":null},"NodeName":"m"}: field is immutable',
   ]);
 });
 
-test("what is wrong with a status is said", () => {
+test("the status of a VolumeAttachment is validated", () => {
   const status = {
     attached: false,
     attachmentMetadata: { a: "x".repeat(256 * 1024) },

@@ -1,16 +1,16 @@
-/** Checks that sources of volumes share. */
+/** Checks that volume sources share. */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { nameErrors } from "../checks.ts";
 
-/** Whether the text is empty is all that is asked of these. */
+/** Checks only that the texts are not empty. */
 export function* requiredTextErrors(source: JsonObject, field: string, keys: readonly string[]): Generator<FieldError> {
   for (const key of keys) if (stringAt(source, key) === "") yield required(`${field}.${key}`);
 }
 
-/** Undefined counts as zero, as an absent number does. */
+/** An absent number counts as zero. */
 export function* rangeErrors(
   source: JsonObject,
   field: string,
@@ -20,7 +20,7 @@ export function* rangeErrors(
   if (value < 0 || value > max) yield invalidValue(`${field}.${key}`, value, sentence);
 }
 
-/** Only whether both parts are named. */
+/** Checks only that both parts are present. */
 export function* namedSecretErrors(source: JsonObject, field: string): Generator<FieldError> {
   if (source["secretRef"] === undefined) return;
   yield* requiredTextErrors(objectAt(source, "secretRef"), `${field}.secretRef`, ["name", "namespace"]);

@@ -113,7 +113,7 @@ const WRONG: readonly (readonly [key: string, source: JsonObject, sentences: rea
   ],
 ];
 
-test.each(WRONG)("what is wrong with %s is said", (key, source, sentences) => {
+test.each(WRONG)("an invalid %s source is rejected", (key, source, sentences) => {
   const errors = volumeSourceErrors({ [key]: source }, "spec", { volumeName: "v", hasNodeAffinity: false });
   expect(firstErrors(errors).map(({ field, message }) => `${field}: ${message}`)).toEqual(sentences);
 });

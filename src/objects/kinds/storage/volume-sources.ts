@@ -1,4 +1,4 @@
-/** What is wrong with where a volume's bytes are said to be: one check for each kind of source. */
+/** Validation of the sources of PersistentVolumes: one check for each type of source. */
 import { forbiddenField, invalidValue, required } from "../../../meta/field-errors.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsLabelErrors } from "../../../meta/names.ts";
@@ -13,16 +13,16 @@ type SourceErrors = (source: JsonObject, field: string, volumeName: string) => I
 interface VolumeSource {
   readonly key: string;
   readonly errors: SourceErrors;
-  /** Where kubernetes puts what is wrong with it, if not under its own name. */
+  /** Paths that kubernetes uses in errors instead of the member's name. */
   readonly field?: string;
   readonly fieldOfSecond?: string;
-  /** As kubernetes: the one source that may stand beside another. */
+  /** As kubernetes: true for the one source that may be set in addition to another. */
   readonly isNeverSecond?: true;
 }
 
 const LUN = { key: "lun", max: 255, sentence: "must be between 0 and 255, inclusive" } as const;
 
-/** In the order in which kubernetes looks for them. */
+/** In the order in which kubernetes checks them. */
 const SOURCES: readonly VolumeSource[] = [
   { key: "hostPath", errors: LEGACY_SOURCES.hostPath.errors },
   { key: "gcePersistentDisk", field: "persistentDisk", errors: LEGACY_SOURCES.gcePersistentDisk.errors },
@@ -59,7 +59,7 @@ interface SourceContext {
   readonly hasNodeAffinity: boolean;
 }
 
-/** A volume is of exactly one type. */
+/** A volume has exactly one source. */
 export function* volumeSourceErrors(spec: JsonObject, field: string, context: SourceContext): Generator<FieldError> {
   let count = 0;
   for (const { key, errors, field: fieldOfErrors = key, fieldOfSecond = key, isNeverSecond } of SOURCES) {
@@ -96,7 +96,7 @@ const INITIATORS: readonly (readonly [prefix: string, pattern: RegExp])[] = [
   ["eui", /^eui.[a-zA-Z0-9]{16}$/],
   ["naa", /^naa.[a-zA-Z0-9]{32}$/],
 ];
-/** Names of initiators reach this code unbounded. */
+/** Limits the length of initiator names before they are matched, because no earlier check does. */
 const INITIATOR_CHARACTERS_MAX = 4096;
 
 function* initiatorErrors(name: string, field: string): Generator<FieldError> {

@@ -1,4 +1,4 @@
-/** What holds for a volume's spec: as an object of its own, and inline in an attachment. */
+/** Validation of the spec of a PersistentVolume, in the object itself and inline in a VolumeAttachment. */
 import { posix } from "node:path";
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";

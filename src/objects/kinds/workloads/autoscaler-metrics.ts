@@ -1,4 +1,4 @@
-/** What a HorizontalPodAutoscaler measures, and what it wants to see. */
+/** Validation of the metrics of a HorizontalPodAutoscaler and their targets. */
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsLabelErrors, pathSegmentErrors } from "../../../meta/names.ts";
@@ -8,7 +8,7 @@ import { containerResourceNameErrors } from "../core/resource-amounts.ts";
 import { nanosOf } from "../../../meta/quantity.ts";
 import { referenceErrors, type ReferenceCheck } from "./cross-version-reference.ts";
 
-/** The member that holds the source of a type, in the order they are looked at. */
+/** By metric type, the member that holds its source, in the order in which kubernetes checks them. */
 const SOURCES: ReadonlyMap<string, string> = new Map([
   ["Object", "object"],
   ["External", "external"],

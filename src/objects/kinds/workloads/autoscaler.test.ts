@@ -25,8 +25,8 @@ const POLICIES = {
   down: [{ type: "Percent", value: 100, periodSeconds: 15 }],
 };
 
-describe("an autoscaler that says little", () => {
-  test("looks at the CPU", () => {
+describe("a minimal HorizontalPodAutoscaler", () => {
+  test("defaults to a metric of CPU utilization", () => {
     expect(prepared(AUTOSCALER, autoscaler())).toMatchObject({
       spec: {
         minReplicas: 1,
@@ -38,7 +38,7 @@ describe("an autoscaler that says little", () => {
     });
   });
 
-  test("does the same in v1", () => {
+  test("defaults to the same CPU utilization in v1", () => {
     expect(prepared(AUTOSCALER_V1, autoscaler())).toMatchObject({
       spec: { minReplicas: 1, targetCPUUtilizationPercentage: 80 },
       status: { currentReplicas: 0, desiredReplicas: 0 },
@@ -49,7 +49,7 @@ describe("an autoscaler that says little", () => {
     );
   });
 
-  test("says how to scale both ways as soon as it says anything", () => {
+  test("gets defaults for both scaling directions if it has a behavior", () => {
     const behavior = { scaleDown: { stabilizationWindowSeconds: 60 } };
     expect(defaulted(AUTOSCALER, autoscaler({ behavior }))["spec"]).toHaveProperty("behavior", {
       scaleUp: { stabilizationWindowSeconds: 0, selectPolicy: "Max", policies: POLICIES.up },
@@ -61,7 +61,7 @@ describe("an autoscaler that says little", () => {
   test.each<[ReleaseName, string | undefined]>([
     ["1.34", undefined],
     ["1.35", "50m"],
-  ])("has a tolerance in %s or not", (release, tolerance) => {
+  ])("keeps or drops the tolerance in %s", (release, tolerance) => {
     const behavior = { scaleUp: { tolerance: "50m" } };
     const stored = prepared(AUTOSCALER, autoscaler({ behavior }), { ...CONTEXT, gates: gatesOf(release) });
     expect((stored as { spec: { behavior: { scaleUp: JsonObject } } }).spec.behavior.scaleUp["tolerance"]).toBe(
@@ -70,11 +70,11 @@ describe("an autoscaler that says little", () => {
   });
 });
 
-describe("what is wrong with an autoscaler", () => {
+describe("a HorizontalPodAutoscaler", () => {
   test.each<[string, JsonObject, readonly string[]]>([
-    ["nothing", {}, []],
+    ["is accepted if it is valid", {}, []],
     [
-      "its range",
+      "rejects an invalid range of replicas",
       { minReplicas: 0, maxReplicas: -1 },
       [
         "spec.minReplicas: Invalid value: 0: must be greater than or equal to 1",
@@ -84,7 +84,7 @@ describe("what is wrong with an autoscaler", () => {
       ],
     ],
     [
-      "its target",
+      "rejects an invalid target",
       { scaleTargetRef: { apiVersion: "v1", kind: "a/b", name: "" } },
       [
         "spec.scaleTargetRef.kind: Invalid value: \"a/b\": may not contain '/'",
@@ -92,9 +92,13 @@ describe("what is wrong with an autoscaler", () => {
         'spec.scaleTargetRef.apiVersion: Invalid value: "v1": apiVersion must specify API group',
       ],
     ],
-    ["a target without a group", { scaleTargetRef: { kind: "ReplicationController", name: "r" } }, []],
     [
-      "its behavior",
+      "accepts a ReplicationController without an API group as its target",
+      { scaleTargetRef: { kind: "ReplicationController", name: "r" } },
+      [],
+    ],
+    [
+      "rejects an invalid behavior",
       {
         behavior: {
           scaleUp: { stabilizationWindowSeconds: 3601, selectPolicy: "Some", policies: [] },
@@ -115,7 +119,7 @@ describe("what is wrong with an autoscaler", () => {
     expect(created(AUTOSCALER, autoscaler(spec))).toEqual(errors);
   });
 
-  test("too few replicas, in the words of the release", () => {
+  test("without maxReplicas is rejected with the message of the release", () => {
     const none = autoscaler({ maxReplicas: 0, minReplicas: undefined });
     expect(created(AUTOSCALER, none)[0]).toBe("spec.maxReplicas: Required value: must be set and greater than 0");
     expect(created(AUTOSCALER, none, { ...CONTEXT, gates: gatesOf("1.35") })[0]).toBe(
@@ -123,19 +127,19 @@ describe("what is wrong with an autoscaler", () => {
     );
   });
 
-  test("v1 is told in the fields of v2", () => {
+  test("in v1 is rejected with the field paths of v2", () => {
     expect(created(AUTOSCALER_V1, autoscaler({ targetCPUUtilizationPercentage: 0 }))).toEqual([
       "spec.metrics[0].resource.target.averageUtilization: Invalid value: 0: must be greater than 0",
     ]);
   });
 });
 
-describe("what is wrong with a metric", () => {
+describe("a metric", () => {
   const TYPES = 'supported values: "ContainerResource", "External", "Object", "Pods", "Resource"';
 
   test.each<[string, JsonObject, readonly string[]]>([
     [
-      "of no type",
+      "without a type is rejected",
       {},
       [
         "spec.metrics[0].type: Required value: must specify a metric source type",
@@ -144,12 +148,12 @@ describe("what is wrong with a metric", () => {
       ],
     ],
     [
-      "of another type than it says",
+      "with the source of another type is rejected",
       { type: "Pods", resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 5 } } },
       ["spec.metrics[0].pods: Required value: must populate information for the given metric source"],
     ],
     [
-      "that wants nothing",
+      "without a target is rejected",
       { type: "Resource", resource: { name: "", target: { type: "Odd" } } },
       [
         "spec.metrics[0].resource.name: Required value: must specify a resource name",
@@ -158,7 +162,7 @@ describe("what is wrong with a metric", () => {
       ],
     ],
     [
-      "that wants too much",
+      "with two targets is rejected",
       {
         type: "External",
         external: { metric: { name: "q" }, target: { type: "Value", value: "0", averageValue: "1" } },
@@ -169,7 +173,7 @@ describe("what is wrong with a metric", () => {
       ],
     ],
     [
-      "of something no container has",
+      "of an unknown container resource is rejected",
       {
         type: "ContainerResource",
         containerResource: { name: "wood", container: "c", target: { type: "AverageValue", averageValue: "1" } },
@@ -184,7 +188,7 @@ describe("what is wrong with a metric", () => {
   });
 });
 
-test("an update may keep the version of its target, and no replicas", () => {
+test("an update may keep a target without an API group, and zero replicas", () => {
   const old = autoscaler({ scaleTargetRef: { apiVersion: "v1", kind: "Deployment", name: "web" } });
   expect(updated(AUTOSCALER, old, old)).toEqual([]);
   const zero = autoscaler({ minReplicas: 0, metrics: [{ type: "External" }] });
@@ -193,13 +197,13 @@ test("an update may keep the version of its target, and no replicas", () => {
   );
 });
 
-test("a status counts nothing below zero", () => {
+test("a status with a negative count is rejected", () => {
   expect(statusUpdated(AUTOSCALER, autoscaler(), { desiredReplicas: -1 })).toEqual([
     "status.desiredReplicas: Invalid value: -1: must be greater than or equal to 0",
   ]);
 });
 
-describe("annotations of v1 that stand for fields", () => {
+describe("v1 annotations that hold v2 fields", () => {
   const PREFIX = "autoscaling.alpha.kubernetes.io";
   const CONDITIONS = { [`${PREFIX}/conditions`]: '[{"type":"AbleToScale","status":"True","lastTransitionTime":null}]' };
   const annotated = (annotations: JsonObject): JsonObject => ({
@@ -207,12 +211,12 @@ describe("annotations of v1 that stand for fields", () => {
     metadata: { name: "a", annotations: { mine: "kept", ...annotations } },
   });
 
-  test("are gone when they cannot be read, or tell of a status that a new one does not have", () => {
+  test("are dropped if they are malformed, and those of the status also on a create", () => {
     const made = prepared(AUTOSCALER_V1, annotated({ ...CONDITIONS, [`${PREFIX}/behavior`]: "x/y" }));
     expect(made["metadata"]).toEqual({ name: "a", annotations: { mine: "kept" } });
   });
 
-  test("are those of the status that is there, whatever an update says", () => {
+  test("of the status keep their stored values on an update", () => {
     const existing = defaulted(AUTOSCALER_V1, annotated(CONDITIONS));
     const next = defaulted(AUTOSCALER_V1, annotated({}));
     AUTOSCALER_V1.prepareUpdate?.(next, existing, CONTEXT);
@@ -220,7 +224,7 @@ describe("annotations of v1 that stand for fields", () => {
   });
 });
 
-test("what was measured is written with all its parts", () => {
+test("the status has all members of a measured metric", () => {
   const object = { ...autoscaler(), status: { currentMetrics: [{ type: "Pods", pods: {} }], conditions: [{}] } };
   expect(defaulted(AUTOSCALER, object)["status"]).toMatchObject({
     currentMetrics: [{ type: "Pods", pods: { metric: {}, current: {} } }],

@@ -1,4 +1,4 @@
-/** HorizontalPodAutoscalers: as many replicas as there is work for. */
+/** Defaults and validation of HorizontalPodAutoscalers. */
 import type { GroupVersion } from "../../../meta/group-version.ts";
 import { isJsonObject, objectAt, objectsAt, specOf, statusOf, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -27,7 +27,7 @@ export const AUTOSCALER: Kind = {
   statusUpdateErrors: statusErrors,
 };
 
-/** The rules are v2's: v1 says the same with fewer fields, and the rest in annotations. */
+/** v1 is validated by the rules of v2: it holds the v2 fields that it lacks in annotations. */
 export const AUTOSCALER_V1: Kind = {
   setDefaults(autoscaler) {
     const spec = structAt(autoscaler, "spec");
@@ -53,7 +53,10 @@ const CARRYING_SPEC = ["metrics", "behavior"].map((name) => `autoscaling.alpha.k
 const CARRYING_STATUS = ["current-metrics", "conditions"].map((name) => `autoscaling.alpha.kubernetes.io/${name}`);
 const CARRYING: readonly string[] = [...CARRYING_SPEC, ...CARRYING_STATUS];
 
-/** In place: annotations that stand for fields are not the client's to keep; they are those of `source`. */
+/**
+ * Sets the named annotations in place to those of `source`. They stand for fields, so clients cannot change them
+ * freely.
+ */
 function setAnnotations(autoscaler: JsonObject, source: JsonObject, names: readonly string[]): void {
   const metadata = objectAt(autoscaler, "metadata");
   const before = objectAt(metadata, "annotations");
@@ -84,7 +87,7 @@ function cpuMetric(): JsonObject {
   return { type: "Resource", resource: { name: "cpu", target } };
 }
 
-/** Members of a measured metric that are written even when nothing is in them. */
+/** Members of a measured metric that Go always writes. */
 const MEASURED: Readonly<Record<string, readonly string[]>> = {
   resource: ["current"],
   containerResource: ["current"],
@@ -93,7 +96,7 @@ const MEASURED: Readonly<Record<string, readonly string[]>> = {
   external: ["metric", "current"],
 };
 
-/** As kubernetes: a list of no metrics is written, as null. */
+/** As kubernetes: an empty list of metrics is written as null. */
 function setStatusDefaults(autoscaler: JsonObject): void {
   setStatusCounts(autoscaler, ["desiredReplicas"]);
   const status = statusOf(autoscaler);
@@ -109,7 +112,7 @@ function setMeasuredDefaults(metric: JsonObject): void {
   }
 }
 
-/** Who says how to scale in one direction gets a whole answer for both. */
+/** A behavior for one direction gets complete defaults for both. */
 function setBehaviorDefaults(spec: JsonObject): void {
   if (spec["behavior"] === undefined) return;
   const behavior = objectAt(spec, "behavior");

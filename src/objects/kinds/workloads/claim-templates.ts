@@ -1,8 +1,8 @@
-/** The claims in a StatefulSet, from which its pods' claims are made. */
+/** Defaults of the volume claim templates of a StatefulSet. */
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { structAt, setRoundedRequirements, setEmpty } from "../defaults.ts";
 
-/** In place: each says what it is, which protobuf has no room for. */
+/** Sets kind and apiVersion of each template in place; protobuf does not transmit them. */
 export function setClaimKinds(statefulSet: JsonObject): void {
   changeClaims(objectAt(statefulSet, "spec"), ({ kind: _kind, apiVersion: _version, ...claim }) => ({
     kind: "PersistentVolumeClaim",
@@ -11,7 +11,7 @@ export function setClaimKinds(statefulSet: JsonObject): void {
   }));
 }
 
-/** In place: each is a claim as it would be stored. */
+/** Sets the defaults of a stored claim in place. */
 export function setClaimDefaults(statefulSet: JsonObject): void {
   setClaimKinds(statefulSet);
   changeClaims(objectAt(statefulSet, "spec"), (claim) => {
@@ -30,7 +30,7 @@ function changeClaims(spec: JsonObject, change: (claim: JsonObject) => JsonObjec
   spec["volumeClaimTemplates"] = claims.map((claim: unknown) => (isJsonObject(claim) ? change(claim) : claim));
 }
 
-/** The template as it will be in a pod: with the volumes that the claims become, and names that are not its own to choose. */
+/** The pod template as its pods get it: with volumes for the claims, and without hostname and subdomain. */
 export function templateWithClaims(spec: JsonObject): JsonObject {
   const template = objectAt(spec, "template");
   const { subdomain: _subdomain, hostname: _hostname, ...podSpec } = objectAt(template, "spec");

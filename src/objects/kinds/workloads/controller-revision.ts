@@ -1,4 +1,4 @@
-/** ControllerRevisions: what the template of a StatefulSet or DaemonSet was. */
+/** Validation of ControllerRevisions. */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { isJsonObject, jsonEquals, numberAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";

@@ -13,7 +13,7 @@ function cronJob(spec: JsonObject = {}, jobSpec: JsonObject = {}, name = "c"): J
   };
 }
 
-describe("a schedule", () => {
+describe("the schedule", () => {
   test.each([
     "* * * * *",
     "*/5 0-6,12 1 JAN-mar ?",
@@ -22,7 +22,7 @@ describe("a schedule", () => {
     "@daily",
     "@every 1h30m",
     "TZ=UTC 0 0 * * *",
-  ])("%s", (schedule) => {
+  ])("%s is accepted", (schedule) => {
     expect(scheduleError(schedule)).toBeUndefined();
   });
 
@@ -44,7 +44,7 @@ describe("a schedule", () => {
     ["@every day", 'failed to parse duration @every day: time: invalid duration "day"'],
     ["TZ=Nowhere/At_All * * * * *", "provided bad location Nowhere/At_All: unknown time zone Nowhere/At_All"],
     ["TZ=UTC", "invalid schedule format: runtime error: slice bounds out of range [:-1]"],
-  ])("%s is none", (schedule, why) => {
+  ])("%s is rejected", (schedule, why) => {
     expect(scheduleError(schedule)).toBe(why);
   });
 });
@@ -56,12 +56,12 @@ test.each([
   ["", 'time: invalid duration ""'],
   ["5", 'time: missing unit in duration "5"'],
   ["5d", 'time: unknown unit "d" in duration "5d"'],
-])("the duration %j", (text, why) => {
+])("the duration %j is accepted or has Go's error", (text, why) => {
   expect(durationError(text)).toBe(why);
 });
 
 describe("a CronJob", () => {
-  test("lets its Jobs overlap, and keeps a few", () => {
+  test("defaults its concurrency policy to Allow and its history limits", () => {
     expect(defaulted(CRON_JOB, cronJob())).toMatchObject({
       spec: {
         concurrencyPolicy: "Allow",
@@ -76,28 +76,28 @@ describe("a CronJob", () => {
   });
 
   test.each<[string, JsonObject, readonly string[]]>([
-    ["that is fine", cronJob({ timeZone: "Europe/Berlin" }), []],
-    ["without a schedule", cronJob({ schedule: "" }), ["spec.schedule: Required value"]],
+    ["is accepted if it is valid", cronJob({ timeZone: "Europe/Berlin" }), []],
+    ["needs a schedule", cronJob({ schedule: "" }), ["spec.schedule: Required value"]],
     [
-      "that hides its zone",
+      "rejects a time zone in its schedule",
       cronJob({ schedule: "TZ=UTC * * * * *" }),
       [
         'spec.schedule: Invalid value: "TZ=UTC * * * * *": cannot use TZ or CRON_TZ in schedule, use timeZone field instead',
       ],
     ],
     [
-      "nowhere",
+      "rejects an unknown time zone",
       cronJob({ timeZone: "Nowhere" }),
       ['spec.timeZone: Invalid value: "Nowhere": unknown time zone Nowhere'],
     ],
     ...["europe/berlin", "PST", "Europe/BERLIN", "US/pacific"].map((timeZone): [string, JsonObject, string[]] => [
-      `in ${timeZone}, which is no name of a file`,
+      `rejects the time zone ${timeZone}, which is not a file name`,
       cronJob({ timeZone }),
       [`spec.timeZone: Invalid value: "${timeZone}": unknown time zone ${timeZone}`],
     ]),
-    ["under an old name", cronJob({ timeZone: "US/Pacific" }), []],
+    ["accepts a deprecated time zone name", cronJob({ timeZone: "US/Pacific" }), []],
     [
-      "wherever it is",
+      "rejects the time zone Local and a negative deadline",
       cronJob({ timeZone: "Local", startingDeadlineSeconds: -1 }),
       [
         "spec.startingDeadlineSeconds: Invalid value: -1: must be greater than or equal to 0",
@@ -105,7 +105,7 @@ describe("a CronJob", () => {
       ],
     ],
     [
-      "that knows its pods before they are",
+      "rejects a selector in its Job template",
       cronJob({ concurrencyPolicy: "Odd" }, { selector: { matchLabels: { a: "b" } }, manualSelector: true }),
       [
         'spec.concurrencyPolicy: Unsupported value: "Odd": supported values: "Allow", "Forbid", "Replace"',
@@ -114,7 +114,7 @@ describe("a CronJob", () => {
       ],
     ],
     [
-      "with a long name",
+      "limits the length of its name",
       cronJob({}, {}, "c".repeat(53)),
       [`metadata.name: Invalid value: "${"c".repeat(53)}": must be no more than 52 characters`],
     ],
@@ -122,7 +122,7 @@ describe("a CronJob", () => {
     expect(created(CRON_JOB, object)).toEqual(errors);
   });
 
-  test("may keep its long name, and the zone in its schedule, with a warning", () => {
+  test("may keep a long name and a time zone in its schedule, and the latter causes a warning", () => {
     const old = cronJob({ schedule: "TZ=UTC * * * * *" }, {}, "c".repeat(60));
     expect(updated(CRON_JOB, old, old)).toEqual([]);
     expect([...(CRON_JOB.warnings?.(old, old, CONTEXT) ?? [])]).toEqual([

@@ -1,4 +1,4 @@
-/** CronJobs: Jobs that are made at certain times. */
+/** Defaults, validation and warnings of CronJobs. */
 import { invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
 import { numberAt, objectAt, specOf, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -14,7 +14,7 @@ import { timeZoneError } from "./time-zone.ts";
 import { structAt, setEmpty } from "../defaults.ts";
 import { internalValue } from "../internal-version/internal-value.ts";
 
-/** A Job's name is its CronJob's with eleven characters more. */
+/** The name of a Job is that of its CronJob and eleven more characters. */
 const NAME_LENGTH_MAX = 52;
 
 export const CRON_JOB: Kind = {

@@ -1,4 +1,7 @@
-/** Cron's five fields, or a word with an @: judged as the parser judges that kubernetes uses, in its words. */
+/**
+ * Validation of cron schedules (five fields, or a descriptor with @), with the errors of the parser that Kubernetes
+ * uses.
+ */
 import { durationError } from "../../../meta/go-duration.ts";
 import { timeZoneError } from "./time-zone.ts";
 
@@ -29,11 +32,11 @@ const DESCRIPTORS: ReadonlySet<string> = new Set([
 const EVERY = "@every ";
 const INTEGER_MAX = 2n ** 63n - 1n;
 
-/** Undefined when it is one. */
+/** The error; undefined if the schedule is valid. */
 export function scheduleError(schedule: string): string | undefined {
   const zone = /^(?:TZ|CRON_TZ)=([^ ]*)( ?)/.exec(schedule);
   if (zone === null) return timesError(schedule);
-  // As kubernetes: the parser runs past the end of the text.
+  // As kubernetes: the parser reads past the end of the text.
   const [taken, name = "", space] = zone;
   if (space === "") return "invalid schedule format: runtime error: slice bounds out of range [:-1]";
   const why = timeZoneError(name);
@@ -83,7 +86,7 @@ function rangeError(text: string, bounds: Bounds): string | undefined {
   if (more.length > 0) return `too many slashes: ${text}`;
   const stepped = step === undefined ? 1n : integerOf(step);
   if (typeof stepped === "string") return stepped;
-  // A single number with a step goes on to the end.
+  // A single number with a step extends to the maximum.
   const end = step !== undefined && !limits.includes("-") ? bounds.max : range.end;
   if (range.start < bounds.min) return `beginning of range (${range.start}) below minimum (${bounds.min}): ${text}`;
   if (end > bounds.max) return `end of range (${end}) above maximum (${bounds.max}): ${text}`;

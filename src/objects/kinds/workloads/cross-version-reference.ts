@@ -1,4 +1,4 @@
-/** References by kind and name to what is scaled or measured. */
+/** Validation of references by kind and name to the object that is scaled or measured. */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { stringAt, type JsonObject } from "../../../meta/json.ts";
 import { pathSegmentErrors } from "../../../meta/names.ts";
@@ -7,7 +7,7 @@ import { nameErrors } from "../checks.ts";
 
 export interface ReferenceCheck {
   readonly mayHaveNoGroup: boolean;
-  /** What was not checked when it was written is left alone. */
+  /** True if the stored reference would not pass the check: it remains valid. */
   readonly mayHaveAnyVersion: boolean;
 }
 

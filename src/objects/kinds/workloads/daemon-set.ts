@@ -1,4 +1,4 @@
-/** DaemonSets: one pod on every node. */
+/** Defaults, validation and warnings of DaemonSets. */
 import { invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
 import { numberAt, objectAt, specOf, statusOf, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";

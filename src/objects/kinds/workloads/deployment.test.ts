@@ -17,8 +17,8 @@ import type { ReleaseName } from "../../catalogue/release.ts";
 const PERCENT =
   "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
 
-describe("a Deployment that says little", () => {
-  test("has one replica, rolls by quarters, and keeps ten revisions", () => {
+describe("a minimal Deployment", () => {
+  test("defaults to one replica, rolling updates by 25% and ten revisions", () => {
     expect(defaulted(DEPLOYMENT, workload())["spec"]).toMatchObject({
       replicas: 1,
       strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: "25%", maxUnavailable: "25%" } },
@@ -27,28 +27,32 @@ describe("a Deployment that says little", () => {
     });
   });
 
-  test("keeps what it says, also a zero, and no numbers for another strategy", () => {
+  test("keeps explicit zeros, and gets no rolling update settings for another strategy", () => {
     const spec = { replicas: 0, revisionHistoryLimit: 0, strategy: { type: "Recreate" } };
     expect(defaulted(DEPLOYMENT, workload(spec))["spec"]).toMatchObject(spec);
     expect(defaulted(DEPLOYMENT, workload(spec))["spec"]).not.toHaveProperty("strategy.rollingUpdate");
   });
 
-  test("gets the same defaults once", () => {
+  test("gets the same defaults a second time", () => {
     const once = defaulted(DEPLOYMENT, workload());
     expect(defaulted(DEPLOYMENT, once)).toEqual(once);
   });
 
-  test("starts with an empty status", () => {
+  test("is stored with an empty status on create", () => {
     expect(prepared(DEPLOYMENT, { ...workload(), status: { replicas: 3 } })["status"]).toEqual({});
   });
 });
 
-describe("what is wrong with a Deployment", () => {
+describe("a Deployment", () => {
   test.each<[string, JsonObject, readonly string[]]>([
-    ["nothing", {}, []],
-    ["a negative count", { replicas: -1 }, ["spec.replicas: Invalid value: -1: must be greater than or equal to 0"]],
+    ["is accepted if it is valid", {}, []],
     [
-      "no selector",
+      "rejects a negative number of replicas",
+      { replicas: -1 },
+      ["spec.replicas: Invalid value: -1: must be greater than or equal to 0"],
+    ],
+    [
+      "needs a selector",
       { selector: undefined },
       [
         "spec.selector: Required value",
@@ -56,12 +60,12 @@ describe("what is wrong with a Deployment", () => {
       ],
     ],
     [
-      "an empty selector",
+      "rejects an empty selector",
       { selector: {} },
       ["spec.selector: Invalid value: {}: empty selector is invalid for deployment"],
     ],
     [
-      "a selector that cannot be read",
+      "rejects an invalid selector",
       { selector: { matchExpressions: [{ key: "app", operator: "Is", values: ["web"] }] } },
       [
         'spec.selector.matchExpressions[0].operator: Invalid value: "Is": not a valid selector operator',
@@ -69,14 +73,14 @@ describe("what is wrong with a Deployment", () => {
       ],
     ],
     [
-      "labels that are not selected, in the order of their keys",
+      "rejects template labels that its selector does not match",
       { template: template({ b: "2", app: "other" }) },
       [
         'spec.template.metadata.labels: Invalid value: {"app":"other","b":"2"}: `selector` does not match template `labels`',
       ],
     ],
     [
-      "pods that end",
+      "rejects pods that run to completion",
       { template: template({ app: "web" }, { restartPolicy: "Never", activeDeadlineSeconds: 5 }) },
       [
         'spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"',
@@ -84,7 +88,7 @@ describe("what is wrong with a Deployment", () => {
       ],
     ],
     [
-      "a deadline that is over before a pod counts",
+      "needs a progress deadline after minReadySeconds",
       { minReadySeconds: 600 },
       ["spec.progressDeadlineSeconds: Invalid value: 600: must be greater than minReadySeconds"],
     ],
@@ -93,16 +97,16 @@ describe("what is wrong with a Deployment", () => {
   });
 });
 
-describe("how a Deployment rolls", () => {
+describe("the update strategy of a Deployment", () => {
   test.each<[string, JsonObject, readonly string[]]>([
-    ["numbers are fine", { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } }, []],
+    ["may have numbers", { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } }, []],
     [
-      "not at all",
+      "needs a positive maxSurge or maxUnavailable",
       { rollingUpdate: { maxSurge: "0%", maxUnavailable: 0 } },
       ["spec.strategy.rollingUpdate.maxUnavailable: Invalid value: 0: may not be 0 when `maxSurge` is 0"],
     ],
     [
-      "by what is no share",
+      "needs valid percentages",
       { rollingUpdate: { maxSurge: "some", maxUnavailable: "101%" } },
       [
         `spec.strategy.rollingUpdate.maxSurge: Invalid value: "some": ${PERCENT}`,
@@ -110,12 +114,12 @@ describe("how a Deployment rolls", () => {
       ],
     ],
     [
-      "although it is recreated",
+      "rejects rolling update settings for Recreate",
       { type: "Recreate", rollingUpdate: {} },
       ["spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'"],
     ],
     [
-      "in a way nobody knows",
+      "rejects an unknown type",
       { type: "Fast", rollingUpdate: { maxSurge: 1 } },
       [
         'spec.strategy: Unsupported value: {"Type":"Fast","RollingUpdate":{"MaxUnavailable":0,"MaxSurge":1}}: supported values: "Recreate", "RollingUpdate"',
@@ -126,8 +130,8 @@ describe("how a Deployment rolls", () => {
   });
 });
 
-describe("an update", () => {
-  test("may not choose other pods", () => {
+describe("an update of a Deployment", () => {
+  test("cannot change the selector", () => {
     const other = {
       selector: { matchLabels: { app: "web", tier: "x" } },
       template: template({ app: "web", tier: "x" }),
@@ -137,15 +141,15 @@ describe("an update", () => {
     ]);
   });
 
-  test("may write the same selector in another way", () => {
+  test("may add an empty list to the selector", () => {
     const same = { selector: { matchLabels: { app: "web" }, matchExpressions: [] } };
     expect(updated(DEPLOYMENT, workload(), workload(same))).toEqual([]);
   });
 
   test.each([
-    ["of annotations counts", { annotations: { a: "2" } }, 6],
-    ["of labels does not", { annotations: { a: "1" }, labels: { l: "1" } }, 5],
-  ])("%s as a new generation", (_what, metadata, generation) => {
+    ["of annotations increments the generation", { annotations: { a: "2" } }, 6],
+    ["of labels keeps the generation", { annotations: { a: "1" }, labels: { l: "1" } }, 5],
+  ])("%s", (_what, metadata, generation) => {
     const existing = workload({}, { generation: 5, annotations: { a: "1" } });
     const next = workload({}, { generation: 5, ...metadata });
     DEPLOYMENT.prepareUpdate?.(next, existing, CONTEXT);
@@ -153,11 +157,11 @@ describe("an update", () => {
   });
 });
 
-describe("a status", () => {
+describe("the status of a Deployment", () => {
   test.each<[string, JsonObject, readonly string[]]>([
-    ["that adds up is fine", { replicas: 3, readyReplicas: 2, availableReplicas: 1 }, []],
+    ["is accepted if its counts are consistent", { replicas: 3, readyReplicas: 2, availableReplicas: 1 }, []],
     [
-      "cannot have more parts than there are",
+      "cannot count more replicas than there are",
       { replicas: 1, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 3 },
       [
         "status.updatedReplicas: Invalid value: 2: cannot be greater than status.replicas",
@@ -167,7 +171,7 @@ describe("a status", () => {
       ],
     ],
     [
-      "cannot be negative",
+      "cannot have negative counts",
       { unavailableReplicas: -1 },
       ["status.unavailableReplicas: Invalid value: -1: must be greater than or equal to 0"],
     ],
@@ -175,7 +179,7 @@ describe("a status", () => {
     expect(statusUpdated(DEPLOYMENT, workload(), status)).toEqual(errors);
   });
 
-  test("counts collisions upwards only", () => {
+  test("cannot decrement its collision count", () => {
     const before = { ...workload(), status: { collisionCount: 2 } };
     expect(statusUpdated(DEPLOYMENT, before, {})).toEqual([
       "status.collisionCount: Invalid value: 0: cannot be decremented",
@@ -183,7 +187,7 @@ describe("a status", () => {
     expect(statusUpdated(DEPLOYMENT, before, { collisionCount: 3 })).toEqual([]);
   });
 
-  test("comes without labels", () => {
+  test("is updated without the labels of the request", () => {
     const next: JsonObject = { ...workload({}, { labels: { mine: "1" } }), status: {} };
     DEPLOYMENT.prepareStatusUpdate?.(next, workload({}, { labels: { old: "1" } }), CONTEXT);
     expect(next["metadata"]).toHaveProperty("labels", { old: "1" });
@@ -192,14 +196,14 @@ describe("a status", () => {
   test.each<[ReleaseName, number | undefined]>([
     ["1.34", undefined],
     ["1.36", 1],
-  ])("of %s", (release, terminatingReplicas) => {
+  ])("keeps or drops terminatingReplicas in %s", (release, terminatingReplicas) => {
     const next: JsonObject = { ...workload(), status: { terminatingReplicas: 1 } };
     DEPLOYMENT.prepareStatusUpdate?.(next, workload(), { ...CONTEXT, gates: gatesOf(release) });
     expect((next["status"] as JsonObject)["terminatingReplicas"]).toBe(terminatingReplicas);
   });
 });
 
-test("a name that is no DNS label is warned about when it is chosen", () => {
+test("a name that is no DNS label causes a warning on create", () => {
   const dotted = workload({}, { name: "a.b" });
   expect([...(DEPLOYMENT.warnings?.(dotted, undefined, CONTEXT) ?? [])]).toEqual([
     "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]",
@@ -207,7 +211,7 @@ test("a name that is no DNS label is warned about when it is chosen", () => {
   expect([...(DEPLOYMENT.warnings?.(dotted, dotted, CONTEXT) ?? [])]).toEqual([]);
 });
 
-test("what is odd about the template is said when the desired state is new", () => {
+test("a template causes warnings on create and on a new generation", () => {
   const annotations = { "scheduler.alpha.kubernetes.io/critical-pod": "" };
   const odd = workload(
     { template: { metadata: { labels: { app: "web" }, annotations }, spec: {} } },

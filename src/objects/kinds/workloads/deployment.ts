@@ -1,4 +1,4 @@
-/** Deployments: pods that are replaced a few at a time. */
+/** Defaults, validation and warnings of Deployments. */
 import { forbiddenField, invalidValue, unsupportedValue } from "../../../meta/field-errors.ts";
 import { numberAt, objectAt, specOf, statusOf, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -51,7 +51,7 @@ function setDeploymentDefaults(deployment: JsonObject, context: KindContext): vo
   setConditionTimes(deployment, ["lastUpdateTime", "lastTransitionTime"]);
 }
 
-/** Annotations go down to the ReplicaSets: a change of them is a change of the desired state. */
+/** The controller copies annotations to ReplicaSets, so a change of annotations increments the generation. */
 function countAnnotations(deployment: JsonObject, existing: JsonObject): void {
   const metadata = objectAt(deployment, "metadata");
   const before = objectAt(existing, "metadata");

@@ -1,4 +1,4 @@
-/** PodDisruptionBudgets: how many pods may be missing on purpose. */
+/** Defaults and validation of PodDisruptionBudgets. */
 import { invalidValue, unsupportedValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, specOf, statusOf, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";

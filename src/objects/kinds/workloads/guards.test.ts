@@ -1,4 +1,4 @@
-/** Budgets and priorities. */
+/** PodDisruptionBudgets and PriorityClasses. */
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { DISRUPTION_BUDGET } from "./disruption-budget.ts";
@@ -14,7 +14,7 @@ import {
 describe("a PodDisruptionBudget", () => {
   const budget = (spec: JsonObject): JsonObject => ({ metadata: { name: "b" }, spec });
 
-  test("counts nothing at first", () => {
+  test("is stored with zero counts on create", () => {
     expect(prepared(DISRUPTION_BUDGET, budget({ minAvailable: 1 }))["status"]).toEqual({
       disruptionsAllowed: 0,
       currentHealthy: 0,
@@ -24,9 +24,9 @@ describe("a PodDisruptionBudget", () => {
   });
 
   test.each<[string, JsonObject, readonly string[]]>([
-    ["that is fine", { minAvailable: "50%", selector: { matchLabels: { a: "b" } } }, []],
+    ["is accepted if it is valid", { minAvailable: "50%", selector: { matchLabels: { a: "b" } } }, []],
     [
-      "that says both",
+      "rejects both minAvailable and maxUnavailable",
       { minAvailable: 1, maxUnavailable: "101%", selector: {} },
       [
         'spec: Invalid value: {"MinAvailable":1,"Selector":{},"MaxUnavailable":"101%","UnhealthyPodEvictionPolicy":null}: minAvailable and maxUnavailable cannot be both set',
@@ -34,7 +34,7 @@ describe("a PodDisruptionBudget", () => {
       ],
     ],
     [
-      "with odd policies",
+      "rejects a negative count and an unknown eviction policy",
       { maxUnavailable: -1, unhealthyPodEvictionPolicy: "Never" },
       [
         "spec.maxUnavailable: Invalid value: -1: must be greater than or equal to 0",
@@ -46,7 +46,7 @@ describe("a PodDisruptionBudget", () => {
     expect(updated(DISRUPTION_BUDGET, budget({}), budget(spec))).toEqual(errors);
   });
 
-  test("has a status that can be read", () => {
+  test("has its status validated", () => {
     const conditions = [{ type: "a b", status: "True", reason: "R", lastTransitionTime: "2030-01-01T00:00:00Z" }];
     const errors = statusUpdated(DISRUPTION_BUDGET, budget({}), { conditions, expectedPods: -1 });
     expect(errors).toHaveLength(2);
@@ -59,7 +59,7 @@ describe("a PriorityClass", () => {
   const RESERVED =
     "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only. error:";
 
-  test("has a value, and makes room for itself", () => {
+  test("defaults its value and its preemption policy", () => {
     expect(defaulted(PRIORITY_CLASS, priorityClass("p"))).toMatchObject({
       value: 0,
       preemptionPolicy: "PreemptLowerPriority",
@@ -90,11 +90,11 @@ describe("a PriorityClass", () => {
       { preemptionPolicy: "Odd" },
       ['preemptionPolicy: Unsupported value: "Odd": supported values: "PreemptLowerPriority", "Never"'],
     ],
-  ])("%s %j", (name, more, errors) => {
+  ])("named %s with %j is validated", (name, more, errors) => {
     expect(created(PRIORITY_CLASS, priorityClass(name, more))).toEqual(errors);
   });
 
-  test("keeps its value and its policy", () => {
+  test("cannot change its value and its preemption policy", () => {
     const after = { value: 2, preemptionPolicy: "Never", description: "new" };
     expect(updated(PRIORITY_CLASS, priorityClass("p", { value: 1 }), priorityClass("p", after))).toEqual([
       "value: Forbidden: may not be changed in an update.",

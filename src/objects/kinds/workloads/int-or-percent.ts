@@ -1,4 +1,4 @@
-/** How many, as a number or as a share: maxUnavailable, maxSurge, minAvailable. */
+/** Validation of fields that are a number or a percentage: maxUnavailable, maxSurge, minAvailable. */
 import { invalidValue } from "../../../meta/field-errors.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { nonNegativeErrors } from "../checks.ts";
@@ -17,7 +17,7 @@ export function* over100PercentErrors(value: unknown, field: string): Generator<
     yield invalidValue(field, value, "must not be greater than 100%");
 }
 
-/** The number before the percent sign counts as well as one alone; what is neither is none. */
+/** The number, or the number before the percent sign; 0 for any other value. */
 export function countOf(value: unknown): number {
   if (isPercent(value)) return Number.parseInt(value, 10);
   if (typeof value === "string") return /^[+-]?[0-9]+$/.test(value) ? Number(value) : 0;

@@ -1,4 +1,4 @@
-/** What a Job is taken to say when it says nothing, and how it comes to know its pods. */
+/** Defaults of Jobs, and the labels and selector that the server generates for their pods. */
 import {
   isJsonObject,
   jsonEquals,
@@ -20,7 +20,7 @@ export const JOB_NAME = "batch.kubernetes.io/job-name";
 export const LEGACY_JOB_NAME = "job-name";
 
 const BACKOFF_LIMIT = 6;
-/** With a limit of its own for every index, there is none for the whole. */
+/** If each index has its own limit, the whole Job has none. */
 const BACKOFF_LIMIT_OF_INDEXED = 2 ** 31 - 1;
 
 export function setJobDefaults(job: JsonObject, context: KindContext): void {
@@ -38,7 +38,7 @@ export function setJobDefaults(job: JsonObject, context: KindContext): void {
   setConditionTimes(job, ["lastProbeTime", "lastTransitionTime"]);
 }
 
-/** In place: what holds for the Jobs in a CronJob as well. */
+/** Sets defaults in place that Jobs and the Job templates of CronJobs share. */
 export function setJobTemplateDefaults(spec: JsonObject, context: KindContext): void {
   setPodTemplateDefaults(spec, context);
   const { podFailurePolicy } = spec;
@@ -46,11 +46,11 @@ export function setJobTemplateDefaults(spec: JsonObject, context: KindContext): 
   const rules = objectsAt(podFailurePolicy, "rules");
   for (const rule of rules)
     for (const pattern of objectsAt(rule, "onPodConditions")) setEmpty(pattern, { status: "True" });
-  // As kubernetes: a list of no rules is written, as null.
+  // As kubernetes: an empty list of rules is written as null.
   if (rules.length === 0) podFailurePolicy["rules"] = null;
 }
 
-/** A Job without labels has those of its pods. */
+/** A Job without labels gets those of its pods. */
 function setJobLabels(job: JsonObject): void {
   const labels = templateLabels(specOf(job));
   const metadata = structAt(job, "metadata");
@@ -69,7 +69,7 @@ export function prepareJob(job: JsonObject): void {
   const template = objectAt(spec, "template");
   spec["template"] = { ...template, metadata: { ...objectAt(template, "metadata"), labels } };
   spec["selector"] = withControllerUid(objectAt(spec, "selector"), metadata);
-  // As kubernetes: labels that came from the pods keep being theirs, unless the Job was copied to try out names for it.
+  // As kubernetes: a Job with the labels of its pods also gets the generated ones, unless its name was generated.
   if (!hasOwnLabels && !hasGeneratedName(metadata)) metadata["labels"] = { ...labels };
 }
 

@@ -1,11 +1,11 @@
-/** Indexes of an indexed Job as one text: "1,3-5,7". */
+/** Parsing of the indexes of an indexed Job, such as "1,3-5,7". */
 
 interface Interval {
   readonly first: number;
   readonly last: number;
 }
 
-/** How many there are, or why they cannot be told. */
+/** The number of indexes, or the reason why the text is invalid. */
 export function countIndexes(text: string, completions: number): number | string {
   if (text === "") return 0;
   let total = 0;
@@ -22,7 +22,7 @@ export function countIndexes(text: string, completions: number): number | string
   return total;
 }
 
-/** An index that is in both, or undefined; what cannot be read is passed over. */
+/** An index that is in both texts, or undefined; malformed parts are ignored. */
 export function commonIndex(left: string, right: string, completions: number): number | undefined {
   if (left === "" || right === "") return undefined;
   const lefts = intervalsOf(left, completions);

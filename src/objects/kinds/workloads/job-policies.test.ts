@@ -6,11 +6,15 @@ import { sentences } from "../../../../test/testing/objects/kinds/workloads/obje
 
 const template = { spec: { containers: [{ name: "c" }] } };
 
-describe("a policy of failure", () => {
+describe("a rule of a pod failure policy", () => {
   test.each<[string, JsonObject, readonly string[]]>([
-    ["that is fine", { action: "FailJob", onExitCodes: { containerName: "c", operator: "In", values: [1, 2] } }, []],
     [
-      "without anything",
+      "is accepted if it is valid",
+      { action: "FailJob", onExitCodes: { containerName: "c", operator: "In", values: [1, 2] } },
+      [],
+    ],
+    [
+      "needs an action and a condition",
       {},
       [
         'f.rules[0].action: Required value: valid values: ["Count" "FailIndex" "FailJob" "Ignore"]',
@@ -18,7 +22,7 @@ describe("a policy of failure", () => {
       ],
     ],
     [
-      "with odd codes",
+      "needs ordered, unique and non-zero exit codes",
       { action: "FailIndex", onExitCodes: { containerName: "x", operator: "In", values: [2, 0, 0] } },
       [
         'f.rules[0].action: Invalid value: "FailIndex": requires the backoffLimitPerIndex to be set',
@@ -30,7 +34,7 @@ describe("a policy of failure", () => {
       ],
     ],
     [
-      "with both sides",
+      "rejects both exit codes and pod conditions",
       {
         action: "Odd",
         onExitCodes: { operator: "Is" },
@@ -49,16 +53,16 @@ describe("a policy of failure", () => {
   });
 });
 
-describe("a policy of success", () => {
+describe("a success policy", () => {
   test.each<[string, JsonObject[], readonly string[]]>([
-    ["that is fine", [{ succeededIndexes: "0-1", succeededCount: 2 }], []],
+    ["is accepted if it is valid", [{ succeededIndexes: "0-1", succeededCount: 2 }], []],
     [
-      "without rules",
+      "needs rules",
       [],
       ["s.rules: Required value: at least one rules must be specified when the successPolicy is specified"],
     ],
     [
-      "that cannot be met",
+      "rejects rules that cannot be met",
       [{ succeededCount: 4 }, { succeededIndexes: "0", succeededCount: 2 }, {}],
       [
         "s.rules[0].succeededCount: Invalid value: 4: must be less than or equal to 3 (the number of specified completions)",
@@ -71,7 +75,7 @@ describe("a policy of success", () => {
   });
 });
 
-describe("indexes", () => {
+describe("the indexes", () => {
   test.each<[string, number | string]>([
     ["", 0],
     ["0,2-4", 4],
@@ -83,7 +87,7 @@ describe("indexes", () => {
     ["a", 'cannot convert string to integer for index: "a"'],
     ["2,1", "non-increasing order, previous: 2, current: 1"],
     ["3-3", "non-increasing order, previous: 3, current: 3"],
-  ])("%j", (text, counted) => {
+  ])("%j are counted or rejected", (text, counted) => {
     expect(countIndexes(text, 5)).toBe(counted);
   });
 

@@ -1,4 +1,4 @@
-/** When a Job counts as failed, and when as done: its podFailurePolicy and successPolicy. */
+/** Validation of the podFailurePolicy and successPolicy of a Job. */
 import {
   duplicateValue,
   invalidValue,
@@ -54,7 +54,7 @@ function* onErrors(rule: JsonObject, containers: ReadonlySet<unknown>, field: st
     yield invalidAltogether(field, "specifying one of OnExitCodes and OnPodConditions is required");
 }
 
-/** Without the value, which would be too much to show. */
+/** An error without the value, which would be too long to show. */
 export function invalidAltogether(field: string, why: string): FieldError {
   return { field, reason: "FieldValueInvalid", message: `Invalid value: ${why}` };
 }
@@ -110,7 +110,7 @@ export function* successPolicyErrors(spec: JsonObject, field: string): Generator
   if (rules.length === 0)
     yield required(`${field}.rules`, "at least one rules must be specified when the successPolicy is specified");
   if (rules.length > RULES_MAX) yield tooMany(`${field}.rules`, rules.length, RULES_MAX);
-  // DIFFERS: kubernetes has no answer for such a job.
+  // DIFFERS: absent completions count as 0; kube-apiserver fails on such a Job.
   const completions = numberAt(spec, "completions") ?? 0;
   for (const [index, rule] of rules.entries()) yield* successRuleErrors(rule, completions, `${field}.rules[${index}]`);
 }
@@ -142,7 +142,7 @@ function numbersAt(parent: JsonObject, key: string): number[] | undefined {
   return Array.isArray(value) ? value.filter((item) => typeof item === "number") : undefined;
 }
 
-/** As Go quotes a list of texts. */
+/** As Go quotes a list of strings. */
 function goList(texts: readonly string[]): string {
   return `[${texts.map((text) => JSON.stringify(text)).join(" ")}]`;
 }

@@ -1,4 +1,4 @@
-/** What is wrong with the spec of a Job, or of the Jobs in a CronJob. */
+/** Validation of the spec of a Job or of the Job template of a CronJob. */
 import { invalidValue, required, tooLong, unsupportedValue } from "../../../meta/field-errors.ts";
 import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../meta/names.ts";
@@ -11,7 +11,7 @@ import { internalValue } from "../internal-version/internal-value.ts";
 
 const PARALLELISM_MAX = 100_000;
 const FAILED_INDEXES_MAX = 100_000;
-/** From so many completions on, less else is allowed. */
+/** Above this number of completions, lower limits apply to other fields. */
 const COMPLETIONS_MANY = 100_000;
 const PARALLELISM_MAX_OF_MANY = 10_000;
 const FAILED_INDEXES_MAX_OF_MANY = 10_000;
@@ -124,7 +124,7 @@ function* replacementErrors(spec: JsonObject, field: string): Generator<FieldErr
   if (!supported.includes(String(policy))) yield unsupportedValue(field, policy, supported);
 }
 
-/** Pods of a Job come to an end: who asks for nothing gets "Always", which is none of the choices. */
+/** An absent restartPolicy defaults to "Always", which Jobs do not support. */
 function* restartErrors(spec: JsonObject, field: string): Generator<FieldError> {
   const policy = stringAt(objectAt(objectAt(spec, "template"), "spec"), "restartPolicy");
   if (policy === "Always" || policy === "") yield required(field, 'valid values: "OnFailure", "Never"');

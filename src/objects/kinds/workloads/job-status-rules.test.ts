@@ -25,16 +25,16 @@ function changed(
   );
 }
 
-describe("how a Job ends", () => {
+describe("a finished Job", () => {
   test.each<[string, JsonObject, readonly string[]]>([
-    ["well", DONE, []],
+    ["is accepted with a completion time", DONE, []],
     [
-      "without saying when",
+      "needs a completion time",
       { startTime: START, conditions: conditions("SuccessCriteriaMet", "Complete") },
       ["status.completionTime: Required value: completionTime is required for Complete jobs"],
     ],
     [
-      "before it began, with pods left",
+      "rejects a completion before its start, and active pods",
       { ...DONE, startTime: END, completionTime: START, active: 1, terminating: 2 },
       [
         `status.completionTime: Invalid value: "${START}": must be equal to or after \`startTime\``,
@@ -43,12 +43,12 @@ describe("how a Job ends", () => {
       ],
     ],
     [
-      "badly, without having aimed at it",
+      "needs FailureTarget for Failed",
       { startTime: START, conditions: conditions("Failed") },
       ["status.conditions: Invalid value: cannot set Failed=True condition without the FailureTarget=true condition"],
     ],
     [
-      "both ways",
+      "cannot be both Complete and Failed",
       { ...DONE, conditions: conditions("Complete", "Failed", "FailureTarget") },
       [
         "status.conditions: Invalid value: cannot set Complete=True and Failed=true conditions",
@@ -57,7 +57,7 @@ describe("how a Job ends", () => {
       ],
     ],
     [
-      "with pods nobody counted",
+      "rejects uncounted terminated pods",
       { ...DONE, uncountedTerminatedPods: { succeeded: ["a"] } },
       [
         'status.uncountedTerminatedPods: Invalid value: {"Succeeded":["a"],"Failed":null}: must be empty for finished job',
@@ -72,8 +72,8 @@ describe("how a Job ends", () => {
   const START_IS_FIXED = `status.startTime: Invalid value: "${END}": field is immutable for unsuspended job once set`;
 });
 
-describe("what a Job cannot take back", () => {
-  test("its end and its counts", () => {
+describe("an update of a Job status", () => {
+  test("cannot remove the terminal condition or decrease counts", () => {
     expect(changed({ ...DONE, failed: 2, succeeded: 1 }, { startTime: START, failed: 1 })).toEqual([
       "status.conditions: Invalid value: cannot disable the terminal Complete=True condition",
       "status.failed: Invalid value: 1: cannot decrease the failed counter",
@@ -82,24 +82,24 @@ describe("what a Job cannot take back", () => {
     ]);
   });
 
-  test("its start, in the words of the release", () => {
+  test("cannot remove the start time of an unsuspended Job", () => {
     expect(changed({ startTime: START }, {}, {}, "1.35")).toEqual([
       "status.startTime: Required value: startTime cannot be removed for unsuspended job",
     ]);
     expect(changed({ startTime: START }, {}, { suspend: true })).toEqual([]);
   });
 
-  test("what was wrong before may stay", () => {
+  test("may keep stored values that are invalid", () => {
     const odd = { conditions: conditions("Failed"), startTime: START, active: 1 };
     expect(changed(odd, { ...odd, failed: 1 })).toEqual([]);
   });
 });
 
-describe("the indexes of a Job", () => {
+describe("the indexes of a Job status", () => {
   test.each<[string, JsonObject, JsonObject, readonly string[]]>([
-    ["that are fine", { completionMode: "Indexed", completions: 3 }, { completedIndexes: "0,2" }, []],
+    ["are accepted if they are valid", { completionMode: "Indexed", completions: 3 }, { completedIndexes: "0,2" }, []],
     [
-      "that it does not have",
+      "are rejected if the Job is not indexed",
       { completions: 3 },
       { completedIndexes: "0", failedIndexes: "1" },
       [
@@ -108,13 +108,13 @@ describe("the indexes of a Job", () => {
       ],
     ],
     [
-      "that are counted twice",
+      "cannot be both completed and failed",
       { completionMode: "Indexed", completions: 3, backoffLimitPerIndex: 1 },
       { completedIndexes: "0-1", failedIndexes: "1" },
       ['status.failedIndexes: Invalid value: "1": failedIndexes and completedIndexes overlap at index: 1'],
     ],
     [
-      "beyond the last",
+      "are rejected beyond the last index",
       { completionMode: "Indexed", completions: 3 },
       { completedIndexes: "3" },
       ['status.completedIndexes: Invalid value: "3": error parsing completedIndexes: too large index: "3"'],
@@ -124,7 +124,7 @@ describe("the indexes of a Job", () => {
   });
 });
 
-test("pods are counted once, and ready ones are active", () => {
+test("terminated pods are listed once, and ready pods must be active", () => {
   const uncountedTerminatedPods = { succeeded: ["a", ""], failed: ["a"] };
   expect(changed({}, { ready: 1, uncountedTerminatedPods })).toEqual([
     'status.uncountedTerminatedPods.succeeded[1]: Invalid value: "": must not be empty',

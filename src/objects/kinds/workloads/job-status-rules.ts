@@ -1,4 +1,4 @@
-/** What is wrong with a Job's status: whoever runs Jobs must not tell a tale that clients cannot follow. */
+/** Validation of the status of a Job: the state transitions on which clients rely. */
 import { duplicateValue, invalidValue, required } from "../../../meta/field-errors.ts";
 import {
   isJsonObject,
@@ -23,7 +23,7 @@ import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 
 const CONDITIONS = "status.conditions";
 
-/** A Job's status before and after, and which rules a change calls for: what was wrong before may stay. */
+/** The stored and the new status of a Job, and which parts have changed. Unchanged invalid parts remain valid. */
 interface Change {
   readonly spec: JsonObject;
   readonly status: JsonObject;

@@ -1,4 +1,4 @@
-/** What of a Job can change once it is there. */
+/** Validation of updates of a Job's spec. */
 import { invalidGoValue, invalidValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, numberAt, objectAt, objectsAt, specOf, statusOf, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -58,7 +58,7 @@ function* templateErrors(spec: JsonObject, existing: JsonObject, context: KindCo
   }
 }
 
-/** Whether no pod was made from the template yet, or none is left. */
+/** True if no pod was created from the template yet, or none is active. */
 function isAtRest(job: JsonObject, gates: ReleaseGates): boolean {
   const status = statusOf(job);
   const isNotStarted = status["startTime"] === undefined;
@@ -67,7 +67,7 @@ function isAtRest(job: JsonObject, gates: ReleaseGates): boolean {
   return (isNotStarted || hasStopped) && (numberAt(status, "active") ?? 0) === 0;
 }
 
-/** The template before, with everything of the new one that says where pods run. */
+/** The stored template with the scheduling fields of the new one. */
 function withSchedulingOf(template: JsonObject, before: JsonObject): JsonObject {
   const spec = objectAt(template, "spec");
   const { annotations, labels } = objectAt(template, "metadata");

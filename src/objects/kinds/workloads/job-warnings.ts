@@ -1,4 +1,4 @@
-/** What is odd about a Job, or the Jobs in a CronJob, but not wrong. */
+/** Warnings about the spec of a Job or of the Job template of a CronJob. */
 import { numberAt, objectAt, type JsonObject } from "../../../meta/json.ts";
 import type { KindContext } from "../kind.ts";
 import { podTemplateWarnings } from "../pods/warnings/pod-warnings.ts";

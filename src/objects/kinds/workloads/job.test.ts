@@ -28,7 +28,7 @@ function job(spec: JsonObject = {}, podSpec: JsonObject = {}, labels?: JsonObjec
   return { metadata: { name: "j", namespace: "default", uid: UID }, spec: { template, ...spec } };
 }
 
-/** As a client sends back what it has read. */
+/** Errors of an update with the object as a client has read it, changed as given. */
 function changed(spec: JsonObject = {}, podSpec: JsonObject = {}, start: JsonObject = {}): string[] {
   const existing = prepared(JOB, job(start));
   const next = structuredClone(existing) as { spec: JsonObject & { template: { spec: JsonObject } } };
@@ -37,8 +37,8 @@ function changed(spec: JsonObject = {}, podSpec: JsonObject = {}, start: JsonObj
   return sentences(JOB.updateErrors?.(defaulted(JOB, next), existing, CONTEXT));
 }
 
-describe("a Job that says little", () => {
-  test("runs one pod once, with six more tries", () => {
+describe("a minimal Job", () => {
+  test("defaults to one completion and six retries", () => {
     expect(defaulted(JOB, job())["spec"]).toMatchObject({
       completions: 1,
       parallelism: 1,
@@ -50,12 +50,12 @@ describe("a Job that says little", () => {
     });
   });
 
-  test("has no number of completions when it says how many run at once", () => {
+  test("gets no default completions if it has a parallelism", () => {
     expect(defaulted(JOB, job({ parallelism: 3 }))["spec"]).not.toHaveProperty("completions");
     expect(defaulted(JOB, job({ completions: 3 }))["spec"]).toMatchObject({ completions: 3, parallelism: 1 });
   });
 
-  test("has other defaults with other policies", () => {
+  test("gets other defaults with failure policies", () => {
     const rules = [{ action: "Ignore", onPodConditions: [{ type: "DisruptionTarget" }] }];
     const spec = { backoffLimitPerIndex: 1, podFailurePolicy: { rules } };
     expect(defaulted(JOB, job(spec))["spec"]).toMatchObject({
@@ -67,7 +67,7 @@ describe("a Job that says little", () => {
     });
   });
 
-  test("knows its pods by its own uid, and has their labels", () => {
+  test("gets the generated selector and labels", () => {
     expect(prepared(JOB, job())).toMatchObject({
       metadata: { labels: GENERATED },
       spec: {
@@ -80,12 +80,12 @@ describe("a Job that says little", () => {
     expect(prepared(JOB, job({}, {}, labels))["metadata"]).toHaveProperty("labels", { ...GENERATED, ...labels });
   });
 
-  test("keeps labels of its own", () => {
+  test("keeps its own labels", () => {
     const own = { ...job({}, {}, { app: "x" }), metadata: { name: "j", uid: UID, labels: { mine: "1" } } };
     expect(prepared(JOB, own)["metadata"]).toHaveProperty("labels", { mine: "1" });
   });
 
-  test("may choose its selector itself", () => {
+  test("with manualSelector keeps its own selector", () => {
     const manual = prepared(JOB, job({ manualSelector: true, selector: { matchLabels: { a: "b" } } }, {}, { a: "b" }));
     expect(manual["spec"]).toMatchObject({
       selector: { matchLabels: { a: "b" } },
@@ -94,25 +94,25 @@ describe("a Job that says little", () => {
   });
 });
 
-describe("what is wrong with a Job", () => {
+describe("a Job", () => {
   const UNREADABLE = 'must be a domain-prefixed path (such as "acme.io/foo")';
 
   test.each<[string, JsonObject, readonly string[]]>([
-    ["nothing", job(), []],
+    ["is accepted if it is valid", job(), []],
     [
-      "pods that never end",
+      "needs a restart policy other than Always",
       job({}, { restartPolicy: undefined }),
       ['spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"'],
     ],
     [
-      "labels that are the server's to choose",
+      "rejects other values for the generated labels",
       job({}, {}, { "job-name": "x" }),
       [
         `spec.template.metadata.labels[job-name]: Invalid value: {"batch.kubernetes.io/controller-uid":"u-1","batch.kubernetes.io/job-name":"j","controller-uid":"u-1","job-name":"x"}: must be 'j'`,
       ],
     ],
     [
-      "a selector of one's own",
+      "rejects a selector without manualSelector",
       job({ selector: { matchLabels: { a: "b" } } }),
       [
         'spec.selector: Invalid value: {"matchLabels":{"a":"b","batch.kubernetes.io/controller-uid":"u-1"}}: `selector` not auto-generated',
@@ -120,12 +120,12 @@ describe("what is wrong with a Job", () => {
       ],
     ],
     [
-      "indexes without their number",
+      "needs completions if it is indexed",
       job({ completionMode: "Indexed", parallelism: 1 }),
       ["spec.completions: Required value: when completion mode is Indexed"],
     ],
     [
-      "limits of indexes that there are none of",
+      "rejects limits per index if it is not indexed",
       job({ backoffLimitPerIndex: 1, maxFailedIndexes: 1 }),
       [
         "spec.backoffLimitPerIndex: Invalid value: 1: requires indexed completion mode",
@@ -133,13 +133,13 @@ describe("what is wrong with a Job", () => {
       ],
     ],
     [
-      "a mode nobody knows",
+      "rejects an unknown completion mode",
       job({ completionMode: "Odd" }),
       ['spec.completionMode: Unsupported value: "Odd": supported values: "NonIndexed", "Indexed"'],
     ],
-    ["a manager without a domain", job({ managedBy: "me" }), [`spec.managedBy: Invalid value: "me": ${UNREADABLE}`]],
+    ["needs a domain in managedBy", job({ managedBy: "me" }), [`spec.managedBy: Invalid value: "me": ${UNREADABLE}`]],
     [
-      "a policy that does not go with another",
+      "rejects a replacement policy that contradicts its failure policy",
       job({
         podReplacementPolicy: "TerminatingOrFailed",
         podFailurePolicy: { rules: [{ action: "FailJob", onExitCodes: { operator: "In", values: [1] } }] },
@@ -150,7 +150,7 @@ describe("what is wrong with a Job", () => {
     expect(created(JOB, object)).toEqual(errors);
   });
 
-  test("a name too long for the hosts of its pods", () => {
+  test("rejects a name that is too long for the hostnames of its pods", () => {
     const name = "j".repeat(63);
     const object = job({ completionMode: "Indexed", completions: 2 });
     object["metadata"] = { name, uid: UID };
@@ -160,12 +160,12 @@ describe("what is wrong with a Job", () => {
   });
 });
 
-describe("an update", () => {
+describe("an update of a Job", () => {
   test.each<[string, JsonObject, readonly string[]]>([
-    ["of what may change", { parallelism: 3, suspend: true, activeDeadlineSeconds: 5, backoffLimit: 1 }, []],
-    ["of the completions", { completions: 2 }, ["spec.completions: Invalid value: 2: field is immutable"]],
+    ["of mutable fields is accepted", { parallelism: 3, suspend: true, activeDeadlineSeconds: 5, backoffLimit: 1 }, []],
+    ["of the completions is rejected", { completions: 2 }, ["spec.completions: Invalid value: 2: field is immutable"]],
     [
-      "of the policy of success",
+      "of managedBy is rejected",
       { managedBy: "example.com/x" },
       ['spec.managedBy: Invalid value: "example.com/x": field is immutable'],
     ],
@@ -173,12 +173,12 @@ describe("an update", () => {
     expect(changed(spec)).toEqual(errors);
   });
 
-  test("says twice what is wrong by itself", () => {
+  test("reports an invalid value twice", () => {
     const wrong = "spec.parallelism: Invalid value: -1: must be greater than or equal to 0";
     expect(changed({ parallelism: -1 })).toEqual([wrong, wrong]);
   });
 
-  test("may scale indexes when as many run at once", () => {
+  test("may change completions together with parallelism if it is indexed", () => {
     const indexed = { completionMode: "Indexed", completions: 1, parallelism: 1 };
     expect(changed({ completions: 2, parallelism: 2 }, {}, indexed)).toEqual([]);
     expect(changed({ completions: 3, parallelism: 2 }, {}, indexed)).toEqual([
@@ -186,7 +186,7 @@ describe("an update", () => {
     ]);
   });
 
-  test("of the template shows all of it", () => {
+  test("of the template is rejected with the whole template", () => {
     const [error, ...more] = changed({}, { containers: [{ name: "c", image: "example/app:1", args: ["a && b"] }] });
     expect(more).toEqual([]);
     expect(error).toMatch(
@@ -198,13 +198,13 @@ describe("an update", () => {
     expect(error).toContain('"NodeName":"","SecurityContext":{"HostNetwork":false');
   });
 
-  test("of a suspended Job may say where its pods run", () => {
+  test("of a suspended Job may change the scheduling of its pods", () => {
     expect(changed({}, { nodeSelector: { a: "b" } }, { suspend: true })).toEqual([]);
     expect(changed({}, { nodeSelector: { a: "b" } })).toHaveLength(1);
     expect(changed({}, { nodeName: "n" }, { suspend: true })[0]).toMatch(/^spec\.template\.spec: Invalid value: /);
   });
 
-  test("of a suspended Job may say what its containers need since 1.36", () => {
+  test("of a suspended Job may change container resources since 1.36", () => {
     const containers = [{ name: "c", image: "example/app:1", resources: { requests: { cpu: "1" } } }];
     const before = prepared(JOB, job({ suspend: true }));
     expect(changed({}, { containers }, { suspend: true })).toEqual([]);
@@ -219,7 +219,7 @@ describe("an update", () => {
   });
 });
 
-test("a huge number of indexes is warned about", () => {
+test("a huge number of indexes causes a warning, on create only", () => {
   const huge = job({ completionMode: "Indexed", completions: 100_001, parallelism: 10_001 });
   expect([...(JOB.warnings?.(huge, undefined, CONTEXT) ?? [])]).toEqual([
     "spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail",
@@ -227,19 +227,19 @@ test("a huge number of indexes is warned about", () => {
   expect([...(JOB.warnings?.(huge, huge, CONTEXT) ?? [])]).toEqual([]);
 });
 
-test("a Job whose name was made up has labels of its own, one that was named has those of its pods", () => {
+test("a Job with a generated name gets only the labels of its template, a named one also the generated labels", () => {
   const labels = (metadata: JsonObject): unknown =>
     objectAt(prepared(JOB, { ...job({}, {}, { a: "b" }), metadata: { uid: UID, ...metadata } }), "metadata")["labels"];
   expect(labels({ generateName: "j-", name: "j-abcde" })).toEqual({ a: "b" });
   expect(labels({ name: "j-abcde" })).toMatchObject({ a: "b", "job-name": "j-abcde" });
 });
 
-test("a Job without a name is not told a word that JavaScript has for nothing", () => {
+test('errors about a Job without a name do not contain "undefined"', () => {
   const nameless = { ...job(), metadata: { uid: UID } };
   expect(created(JOB, nameless).filter((sentence) => sentence.includes("undefined"))).toEqual([]);
 });
 
-test("no rules are written as null, and so are times that nobody knows", () => {
+test("an empty list of rules and unknown times are written as null", () => {
   const object = { ...job({ podFailurePolicy: { rules: [] } }), status: { conditions: [{ type: "X" }] } };
   expect(defaulted(JOB, object)).toMatchObject({
     spec: { podFailurePolicy: { rules: null } },

@@ -1,4 +1,4 @@
-/** Jobs: pods that run until so many of them have succeeded. */
+/** Defaults, validation and warnings of Jobs. */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { numberAt, objectAt, specOf, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsLabelErrors } from "../../../meta/names.ts";
@@ -35,7 +35,7 @@ export const JOB: Kind = {
   },
 };
 
-/** As kubernetes: an update is checked as a new Job would be, and then once more as a change. */
+/** As kubernetes: an update runs the checks of a create, then the checks of its spec once more and those of changes. */
 function* updateErrors(job: JsonObject, existing: JsonObject, context: KindContext): Generator<FieldError> {
   const labels = templateLabels(specOf(existing));
   const hadLabels = Object.hasOwn(labels, JOB_NAME) && Object.hasOwn(labels, CONTROLLER_UID);
@@ -55,7 +55,7 @@ function* jobErrors(job: JsonObject, context: KindContext, needsLabels: boolean)
     yield invalidValue("metadata.name", name, `will not able to create pod with invalid DNS label: ${hostname}`);
 }
 
-/** The labels by which a Job knows its pods are the server's to choose, unless the client takes that over. */
+/** The server generates the labels by which a Job selects its pods, unless manualSelector is set. */
 function* generatedErrors(job: JsonObject, needsLabels: boolean): Generator<FieldError> {
   const spec = specOf(job);
   const selector = selectorOf(spec);

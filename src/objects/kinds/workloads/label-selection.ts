@@ -1,4 +1,4 @@
-/** Which labels a metav1.LabelSelector picks, and how kubernetes shows selectors and labels in its sentences. */
+/** Matching of metav1.LabelSelectors against template labels, and the errors about selectors and labels. */
 import { invalidValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -6,7 +6,7 @@ import { labelSelectorErrors } from "../checks.ts";
 import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 import { internalValue } from "../internal-version/internal-value.ts";
 
-/** Undefined when the workload has none. */
+/** Undefined if the workload has no selector. */
 export function selectorOf(spec: JsonObject): JsonObject | undefined {
   const { selector } = spec;
   return isJsonObject(selector) ? selector : undefined;
@@ -16,7 +16,7 @@ export function isReadable(selector: JsonObject): boolean {
   return labelSelectorErrors(selector, "").next().done === true;
 }
 
-/** No selector picks nothing, an empty one everything. */
+/** An absent selector matches nothing, an empty one everything. */
 export function selects(selector: JsonObject | undefined, labels: JsonObject): boolean {
   if (selector === undefined) return false;
   const wanted = objectAt(selector, "matchLabels");
@@ -46,7 +46,7 @@ export function templateLabels(spec: JsonObject): JsonObject {
   return objectAt(objectAt(objectAt(spec, "template"), "metadata"), "labels");
 }
 
-/** The labels of a template that its own workload would not recognise. */
+/** The error about template labels that the selector of the workload does not match. */
 export function mismatchError(template: JsonObject, field: string): FieldError {
   const { labels } = objectAt(template, "metadata");
   return invalidValue(

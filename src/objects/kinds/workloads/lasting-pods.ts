@@ -1,4 +1,6 @@
-/** What holds for the pods of workloads that run for good: they are picked by their labels, restarted, and not timed. */
+/**
+ * Validation and warnings for workloads whose pods run until they are deleted: restart policy Always and no deadline.
+ */
 import { forbiddenField, unsupportedValue } from "../../../meta/field-errors.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsLabelErrors } from "../../../meta/names.ts";
@@ -16,7 +18,7 @@ export function* forbiddenDeadlineErrors(template: JsonObject, field: string, ki
   yield forbiddenField(`${field}.spec.activeDeadlineSeconds`, `activeDeadlineSeconds in ${kind} is not Supported`);
 }
 
-/** Of the name and the template; an update that leaves the desired state alone is not warned about again. */
+/** Warnings about the name and the template; an update with an unchanged generation causes none. */
 export function* workloadWarnings(
   object: JsonObject,
   existing: JsonObject | undefined,
@@ -40,7 +42,7 @@ export function hasNewGeneration(object: JsonObject, existing: JsonObject): bool
   return objectAt(object, "metadata")["generation"] !== objectAt(existing, "metadata")["generation"];
 }
 
-/** For kinds whose name becomes part of their pods' names. */
+/** For kinds whose name is a prefix of their pods' names. */
 export function* nameWarnings(object: JsonObject, existing: JsonObject | undefined): Generator<string> {
   if (existing !== undefined) return;
   const sentences = dnsLabelErrors(stringAt(objectAt(object, "metadata"), "name"));

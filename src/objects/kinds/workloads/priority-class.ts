@@ -1,4 +1,4 @@
-/** PriorityClasses: which pods go first. */
+/** Defaults and validation of PriorityClasses. */
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
 import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -21,7 +21,7 @@ export const PRIORITY_CLASS: Kind = {
     priorityClass["value"] ??= 0;
     priorityClass["preemptionPolicy"] ??= "PreemptLowerPriority";
   },
-  // As kubernetes: it is counted once, and no change counts.
+  // As kubernetes: the generation is 1 and does not change.
   prepareCreate(priorityClass) {
     objectAt(priorityClass, "metadata")["generation"] = 1;
   },

@@ -1,4 +1,4 @@
-/** ReplicaSets: so many pods of one kind. */
+/** Defaults, validation and warnings of ReplicaSets. */
 import { numberAt, specOf, statusOf, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { nonNegativeErrors } from "../checks.ts";
@@ -36,12 +36,12 @@ function* replicaSetErrors(replicaSet: JsonObject, context: KindContext): Genera
   const spec = specOf(replicaSet);
   yield* nonNegativeErrors(numberAt(spec, "replicas"), "spec.replicas");
   yield* nonNegativeErrors(numberAt(spec, "minReadySeconds"), "spec.minReadySeconds");
-  // As kubernetes: the sentence is the Deployment's.
+  // As kubernetes: the message names a deployment.
   yield* selectorErrors(spec, "deployment");
   yield* replicaTemplateErrors(spec, context);
 }
 
-/** Also a ReplicationController's. */
+/** Also used for ReplicationControllers. */
 export function replicaSetStatusErrors(status: JsonObject): Iterable<FieldError> {
   return replicaStatusErrors(status, {
     counts: [

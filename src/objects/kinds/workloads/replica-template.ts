@@ -1,4 +1,4 @@
-/** The rules that Deployments and ReplicaSets share: how many pods, which, and what they look like. */
+/** Validation that Deployments and ReplicaSets share: replicas, selector and template. */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -20,7 +20,7 @@ export function* selectorErrors(spec: JsonObject, kind: string): Generator<Field
     yield invalidValue("spec.selector", internalValue(selector, "L"), `empty selector is invalid for ${kind}`);
 }
 
-/** Nothing is said about a template as long as nobody can tell which pods are meant. */
+/** If the selector is invalid, the template is not checked. */
 export function* replicaTemplateErrors(spec: JsonObject, context: KindContext): Generator<FieldError> {
   const selector = selectorOf(spec);
   if (selector !== undefined && !isReadable(selector)) {

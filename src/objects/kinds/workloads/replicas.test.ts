@@ -18,20 +18,20 @@ import {
 const GENERATION = "deprecated.daemonset.template.generation";
 
 describe("a ReplicaSet", () => {
-  test("has one replica, and counts none at first", () => {
+  test("defaults to one replica and a status of none", () => {
     const set = prepared(REPLICA_SET, workload());
     expect(set["spec"]).toHaveProperty("replicas", 1);
     expect(set["status"]).toEqual({ replicas: 0 });
   });
 
-  test("keeps its selector", () => {
+  test("cannot change its selector", () => {
     const other = { selector: { matchLabels: { a: "b" } }, template: template({ a: "b" }) };
     expect(updated(REPLICA_SET, workload(), workload(other))).toEqual([
       'spec.selector: Invalid value: {"matchLabels":{"a":"b"}}: field is immutable',
     ]);
   });
 
-  test("cannot have more ready replicas than replicas", () => {
+  test("cannot count more labeled replicas than replicas", () => {
     expect(statusUpdated(REPLICA_SET, workload(), { replicas: 1, fullyLabeledReplicas: 2 })).toEqual([
       "status.fullyLabeledReplicas: Invalid value: 2: cannot be greater than status.replicas",
     ]);
@@ -39,7 +39,7 @@ describe("a ReplicaSet", () => {
 });
 
 describe("a ReplicationController", () => {
-  test("takes selector and labels from its template", () => {
+  test("defaults its selector and labels to those of its template", () => {
     const controller = defaulted(REPLICATION_CONTROLLER, { metadata: { name: "r" }, spec: { template: template() } });
     expect(controller).toMatchObject({
       metadata: { labels: { app: "web" } },
@@ -47,7 +47,7 @@ describe("a ReplicationController", () => {
     });
   });
 
-  test("keeps its own", () => {
+  test("keeps its own selector and labels", () => {
     const own = { metadata: { name: "r", labels: { a: "b" } }, spec: { selector: { c: "d" }, template: template() } };
     expect(defaulted(REPLICATION_CONTROLLER, own)).toMatchObject(own);
   });
@@ -55,12 +55,12 @@ describe("a ReplicationController", () => {
   test.each<[string, JsonObject, readonly string[]]>([
     ["needs a selector and a template", {}, ["spec.selector: Required value", "spec.template: Required value"]],
     [
-      "selects its own pods",
+      "rejects template labels that its selector does not match",
       { selector: { app: "db" }, template: template() },
       ['spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`'],
     ],
     [
-      "runs pods for good",
+      "rejects pods that run to completion",
       { template: template({ app: "web" }, { restartPolicy: "OnFailure" }), minReadySeconds: -1 },
       [
         "spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0",
@@ -73,7 +73,7 @@ describe("a ReplicationController", () => {
 });
 
 describe("a DaemonSet", () => {
-  test("updates one pod at a time", () => {
+  test("defaults to updating one pod at a time", () => {
     expect(prepared(DAEMON_SET, workload())).toMatchObject({
       metadata: { annotations: { [GENERATION]: "1" } },
       spec: {
@@ -85,9 +85,9 @@ describe("a DaemonSet", () => {
   });
 
   test.each<[string, JsonObject, string]>([
-    ["stays while the template does", { minReadySeconds: 5 }, "1"],
-    ["goes up with the template", { template: template({ app: "web" }, { hostNetwork: true }) }, "2"],
-  ])("its template's generation %s, whatever the client says", (_what, spec, generation) => {
+    ["is kept with an unchanged template", { minReadySeconds: 5 }, "1"],
+    ["is incremented with a changed template", { template: template({ app: "web" }, { hostNetwork: true }) }, "2"],
+  ])("its template generation %s, whatever value the client sends", (_what, spec, generation) => {
     const existing = prepared(DAEMON_SET, workload());
     const next = defaulted(DAEMON_SET, workload(spec, { annotations: { [GENERATION]: "9" } }));
     DAEMON_SET.prepareUpdate?.(next, existing, CONTEXT);
@@ -95,29 +95,29 @@ describe("a DaemonSet", () => {
   });
 
   test.each<[string, JsonObject, readonly string[]]>([
-    ["by share", { rollingUpdate: { maxUnavailable: "10%" } }, []],
+    ["accepts percentages", { rollingUpdate: { maxUnavailable: "10%" } }, []],
     [
-      "both ways at once",
+      "rejects both maxSurge and maxUnavailable",
       { rollingUpdate: { maxUnavailable: 1, maxSurge: 1 } },
       ["spec.updateStrategy.rollingUpdate.maxSurge: Invalid value: 1: may not be set when maxUnavailable is non-zero"],
     ],
     [
-      "not at all",
+      "needs a positive maxUnavailable or maxSurge",
       { rollingUpdate: { maxUnavailable: 0 } },
       ["spec.updateStrategy.rollingUpdate.maxUnavailable: Required value: cannot be 0 when maxSurge is 0"],
     ],
     [
-      "in a way nobody knows",
+      "rejects an unknown type",
       { type: "Odd" },
       [
         'spec.updateStrategy: Unsupported value: {"Type":"Odd","RollingUpdate":null}: supported values: "RollingUpdate", "OnDelete"',
       ],
     ],
-  ])("rolls %s", (_what, updateStrategy, errors) => {
+  ])("%s in its update strategy", (_what, updateStrategy, errors) => {
     expect(created(DAEMON_SET, workload({ updateStrategy }))).toEqual(errors);
   });
 
-  test("says first what cannot be changed, then what is wrong", () => {
+  test("reports immutable fields before invalid ones", () => {
     expect(updated(DAEMON_SET, workload(), workload({ selector: {} }))).toEqual([
       "spec.selector: Invalid value: {}: field is immutable",
       "spec.selector: Invalid value: {}: empty selector is invalid for daemonset",
@@ -127,10 +127,10 @@ describe("a DaemonSet", () => {
 
 describe("a ControllerRevision", () => {
   test.each<[string, JsonObject, readonly string[]]>([
-    ["holds an object", { data: { a: 1 }, revision: 1 }, []],
-    ["must hold something", { revision: 1 }, ["data: Required value: data is mandatory"]],
+    ["is accepted with an object", { data: { a: 1 }, revision: 1 }, []],
+    ["needs data", { revision: 1 }, ["data: Required value: data is mandatory"]],
     [
-      "holds objects only, in some order",
+      "rejects other data and a negative revision",
       { data: [1], revision: -1 },
       [
         "revision: Invalid value: -1: must be greater than or equal to 0",
@@ -141,7 +141,7 @@ describe("a ControllerRevision", () => {
     expect(created(CONTROLLER_REVISION, { metadata: { name: "r" }, ...revision })).toEqual(errors);
   });
 
-  test("keeps its data, not its number", () => {
+  test("cannot change its data, but its revision", () => {
     const before = { metadata: { name: "r" }, data: { a: 1 }, revision: 1 };
     expect(updated(CONTROLLER_REVISION, before, { ...before, revision: 2 })).toEqual([]);
     expect(updated(CONTROLLER_REVISION, before, { ...before, data: { a: 2 } })).toEqual([
@@ -150,7 +150,7 @@ describe("a ControllerRevision", () => {
   });
 });
 
-test("an updated ReplicationController is warned about the pods it had", () => {
+test("an update of a ReplicationController causes warnings about the stored template", () => {
   const odd = workload({ template: template(undefined, { terminationGracePeriodSeconds: -1 }) }, { generation: 1 });
   const fine = workload({}, { generation: 2 });
   const warnings = (object: JsonObject, existing?: JsonObject): string[] => [
@@ -165,7 +165,7 @@ test.each([
   ["a ReplicaSet", REPLICA_SET],
   ["a ReplicationController", REPLICATION_CONTROLLER],
   ["a DaemonSet", DAEMON_SET],
-])("%s writes a time that nobody knows as null", (_what, kind) => {
+])("%s has null for unknown times", (_what, kind) => {
   const object = { ...workload(), status: { conditions: [{ type: "X", status: "True" }] } };
   expect(defaulted(kind, object)["status"]).toMatchObject({ conditions: [{ lastTransitionTime: null }] });
 });

@@ -1,4 +1,4 @@
-/** ReplicationControllers: what ReplicaSets were before they had selectors worth the name. */
+/** Defaults, validation and warnings of ReplicationControllers. */
 import { required } from "../../../meta/field-errors.ts";
 import { isJsonObject, numberAt, objectAt, specOf, statusOf, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -27,13 +27,13 @@ export const REPLICATION_CONTROLLER: Kind = {
   statusUpdateErrors: (controller) => replicaSetStatusErrors(statusOf(controller)),
   *warnings(controller, existing, context) {
     yield* nameWarnings(controller, existing);
-    // As kubernetes: what is odd about the pods of an update is what was odd about them before it.
+    // As kubernetes: an update causes warnings about the stored template, not the new one.
     if (existing === undefined) yield* templateWarnings(controller, existing, context);
     else if (hasNewGeneration(controller, existing)) yield* templateWarnings(existing, undefined, context);
   },
 };
 
-/** Who says nothing about labels means those of the pods. */
+/** An absent selector and absent labels default to the labels of the template. */
 function setControllerDefaults(controller: JsonObject, context: KindContext): void {
   const spec = structAt(controller, "spec");
   spec["replicas"] ??= 1;

@@ -1,4 +1,4 @@
-/** What is wrong with a StatefulSet's spec. */
+/** Validation of the spec of a StatefulSet. */
 import { invalidValue, unsupportedValue } from "../../../meta/field-errors.ts";
 import { numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsLabelErrors } from "../../../meta/names.ts";
@@ -17,7 +17,7 @@ import { internalValue } from "../internal-version/internal-value.ts";
 
 interface StatefulSetCheck {
   readonly context: KindContext;
-  /** What cannot be changed is checked only once. */
+  /** False on an update, which skips the checks of immutable fields. */
   readonly isNew: boolean;
   readonly isTemplateTolerated?: boolean;
 }
@@ -102,7 +102,7 @@ function* templateErrors(spec: JsonObject, check: StatefulSetCheck): Generator<F
   yield* annotationsErrors(objectAt(metadata, "annotations"), `${field}.annotations`);
 }
 
-/** As kubernetes: here alone it says no more than that. */
+/** As kubernetes: only this error has no reason after the value. */
 function invalidSelector(selector: JsonObject): FieldError {
   const message = `Invalid value: ${JSON.stringify(internalValue(selector, "L"))}`;
   return { field: "spec.selector", reason: "FieldValueInvalid", message };

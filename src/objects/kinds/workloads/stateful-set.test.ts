@@ -16,8 +16,8 @@ import {
 const FORBIDDEN =
   "spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
 
-describe("a StatefulSet that says little", () => {
-  test("runs one pod after the other, and keeps claims", () => {
+describe("a minimal StatefulSet", () => {
+  test("defaults to one replica, ordered pod management and retained claims", () => {
     const set = prepared(STATEFUL_SET, workload());
     expect(set["spec"]).toMatchObject({
       replicas: 1,
@@ -30,7 +30,7 @@ describe("a StatefulSet that says little", () => {
     expect(set["status"]).toEqual({ replicas: 0, availableReplicas: 0 });
   });
 
-  test("has claims that are complete, whatever they call themselves", () => {
+  test("gets complete claim templates with the right kind", () => {
     const claim = { kind: "Odd", metadata: { name: "data" }, spec: { resources: { requests: { storage: "1Gi" } } } };
     expect(defaulted(STATEFUL_SET, workload({ volumeClaimTemplates: [claim] }))["spec"]).toMatchObject({
       volumeClaimTemplates: [
@@ -45,7 +45,7 @@ describe("a StatefulSet that says little", () => {
     });
   });
 
-  test("cannot say how many may be missing", () => {
+  test("drops maxUnavailable", () => {
     const updateStrategy = { type: "RollingUpdate", rollingUpdate: { partition: 1, maxUnavailable: 2 } };
     expect(prepared(STATEFUL_SET, workload({ updateStrategy }))["spec"]).toHaveProperty("updateStrategy", {
       type: "RollingUpdate",
@@ -54,42 +54,42 @@ describe("a StatefulSet that says little", () => {
   });
 });
 
-describe("what is wrong with a StatefulSet", () => {
+describe("a StatefulSet", () => {
   test.each<[string, JsonObject, readonly string[]]>([
-    ["nothing", { serviceName: "web" }, []],
+    ["is accepted if it is valid", { serviceName: "web" }, []],
     [
-      "an order nobody knows",
+      "rejects an unknown pod management policy",
       { podManagementPolicy: "Random" },
       ["spec.podManagementPolicy: Invalid value: \"Random\": must be 'OrderedReady' or 'Parallel'"],
     ],
     [
-      "a strategy nobody knows",
+      "rejects an unknown update strategy",
       { updateStrategy: { type: "Odd" } },
       [
         'spec.updateStrategy: Invalid value: {"Type":"Odd","RollingUpdate":null}: must be \'RollingUpdate\' or \'OnDelete\'',
       ],
     ],
     [
-      "a partition of what is not rolled",
+      "rejects a partition for OnDelete",
       { updateStrategy: { type: "OnDelete", rollingUpdate: { partition: 1 } } },
       [
         'spec.updateStrategy.rollingUpdate: Invalid value: {"Partition":1,"MaxUnavailable":null}: only allowed for updateStrategy \'RollingUpdate\'',
       ],
     ],
     [
-      "claims of no known end",
+      "rejects an unknown claim retention policy",
       { persistentVolumeClaimRetentionPolicy: { whenScaled: "Sell" } },
       [
         'spec.persistentVolumeClaimRetentionPolicy.whenScaled: Unsupported value: "Sell": supported values: "Retain", "Delete"',
       ],
     ],
     [
-      "a first number below none",
+      "rejects a negative first ordinal",
       { ordinals: { start: -1 } },
       ["spec.ordinals.start: Invalid value: -1: must be greater than or equal to 0"],
     ],
     [
-      "claims of nothing",
+      "needs access modes and a storage request in claim templates",
       { volumeClaimTemplates: [{ metadata: { name: "d" } }] },
       [
         "spec.volumeClaimTemplates[0].spec.accessModes: Required value: at least 1 access mode is required",
@@ -97,7 +97,7 @@ describe("what is wrong with a StatefulSet", () => {
       ],
     ],
     [
-      "a selector that cannot be read",
+      "rejects an invalid selector",
       { selector: { matchExpressions: [{ key: "app", operator: "In" }] } },
       [
         "spec.selector.matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
@@ -109,30 +109,30 @@ describe("what is wrong with a StatefulSet", () => {
   });
 });
 
-describe("an update", () => {
+describe("an update of a StatefulSet", () => {
   test.each<[string, JsonObject, readonly string[]]>([
-    ["of what may change", { replicas: 3, minReadySeconds: 1, ordinals: { start: 1 } }, []],
-    ["of the template", { template: template({ app: "web" }, { hostNetwork: true }) }, []],
-    ["of the service", { serviceName: "other" }, [FORBIDDEN]],
-    ["of the claims", { volumeClaimTemplates: [{ metadata: { name: "d" } }] }, [FORBIDDEN]],
+    ["of mutable fields is accepted", { replicas: 3, minReadySeconds: 1, ordinals: { start: 1 } }, []],
+    ["of the template is accepted", { template: template({ app: "web" }, { hostNetwork: true }) }, []],
+    ["of the service name is rejected", { serviceName: "other" }, [FORBIDDEN]],
+    ["of the claim templates is rejected", { volumeClaimTemplates: [{ metadata: { name: "d" } }] }, [FORBIDDEN]],
   ])("%s", (_what, spec, errors) => {
     expect(updated(STATEFUL_SET, workload(), workload(spec))).toEqual(errors);
   });
 
-  test("may keep the bad name of a service", () => {
+  test("may keep an invalid service name", () => {
     const odd = workload({ serviceName: "Bad_Name" });
     expect(created(STATEFUL_SET, odd)).toHaveLength(1);
     expect(updated(STATEFUL_SET, odd, odd)).toEqual([]);
   });
 });
 
-test("a status that does not add up", () => {
+test("a status with more available than ready replicas is rejected", () => {
   expect(statusUpdated(STATEFUL_SET, workload(), { replicas: 2, readyReplicas: 1, availableReplicas: 2 })).toEqual([
     "status.availableReplicas: Invalid value: 2: cannot be greater than status.readyReplicas",
   ]);
 });
 
-test("claims are volumes of the pods, which have no names of their own", () => {
+test("claims become volumes of the pods, and hostname and subdomain are removed", () => {
   const spec = {
     volumeClaimTemplates: [{ metadata: { name: "data" } }],
     template: template({}, { hostname: "h", subdomain: "s", volumes: [{ name: "data" }, { name: "tmp" }] }),
@@ -143,7 +143,7 @@ test("claims are volumes of the pods, which have no names of their own", () => {
   });
 });
 
-test("a negative limit of revisions is warned about", () => {
+test("a negative revision history limit causes a warning", () => {
   expect([...(STATEFUL_SET.warnings?.(workload({ revisionHistoryLimit: -1 }), undefined, CONTEXT) ?? [])]).toEqual([
     "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended",
   ]);
@@ -152,7 +152,7 @@ test("a negative limit of revisions is warned about", () => {
 test.each([
   [undefined, "spec.volumeClaimTemplates[0]"],
   [workload(), "spec.volumeClaimTemplates[0].Spec"],
-])("half a byte is worth a warning, of something new or old", (existing, field) => {
+])("fractional bytes in claim templates cause a warning, on create and on update", (existing, field) => {
   const spec = { resources: { requests: { storage: "1500m" }, limits: { storage: "1Gi" } } };
   const set = workload({ volumeClaimTemplates: [{ metadata: { name: "data" }, spec }] });
   expect([...(STATEFUL_SET.warnings?.(set, existing, CONTEXT) ?? [])]).toEqual([
@@ -160,6 +160,6 @@ test.each([
   ]);
 });
 
-test("ordinals start somewhere", () => {
+test("ordinals default to a start of 0", () => {
   expect(defaulted(STATEFUL_SET, workload({ ordinals: {} }))["spec"]).toMatchObject({ ordinals: { start: 0 } });
 });

@@ -1,4 +1,4 @@
-/** StatefulSets: pods with names and claims of their own. */
+/** Defaults, validation and warnings of StatefulSets. */
 import { forbiddenField } from "../../../meta/field-errors.ts";
 import {
   isJsonObject,
@@ -37,7 +37,7 @@ export const STATEFUL_SET: Kind = {
     yield* templateWarnings(statefulSet, existing, context);
     for (const [index, claim] of objectsAt(specOf(statefulSet), "volumeClaimTemplates").entries()) {
       const field = `spec.volumeClaimTemplates[${index}]`;
-      // As kubernetes: the spec has a name of its own in the sentence about an update.
+      // As kubernetes: on an update, the path in the warning ends with `Spec`.
       yield* claimWarnings(claim, existing === undefined ? field : `${field}.Spec`);
     }
     if ((numberAt(specOf(statefulSet), "revisionHistoryLimit") ?? 0) < 0)
@@ -80,7 +80,7 @@ function rollingUpdateOf(statefulSet: JsonObject): JsonObject {
   return objectAt(objectAt(specOf(statefulSet), "updateStrategy"), "rollingUpdate");
 }
 
-/** The feature behind it is off in every release. */
+/** maxUnavailable needs a feature gate that is off in every release. */
 function dropMaxUnavailable(statefulSet: JsonObject): void {
   const spec = specOf(statefulSet);
   const { maxUnavailable, ...rollingUpdate } = rollingUpdateOf(statefulSet);
@@ -100,7 +100,7 @@ const MUTABLE: readonly string[] = [
 function* updateErrors(statefulSet: JsonObject, existing: JsonObject, context: KindContext): Generator<FieldError> {
   const spec = specOf(statefulSet);
   const before = specOf(existing);
-  // A template that was stored before it was checked does not stand in the way of other changes.
+  // An invalid stored template does not block other changes.
   const isTemplateTolerated = !isStatefulSetSpecValid(before, context);
   yield* statefulSetSpecErrors(spec, { context, isNew: false, isTemplateTolerated });
   if (!isSemanticallyEqual(withoutMutable(spec), withoutMutable(before)))

@@ -1,18 +1,18 @@
-/** What holds for the numbers in a workload's status. */
+/** Defaults and validation of the counts in the status of a workload. */
 import { invalidValue } from "../../../meta/field-errors.ts";
 import { numberAt, objectAt, objectsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { countAt, nonNegativeErrors } from "../checks.ts";
 import { setTimes } from "../pods/pod-status-defaults.ts";
 
-/** In place: members that are written even when nothing is counted. */
+/** Sets absent counts to 0 in place. */
 export function setStatusCounts(object: JsonObject, counts: readonly string[]): void {
   const status = objectAt(object, "status");
   for (const count of counts) status[count] ??= 0;
   object["status"] = status;
 }
 
-/** In place: as kubernetes, a time that is not known is written all the same, as null. */
+/** Sets missing times in place. As kubernetes: an unknown time is written as null. */
 export function setConditionTimes(object: JsonObject, times: readonly string[]): void {
   setTimes(objectsAt(objectAt(object, "status"), "conditions"), times);
 }
@@ -22,14 +22,14 @@ export function* negativeCountErrors(status: JsonObject, counts: readonly string
 }
 
 interface StatusCounts {
-  /** None is negative. */
+  /** Counts that cannot be negative. */
   readonly counts: readonly string[];
-  /** None is more than all replicas. */
+  /** Counts that cannot exceed the number of replicas. */
   readonly parts: readonly string[];
   readonly tooManyAvailable: string;
 }
 
-/** Of all replicas some are ready, of those some available. */
+/** Ready replicas cannot exceed all replicas, and available replicas cannot exceed ready ones. */
 export function* replicaStatusErrors(
   status: JsonObject,
   { counts, parts, tooManyAvailable }: StatusCounts,

@@ -1,11 +1,11 @@
-/** How often the template of a DaemonSet has changed: a field once, since apps/v1 an annotation that only the server writes. */
+/** The number of changes of a DaemonSet's template. In apps/v1 it is an annotation that only the server writes. */
 import { objectAt, specOf, type JsonObject } from "../../../meta/json.ts";
 import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 import { structAt } from "../defaults.ts";
 
 const TEMPLATE_GENERATION = "deprecated.daemonset.template.generation";
 
-/** DIFFERS: what is no number counts as none; kubernetes cannot read such an object. */
+/** DIFFERS: a malformed number counts as 0; kubernetes cannot decode such an object. */
 export function templateGeneration(daemonSet: JsonObject): number {
   const annotation = objectAt(objectAt(daemonSet, "metadata"), "annotations")[TEMPLATE_GENERATION];
   const generation = Number(annotation ?? 0);
@@ -17,7 +17,7 @@ export function templateGenerationAfter(daemonSet: JsonObject, existing: JsonObj
   return templateGeneration(existing) + (isSame ? 0 : 1);
 }
 
-/** In place. */
+/** Sets the annotation in place. */
 export function setTemplateGeneration(daemonSet: JsonObject, generation: number): void {
   const metadata = structAt(daemonSet, "metadata");
   metadata["annotations"] = { ...objectAt(metadata, "annotations"), [TEMPLATE_GENERATION]: `${generation}` };

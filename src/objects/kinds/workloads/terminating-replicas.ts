@@ -1,4 +1,4 @@
-/** status.terminatingReplicas, which clients may write with DeploymentReplicaSetTerminatingReplicas. */
+/** Drops status.terminatingReplicas, unless the gate DeploymentReplicaSetTerminatingReplicas is on. */
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import type { KindContext } from "../kind.ts";
 

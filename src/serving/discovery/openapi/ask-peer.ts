@@ -1,4 +1,4 @@
-/** One question to another server, with a deadline, a bounded answer and a reader that may refuse it. */
+/** Sends one request to another server, with a deadline, a size limit and a decoder that may reject the response. */
 import type { Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
 import { messageOf, within } from "../../../base/within.ts";
@@ -13,8 +13,7 @@ export interface AskOptions {
 }
 
 /**
- * What `read` makes of the answer. Undefined, and a line in the log, when there is no answer or none that can be used;
- * never rejects.
+ * Returns the result of `read`. Returns undefined, and logs a warning, if there is no usable response; never rejects.
  */
 export type AskOpenApiPeer = <T>(
   peer: OpenApiPeer,
@@ -27,7 +26,7 @@ export function createAskOpenApiPeer({ peers, clock, log }: AskOptions): AskOpen
     try {
       return read(await answerInTime(serverId, target));
     } catch (error) {
-      log.warn("an OpenAPI document of a peer cannot be had", { peer: serverId, target, reason: messageOf(error) });
+      log.warn("fetching an OpenAPI document from a peer failed", { peer: serverId, target, reason: messageOf(error) });
       return undefined;
     }
   };
@@ -36,14 +35,14 @@ export function createAskOpenApiPeer({ peers, clock, log }: AskOptions): AskOpen
     const answer = await within(clock, PEER_ANSWER_MS, (signal) =>
       peers.fetch(serverId, target, ["accept", "application/json"], signal),
     );
-    if (answer.status !== 200) throw new Error(`the answer is ${answer.status}`);
+    if (answer.status !== 200) throw new Error(`the response has status ${answer.status}`);
     const bytesMax = target === INDEX_TARGET ? PEER_INDEX_BYTES_MAX : PEER_DOCUMENT_BYTES_MAX;
-    if (answer.body.length > bytesMax) throw new Error(`the answer is longer than ${bytesMax} bytes`);
+    if (answer.body.length > bytesMax) throw new Error(`the response is longer than ${bytesMax} bytes`);
     return answer;
   }
 }
 
-/** Keeps what had no good answer from being asked again at once. */
+/** Prevents an immediate repetition of a request that had no usable response. */
 interface AskedLately {
   has(question: string): boolean;
   add(question: string): void;

@@ -1,20 +1,20 @@
-/** Documents by key, within a number of bytes: whatever was not used for longest goes first. */
+/** A cache of documents with a size limit; the least recently used document is evicted first. */
 import type { EncodedOpenApi } from "./documents.ts";
 
 interface ByteCache {
   get(key: string): EncodedOpenApi | undefined;
-  /** Does nothing with a document that would not fit even alone. */
+  /** Ignores a document that would not fit even alone. */
   set(key: string, document: EncodedOpenApi): void;
-  /** Forgets all others. */
+  /** Removes all other documents. */
   retain(isWanted: (key: string) => boolean): void;
   readonly bytes: number;
 }
 
-/** What an entry costs besides its bytes, so that many small ones are bounded too. */
+/** The cost of an entry besides its bytes, so that many small ones are limited too. */
 const ENTRY_BYTES = 1_024;
 
 export function createByteCache(bytesMax: number): ByteCache {
-  // Maps keep the order of insertion; use re-inserts.
+  // Maps keep insertion order; each use re-inserts the entry.
   const entries = new Map<string, EncodedOpenApi>();
   let bytes = 0;
   const remove = (key: string): void => {

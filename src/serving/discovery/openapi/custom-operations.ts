@@ -1,4 +1,4 @@
-/** The operations of custom resources, which all have the same. */
+/** The OpenAPI operations of custom resources, which are the same for all of them. */
 import { must } from "../../../base/assert.ts";
 import type { Catalogue } from "../../../objects/catalogue/catalogue.ts";
 import type { JsonObject } from "../../../meta/json.ts";
@@ -25,14 +25,14 @@ const PATCH_TYPES: readonly string[] = [
   "application/apply-patch+yaml",
 ];
 
-/** Where they differ from those of the catalogue. */
+/** The verbs of the catalog, with those whose operations differ for custom resources. */
 const CUSTOM_VERBS: Readonly<Record<string, OpenApiVerb>> = {
   ...VERBS,
   get: { method: "get", action: "get", parameters: [query("resourceVersion")] },
   deletecollection: { method: "delete", action: "deletecollection", parameters: LIST },
 };
 
-/** What `kubectl explain` is expected to say of every custom resource. */
+/** Descriptions that `kubectl explain` is expected to print for every custom resource. */
 export const CUSTOM_DESCRIPTIONS: ReadonlyMap<string, string> = new Map([
   [
     `${OBJECT_META}.creationTimestamp`,
@@ -41,8 +41,8 @@ export const CUSTOM_DESCRIPTIONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The paths and those of custom resources, in order. Paths and models that are there already stay as they are.
- * DIFFERS: the reference server gives a custom model whose name is taken another name.
+ * Adds the paths of custom resources, in order. Existing paths and models stay unchanged. DIFFERS: kube-apiserver
+ * renames a custom model whose name is taken.
  */
 export function withCustomPaths(
   paths: JsonObject,
@@ -110,7 +110,7 @@ function operation(
   { verb, path, subresource }: { readonly verb: string; readonly path: string; readonly subresource: string },
 ): OpenApiOperation {
   const { group, version, kind } = resource;
-  const { method, action, parameters } = must(CUSTOM_VERBS[verb], "operations are made of known verbs");
+  const { method, action, parameters } = must(CUSTOM_VERBS[verb], "operations have known verbs");
   const own = subresource === "scale" ? models.scale : models.own;
   const isDeletion = method === "delete";
   return {

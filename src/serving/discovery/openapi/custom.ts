@@ -1,10 +1,10 @@
-/** Resources that are not in the catalogue but defined at run time, as far as OpenAPI shows them. */
+/** The resources that OpenAPI shows in addition to the catalog, because CRDs define them at run time. */
 import type { JsonObject } from "../../../meta/json.ts";
 import type { Dialect } from "./schemas.ts";
 
-/** Asked whenever a document is; nothing of it may be costly besides `hash` and the schemas. */
+/** Called for every document request; everything except `hash` and the schemas must be cheap. */
 export interface CustomOpenApi {
-  /** Another number whenever anything else here has changed. */
+  /** Changes whenever anything else here changes. */
   generation(): number;
   /** In any order, each with one resource at least. */
   groupVersions(): readonly CustomGroupVersion[];
@@ -14,14 +14,14 @@ export interface CustomGroupVersion {
   readonly group: string;
   readonly version: string;
   readonly resources: readonly CustomResource[];
-  /** Of all that the documents say about them: equal on all servers that have the same definitions. */
+  /** A hash of everything that the documents contain about them: equal on all servers that have the same CRDs. */
   hash(): string;
 }
 
 export interface CustomResource {
   readonly group: string;
   readonly version: string;
-  /** In plural. */
+  /** The plural name. */
   readonly resource: string;
   readonly kind: string;
   readonly listKind: string;

@@ -1,4 +1,4 @@
-/** What /openapi answers from: the documents of this server alone, of the whole cluster, or of its newest server. */
+/** The documents behind /openapi: of this server alone, of the whole cluster, or of its newest server. */
 import { createHash } from "node:crypto";
 
 export const INDEX_TARGET = "/openapi/v3";
@@ -11,18 +11,18 @@ export interface EncodedOpenApi {
 
 export type FoundOpenApi =
   | { readonly kind: "document"; readonly document: EncodedOpenApi }
-  /** There is a document, but not under the hash asked for. */
+  /** There is a document, but not with the requested hash. */
   | { readonly kind: "moved"; readonly hash: string }
-  /** Somebody has it, or may have it, who does not answer now. */
+  /** A server that has or may have it is unavailable now. */
   | { readonly kind: "unavailable"; readonly message: string }
   | { readonly kind: "unknown" };
 
 export interface OpenApiDocuments {
-  /** Of all OpenAPI 3 documents. */
+  /** The index of all OpenAPI 3 documents. */
   index(): Promise<EncodedOpenApi>;
   /**
-   * The OpenAPI 3 document of "api/v1" or "apis/GROUP/VERSION", if possible the one with this hash. One with another
-   * hash is given when that is all that can be had now.
+   * The OpenAPI 3 document of "api/v1" or "apis/GROUP/VERSION", if possible the one with this hash. Returns one with
+   * another hash if that one is not available now.
    */
   find(path: string, hash: string | undefined): Promise<FoundOpenApi>;
   v2(): Promise<EncodedOpenApi>;

@@ -1,6 +1,6 @@
 /**
- * /openapi/v2 and /openapi/v3 over HTTP. Clients see what the whole cluster has, or its newest server; other servers what
- * this one has.
+ * Serves /openapi/v2 and /openapi/v3. Clients see the documents of the whole cluster or of its newest server; other
+ * servers see those of this server.
  */
 import type { Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
@@ -25,18 +25,18 @@ const RETRY_AFTER_SECONDS = 1;
 
 export interface OpenApiOptions {
   readonly catalogue: Catalogue;
-  /** What is served besides the catalogue. */
+  /** The resources served in addition to the catalog. */
   readonly custom?: CustomOpenApi;
   readonly clock: Clock;
   readonly log: Log;
-  /** Of this server: its place among the peers. */
+  /** The ID of this server, which determines its rank among the peers. */
   readonly serverId: string;
   readonly binaryVersion?: string;
-  /** Whose documents clients see. Default merged. */
+  /** The servers whose documents clients see. Default: merged. */
   readonly mode?: "merged" | "newest";
-  /** Undefined: this server shows its own documents to everybody. */
+  /** Undefined: this server shows its own documents to every client. */
   readonly peers: OpenApiPeers | undefined;
-  /** What clients see besides, of servers that are none of the cluster's. */
+  /** Adds the documents of aggregated API servers for clients. */
   readonly extend?: (base: OpenApiDocuments) => OpenApiDocuments;
 }
 
@@ -54,13 +54,13 @@ export function openApiHandler(options: OpenApiOptions): (request: OpenApiReques
     const [, version, ...rest] = request.info.segments;
     if (version === "v2" && rest.length === 0) return v2Response(request, documents);
     if (version !== "v3") return pageNotFound();
-    // As kubernetes, which lets its file server guess.
+    // As kubernetes, whose file server guesses the content type.
     if (rest.length === 0) return cacheable(request, await documents.index(), { "content-type": INDEX_TYPE });
     return v3Response(request, { documents, path: rest.join("/"), clock });
   };
 }
 
-/** A document under its own hash never changes; under another it has moved. */
+/** A document under its own hash never changes; a request with another hash is redirected. */
 async function v3Response(
   request: WithInfo,
   { documents, path, clock }: { documents: OpenApiDocuments; path: string; clock: Clock },

@@ -1,4 +1,4 @@
-/** The documents of this server alone: made when first asked for, then kept until what they show changes. */
+/** The documents of this server alone: built on first request, then cached until their content changes. */
 import type { Catalogue, CatalogueGroup } from "../../../objects/catalogue/catalogue.ts";
 import { apiResourceList } from "../document.ts";
 import { compareNames } from "../order.ts";
@@ -9,11 +9,11 @@ import { openApiV2Document } from "./v2.ts";
 import { encodeOpenApiV2 } from "./v2-protobuf.ts";
 import { openApiV3Document } from "./v3.ts";
 
-/** Part of every hash: raised when documents come to look different for the same catalogue. */
+/** Part of every hash: increased when the documents of the same catalog change. */
 const FORMAT = 1;
 
 export interface LocalOpenApi extends OpenApiDocuments {
-  /** Of the OpenAPI 3 documents, by path. As of now: what is custom can change. */
+  /** Hashes of the OpenAPI 3 documents by path. A current snapshot: custom resources may change. */
   readonly hashes: ReadonlyMap<string, string>;
   /** The same hashes as other servers see them. */
   hashIndex(): OpenApiIndex;
@@ -26,7 +26,7 @@ interface DocumentSource {
   readonly custom?: CustomGroupVersion;
 }
 
-/** Everything that can be said while nothing custom changes. */
+/** Everything that stays valid while no custom resource changes. */
 interface Snapshot {
   readonly generation: number;
   readonly custom: readonly CustomGroupVersion[];
@@ -89,7 +89,7 @@ function once(made: Map<string, EncodedOpenApi>, key: string, make: () => Encode
   return known;
 }
 
-/** Documents that would say the same again are kept. */
+/** Keeps documents that would not change. */
 function takeSnapshot(
   catalogue: Catalogue,
   custom: readonly CustomGroupVersion[],
@@ -109,9 +109,9 @@ function takeSnapshot(
   return { generation, custom, sources, hashes, index, documents: new Map(kept), whole: new Map() };
 }
 
-/** Known without making the document: of everything that decides what it says. */
+/** Computed from all inputs of the document, without building it. */
 function hashOf(catalogue: Catalogue, { group, version, custom }: DocumentSource): string {
-  // Shared models name the kinds of all groups they serve.
+  // Shared models list the kinds of all groups that they serve.
   const served = catalogue.groups.map(({ name, versions }) => [name, versions]);
   const said = [FORMAT, catalogue.release, served, group === undefined ? [] : apiResourceList(group, version)];
   return digest(JSON.stringify(custom === undefined ? said : [...said, custom.hash()]));

@@ -1,4 +1,4 @@
-/** The OpenAPI 2 document of the whole cluster: made once for each set of documents that it can be made of. */
+/** The OpenAPI 2 document of the whole cluster: built once for each set of source documents. */
 import { withHash, type EncodedOpenApi } from "./documents.ts";
 import type { LocalOpenApi } from "./local.ts";
 import { decodeV2Document } from "./peer-answers.ts";
@@ -14,7 +14,7 @@ interface MergedV2 {
 }
 
 interface Whole {
-  /** What it was made of. */
+  /** The sources from which it was built. */
   readonly key: string;
   readonly json: EncodedOpenApi;
   protobuf: EncodedOpenApi | undefined;
@@ -28,7 +28,9 @@ export function createMergedV2(options: {
   const { local, peerDocuments } = options;
   let last: Whole | undefined;
 
-  /** Undefined when the local document is the whole. A source that cannot be had now is left out until it can. */
+  /**
+   * Undefined if the local document is the whole. A source that is unavailable now is omitted until it is available.
+   */
   const current = async (): Promise<Whole | undefined> => {
     const sources = await options.sources();
     if (sources.length === 1) return undefined;

@@ -11,7 +11,7 @@ import {
   type Cluster,
 } from "../../../../test/testing/serving/discovery/openapi/cluster.ts";
 
-/** Served up to 1.31, since 1.34, and by all. */
+/** Served up to 1.31, since 1.34, and by all releases. */
 const OLD = "apis/flowcontrol.apiserver.k8s.io/v1beta3";
 const NEW = "apis/resource.k8s.io/v1";
 const SHARED = "apis/apps/v1";
@@ -43,7 +43,7 @@ async function v2(cluster: Cluster, id: string): Promise<Document> {
   return JSON.parse((await cluster.get(id, "/openapi/v2")).text) as Document;
 }
 
-/** What the handler threw. */
+/** The error that the handler threw. */
 async function refusal(answer: Promise<OpenApiReply>): Promise<unknown> {
   return answer.then(
     ({ status }) => status,
@@ -51,13 +51,13 @@ async function refusal(answer: Promise<OpenApiReply>): Promise<unknown> {
   );
 }
 
-/** Lets everything run that waits for nothing but other promises. */
+/** Runs everything that waits only for other promises. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await Promise.resolve();
 }
 
 describe("the index", () => {
-  test("has what any server has, each from the newest, and is the same through every server", async () => {
+  test("has every path of any server, each from the newest, and is the same on every server", async () => {
     const cluster = mixed();
     const [a, b, c] = await Promise.all(["a", "b", "c"].map((id) => cluster.get(id, "/openapi/v3")));
     expect(a!.text).toBe(b!.text);
@@ -70,14 +70,14 @@ describe("the index", () => {
     expect(all[OLD]).toBe(await localUrl(cluster, "b", OLD));
   });
 
-  test("stands in the order of discovery", async () => {
+  test("has the order of discovery", async () => {
     const names = Object.keys(await paths(mixed(), "a"));
     expect(names[0]).toBe("api/v1");
     const flowControl = names.filter((name) => name.includes("flowcontrol"));
     expect(flowControl).toEqual(["apis/flowcontrol.apiserver.k8s.io/v1", OLD]);
   });
 
-  test("of servers that all have the same is that of a server alone, and no document is fetched for it", async () => {
+  test("equals that of a single server if all servers have the same documents, and no document is fetched for it", async () => {
     const cluster = createCluster({ a: "1.36", b: "1.36" });
     expect((await cluster.get("a", "/openapi/v3")).text).toBe((await cluster.getAsPeer("b", "/openapi/v3")).text);
     expect((await cluster.get("a", "/openapi/v2")).text).toBe((await cluster.getAsPeer("b", "/openapi/v2")).text);
@@ -85,7 +85,7 @@ describe("the index", () => {
     expect(cluster.asked).toEqual(["b /openapi/v3"]);
   });
 
-  test("is asked for once by however many, and again when it may have changed", async () => {
+  test("is fetched once for concurrent requests, and again when it may have changed", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     await Promise.all([cluster.get("a", "/openapi/v3"), cluster.get("a", "/openapi/v3")]);
     await cluster.get("a", "/openapi/v3");
@@ -95,7 +95,7 @@ describe("the index", () => {
     expect(cluster.asked).toEqual(["b /openapi/v3", "b /openapi/v3"]);
   });
 
-  test("keeps what an unreachable server last showed until it is gone", async () => {
+  test("keeps the last index of an unreachable server until that server departs", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     const before = await paths(cluster, "a");
     cluster.cut.add("b");
@@ -106,7 +106,7 @@ describe("the index", () => {
     expect((await cluster.get("a", "/openapi/v3")).text).toBe((await cluster.getAsPeer("a", "/openapi/v3")).text);
   });
 
-  test("is not sent again to whoever has it", async () => {
+  test("is not sent again to a client that has it", async () => {
     const cluster = mixed();
     const { headers } = await cluster.get("a", "/openapi/v3");
     const again = await cluster.get("b", "/openapi/v3", { "if-none-match": headers["etag"] as string });
@@ -115,7 +115,7 @@ describe("the index", () => {
 });
 
 describe("a group version's document", () => {
-  test("is the same bytes through every server, kept for good under its hash, and fetched once", async () => {
+  test("is the same on every server, cacheable forever under its hash, and fetched once", async () => {
     const cluster = mixed();
     for (const path of [OLD, NEW, SHARED]) {
       const url = (await paths(cluster, "a"))[path]!;
@@ -136,7 +136,7 @@ describe("a group version's document", () => {
     expect(cluster.asked.filter((asked) => asked === `c /openapi/v3/${NEW}`)).toHaveLength(2);
   });
 
-  test("has moved when nobody has it under this hash, and is given under the hash of any server", async () => {
+  test("is redirected if no server has it under this hash, and returned under the hash of any server", async () => {
     const cluster = mixed();
     const stale = await cluster.get("a", `/openapi/v3/${SHARED}?hash=OLD`);
     expect(stale.status).toBe(301);
@@ -146,7 +146,7 @@ describe("a group version's document", () => {
     expect(ofOther.text).toBe((await cluster.getAsPeer("a", `/openapi/v3/${SHARED}`)).text);
   });
 
-  test("comes from another server, and not for good, when its own cannot be reached", async () => {
+  test("comes from another server, and not cacheable forever, if its own server is unreachable", async () => {
     const cluster = mixed();
     const all = await paths(cluster, "a");
     cluster.cut.add("c");
@@ -159,7 +159,7 @@ describe("a group version's document", () => {
     expect(own.text).toBe((await cluster.getAsPeer("a", `/openapi/v3/${OLD}`)).text);
   });
 
-  test("that only unreachable servers have is unavailable, and one that nobody has unknown", async () => {
+  test("is unavailable if only unreachable servers have it, and unknown if no server has it", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     const expectUnavailable = async (url: string): Promise<void> => {
       const error = await refusal(cluster.get("a", url));
@@ -177,7 +177,7 @@ describe("a group version's document", () => {
       expect((await cluster.get("a", `/openapi/v3/${path}`)).status, path).toBe(404);
   });
 
-  test("is not unknown while there is a server of which nothing is known", async () => {
+  test("is not unknown while a server has not published its discovery document", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     cluster.undescribed.add("b");
     expect(isReason(await refusal(cluster.get("a", `/openapi/v3/${NEW}`)), "ServiceUnavailable")).toBe(true);
@@ -185,14 +185,14 @@ describe("a group version's document", () => {
     expect((await cluster.get("a", `/openapi/v3/${SHARED}`)).status).toBe(200);
   });
 
-  test("is found at a server whose index cannot be had", async () => {
+  test("is found on a server whose index is unavailable", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     cluster.lies.set("b /openapi/v3", saying("no index"));
     const { text } = await cluster.get("a", `/openapi/v3/${NEW}`);
     expect(text).toBe((await cluster.getAsPeer("b", `/openapi/v3/${NEW}`)).text);
   });
 
-  test("that differs from what the index said is not given for good, and the index is asked for again", async () => {
+  test("that differs from the index is not cacheable forever, and the index is fetched again", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     const url = (await paths(cluster, "a"))[NEW]!;
     cluster.lies.set(`b /openapi/v3/${NEW}`, saying(`{"openapi":"3.0.0","paths":{}}`, `"ABC"`));
@@ -205,7 +205,7 @@ describe("a group version's document", () => {
 });
 
 describe("the OpenAPI 2 document", () => {
-  test("has the paths and definitions of all, from the newest, and is the same through every server", async () => {
+  test("has the paths and definitions of all servers, from the newest, and is the same on every server", async () => {
     const cluster = mixed();
     for (const headers of [{}, PROTOBUF]) {
       const [a, b, c] = await Promise.all(["a", "b", "c"].map((id) => cluster.get(id, "/openapi/v2", headers)));
@@ -238,7 +238,7 @@ describe("the OpenAPI 2 document", () => {
     expect([...names].filter((name) => definitions[name] === undefined)).toEqual([]);
   });
 
-  test("is fetched and made once for however many, and again when a server changes", async () => {
+  test("is fetched and built once for concurrent requests, and again when a server changes", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     const fetches = (): number => cluster.asked.filter((asked) => asked === "b /openapi/v2").length;
     const [one, other] = await Promise.all([cluster.get("a", "/openapi/v2"), cluster.get("a", "/openapi/v2")]);
@@ -250,7 +250,7 @@ describe("the OpenAPI 2 document", () => {
     expect(fetches()).toBe(2);
   });
 
-  test("is kept while a server cannot be reached, and without it once it is gone", async () => {
+  test("keeps the paths of an unreachable server until that server departs", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     const before = (await cluster.get("a", "/openapi/v2")).text;
     cluster.cut.add("b");
@@ -259,7 +259,7 @@ describe("the OpenAPI 2 document", () => {
     expect((await cluster.get("a", "/openapi/v2")).text).toBe((await cluster.getAsPeer("a", "/openapi/v2")).text);
   });
 
-  test("leaves out what cannot be had, and has it when it can", async () => {
+  test("omits unavailable documents until they are available", async () => {
     const cluster = mixed();
     cluster.lies.set("c /openapi/v2", async () => Promise.reject(new Error("reset")));
     const without = await v2(cluster, "a");
@@ -270,20 +270,20 @@ describe("the OpenAPI 2 document", () => {
     expect((await v2(cluster, "a")).info.version).toBe(cluster.catalogue("c").release.gitVersion);
   });
 
-  test("is not taken from a server that has become another meanwhile", async () => {
+  test("is not taken from a server whose index has changed meanwhile", async () => {
     const cluster = createCluster({ a: "1.29", b: "1.31", c: "1.31" });
     cluster.lies.set("b /openapi/v2", async () => {
       cluster.lies.clear();
       cluster.restart("b", "1.36");
       return saying((await cluster.getAsPeer("b", "/openapi/v2")).bytes)();
     });
-    // The next server with the same index is asked instead.
+    // The next server with the same index is used instead.
     expect((await v2(cluster, "a")).info.version).toBe(cluster.catalogue("c").release.gitVersion);
     expect((await v2(cluster, "a")).info.version).toBe(cluster.catalogue("b").release.gitVersion);
   });
 });
 
-describe("a server that answers nonsense", () => {
+describe("a server with invalid responses", () => {
   const tooLong = Buffer.alloc(PEER_DOCUMENT_BYTES_MAX + 1, " ");
   const tooDeep = `{"swagger":"2.0","openapi":"3","paths":${`{"a":`.repeat(5_000)}{}${"}".repeat(5_000)},"definitions":{}}`;
 
@@ -294,11 +294,11 @@ describe("a server that answers nonsense", () => {
     ["no paths", "{}"],
     ["paths of a wrong type", `{"paths":[]}`],
     ["no hash", `{"paths":{"apis/x/v1":{"serverRelativeURL":"/openapi/v3/apis/x/v1"}}}`],
-    ["a hash that is none", `{"paths":{"apis/x/v1":{"serverRelativeURL":"/a?hash=<script>"}}}`],
-    ["an entry that is none", `{"paths":{"apis/x/v1":7}}`],
+    ["an invalid hash", `{"paths":{"apis/x/v1":{"serverRelativeURL":"/a?hash=<script>"}}}`],
+    ["an invalid entry", `{"paths":{"apis/x/v1":7}}`],
     ["too deep", tooDeep],
     ["too long", tooLong],
-  ])("costs nobody else the index: %s", async (_name, body) => {
+  ])("does not affect the index of others: %s", async (_name, body) => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     cluster.lies.set("b /openapi/v3", saying(body));
     const { text } = await cluster.get("a", "/openapi/v3");
@@ -318,7 +318,7 @@ describe("a server that answers nonsense", () => {
     ["paths of a wrong type", `{"swagger":"2.0","openapi":"3.0.0","paths":7,"definitions":{}}`],
     ["too deep", tooDeep],
     ["too long", tooLong],
-  ])("costs nobody else a document: %s", async (_name, body) => {
+  ])("does not affect the documents of others: %s", async (_name, body) => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     cluster.lies.set("b /openapi/v2", saying(body));
     cluster.lies.set(`b /openapi/v3/${NEW}`, saying(body));
@@ -339,7 +339,7 @@ describe("a server that answers nonsense", () => {
     },
   );
 
-  test("may name what objects have by nature", async () => {
+  test("may use names of inherited object properties", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     const document = `{"swagger":"2.0","info":{},"paths":{"/x":{}},"definitions":{"__proto__":{"type":"object"},"constructor":{}}}`;
     cluster.lies.set("b /openapi/v2", saying(document));
@@ -348,7 +348,7 @@ describe("a server that answers nonsense", () => {
     expect((await cluster.get("a", "/openapi/v2", PROTOBUF)).status).toBe(200);
   });
 
-  test("or nothing is waited for no longer than the deadline, and not again at once", async () => {
+  test("that does not respond is awaited until the deadline, and not retried at once", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     const signals: AbortSignal[] = [];
     cluster.lies.set("b /openapi/v3", (signal) => {
@@ -368,8 +368,8 @@ describe("a server that answers nonsense", () => {
   });
 });
 
-describe("who asks", () => {
-  test("another server is given the local documents, whatever they are", async () => {
+describe("requests of other servers", () => {
+  test("get the local documents", async () => {
     const cluster = mixed();
     const alone = openApiHandler({
       catalogue: cluster.catalogue("a"),

@@ -1,6 +1,6 @@
 /**
- * The documents of the whole cluster, the same through every server. OpenAPI 3 documents are never mixed: each is that
- * of one server.
+ * The documents of the whole cluster, the same on every server. OpenAPI 3 documents are never mixed: each comes from
+ * one server.
  */
 import { formatGroupVersion } from "../../../meta/group-version.ts";
 import { createAskOpenApiPeer, type AskOptions } from "./ask-peer.ts";
@@ -57,8 +57,9 @@ function createFinder(parts: {
     const hashes = new Set(holders.flatMap(({ index }) => index.hashes.get(path) ?? []));
     const [decided] = hashes;
     if (decided === undefined) return findUnlisted(path, peers, peerDocuments);
-    // A document of any server is given under its own hash, also one that the index here does not show: another server
-    // may see the cluster differently for a moment, and the two must not send a client to and fro.
+    // A document of any server is returned under its own hash, even if the index of this server does not list it.
+    // Another server may briefly have a different view of the cluster, and the two must not redirect a client back and
+    // forth.
     if (asked !== undefined && !hashes.has(asked)) return { kind: "moved", hash: decided };
     for (const hash of new Set([asked ?? decided, ...hashes])) {
       const owners = holders.filter(({ index }) => index.hashes.get(path) === hash);
@@ -74,7 +75,7 @@ function createFinder(parts: {
   };
 }
 
-/** No index shows it, but somebody may have it whose index is not known. */
+/** No index lists it, but a server whose index is unknown may have it. */
 async function findUnlisted(path: string, peers: OpenApiPeers, documents: PeerV3Documents): Promise<FoundOpenApi> {
   const groupVersion = parseGroupVersionPath(path);
   if (groupVersion === undefined) return { kind: "unknown" };
@@ -87,11 +88,11 @@ async function findUnlisted(path: string, peers: OpenApiPeers, documents: PeerV3
   if (document !== undefined) return { kind: "document", document };
   if (holders.length > 0) return unreachable(path);
   if (!peers.hasUndescribed()) return { kind: "unknown" };
-  return { kind: "unavailable", message: "it is not known yet what every server of this cluster serves" };
+  return { kind: "unavailable", message: "a live server has not published its documents yet" };
 }
 
 function unreachable(path: string): FoundOpenApi {
   const groupVersion = parseGroupVersionPath(path);
   const name = groupVersion === undefined ? path : formatGroupVersion(groupVersion);
-  return { kind: "unavailable", message: `no server that serves ${name} can be reached` };
+  return { kind: "unavailable", message: `no server that serves ${name} is reachable` };
 }

@@ -29,9 +29,9 @@ const refusal = (answer: Promise<OpenApiReply>): Promise<unknown> =>
     (thrown: unknown) => thrown,
   );
 
-describe("through every server", () => {
+describe("on every server", () => {
   test.each(["/openapi/v3", `/openapi/v3/${NEW}`, "/openapi/v2"])(
-    "%s is that of the newest, byte for byte and tag for tag",
+    "%s is that of the newest server, including its ETag",
     async (url) => {
       const cluster = mixed();
       const newest = seen(await cluster.getAsPeer("c", url));
@@ -39,20 +39,20 @@ describe("through every server", () => {
     },
   );
 
-  test("OpenAPI 2 in protobuf is that of the newest", async () => {
+  test("OpenAPI 2 in protobuf is that of the newest server", async () => {
     const cluster = mixed();
     const newest = await cluster.getAsPeer("c", "/openapi/v2", PROTOBUF);
     for (const id of ["a", "b"])
       expect((await cluster.get(id, "/openapi/v2", PROTOBUF)).bytes.equals(newest.bytes)).toBe(true);
   });
 
-  test("what only older servers have is not there, and another server is shown what this one has", async () => {
+  test("a document that only older servers have is not found, and other servers get the local one", async () => {
     const cluster = mixed();
     for (const id of ["a", "b", "c"]) expect((await cluster.get(id, `/openapi/v3/${OLD}`)).status).toBe(404);
     expect((await cluster.getAsPeer("a", `/openapi/v3/${OLD}`)).status).toBe(200);
   });
 
-  test("a tag that the client has is enough", async () => {
+  test("a matching ETag returns 304", async () => {
     const cluster = mixed();
     const { headers } = await cluster.get("a", "/openapi/v3");
     const again = await cluster.get("a", "/openapi/v3", { "if-none-match": String(headers["etag"]) });
@@ -60,8 +60,8 @@ describe("through every server", () => {
   });
 });
 
-describe("when the newest does not answer", () => {
-  test("the next is shown, at last this server itself", async () => {
+describe("if the newest server does not respond", () => {
+  test("the next newest one is shown, and finally this server itself", async () => {
     const cluster = mixed();
     cluster.cut.add("c");
     const next = await cluster.getAsPeer("b", "/openapi/v3");
@@ -72,7 +72,7 @@ describe("when the newest does not answer", () => {
     expect(seen(await cluster.get("a", "/openapi/v2"))).toEqual(seen(await cluster.getAsPeer("a", "/openapi/v2")));
   });
 
-  test("a document that it does not give although it is there is the next one's, or unavailable", async () => {
+  test("a listed document that it does not return comes from the next server, or is unavailable", async () => {
     const cluster = mixed();
     const both = `/openapi/v3/apis/apps/v1`;
     for (const url of [both, `/openapi/v3/${NEW}`]) cluster.lies.set(`c ${url}`, saying("{}"));
@@ -80,7 +80,7 @@ describe("when the newest does not answer", () => {
     expect(isReason(await refusal(cluster.get("a", `/openapi/v3/${NEW}`)), "ServiceUnavailable")).toBe(true);
   });
 
-  test("what the others do not have is unavailable while somebody has not been described", async () => {
+  test("a document that the others do not have is unavailable while a server has not published its discovery document", async () => {
     const cluster = mixed();
     cluster.undescribed.add("c");
     expect(isReason(await refusal(cluster.get("a", `/openapi/v3/${NEW}`)), "ServiceUnavailable")).toBe(true);
@@ -88,13 +88,13 @@ describe("when the newest does not answer", () => {
 });
 
 describe("a hash", () => {
-  test("of any server is given its document, whoever is the newest", async () => {
+  test("of any server returns its document, whichever server is the newest", async () => {
     const cluster = mixed();
     const url = await urlOf(cluster, "b", "apis/apps/v1");
     expect((await cluster.get("a", url)).text).toBe((await cluster.getAsPeer("b", url)).text);
   });
 
-  test("of nobody is sent to the newest one's", async () => {
+  test("of no server redirects to the document of the newest one", async () => {
     const cluster = mixed();
     const answer = await cluster.get("a", "/openapi/v3/apis/apps/v1?hash=ABC");
     expect([answer.status, answer.headers["location"]]).toEqual([301, await urlOf(cluster, "c", "apis/apps/v1")]);

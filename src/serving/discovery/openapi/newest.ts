@@ -1,6 +1,6 @@
 /**
- * The documents of the newest server that can be asked, byte for byte, through every server. What that one does not
- * have is not there, whoever else has it.
+ * The documents of the newest reachable server, byte for byte, on every server. A document that the newest server does
+ * not have is not found, even if another server has it.
  */
 import { newestFirst, type Candidate } from "../newest.ts";
 import { createAskOpenApiPeer } from "./ask-peer.ts";
@@ -18,9 +18,9 @@ import { createPeerIndexes, type PeerSource } from "./peer-indexes.ts";
 import { encodeOpenApiV2 } from "./v2-protobuf.ts";
 
 interface Servers {
-  /** Those before this server, newest first. */
+  /** Servers newer than this one, newest first. */
   readonly newer: readonly PeerSource[];
-  /** All whose index is known. */
+  /** All servers whose index is known. */
   readonly all: readonly PeerSource[];
 }
 
@@ -73,7 +73,8 @@ function createFinder(parts: {
     const current = hashes.get(path);
     if (current === undefined) return absent(path, parts.hasUndescribed());
     if (asked !== undefined && asked !== current) {
-      // Another server may take another for the newest for a moment: the two must not send a client to and fro.
+      // Another server may briefly consider a different server the newest; the two must not redirect a client back and
+      // forth.
       const holders = all.filter(({ index }) => index.hashes.get(path) === asked).map(({ peer }) => peer);
       if (holders.length === 0) return { kind: "moved", hash: current };
       const document = await documents.fetch(path, holders);
@@ -92,11 +93,11 @@ function createFinder(parts: {
 
 function absent(path: string, hasUndescribed: boolean): FoundOpenApi {
   if (!hasUndescribed || parseGroupVersionPath(path) === undefined) return { kind: "unknown" };
-  return { kind: "unavailable", message: "it is not known yet what every server of this cluster serves" };
+  return { kind: "unavailable", message: "a live server has not published its documents yet" };
 }
 
 function unreachable(path: string): FoundOpenApi {
-  return { kind: "unavailable", message: `no server that has ${path} can be reached` };
+  return { kind: "unavailable", message: `no server that has ${path} is reachable` };
 }
 
 interface Whole {
@@ -105,7 +106,7 @@ interface Whole {
   protobuf(): Promise<EncodedOpenApi>;
 }
 
-/** Of the first that gives it, at last of this server. */
+/** The document of the first server that returns it, and finally of this server. */
 function createNewestV2(parts: {
   readonly local: LocalOpenApi;
   readonly servers: () => Promise<Servers>;

@@ -1,4 +1,4 @@
-/** The operations of one group version: what can be asked, with which parameters, in which encodings. */
+/** The operations of one group version with their parameters and media types. */
 import { must } from "../../../base/assert.ts";
 import type {
   Catalogue,
@@ -29,7 +29,7 @@ export interface OpenApiOperation {
   readonly parameters: readonly Parameter[];
   readonly consumes: readonly string[];
   readonly produces: readonly string[];
-  /** What is sent; undefined for nothing. */
+  /** The request body; undefined for none. */
   readonly body: Model | undefined;
   readonly answer: Model | undefined;
 }
@@ -69,7 +69,7 @@ const DELETE: readonly Parameter[] = [
 export interface OpenApiVerb {
   readonly method: Method;
   readonly action: string;
-  /** Besides `pretty`. */
+  /** Parameters in addition to `pretty`. */
   readonly parameters: readonly Parameter[];
 }
 
@@ -142,7 +142,7 @@ function operation(
   { catalogue, resource, served }: ResourceContext,
   what: { verb: string; path: string; parameters: readonly Parameter[]; kind: GroupVersionKind; suffix: string },
 ): OpenApiOperation {
-  const { method, action, parameters } = must(VERBS[what.verb], "operations are made of known verbs");
+  const { method, action, parameters } = must(VERBS[what.verb], "operations have known verbs");
   const { schemas } = catalogue;
   const schemaOf = (kind: string): StructSchema | undefined => schemas.kind(what.kind.group, what.kind.version, kind);
   const own = schemaOf(what.kind.kind);
@@ -197,7 +197,7 @@ function camel(text: string): string {
   return joined.charAt(0).toLowerCase() + joined.slice(1);
 }
 
-/** Model names of the kinds a document must mark as such. */
+/** Model names of the kinds that a document must mark as such. */
 export function kindsByModel(catalogue: Catalogue): ReadonlyMap<string, readonly GroupVersionKind[]> {
   const kinds = new Map<string, GroupVersionKind[]>();
   const add = (kind: GroupVersionKind): void => {

@@ -1,6 +1,6 @@
 /**
- * Reads the documents of other servers. Anything of the wrong form or beyond the limits throws an error that says what
- * is wrong, and then nothing of the document counts.
+ * Decodes the OpenAPI documents of other servers. A wrong form or an exceeded limit throws an error that names the
+ * problem, and the whole document is rejected.
  */
 import type { GroupVersion } from "../../../meta/group-version.ts";
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
@@ -29,7 +29,7 @@ export function createIndex(hashes: ReadonlyMap<string, string>): OpenApiIndex {
   return { hashes, digest: digest(lines.sort().join("\n")) };
 }
 
-/** kube-apiserver also lists documents of other paths, such as "version", which are the same everywhere. */
+/** kube-apiserver also lists documents of other paths, such as "version", which are the same on every server. */
 export function decodeIndex(body: Buffer): OpenApiIndex {
   const { paths } = decodeObject(body);
   if (!isJsonObject(paths)) throw new Error("The index has no paths.");
@@ -45,10 +45,11 @@ export function decodeIndex(body: Buffer): OpenApiIndex {
   return createIndex(hashes);
 }
 
-/** The hash, as the ETag says it; without a usable one, that of the bytes. */
+/** The hash from the ETag or, without a usable one, that of the bytes. */
 export function checkV3Document(body: Buffer, etag: string | undefined): string {
   const { openapi, paths } = decodeObject(body);
-  if (typeof openapi !== "string" || !isJsonObject(paths)) throw new Error("The answer is not an OpenAPI 3 document.");
+  if (typeof openapi !== "string" || !isJsonObject(paths))
+    throw new Error("The response is not an OpenAPI 3 document.");
   const tag = /^"([^"]*)"$/.exec(etag ?? "")?.[1] ?? "";
   return HASH.test(tag) ? tag : digest(body);
 }
@@ -62,12 +63,12 @@ export function decodeV2Document(body: Buffer): V2Document {
   const document = decodeObject(body);
   const { swagger, paths, definitions } = document;
   if (typeof swagger !== "string" || !holdsObjects(paths) || !holdsObjects(definitions))
-    throw new Error("The answer is not an OpenAPI 2 document.");
+    throw new Error("The response is not an OpenAPI 2 document.");
   return { ...document, paths, definitions };
 }
 
 function decodeObject(body: Buffer): JsonObject {
-  if (measureJson(body).depth > PEER_DOCUMENT_DEPTH_MAX) throw new Error("The document nests too deep.");
+  if (measureJson(body).depth > PEER_DOCUMENT_DEPTH_MAX) throw new Error("The document is nested too deeply.");
   const value: unknown = JSON.parse(body.toString("utf8"));
   if (!isJsonObject(value)) throw new Error("The document is not an object.");
   return value;

@@ -1,6 +1,6 @@
 /**
- * The documents of other servers, fetched when they are needed and kept within bounds, by what they are and not by whose
- * they are. Nothing is fetched twice at the same time. Nothing here rejects: what cannot be had is undefined.
+ * The documents of other servers, fetched on demand and cached within limits by content, not by server. Concurrent
+ * requests share one fetch. Nothing here rejects: an unavailable document is undefined.
  */
 import type { Clock } from "../../../base/clock.ts";
 import { createAskedLately, type AskOpenApiPeer } from "./ask-peer.ts";
@@ -19,9 +19,9 @@ interface PeerDocumentOptions {
 }
 
 export interface PeerV3Documents {
-  /** Without asking anybody. */
+  /** Reads the cache only. */
   known(path: string, hash: string): EncodedOpenApi | undefined;
-  /** From the first of them that gives it, whatever hash it has now. */
+  /** From the first of them that returns it, whatever its hash is now. */
   fetch(path: string, holders: readonly OpenApiPeer[]): Promise<EncodedOpenApi | undefined>;
 }
 
@@ -30,7 +30,7 @@ export function createPeerV3Documents({ indexes, ask }: PeerDocumentOptions): Pe
   const flights = createSingleFlight<EncodedOpenApi | undefined>();
 
   const fetchFrom = async (peer: OpenApiPeer, path: string): Promise<EncodedOpenApi | undefined> => {
-    // Without a hash there is no redirection: the ETag says what came.
+    // A request without a hash is never redirected; the ETag identifies the document.
     const document = await ask(peer, `${INDEX_TARGET}/${path}`, (answer) => ({
       bytes: answer.body,
       hash: checkV3Document(answer.body, answer.header("etag")),
@@ -54,7 +54,7 @@ export function createPeerV3Documents({ indexes, ask }: PeerDocumentOptions): Pe
 }
 
 export interface PeerV2Documents {
-  /** Those of these sources, as far as they can be had, by the digest of the index. */
+  /** The available documents of these sources, by the digest of the index. */
   load(sources: readonly PeerSource[]): Promise<ReadonlyMap<string, EncodedOpenApi>>;
 }
 
@@ -69,7 +69,7 @@ export function createPeerV2Documents({ indexes, clock, ask }: PeerDocumentOptio
       return body;
     });
     if (bytes === undefined) return;
-    // It will count for every server with this index, so it must not be what the peer has become since showing it.
+    // The document will be used for every server with this index, so the peer's index must still be the same.
     const now = await ask(peer, INDEX_TARGET, ({ body }) => decodeIndex(body).digest);
     if (now === digest) cache.set(digest, { bytes, hash: digest });
     else indexes.markOutdated(peer);

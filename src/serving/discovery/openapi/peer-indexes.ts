@@ -1,4 +1,6 @@
-/** What documents each peer has: the last good index for as long as the peer is there, whatever happens to it. */
+/**
+ * The index of each peer's documents. The last good index is kept while the peer is live, even if it is unreachable.
+ */
 import type { Clock } from "../../../base/clock.ts";
 import { createAskedLately, type AskOpenApiPeer } from "./ask-peer.ts";
 import { INDEX_TARGET } from "./documents.ts";
@@ -12,17 +14,17 @@ export interface PeerSource {
 }
 
 export interface PeerIndexes {
-  /** The peers whose index is known, after asking those whose index may have changed. Never rejects. */
+  /** The peers whose index is known, after refreshing those that may have changed. Never rejects. */
   sources(): Promise<PeerSource[]>;
-  /** Without asking. */
+  /** Reads the cache only. */
   known(peer: OpenApiPeer): OpenApiIndex | undefined;
-  /** The peer has shown that it has other documents than its index says. */
+  /** Called when a document of the peer differs from its index. */
   markOutdated(peer: OpenApiPeer): void;
 }
 
 interface KnownIndex {
   readonly index: OpenApiIndex;
-  /** When it was asked for; undefined when it is outdated. */
+  /** The peer's documentKey when the index was fetched; undefined if the index is outdated. */
   documentKey: string | undefined;
 }
 
@@ -48,7 +50,7 @@ export function createPeerIndexes(options: {
 
   const keepCurrent = async (peer: OpenApiPeer): Promise<void> => {
     if (!peer.isReachable) return;
-    // What is under way may have begun before the documents changed: then one more question follows.
+    // A fetch in progress may have begun before the documents changed; then another one follows.
     await flights.underWay(peer.serverId);
     if (isDue(peer)) await flights.run(peer.serverId, () => refresh(peer));
     else await flights.underWay(peer.serverId);

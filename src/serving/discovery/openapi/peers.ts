@@ -1,18 +1,18 @@
-/** What OpenAPI needs of other servers: declared here, implemented by whoever knows them. */
+/** The port to other servers that OpenAPI needs. */
 import type { Candidate } from "../newest.ts";
 
 export interface OpenApiPeer extends Candidate {
-  /** Another one when its documents may have changed. */
+  /** Changes when the peer's documents may have changed. */
   readonly documentKey: string;
   hasGroupVersion(group: string, version: string): boolean;
 }
 
 export interface OpenApiPeers {
-  /** Every other server that has been described. */
+  /** Every other server with a discovery document. */
   list(): readonly OpenApiPeer[];
-  /** There is another live server of which nothing is known yet, so that nobody can say what does not exist. */
+  /** True if another live server has not published its discovery document, so that absence cannot be concluded. */
   hasUndescribed(): boolean;
-  /** GET on that peer, which answers with its local documents; rejects when there is no answer. */
+  /** Sends a GET to the peer, which returns its local documents; rejects if there is no response. */
   fetch(serverId: string, target: string, headers: readonly string[], signal: AbortSignal): Promise<OpenApiPeerAnswer>;
 }
 

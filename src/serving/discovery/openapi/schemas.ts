@@ -1,4 +1,4 @@
-/** Schemas of the catalogue as OpenAPI says them, in version 2 or 3 of OpenAPI. */
+/** Converts the schemas of the catalog to OpenAPI 2 or 3. */
 import { modelName } from "../../../objects/catalogue/schema-source.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { FieldSchema, StructSchema } from "../../../objects/schema.ts";
@@ -6,7 +6,7 @@ import { modelPointer } from "./custom.ts";
 
 export type Dialect = "v2" | "v3";
 
-/** A model that is given as it is published. */
+/** A model that is used as published. */
 export interface PublishedModel {
   readonly name: string;
   definition(dialect: Dialect): JsonObject;
@@ -20,7 +20,7 @@ export interface GroupVersionKind {
   readonly kind: string;
 }
 
-/** Definitions by model name, gathered from wherever documents refer to them. */
+/** Collects definitions by model name from all references in a document. */
 export class SchemaCollector {
   readonly #dialect: Dialect;
   readonly #kindsOf: ReadonlyMap<string, readonly GroupVersionKind[]>;
@@ -39,7 +39,9 @@ export class SchemaCollector {
     this.#descriptions = descriptions;
   }
 
-  /** A reference to the model, whose definition will be in `definitions()`. The first of a name holds. */
+  /**
+   * Returns a reference to the model, whose definition will be in `definitions()`. The first model of a name is used.
+   */
   reference(model: Model): JsonObject {
     if (!this.#definitions.has(model.name)) {
       this.#definitions.set(model.name, {});
@@ -48,13 +50,13 @@ export class SchemaCollector {
     return { $ref: this.#pointer(model.name) };
   }
 
-  /** Everything referred to so far, and what that refers to, by name. */
+  /** All models referred to so far, directly or indirectly, by name. */
   definitions(): JsonObject {
     this.settle();
     return Object.fromEntries([...this.#definitions].sort(([left], [right]) => (left < right ? -1 : 1)));
   }
 
-  /** Names of what has been referred to so far, directly or not, are taken after this. */
+  /** Builds the definitions of all models referred to so far, directly or indirectly, so that their names are taken. */
   settle(): void {
     for (let model = this.#pending.pop(); model !== undefined; model = this.#pending.pop()) {
       const definition = "definition" in model ? model.definition(this.#dialect) : this.#structDefinition(model);
@@ -93,14 +95,14 @@ export class SchemaCollector {
     return { ...this.#plainType(field), ...this.#defaultOf(field), ...extensions };
   }
 
-  /** OpenAPI 2 and 3.0 ignore what stands beside a $ref; version 3 documents wrap it. */
+  /** OpenAPI 2 and 3.0 ignore members beside a $ref; version 3 documents wrap it. */
   #referenceWith(reference: JsonObject, field: FieldSchema, extensions: JsonObject): JsonObject {
     const beside = { ...this.#defaultOf(field), ...extensions };
     if (Object.keys(beside).length === 0) return reference;
     return this.#dialect === "v2" ? { ...reference, ...extensions } : { allOf: [reference], ...beside };
   }
 
-  /** Times, quantities and the like are scalars with a name of their own. */
+  /** Times, quantities and the like are scalars with their own model name. */
   #scalarReference(name: string, field: FieldSchema): JsonObject {
     if (!this.#definitions.has(name)) this.#definitions.set(name, this.#plainType(field));
     return { $ref: this.#pointer(name) };

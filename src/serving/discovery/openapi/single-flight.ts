@@ -1,7 +1,7 @@
 interface SingleFlight<T> {
-  /** Does the work, unless it is under way for this key: then its result counts. */
+  /** Runs the work, or returns the result of the run in progress for this key. */
   run(key: string, work: () => Promise<T>): Promise<T>;
-  /** Until what is under way for this key has ended. */
+  /** Waits until the run in progress for this key has ended. */
   underWay(key: string): Promise<void>;
 }
 
@@ -11,7 +11,7 @@ export function createSingleFlight<T>(): SingleFlight<T> {
     run(key, work) {
       const known = flights.get(key);
       if (known !== undefined) return known;
-      // The callback runs later than set(), however soon the work is done.
+      // The callback always runs after set(), even if the work is done at once.
       const flight = work().finally(() => flights.delete(key));
       flights.set(key, flight);
       return flight;

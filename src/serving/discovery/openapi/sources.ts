@@ -1,6 +1,6 @@
 /**
- * Whose documents count. Servers with the same index have the same documents and are one source. Where sources differ,
- * the newest release decides, then the lowest server ID: never who is local, nor who can be reached.
+ * Ranks the servers' documents. Servers with the same index have the same documents and are one source. Where sources
+ * differ, the highest rank (rank.ts) decides, regardless of which server is local or reachable.
  */
 import { compareGroups } from "../../../objects/catalogue/group-order.ts";
 import { compareNames, compareApiVersions } from "../order.ts";
@@ -19,7 +19,7 @@ export interface SharedDocuments {
 
 export type RankedSources = () => Promise<readonly SharedDocuments[]>;
 
-/** Best first; the local server's is among them. */
+/** Best first; includes the source of the local server. */
 export function toSources(self: Ranked, localIndex: OpenApiIndex, peers: readonly PeerSource[]): SharedDocuments[] {
   const servers: { readonly rank: Rank; readonly index: OpenApiIndex; readonly peer: OpenApiPeer | undefined }[] = [
     { rank: rankOf(self), index: localIndex, peer: undefined },
@@ -41,7 +41,7 @@ export function keyOf(sources: readonly SharedDocuments[]): string {
   return sources.map(({ index }) => index.digest).join(" ");
 }
 
-/** The best server's hash for each path, in the order of discovery. */
+/** The hash of the best server for each path, in the order of discovery. */
 export function mergeHashes(sources: readonly SharedDocuments[]): (readonly [path: string, hash: string])[] {
   const hashes = new Map<string, string>();
   for (const { index } of sources)

@@ -2,8 +2,8 @@ import { compareNames } from "../order.ts";
 import type { V2Document } from "./peer-answers.ts";
 
 /**
- * One document of several: every path and every definition anybody has, as the first that has it says it. In the order
- * of a single server's document, which is by name.
+ * Merges several documents: every path and definition of any of them, from the first that has it. Sorted by name, as in
+ * a single server's document.
  */
 export function mergeV2(documents: readonly V2Document[]): V2Document {
   return {

@@ -1,7 +1,7 @@
 /**
- * The OpenAPI 2 document in the protobuf encoding that kubectl up to 1.28 and helm up to 3.13 demand. Only what
- * they look at is written: PATCH operations with their query parameters and kind, and the definitions.
- * Field numbers are those of openapi.v2.Document.
+ * The OpenAPI 2 document in the protobuf encoding that kubectl up to 1.28 and helm up to 3.13 require. It contains only
+ * the parts that they read: PATCH operations with their query parameters and kind, and the definitions. Field numbers
+ * are those of openapi.v2.Document.
  */
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 

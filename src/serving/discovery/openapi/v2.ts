@@ -1,4 +1,7 @@
-/** OpenAPI 2 ("swagger"): one document for everything, as JSON or in the protobuf form old kubectls insist on. */
+/**
+ * OpenAPI 2 ("swagger"): one document for all group versions, as JSON or in the protobuf form that old kubectl versions
+ * require.
+ */
 import type { Catalogue } from "../../../objects/catalogue/catalogue.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { CustomGroupVersion } from "./custom.ts";

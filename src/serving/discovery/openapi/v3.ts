@@ -6,7 +6,7 @@ import type { CustomGroupVersion } from "./custom.ts";
 import { describePaths, kindsByModel, operationsOf, type OpenApiOperation } from "./operations.ts";
 import { SchemaCollector, type Model } from "./schemas.ts";
 
-/** Of what is there under one group version: of the catalogue, custom, or both. */
+/** The document of one group version: of the catalog, of custom resources, or both. */
 export function openApiV3Document(
   catalogue: Catalogue,
   group: CatalogueGroup | undefined,

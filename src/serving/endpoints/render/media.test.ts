@@ -18,41 +18,38 @@ function bytes({ body }: ApiResponse): Buffer {
   return body.kind === "bytes" ? Buffer.concat(body.chunks) : expect.unreachable();
 }
 
-describe("what no renderer made", () => {
-  test("is left alone for who takes JSON", () => {
+describe("a response without a renderer", () => {
+  test("is left unchanged for a client that accepts JSON", () => {
     expect(inMedia(refusal, { media: "json", form: "object", metaVersion: "" })).toBe(refusal);
   });
 
-  test("is YAML for who takes YAML", () => {
+  test("is YAML for a client that accepts YAML", () => {
     const answer = inMedia(success, { media: "yaml", form: "object", metaVersion: "" });
     expect(answer.headers["content-type"]).toBe("application/yaml");
     expect(bytes(answer).toString()).toContain("status: Success\n");
   });
 
   test.each([
-    ["a refusal", refusal, protobuf],
+    ["an error", refusal, protobuf],
     ["a success", success, protobuf],
-    ["a success told to who wanted metadata", success, partial],
-  ])("is protobuf for who takes protobuf: %s", (_what, response, representation) => {
+    ["a success for a request for metadata", success, partial],
+  ])("is protobuf for a client that accepts protobuf: %s", (_what, response, representation) => {
     const answer = inMedia(response, representation);
     expect(answer.status).toBe(response.status);
     expect(answer.headers).toMatchObject({ "content-type": PROTOBUF, "cache-control": "no-cache, private" });
     expect(decodeProtobufObject(bytes(answer), tables)).toEqual(JSON.parse(bytes(response).toString()));
   });
 
-  test("stays JSON where it is a refusal of metadata", () => {
+  test("stays JSON if it is an error and the client asked for metadata", () => {
     expect(inMedia(refusal, partial)).toBe(refusal);
   });
 
   test.each<[what: string, response: ApiResponse]>([
     ["has no message", jsonResponse(200, { kind: "Thing", apiVersion: "example.com/v1" })],
-    ["is no object", jsonResponse(200, [])],
+    ["is not an object", jsonResponse(200, [])],
     ["is a stream", { status: 200, headers: {}, body: { kind: "stream", open: () => undefined } }],
-    [
-      "is something else already",
-      { status: 200, headers: { "content-type": PROTOBUF }, body: bytesBody(Buffer.alloc(1)) },
-    ],
-  ])("stays as it is where it %s", (_what, response) => {
+    ["is not JSON", { status: 200, headers: { "content-type": PROTOBUF }, body: bytesBody(Buffer.alloc(1)) }],
+  ])("stays unchanged if it %s", (_what, response) => {
     expect(inMedia(response, protobuf)).toBe(response);
   });
 });

@@ -16,10 +16,10 @@ function summary(accept: string | undefined, kind: AnswerKind, offer?: ProtobufO
   return [media, form, metaVersion].filter((part) => part !== "").join(" ");
 }
 
-describe("the first clause that can be met decides", () => {
+describe("the first Accept clause that can be satisfied decides", () => {
   test.each<[what: string, accept: string | undefined, kind: AnswerKind, answer: string]>([
     ["nothing", undefined, "object", "json object"],
-    ["an empty wish", "", "list", "json object"],
+    ["an empty header", "", "list", "json object"],
     ["anything", "*/*", "watch", "json object"],
     ["anything of application", "application/*", "list", "json object"],
     ["JSON with a charset", "application/json; charset=utf-8", "object", "json object"],
@@ -75,13 +75,13 @@ describe("the first clause that can be met decides", () => {
     ],
     ["a list's form of one object falls through", `${PARTIAL_LIST},application/json`, "object", "json object"],
     ["an object's form of a list falls through", `${PARTIAL},application/json`, "list", "json object"],
-    ["what is refused with q=0 is not taken", "application/json;q=0,application/yaml", "object", "yaml object"],
+    ["a type with q=0 is not used", "application/json;q=0,application/yaml", "object", "yaml object"],
   ])("%s", (_what, accept, kind, answer) => {
     expect(summary(accept, kind)).toBe(answer);
   });
 });
 
-describe("protobuf is for kinds that have a message", () => {
+describe("protobuf is available for kinds that have a message", () => {
   const PROTOBUF_PARTIAL = PARTIAL.replace("application/json", PROTOBUF);
   const PROTOBUF_PARTIAL_LIST = PARTIAL_LIST.replace("application/json", PROTOBUF);
 
@@ -89,7 +89,7 @@ describe("protobuf is for kinds that have a message", () => {
     ["a typed client", `${PROTOBUF},application/json`, "object", "protobuf object"],
     ["a typed client listing", `${PROTOBUF},application/json`, "list", "protobuf object"],
     ["a typed client watching", `${PROTOBUF},application/json`, "watch", "protobuf object"],
-    ["watching with words of its own", `${PROTOBUF};stream=watch,application/json`, "watch", "protobuf object"],
+    ["watching with a stream parameter", `${PROTOBUF};stream=watch,application/json`, "watch", "protobuf object"],
     ["protobuf as a second choice", `application/json,${PROTOBUF};q=0.9`, "object", "json object"],
     ["protobuf as the better choice", `application/json;q=0.9,${PROTOBUF}`, "object", "protobuf object"],
     ["anything", "*/*", "object", "json object"],
@@ -113,13 +113,13 @@ describe("protobuf is for kinds that have a message", () => {
   test.each([
     [PROTOBUF, CUSTOM],
     [TABLE.replace("application/json", PROTOBUF), POD],
-  ])("%s alone cannot be met for %j", (accept, endpoint) => {
+  ])("%s alone cannot be satisfied for %j", (accept, endpoint) => {
     expect(() => negotiateRepresentation(accept, "object", { endpoint, tables: protobufTables })).toThrow(
       expect.objectContaining({ reason: "NotAcceptable" }),
     );
   });
 
-  test("tables are not asked for by who does not want protobuf", () => {
+  test("the protobuf tables are not loaded for clients that do not accept protobuf", () => {
     const tables = (): never => expect.unreachable();
     for (const accept of [
       undefined,
@@ -132,7 +132,7 @@ describe("protobuf is for kinds that have a message", () => {
   });
 });
 
-describe("what cannot be met is 406", () => {
+describe("an Accept header that cannot be satisfied returns 406", () => {
   const ONLY =
     "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf";
 

@@ -1,4 +1,4 @@
-/** In which form a client wants its answer: the first clause of Accept that can be met decides. */
+/** Negotiates the representation of a response: the first clause of Accept that can be satisfied decides. */
 import { NAMED_TYPES, parseAccept, type MediaType } from "../../http/negotiate.ts";
 import { PROTOBUF_MEDIA_TYPE, type ProtobufTables } from "../../../objects/protobuf/decode.ts";
 import { formatGroupVersion, type GroupVersion } from "../../../meta/group-version.ts";
@@ -7,22 +7,22 @@ import { notAcceptable, StatusError } from "../../../meta/status-error.ts";
 export interface Representation {
   readonly media: "json" | "yaml" | "protobuf";
   readonly form: "object" | "partial" | "table";
-  /** apiVersion of the form when it is not the object's own: meta.k8s.io/v1 or v1beta1. */
+  /** apiVersion of the form if it is not the object's own: meta.k8s.io/v1 or v1beta1. */
   readonly metaVersion: string;
-  /** Where the media is protobuf: what it is made by. */
+  /** The tables with which protobuf is encoded. */
   readonly tables?: ProtobufTables;
 }
 
-/** The kind that is asked for, and what may know its protobuf message. */
+/** The requested kind, and the tables that may contain its protobuf message. */
 export interface ProtobufOffer {
   readonly endpoint: GroupVersion & { readonly kind: string };
-  /** Decoded when the first client wants protobuf. */
+  /** Decoded when the first client accepts protobuf. */
   readonly tables: () => ProtobufTables;
 }
 
 const PLAIN: Representation = { media: "json", form: "object", metaVersion: "" };
 
-/** What the answer to the verb can be: lists have forms of their own, streams are never YAML. */
+/** The kind of response of a verb: lists have their own forms, streams are never YAML. */
 export type AnswerKind = "object" | "list" | "watch";
 
 export function negotiateRepresentation(
@@ -66,7 +66,10 @@ function metaVersionOf(parameters: MediaType["parameters"]): string | undefined 
   return `meta.k8s.io/${version}`;
 }
 
-/** As kubernetes: tables have no protobuf. DIFFERS: neither has metadata of v1beta1, whose lists have other numbers. */
+/**
+ * As kubernetes: tables have no protobuf. DIFFERS: neither has metadata of v1beta1, whose lists have other field
+ * numbers.
+ */
 function inProtobuf(wanted: Representation, offer: ProtobufOffer | undefined): Representation | undefined {
   if (offer === undefined) return undefined;
   const { form, metaVersion } = wanted;

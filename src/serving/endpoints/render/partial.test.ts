@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { endOfObject } from "./partial.ts";
 
-test("the end of an object is found whatever its texts contain", () => {
+test("endOfObject finds the end of an object, whatever its strings contain", () => {
   const nasty = fc.string({
     unit: fc.constantFrom('"', "\\", "{", "}", "[", "]", ",", ":", "a", "é", "\u2028", "😀", "\n", "\u0000"),
   });

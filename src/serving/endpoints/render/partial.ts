@@ -1,4 +1,7 @@
-/** Metadata alone: what garbage collectors, namespace and quota controllers live on. Slices, like whole objects. */
+/**
+ * Renders PartialObjectMetadata, which garbage collector, namespace and quota controllers use, as slices of the stored
+ * bytes.
+ */
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import { membersIn, objectIn } from "../../registry/representation.ts";
 import type { ServedResource } from "../../registry/resource.ts";
@@ -59,7 +62,7 @@ const BACKSLASH = 0x5c;
 const OPEN = 0x7b;
 const CLOSED = 0x7d;
 
-/** Index behind the brace that closes the one at `start`; the text is known to be valid JSON. */
+/** The index after the brace that closes the one at `start`; the text must be valid JSON. */
 export function endOfObject(bytes: Buffer, start: number): number {
   let depth = 0;
   for (let at = start; at < bytes.length; at++) {

@@ -1,4 +1,4 @@
-/** Objects as they are. The items of a list and the members of an object are the cache's own buffers. */
+/** Renders whole objects. The items of a list and the members of an object are the cache's own buffers. */
 import { itemIn, membersIn } from "../../registry/representation.ts";
 import type { ServedResource } from "../../registry/resource.ts";
 import { listMetadata, type Renderer } from "./renderer.ts";
@@ -7,10 +7,10 @@ import { jsonRendered, JSON_FORMAT } from "./wire-format.ts";
 const LIST_TAIL = Buffer.from("]}");
 const COMMA = Buffer.from(",");
 
-/** As kubernetes: lists of custom resources say where they go on even where they do not. */
+/** As kubernetes: lists of custom resources always contain `continue`, even if it is empty. */
 export function plainRenderer(served: ServedResource): Renderer {
   const { apiVersion, listKind, objectHead } = served;
-  // Items of custom resources say what they are; those of built-in kinds need not.
+  // Items of custom resources contain kind and apiVersion; those of built-in kinds do not.
   const itemHead = served.custom === undefined ? undefined : Buffer.concat([COMMA, objectHead]);
   return {
     key: apiVersion,

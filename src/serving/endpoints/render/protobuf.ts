@@ -1,6 +1,6 @@
 /**
- * Objects and their metadata in protobuf. What is made of a stored object is kept with it: the same bytes stand in its
- * envelope, in lists and in the events of a watch.
+ * Renders objects and their metadata in protobuf. The encoding is cached with the stored object: the same bytes are
+ * used in its envelope, in lists and in watch events.
  */
 import { sleep, type Clock } from "../../../base/clock.ts";
 import type { JsonObject } from "../../../meta/json.ts";
@@ -19,7 +19,7 @@ interface ProtobufSources {
   readonly clock: Clock;
 }
 
-/** Of stored JSON, encoded without a pause: about two milliseconds. */
+/** Bytes of stored JSON that are encoded without a pause: about two milliseconds. */
 const BYTES_PER_TURN = 256 * 1024;
 
 export function protobufRenderer(served: ServedResource, sources: ProtobufSources): Renderer {
@@ -46,11 +46,11 @@ export function protobufPartialRenderer(
 }
 
 interface ProtobufForm {
-  /** Names the bytes, also where they are kept. */
+  /** Names the encoding, and is its cache key. */
   readonly key: string;
   readonly type: TypeMeta;
   readonly listKind: string;
-  /** What of the stored object there is to show. */
+  /** The part of the stored object to render. */
   readonly shown: (entry: Entry) => JsonObject;
 }
 

@@ -1,4 +1,4 @@
-/** Turns what the registry answers into the bytes of one representation. */
+/** Turns results of the registry into the bytes of one representation. */
 import type { JsonObject } from "../../../meta/json.ts";
 import type { Entry } from "../../../storage/watch-cache/entry.ts";
 import type { Listed } from "../../registry/list.ts";
@@ -10,9 +10,9 @@ export interface Renderer {
   readonly format: WireFormat;
   /** The stored object. */
   entry(entry: Entry): Rendered;
-  /** An object that is not stored: a dry run's, or one that has just been removed. */
+  /** An object that is not stored: that of a dry run, or one that has just been removed. */
   object(object: JsonObject): Rendered;
-  /** At once where the items are there, with pauses for others where they have to be made. */
+  /** Synchronous if the items are cached; otherwise it pauses between items to let other requests proceed. */
   list(listed: Listed): Rendered | Promise<Rendered>;
   /** A bookmark's object, whose metadata is this JSON text. */
   bookmark(metadata: string): readonly Buffer[];
@@ -26,7 +26,7 @@ interface ListMetadata {
   readonly remainingItemCount?: number;
 }
 
-/** A list's metadata as every form of list carries it. */
+/** The metadata of a list in every representation. */
 export function listMetadata(listed: Listed): ListMetadata {
   return {
     resourceVersion: String(listed.revision),

@@ -60,12 +60,12 @@ export function chunksResponse(
   };
 }
 
-/** What went wrong inside is for who reports it. */
+/** False for internal errors, which the recover filter reports. */
 export function isRefusal(thrown: unknown): thrown is StatusError {
   return thrown instanceof StatusError && (thrown.reason !== "InternalError" || thrown.cause === undefined);
 }
 
-/** A refusal is warned about as well. */
+/** An error response carries the warnings as well. */
 export function refusedResponse(thrown: unknown, warnings: readonly string[]): ApiResponse {
   if (warnings.length === 0 || !isRefusal(thrown)) throw thrown;
   const response = errorResponse(thrown);

@@ -1,4 +1,4 @@
-/** Rows for people: what `kubectl get` shows. Made from parsed objects, in the shape they are stored in. */
+/** Renders Tables, as `kubectl get` prints them, from parsed objects in their stored version. */
 import type { Clock } from "../../../base/clock.ts";
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import { badRequest } from "../../../meta/status-error.ts";
@@ -44,9 +44,10 @@ export function tableResponseRenderer(served: ServedResource, options: TableOpti
         JSON.stringify(listMetadata(listed)),
         listed.entries.map((entry) => entryRow(entry, served, options)),
       ),
-    // A row like any other, so that whoever shows or reads rows finds its object; the metadata says it once more.
+    // A bookmark has a row like any other event, so that readers of rows find its object; the Table's metadata repeats
+    // it.
     bookmark: (metadata) => table(metadata, [bookmarkRow(metadata, served, options)]).chunks,
-    // Columns are said once per watch.
+    // Columns are sent once per watch.
     ...(showsColumns ? { following: tableResponseRenderer(served, { ...options, showsColumns: false }) } : {}),
   };
 }

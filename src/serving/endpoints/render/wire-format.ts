@@ -1,20 +1,20 @@
-/** What an answer's bytes are on the wire: everything about a media type that is the same for all forms. */
+/** The wire format of a response: everything about a media type that is the same for all forms. */
 import type { Status } from "../../../meta/status-error.ts";
 import { envelopeHead, encodeWatchEvent, type ProtobufEncoder } from "../../../objects/protobuf/encode.ts";
 import { PROTOBUF_MEDIA_TYPE } from "../../../objects/protobuf/decode.ts";
 
 export interface WireFormat {
   readonly contentType: string;
-  /** Of a watch. */
+  /** The content type of a watch. */
   readonly streamContentType: string;
-  /** A whole body that shows this. */
+  /** A whole body with this content. */
   document(shown: readonly Buffer[]): readonly Buffer[];
-  /** One event of a watch that shows this. */
+  /** One watch event with this content. */
   event(type: string, shown: readonly Buffer[]): Buffer;
   status(status: Status): readonly Buffer[];
 }
 
-/** Bytes that know what they are. */
+/** Bytes together with their wire format. */
 export interface Rendered {
   readonly format: WireFormat;
   readonly chunks: readonly Buffer[];

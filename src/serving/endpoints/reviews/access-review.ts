@@ -1,4 +1,4 @@
-/** May somebody do something: SubjectAccessReview, LocalSubjectAccessReview, SelfSubjectAccessReview. */
+/** SubjectAccessReview, LocalSubjectAccessReview and SelfSubjectAccessReview: whether a user may perform an action. */
 import { firstErrors, invalidValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, setMember, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { invalid, StatusError, type FieldError } from "../../../meta/status-error.ts";
@@ -9,7 +9,7 @@ import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
 export type AccessReviewKind = "SubjectAccessReview" | "LocalSubjectAccessReview" | "SelfSubjectAccessReview";
 
-/** As it is reviewed and answered: a release that does not authorize by selectors ignores them. */
+/** The review as it is evaluated and returned: a release that does not authorize by selectors drops them. */
 export function readable(object: JsonObject, gates: ReleaseGates): JsonObject {
   const spec = objectAt(object, "spec");
   if (gates.isOn("AuthorizeWithSelectors") || !isJsonObject(spec["resourceAttributes"])) return object;
@@ -17,7 +17,7 @@ export function readable(object: JsonObject, gates: ReleaseGates): JsonObject {
   return { ...object, spec: { ...spec, resourceAttributes } };
 }
 
-/** Throws what kubernetes throws: it names neither kind nor object. */
+/** Throws the same error as kubernetes, which names neither kind nor object. */
 export function refuseInvalidAccessReview(object: JsonObject, kind: AccessReviewKind): void {
   const errors = firstErrors(accessReviewErrors(object, kind));
   if (errors.length === 0) return;
@@ -53,7 +53,7 @@ function* specErrors(spec: JsonObject, kind: AccessReviewKind): Generator<FieldE
   if (hasResource) yield* reviewSelectorErrors(objectAt(spec, "resourceAttributes"));
 }
 
-/** As kubernetes shows it: by the names of its own structure. */
+/** As kubernetes prints it: with the field names of its Go struct. */
 function shownPath(spec: JsonObject): JsonObject {
   const { path, verb } = pathAttributes(spec);
   return { Path: path, Verb: verb };
@@ -105,7 +105,7 @@ function* localErrors(object: JsonObject, spec: JsonObject): Generator<FieldErro
     yield invalidValue("spec.nonResourceAttributes", shownPath(spec), "disallowed on this kind of request");
 }
 
-/** About whom it asks. */
+/** The user that the review is about. */
 export function reviewedUser(object: JsonObject): RequestUser {
   const spec = objectAt(object, "spec");
   const extra: JsonObject = {};
@@ -131,7 +131,7 @@ const NOTHING: ReviewedAccess = {
   path: "",
 };
 
-/** Of a valid review: about what it asks. */
+/** The action that a valid review is about. */
 export function reviewedAccess(object: JsonObject): ReviewedAccess {
   const spec = objectAt(object, "spec");
   if (!isJsonObject(spec["resourceAttributes"])) return { ...NOTHING, ...pathAttributes(spec) };
@@ -140,7 +140,7 @@ export function reviewedAccess(object: JsonObject): ReviewedAccess {
     isResourceRequest: true,
     verb: at("verb"),
     group: at("group"),
-    // Without one, all are meant.
+    // Without a version, all versions are meant.
     version: at("version") || "*",
     namespace: at("namespace"),
     resource: at("resource"),

@@ -1,4 +1,4 @@
-/** What reviews ask of those who know. */
+/** The ports to authentication and authorization that reviews need. */
 import type { Clock } from "../../../base/clock.ts";
 import type { RequestInfo } from "../../http/request-info.ts";
 import type { GroupVersion } from "../../../meta/group-version.ts";
@@ -43,7 +43,7 @@ export type ReviewedToken =
 export interface ReviewPorts<Req extends WithRequester> {
   readonly clock: Clock;
   readonly gates: ReleaseGates;
-  /** Of any kind of the release. */
+  /** The schema of any kind of the release. */
   readonly schemaOf: (groupVersion: GroupVersion, kind: string) => StructSchema | undefined;
   readonly protobuf: () => ProtobufTables;
   readonly authorize: (
@@ -53,8 +53,8 @@ export interface ReviewPorts<Req extends WithRequester> {
   ) => ReviewedDecision | Promise<ReviewedDecision>;
   readonly rulesFor: (user: RequestUser, namespace: string) => ReviewedRules;
   readonly authenticateToken: (token: string, audiences: readonly string[]) => ReviewedToken | Promise<ReviewedToken>;
-  /** Whom a token is for that is reviewed for nobody in particular. */
+  /** The audiences of a token review that names none. */
   readonly apiAudiences: readonly string[];
-  /** Who may change or refuse what is created. Absent: nobody. */
+  /** Admission of the created review. Absent: none. */
   readonly admit?: ((request: Req, about: RequestAdmission) => Admission | undefined) | undefined;
 }

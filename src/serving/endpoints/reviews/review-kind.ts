@@ -1,4 +1,4 @@
-/** Kinds of reviews: served like others, and never stored. */
+/** The kinds of reviews: served like others, and never stored. */
 import { formatGroupVersion } from "../../../meta/group-version.ts";
 import type { ServedResource } from "../../registry/resource.ts";
 import { strategyFor } from "../../registry/strategies.ts";
@@ -12,7 +12,7 @@ export function reviewKind(
   const groupVersion = { group, version };
   const apiVersion = formatGroupVersion(groupVersion);
   const schema = schemaOf(groupVersion, kind);
-  if (schema === undefined) throw new Error(`the catalogue has no schema for ${apiVersion} ${kind}`);
+  if (schema === undefined) throw new Error(`the catalog has no schema for ${apiVersion} ${kind}`);
   return {
     stored: {
       group,

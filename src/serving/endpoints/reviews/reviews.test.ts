@@ -50,7 +50,7 @@ interface Answered {
   readonly warning: unknown;
 }
 
-/** Refusals, too, as their Status. */
+/** Returns errors as their Status. */
 async function review(
   resource: string,
   body: JsonObject,
@@ -83,7 +83,7 @@ async function review(
 const messageOf = ({ body }: Answered): unknown => body["message"];
 
 describe("access reviews", () => {
-  test("the question comes back with the answer, and says who asked", async () => {
+  test("return the request with its status and managedFields", async () => {
     const spec = { user: "u", resourceAttributes: PODS };
     const authorize = (): { allowed: boolean; reason: string } => ({ allowed: true, reason: "because" });
     const answer = await review("subjectaccessreviews", { spec, status: { denied: true } }, { authorize });
@@ -125,7 +125,7 @@ describe("access reviews", () => {
       self,
       { ...bare, version: "", namespace: "", resource: "", path: "/x", verb: "get", isResourceRequest: false },
     ],
-  ])("%s of %j", async (resource, spec, user, asked) => {
+  ])("%s of %j is evaluated for the user and the action", async (resource, spec, user, asked) => {
     const seen: unknown[] = [];
     const authorize = async (...question: unknown[]): Promise<{ allowed: boolean; reason: string }> => {
       seen.push(...question.slice(0, 2));
@@ -172,14 +172,14 @@ describe("access reviews", () => {
     expect(answer.body["details"]).not.toHaveProperty("kind");
   });
 
-  test("metadata that says nothing is none", async () => {
+  test("empty metadata is accepted", async () => {
     const metadata = { labels: {}, finalizers: [], creationTimestamp: null, namespace: "x", uid: "y" };
     const answer = await review("subjectaccessreviews", { metadata, spec: { user: "u", nonResourceAttributes: {} } });
     expect(answer.status).toBe(201);
     expect(Object.keys(objectAt(answer.body, "metadata"))).toEqual(["managedFields"]);
   });
 
-  test("a local review is about the namespace it is made in", async () => {
+  test("a local review is about the namespace of its path", async () => {
     const local = await review("localsubjectaccessreviews", { spec: { user: "u", resourceAttributes: PODS } });
     expect(local.body["metadata"]).toMatchObject({ namespace: "ns" });
     const foreign = await review("localsubjectaccessreviews", { metadata: { namespace: "x" } });
@@ -218,7 +218,7 @@ describe("the selectors of an access review", () => {
       },
       `${at}.fieldSelector partially ignored due to parse error`,
     ],
-  ])("%j", async (selectors, evaluationError) => {
+  ])("%j yields the evaluation error", async (selectors, evaluationError) => {
     const { body } = await review("subjectaccessreviews", asked(selectors));
     expect(body["status"]).toEqual({ allowed: false, ...(evaluationError && { evaluationError }) });
   });
@@ -241,13 +241,13 @@ describe("the selectors of an access review", () => {
     expect(messageOf(answer)).toBe(`.authorization.k8s.io "" is invalid: ${text}`);
   });
 
-  test("a million mistakes are not all told", async () => {
+  test("the number of reported errors is limited", async () => {
     const requirements = Array.from({ length: 5000 }, () => ({ key: "", operator: "In" }));
     const { body } = await review("subjectaccessreviews", asked({ fieldSelector: { requirements } }));
     expect((objectAt(body, "details")["causes"] as unknown[]).length).toBeLessThanOrEqual(100);
   });
 
-  test("before 1.32 they do not count", async () => {
+  test("are ignored before 1.32", async () => {
     const answer = await review("subjectaccessreviews", asked({ fieldSelector: {} }), { gates: gatesOf("1.31") });
     expect(answer.status).toBe(201);
     expect(answer.body["spec"]).toEqual({ user: "u", resourceAttributes: PODS });
@@ -260,7 +260,7 @@ describe("token reviews", () => {
   test.each<readonly [spec: JsonObject, token: string, audiences: string[]]>([
     [{ token: "t" }, "t", ["api"]],
     [{ token: "t\n", audiences: ["a", "b"] }, "t", ["a", "b"]],
-  ])("%j asks for %j and %j", async (spec, token, audiences) => {
+  ])("%j passes %j and %j to the authenticator", async (spec, token, audiences) => {
     const seen: unknown[] = [];
     const authenticateToken: ReviewPorts<WithRequester>["authenticateToken"] = (...question) => {
       seen.push(...question);
@@ -279,7 +279,7 @@ describe("token reviews", () => {
   test.each<readonly [answer: "unknown" | { error: string }, error: string]>([
     ["unknown", "invalid bearer token"],
     [{ error: "service account token has expired" }, "[invalid bearer token, service account token has expired]"],
-  ])("%j", async (answer, error) => {
+  ])("%j yields the error", async (answer, error) => {
     const said = { status: { authenticated: true } };
     const { body } = await review(
       "tokenreviews",
@@ -289,7 +289,7 @@ describe("token reviews", () => {
     expect(body["status"]).toEqual({ user: {}, error });
   });
 
-  test("there must be a token", async () => {
+  test("without a token are rejected", async () => {
     const answer = await review("tokenreviews", { spec: {} });
     expect(answer).toMatchObject({
       status: 400,
@@ -297,7 +297,7 @@ describe("token reviews", () => {
     });
   });
 
-  test("an authenticator that answers for another audience is not believed", async () => {
+  test("fail if the authenticator returns another audience", async () => {
     const authenticateToken = (): { user: typeof BOT; audiences: string[] } => ({ user: BOT, audiences: ["else"] });
     const answer = await review("tokenreviews", { spec: { token: "t" } }, { authenticateToken });
     expect(answer).toMatchObject({
@@ -307,8 +307,8 @@ describe("token reviews", () => {
   });
 });
 
-describe("reviews of oneself", () => {
-  test("who am I", async () => {
+describe("self reviews", () => {
+  test("SelfSubjectReview returns the user", async () => {
     const { body } = await review("selfsubjectreviews", { metadata: { name: "x" } });
     expect(body).toEqual({
       kind: "SelfSubjectReview",
@@ -318,7 +318,7 @@ describe("reviews of oneself", () => {
     });
   });
 
-  test("what may I do", async () => {
+  test("SelfSubjectRulesReview returns the rules of the user", async () => {
     const asked: unknown[] = [];
     const rulesFor: ReviewPorts<WithRequester>["rulesFor"] = (...question) => {
       asked.push(...question);
@@ -347,16 +347,16 @@ describe("reviews of oneself", () => {
   });
 });
 
-describe("like every creation", () => {
+describe("reviews behave like other creations", () => {
   const table = "application/json;as=Table;g=meta.k8s.io;v=v1";
 
-  test("there are no tables, so the next wish counts", async () => {
+  test("a review has no table, so the next Accept clause decides", async () => {
     expect((await review("selfsubjectreviews", {}, {}, { accept: table })).status).toBe(406);
     const next = await review("selfsubjectreviews", {}, {}, { accept: `${table},application/json` });
     expect(next.body).toMatchObject({ kind: "SelfSubjectReview" });
   });
 
-  test("fields that nobody knows are warned about or refused", async () => {
+  test("unknown fields cause a warning or a rejection", async () => {
     expect((await review("selfsubjectreviews", { spec: {} })).warning).toEqual([
       String.raw`299 - "unknown field \"spec\""`,
     ]);
@@ -364,13 +364,13 @@ describe("like every creation", () => {
     expect(strict.status).toBe(400);
   });
 
-  test("the options are checked, and the manager is who says so", async () => {
+  test("the options are validated, and fieldManager is used", async () => {
     expect((await review("tokenreviews", { spec: { token: "t" } }, {}, { query: "?dryRun=X" })).status).toBe(422);
     const { body } = await review("tokenreviews", { spec: { token: "t" } }, {}, { query: "?fieldManager=me" });
     expect(body["metadata"]).toMatchObject({ managedFields: [{ manager: "me" }] });
   });
 
-  test("admission may change the question, and refuse it before it is answered", async () => {
+  test("admission may change the review and reject it before it is evaluated", async () => {
     const admit: ReviewPorts<WithRequester>["admit"] = () => ({
       mutate: ({ object }) => Promise.resolve({ ...object, spec: { token: "" } }),
       validate: () => Promise.reject(badRequest("not today")),
@@ -380,7 +380,7 @@ describe("like every creation", () => {
     expect(messageOf(await review("selfsubjectreviews", {}, { admit }))).toBe("not today");
   });
 
-  test("what is no review is left to others", () => {
+  test("a resource that is no review is not handled", () => {
     const endpoint = { group: "", resource: "pods" } as ResourceEndpoint;
     const request = { ...infoRequest({}), user: JANE };
     const representation = negotiateRepresentation(undefined, "object");

@@ -1,4 +1,7 @@
-/** Reviews: questions that are asked by creating an object, answered in it, and never stored. */
+/**
+ * Reviews: requests to evaluate something, made by creating an object. The response is the object with its status; it
+ * is never stored.
+ */
 import { withoutSystemFields } from "../../registry/create.ts";
 import { headerValue, type ApiResponse } from "../../http/message.ts";
 import { NAMED_TYPES, parseMediaType } from "../../http/negotiate.ts";
@@ -29,7 +32,7 @@ import { refuseWithoutNamespace, reviewedNamespace, rulesStatus } from "./rules-
 import { refuseTokenless, tokenQuestion, tokenStatus } from "./token-review.ts";
 import { userInfo } from "./user-info.ts";
 
-/** Answers what `endpoint` asks; undefined where it is no review. */
+/** Serves the review of `endpoint`; undefined if it is no review. */
 export function reviewEndpoint<Req extends WithRequester>(
   ports: ReviewPorts<Req>,
 ): (request: Req, call: VirtualCall) => Promise<ApiResponse> | undefined {
@@ -40,15 +43,15 @@ export function reviewEndpoint<Req extends WithRequester>(
   };
 }
 
-/** They are created, and nothing is written. */
+/** Reviews are created, but nothing is written. */
 export function isReview(group: string, resource: string): boolean {
   return REVIEWS.has(`${group}/${resource}`);
 }
 
 interface Review {
-  /** Throws what is wrong with the question. */
+  /** Throws if the review is invalid. */
   check(object: JsonObject): void;
-  /** The members of the answer. */
+  /** The members to add to the response. */
   answer(object: JsonObject, asked: Asked): JsonObject | Promise<JsonObject>;
 }
 
@@ -85,7 +88,7 @@ async function answered<Req extends WithRequester>(
   }
 }
 
-/** As kubernetes: reviews have no columns, so whoever wants a table may want something else next. */
+/** As kubernetes: reviews have no columns, so for a client that asks for a table the next Accept clause decides. */
 function withoutTables<Req extends WithRequester>(request: Req, { ports, endpoint }: ReviewCall<Req>): Representation {
   const clauses = (headerValue(request.headers, "accept") ?? "").split(",");
   const others = clauses.filter((clause) => parseMediaType(clause).parameters.get("as") !== "Table");
@@ -126,7 +129,7 @@ async function reviewed<Req extends WithRequester>(
   return review.answer(mutated, { ports, request });
 }
 
-/** In the namespace of the request, without what only a server says. */
+/** The object in the namespace of the request, without fields that only the server sets. */
 function placed(object: JsonObject, { stored }: ServedResource, { info }: WithRequester): JsonObject {
   refuseForeignNamespace(object, info.namespace);
   const { namespace: _namespace, ...metadata } = objectAt(withoutSystemFields(object), "metadata");

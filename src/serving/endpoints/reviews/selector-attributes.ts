@@ -1,4 +1,4 @@
-/** The selectors an access review may name: what they must look like, and what of them could not be understood. */
+/** Validates the selectors of an access review, and reports the parts that could not be parsed. */
 import { forbiddenField, invalidValue, required } from "../../../meta/field-errors.ts";
 import { parseFieldSelector } from "../../../meta/field-selector.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
@@ -7,7 +7,7 @@ import { labelValueErrors, qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { SELECTOR_CHARACTERS_MAX } from "../endpoint-limits.ts";
 
-/** Of spec.resourceAttributes. */
+/** Errors of spec.resourceAttributes. */
 export function* reviewSelectorErrors(attributes: JsonObject): Generator<FieldError> {
   yield* attributeErrors(attributes, "fieldSelector", fieldRequirementErrors);
   yield* attributeErrors(attributes, "labelSelector", labelRequirementErrors);
@@ -44,7 +44,7 @@ function* fieldRequirementErrors(requirement: JsonObject, field: string): Genera
   yield* countErrors(requirement, field);
 }
 
-/** As kubernetes: operators that are not known are passed over, because a later release may know them. */
+/** As kubernetes: unknown operators are skipped, because a later release may know them. */
 function* countErrors(requirement: JsonObject, field: string): Generator<FieldError> {
   const operator = stringAt(requirement, "operator");
   const count = stringsAt(requirement, "values").length;
@@ -62,7 +62,7 @@ function* labelRequirementErrors(requirement: JsonObject, field: string): Genera
     for (const sentence of labelValueErrors(value)) yield invalidValue(`${field}.values[${index}]`, value, sentence);
 }
 
-/** Of valid attributes: what was decided without them. */
+/** The selectors of valid attributes that were ignored by the decision. */
 export function selectorProblems(attributes: JsonObject): string[] {
   return [
     ...selectorProblem(attributes, "fieldSelector", (text) => parseFieldSelector(text), isFieldRequirement),
@@ -87,7 +87,7 @@ function selectorProblem(
   return [`spec.resourceAttributes.${name} ${extent} due to parse error`];
 }
 
-/** DIFFERS: what is longer than a selector may be anywhere else is not read. */
+/** DIFFERS: a selector longer than the limit for other requests is not parsed. */
 function isReadable(raw: string, parse: (text: string) => unknown): boolean {
   if (raw.length > SELECTOR_CHARACTERS_MAX) return false;
   try {

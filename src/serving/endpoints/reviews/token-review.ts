@@ -1,4 +1,4 @@
-/** Whose token is this. */
+/** TokenReview: the user of a token. */
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { badRequest, StatusError } from "../../../meta/status-error.ts";
 import type { ReviewedToken } from "./ports.ts";
@@ -14,7 +14,7 @@ interface TokenQuestion {
   readonly audiences: readonly string[];
 }
 
-/** Blanks behind the token are none of it. DIFFERS: those before and within it make it one that nobody knows. */
+/** Trailing blanks are not part of the token. DIFFERS: with leading or inner blanks the token is unknown. */
 export function tokenQuestion(object: JsonObject, apiAudiences: readonly string[]): TokenQuestion {
   const spec = objectAt(object, "spec");
   const audiences = stringsAt(spec, "audiences");
@@ -23,7 +23,7 @@ export function tokenQuestion(object: JsonObject, apiAudiences: readonly string[
 
 const UNKNOWN = "invalid bearer token";
 
-/** As kubernetes: of what the client says its status is, what is not answered stays. */
+/** As kubernetes: members of the client's status that the review does not set are kept. */
 export function tokenStatus(object: JsonObject, { audiences }: TokenQuestion, answer: ReviewedToken): JsonObject {
   const { authenticated: _said, user = {}, ...given } = objectAt(object, "status");
   if (answer === "unknown") return { ...given, user, error: UNKNOWN };

@@ -1,4 +1,4 @@
-/** A user, as authentication.k8s.io shows it. */
+/** A user as UserInfo of authentication.k8s.io. */
 import type { JsonObject } from "../../../meta/json.ts";
 import type { RequestUser } from "../../registry/create.ts";
 

@@ -11,7 +11,7 @@ import type { EndpointCall, EndpointResponse } from "../endpoint.ts";
 import { optionsObject, writeOptions } from "../options.ts";
 import { bindingKind } from "./kinds.ts";
 
-/** POST pods/x/binding, and the older POST bindings, where only the body names the pod. `call` is about pods. */
+/** POST pods/x/binding, and the older POST bindings, where only the body names the pod. `call` is for pods. */
 export async function bindingEndpoint(call: EndpointCall): Promise<EndpointResponse> {
   const { context, served: pods, request } = call;
   const { dryRun, fieldValidation } = writeOptions(request, "CreateOptions");
@@ -30,7 +30,7 @@ export async function bindingEndpoint(call: EndpointCall): Promise<EndpointRespo
   const binding = (await admission?.mutate({ ...write, object: placed })) ?? placed;
   if (name !== given) throw badRequest("name in URL does not match name in Binding object");
   const errors = podBindingErrors(binding).map(({ field, message }) => `${field}: ${message}`);
-  // As kubernetes: what is wrong with a binding is said without a reason.
+  // As kubernetes: an invalid binding is reported without a reason.
   if (errors.length > 0) throw new StatusError("", aggregateText(errors));
   await admission?.validate({ ...write, object: binding });
   await bindPod(context, pods, { namespace, name, binding, dryRun });

@@ -1,4 +1,4 @@
-/** What a connection is to be, as its query says it: the object that admission is shown. */
+/** The options of a connection, parsed from its query, as the object that admission receives. */
 import type { WithInfo } from "../../http/filters/request-info.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import { parseUintError } from "../../../meta/resource-version.ts";
@@ -6,7 +6,7 @@ import { badRequest } from "../../../meta/status-error.ts";
 
 const PORT_MAX = 65_535;
 
-/** In v1, without what is not said. */
+/** In v1, without unset members. */
 export function connectOptions(request: WithInfo): JsonObject & { readonly kind: string } {
   const { resource, subresource } = request.info;
   switch (subresource) {
@@ -34,7 +34,7 @@ function streams({ query }: WithInfo): JsonObject {
   return container === "" ? said : { ...said, container };
 }
 
-/** As kubernetes reads booleans in a query: only "false" and "0" are false. */
+/** As kubernetes parses booleans in a query: only "false" and "0" are false. */
 function isSaid(text: string | undefined): boolean {
   return text !== undefined && text !== "0" && text.toLowerCase() !== "false";
 }

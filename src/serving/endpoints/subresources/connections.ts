@@ -1,9 +1,8 @@
 /**
- * What needs a node, a pod's network or a service's endpoints behind the server: log, exec, attach, portforward
- * and proxy. Everything that can be known without them is answered as kubernetes does: what does not exist, a
- * container that must be named, a pod that no node has yet. What is left cannot be reached from here and is said
- * to be unavailable: 503 without Retry-After, because clients would only repeat themselves, and never a 404,
- * which would say that the pod is not there.
+ * Subresources that need a node, the pod network or the endpoints of a Service: log, exec, attach, portforward and
+ * proxy. Errors that do not depend on them are the same as in kubernetes: an absent object, a missing container name, a
+ * pod without a node. Otherwise the response is 503 without Retry-After, because clients would only repeat the request,
+ * and never 404, which would mean that the pod does not exist.
  */
 import { bytesBody, type ApiResponse } from "../../http/message.ts";
 import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
@@ -31,14 +30,14 @@ export async function connectionEndpoint(call: EndpointCall): Promise<ApiRespons
   const node = stringAt(objectAt(pod, "spec"), "nodeName");
   if (node !== "")
     throw unreachable(
-      `node ${JSON.stringify(node)} cannot be reached: ${subresource} of ${resource} needs a kubelet, and this server is connected to none`,
+      `node ${JSON.stringify(node)} cannot be reached: ${subresource} of ${resource} needs a kubelet, and this server is not connected to one`,
     );
-  // As kubernetes: nothing ran yet, so the log is empty.
+  // As kubernetes: nothing has run yet, so the log is empty.
   if (subresource === "log") return { status: 204, headers: {}, body: bytesBody(Buffer.alloc(0)) };
   throw badRequest(`pod ${name} does not have a host assigned`);
 }
 
-/** The options as they are to be. */
+/** The options after admission. */
 async function admitted({ admit, request }: EndpointCall): Promise<JsonObject> {
   if (request.query.has("dryRun")) throw badRequest("dryRun is not supported");
   const sent = connectOptions(request);
@@ -51,13 +50,13 @@ async function admitted({ admit, request }: EndpointCall): Promise<JsonObject> {
   return object;
 }
 
-/** Whoever connects by a GET, as WebSockets do, must be allowed to create as well. */
+/** A user who connects by GET, as WebSockets do, must also have permission to create. */
 async function refuseWhoMayOnlyGet({ served, request, refuseCreation }: EndpointCall): Promise<void> {
   if (request.info.verb === "create" || !served.gates.isOn("AuthorizePodWebsocketUpgradeCreatePermission")) return;
   try {
     await refuseCreation?.();
   } catch (thrown) {
-    // As kubernetes, which does not say why.
+    // As kubernetes, which gives no reason.
     if (isReason(thrown, "Forbidden")) throw forbidden(served.groupResource, request.info.name, "");
     throw thrown;
   }
@@ -71,7 +70,7 @@ async function proxyEndpoint(call: EndpointCall): Promise<ApiResponse> {
   const object = await read(call, name);
   if (resource === "services")
     throw unreachable(
-      `no endpoints available for service ${JSON.stringify(id)}: this server is not connected to the network of pods`,
+      `no endpoints available for service ${JSON.stringify(id)}: this server is not connected to the pod network`,
     );
   if (resource === "pods" && stringAt(objectAt(object, "status"), "podIP") === "")
     throw badRequest("address not allowed");

@@ -17,7 +17,7 @@ import { evictionKind } from "./kinds.ts";
 
 const FORCE_DELETE = "ignoreStoreReadErrorWithClusterBreakingPotential";
 
-/** POST pods/x/eviction: a deletion that asks the pod's budget first. */
+/** POST pods/x/eviction: a deletion that the pod's disruption budget must allow. */
 export async function evictionEndpoint(
   call: EndpointCall,
   budgets: ServedResource | undefined,
@@ -52,7 +52,7 @@ export async function evictionEndpoint(
   return jsonResponse(201, { ...successStatus(undefined), code: 201 }, warningHeaders(warnings));
 }
 
-/** As kubernetes: where there is no pod to delete, that is the error. */
+/** As kubernetes: if there is no pod to delete, that error comes first. */
 async function refuseOptions({ context, served, request }: EndpointCall, given: JsonObject): Promise<void> {
   const errors = deleteOptionsErrors(given, stringsAt(given, "dryRun"));
   if (errors.length === 0) return;
@@ -76,7 +76,7 @@ function readEviction(call: EndpointCall, validation: FieldValidation): Promise<
   return readObject({ ...call, served }, validation, (value) => evictionKind(call.served, versionOf(value)));
 }
 
-/** Said in the query, in the body, or in both alike. */
+/** Set in the query, in the body, or equally in both. */
 function dryRunOf(query: readonly string[], body: readonly string[]): boolean {
   if (query.length > 0 && body.length > 0 && !jsonEquals(query, body)) {
     throw new StatusError(

@@ -1,4 +1,4 @@
-/** The kinds that subresources speak and nobody stores: what their bodies may hold, and how they are shown. */
+/** The kinds of subresource bodies, which are never stored: their schemas and how they are rendered. */
 import { assert } from "../../../base/assert.ts";
 import { formatGroupVersion, type GroupVersion } from "../../../meta/group-version.ts";
 import { objectAt, stringAt } from "../../../meta/json.ts";
@@ -21,7 +21,10 @@ export function bindingKind(pods: ServedResource): ServedResource {
   return unstored(pods, { groupVersion: CORE_V1, kind: "Binding", schema, table: NO_TABLE });
 }
 
-/** Evictions of policy/v1beta1 are understood, with the same members, after that version has gone from everywhere else. */
+/**
+ * Evictions of policy/v1beta1, which have the same members, are still accepted after that version was removed
+ * elsewhere.
+ */
 export function evictionKind(pods: ServedResource, version: "v1" | "v1beta1"): ServedResource {
   const schema = schemaIn(pods, POLICY_V1, "Eviction");
   return unstored(pods, { groupVersion: { ...POLICY_V1, version }, kind: "Eviction", schema, table: NO_TABLE });
@@ -29,7 +32,7 @@ export function evictionKind(pods: ServedResource, version: "v1" | "v1beta1"): S
 
 function schemaIn(parent: ServedResource, groupVersion: GroupVersion, kind: string): StructSchema {
   const schema = parent.schemaOf(groupVersion, kind);
-  assert(schema !== undefined, `every release knows the kind ${kind}`);
+  assert(schema !== undefined, `every release has the kind ${kind}`);
   return schema;
 }
 

@@ -9,7 +9,7 @@ import { writtenResponse } from "../render/respond.ts";
 import { updateAdmission } from "../update.ts";
 import { readRequestedWrite, type RequestedWrite } from "../write-options.ts";
 
-/** A subresource that shows the whole object and writes a part of it. */
+/** A subresource that returns the whole object and writes a part of it. */
 export async function subresourceWriteEndpoint(
   call: EndpointCall,
   strategy: SubresourceStrategy,

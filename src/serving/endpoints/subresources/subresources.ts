@@ -1,4 +1,4 @@
-/** From a subresource to what answers it. */
+/** Selects the endpoint of a subresource. */
 import type { ServedResource } from "../../registry/resource.ts";
 import { APPROVAL_STRATEGY } from "../../registry/subresources/approval.ts";
 import type { SubresourceStrategy } from "../../registry/subresources/partial-update.ts";
@@ -15,11 +15,11 @@ import { tokenRequestEndpoint, type TokenRequests } from "./token-request/token-
 
 interface SubresourceContext {
   readonly representation: Representation;
-  /** PodDisruptionBudgets, where they are served. */
+  /** PodDisruptionBudgets, if they are served. */
   readonly budgets: () => ServedResource | undefined;
-  /** Undefined where no tokens are made. */
+  /** Undefined if this server issues no tokens. */
   readonly tokens: TokenRequests | undefined;
-  /** The audit event is told. */
+  /** Adds an annotation to the audit event. */
   readonly annotate: ((key: string, value: string) => void) | undefined;
 }
 
@@ -30,7 +30,7 @@ const STRATEGIES: ReadonlyMap<string, SubresourceStrategy> = new Map(
   ]),
 );
 
-/** Undefined for a subresource that nothing answers yet. The verb has been checked against what discovery shows. */
+/** Undefined for a subresource that is not implemented yet. The verb has been checked against discovery. */
 export function subresourceEndpoint(
   call: EndpointCall,
   { representation, budgets, tokens, annotate }: SubresourceContext,

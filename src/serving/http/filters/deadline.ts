@@ -9,8 +9,8 @@ import { discardAnswer } from "../closed-sink.ts";
 import { isLongRunning, type WithInfo } from "./request-info.ts";
 
 /**
- * Answers in time, whatever happens behind it; `?timeout=` may only shorten. Watches have no deadline. What it gave up on
- * sees its signal aborted, as it does when the client leaves.
+ * Responds within the deadline, whatever the handler does; `?timeout=` can only shorten it. Watches have no deadline.
+ * When the deadline passes, the request's signal aborts, as it does when the client leaves.
  */
 export function deadline(options: {
   readonly clock: Clock;
@@ -45,7 +45,7 @@ export function deadline(options: {
   };
 }
 
-/** Gives the request a signal that follows the one it has, and can be aborted. */
+/** Gives the request an abortable signal that also aborts with the request's present signal. */
 function ownSignal(request: WithInfo): { readonly abort: (reason: unknown) => void; readonly release: () => void } {
   const client = request.signal;
   const own = new AbortController();
@@ -58,16 +58,18 @@ function ownSignal(request: WithInfo): { readonly abort: (reason: unknown) => vo
 }
 
 function timedOut(): StatusError {
-  // Without a time to come again: clients would repeat by themselves what may have happened.
+  // No Retry-After: clients would automatically repeat a request that may have succeeded.
   return new StatusError("Timeout", "Timeout: request did not complete within the allotted timeout");
 }
 
-/** While an answer has no end yet, what feeds it must still learn that the client has left. */
+/**
+ * Keeps the link to the client's signal until a streamed response has ended, so that its writer sees the client leave.
+ */
 function releasing(response: ApiResponse, release: () => void): ApiResponse {
   const { body } = response;
   if (body.kind === "stream") {
     const open = (sink: StreamSink): void => {
-      // A transport may close the stream just before it says that the client has left.
+      // A transport may close the stream just before it reports that the client has left.
       sink.onClose(() => queueMicrotask(release));
       body.open(sink);
     };
@@ -85,10 +87,10 @@ function releasing(response: ApiResponse, release: () => void): ApiResponse {
   return response;
 }
 
-/** Longer than any duration worth saying. */
+/** Longer than any sensible duration. */
 const TIMEOUT_LENGTH_MAX = 64;
 
-/** Undefined where nothing is asked for, or no time at all. */
+/** Undefined if the request has no timeout parameter, or one that is not positive. */
 export function askedTimeoutMs(request: WithInfo): number | undefined {
   const text = request.query.get("timeout");
   if (text === undefined || text === "") return undefined;

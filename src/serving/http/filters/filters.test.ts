@@ -30,7 +30,7 @@ describe("deadline", () => {
     return { ask: (url) => handler(infoRequest({ url })), advance: (ms) => clock.advance(ms) };
   }
 
-  test("passes an answer on", async () => {
+  test("passes responses and errors on", async () => {
     expect(await open(answer).ask("/api/v1/pods")).toBe(OK);
     await expect(open(() => Promise.reject(badRequest("no"))).ask("/api/v1/pods")).rejects.toThrow("no");
   });
@@ -59,27 +59,27 @@ describe("deadline", () => {
     expect(thrown).not.toHaveProperty("details.retryAfterSeconds");
   });
 
-  test("what is wrong with a timeout is said as Go says it", async () => {
+  test("an invalid timeout is reported with Go's error message", async () => {
     await expect(open(answer).ask("/api/v1/pods?timeout=5x")).rejects.toThrow(
       'invalid timeout specified in the request URL - time: unknown unit "x" in duration "5x"',
     );
   });
 
   test.each(["x", "10", "1s x", "s", "1d", "1".repeat(100_000), "1s".repeat(100)])(
-    "a timeout of %.20s is refused",
+    "a timeout of %.20s is rejected",
     async (timeout) => {
       await expect(open(answer).ask(`/api/v1/pods?timeout=${timeout}`)).rejects.toMatchObject({ reason: "BadRequest" });
     },
   );
 
-  test("a watch has none", async () => {
+  test("a watch has no deadline", async () => {
     const { ask, advance } = open(answer);
     const asked = ask("/api/v1/pods?watch=1&timeout=x");
     advance(1_000_000);
     expect(await asked).toBe(OK);
   });
 
-  /** A request in the middle of its work: what it sees, and how it ends. */
+  /** A request that is being handled: the signal that the handler sees, and a way to finish it. */
   function work(signal = new AbortController().signal): {
     clock: ReturnType<typeof createManualClock>;
     seen: AbortSignal;
@@ -95,7 +95,7 @@ describe("deadline", () => {
     return { clock, seen: seen!, answered, finish: resolve };
   }
 
-  test("aborts what it gives up on, with the answer that was given for it", async () => {
+  test("aborts a request that exceeds the deadline with the same error that the client receives", async () => {
     const { clock, seen, answered } = work();
     clock.advance(999);
     expect(seen.aborted).toBe(false);
@@ -104,7 +104,7 @@ describe("deadline", () => {
     await expect(answered).rejects.toBe(seen.reason);
   });
 
-  test("leaves alone what ends in time", async () => {
+  test("does not abort a request that finishes in time", async () => {
     const { clock, seen, answered, finish } = work();
     finish(OK);
     expect(await answered).toBe(OK);
@@ -112,7 +112,7 @@ describe("deadline", () => {
     expect(seen.aborted).toBe(false);
   });
 
-  test("a client that leaves aborts it all the same, before and during the work", async () => {
+  test("a client that leaves aborts the request before and while it is handled", async () => {
     const client = new AbortController();
     const { seen } = work(client.signal);
     client.abort("gone");
@@ -120,39 +120,45 @@ describe("deadline", () => {
     expect(work(AbortSignal.abort("long gone")).seen.reason).toBe("long gone");
   });
 
-  test.each(["stream", "upgrade"] as const)("a client can leave during the %s it is answered with", async (kind) => {
-    const client = new AbortController();
-    const { clock, seen, answered, finish } = work(client.signal);
-    let opened = 0;
-    finish({ status: 200, headers: {}, body: { kind, open: () => void opened++ } });
-    const { body } = await answered;
-    const stream = new PassThrough();
-    if (body.kind === "stream")
-      body.open({ ...closedSink(), onClose: (callback) => void stream.on("close", callback) });
-    if (body.kind === "upgrade") body.open(stream);
-    clock.advance(10_000);
-    expect([opened, seen.aborted]).toEqual([1, false]);
-    // In this order a socket says so.
-    if (kind === "stream") stream.emit("close");
-    client.abort();
-    expect(seen.aborted).toBe(true);
-    stream.destroy();
-  });
-
-  test.each(["stream", "upgrade"] as const)("keeps no hold of a client whose %s has ended", async (kind) => {
-    const client = new AbortController();
-    const { seen, answered, finish } = work(client.signal);
-    finish({ status: 200, headers: {}, body: { kind, open: () => undefined } });
-    const { body } = await answered;
-    if (body.kind === "stream") body.open(closedSink());
-    if (body.kind === "upgrade") body.open(undefined);
-    await new Promise(setImmediate);
-    client.abort();
-    expect(seen.aborted).toBe(false);
-  });
+  test.each(["stream", "upgrade"] as const)(
+    "a client that leaves during a %s response aborts the request",
+    async (kind) => {
+      const client = new AbortController();
+      const { clock, seen, answered, finish } = work(client.signal);
+      let opened = 0;
+      finish({ status: 200, headers: {}, body: { kind, open: () => void opened++ } });
+      const { body } = await answered;
+      const stream = new PassThrough();
+      if (body.kind === "stream")
+        body.open({ ...closedSink(), onClose: (callback) => void stream.on("close", callback) });
+      if (body.kind === "upgrade") body.open(stream);
+      clock.advance(10_000);
+      expect([opened, seen.aborted]).toEqual([1, false]);
+      // A socket reports the two events in this order.
+      if (kind === "stream") stream.emit("close");
+      client.abort();
+      expect(seen.aborted).toBe(true);
+      stream.destroy();
+    },
+  );
 
   test.each(["stream", "upgrade"] as const)(
-    "a %s that comes too late is opened, to learn that nobody reads it",
+    "removes its listener from the client's signal when the %s has ended",
+    async (kind) => {
+      const client = new AbortController();
+      const { seen, answered, finish } = work(client.signal);
+      finish({ status: 200, headers: {}, body: { kind, open: () => undefined } });
+      const { body } = await answered;
+      if (body.kind === "stream") body.open(closedSink());
+      if (body.kind === "upgrade") body.open(undefined);
+      await new Promise(setImmediate);
+      client.abort();
+      expect(seen.aborted).toBe(false);
+    },
+  );
+
+  test.each(["stream", "upgrade"] as const)(
+    "a %s returned after the deadline is opened with a closed sink",
     async (kind) => {
       const opened = Promise.withResolvers<unknown>();
       const { clock, answered, finish } = work();
@@ -166,7 +172,7 @@ describe("deadline", () => {
 });
 
 describe("inFlight", () => {
-  test("reads and writes are counted apart, and counted down however they end", async () => {
+  test("counts reads and writes separately, and stops counting a request however it ends", async () => {
     const metrics = new MetricsRegistry();
     const waiting: { resolve: (response: ApiResponse) => void; reject: (reason: unknown) => void }[] = [];
     const handler = inFlight({ readsMax: 2, writesMax: 1, metrics })(
@@ -190,7 +196,7 @@ describe("inFlight", () => {
     expect(metrics.render()).toContain('{request_kind="mutating"} 0');
   });
 
-  test("the exempt are served above the limit, and not counted there", async () => {
+  test("exempt requests are served above the limit and not counted against it", async () => {
     const isExempt = ({ headers }: ApiRequest): boolean => headers["x"] === "root";
     const handler = inFlight({ readsMax: 1, writesMax: 1, metrics: new MetricsRegistry(), isExempt })(never);
     void handler(infoRequest());
@@ -220,7 +226,7 @@ describe("ifReady", () => {
       isLoopback: ({ connection }) => connection === own,
     })(recover(SILENT_LOG)(next));
 
-  test("not ready and asked: 503, come back, and the wish was understood", async () => {
+  test("an unready server returns 503 with Retry-After and X-Kubernetes-Ready: false to a request with the header", async () => {
     const response = await open(false, () => expect.unreachable())(apiRequest(asking));
     expect(response).toMatchObject({ status: 503, headers: { "retry-after": "7", "x-kubernetes-ready": "false" } });
     expect(bodyJson(response)).toMatchObject({
@@ -229,51 +235,66 @@ describe("ifReady", () => {
     });
   });
 
-  test("not ready, asked and told to report: as ever, and it is said that the server is not ready", async () => {
+  test("in report mode an unready server serves a request with the header and returns X-Kubernetes-Ready: false", async () => {
     expect(await open(false, answer, "report")(apiRequest(asking))).toEqual({
       ...OK,
       headers: { a: "b", "x-kubernetes-ready": "false" },
     });
   });
 
-  test.each(["retry", "report"] as const)("%s, not ready and not asked: as ever", async (mode) => {
-    expect(await open(false, answer, mode)(apiRequest())).toEqual(OK);
-  });
+  test.each(["retry", "report"] as const)(
+    "in %s mode an unready server serves a request without the header unchanged",
+    async (mode) => {
+      expect(await open(false, answer, mode)(apiRequest())).toEqual(OK);
+    },
+  );
 
-  test.each(["retry", "report"] as const)("%s, ready and asked: as ever, and the wish was understood", async (mode) => {
-    expect(await open(true, answer, mode)(apiRequest(asking))).toEqual({
-      ...OK,
-      headers: { a: "b", "x-kubernetes-ready": "true" },
-    });
-    expect(OK.headers).toEqual({ a: "b" });
-  });
+  test.each(["retry", "report"] as const)(
+    "in %s mode a ready server serves a request with the header and returns X-Kubernetes-Ready: true",
+    async (mode) => {
+      expect(await open(true, answer, mode)(apiRequest(asking))).toEqual({
+        ...OK,
+        headers: { a: "b", "x-kubernetes-ready": "true" },
+      });
+      expect(OK.headers).toEqual({ a: "b" });
+    },
+  );
 
-  test.each(["retry", "report"] as const)("%s, ready and not asked: as ever", async (mode) => {
-    expect(await open(true, answer, mode)(apiRequest())).toEqual(OK);
-  });
+  test.each(["retry", "report"] as const)(
+    "in %s mode a ready server serves a request without the header unchanged",
+    async (mode) => {
+      expect(await open(true, answer, mode)(apiRequest())).toEqual(OK);
+    },
+  );
 
-  test.each([true, false])("switched off: as ever, ready or not", async (isReady) => {
-    expect(await open(isReady, answer, "off")(apiRequest(asking))).toEqual(OK);
-  });
+  test.each([true, false])(
+    "in off mode the header has no effect, whether the server is ready or not",
+    async (isReady) => {
+      expect(await open(isReady, answer, "off")(apiRequest(asking))).toEqual(OK);
+    },
+  );
 
   test.each(["/healthz", "/livez/ping", "/readyz", "/metrics", "/metrics/slis"])(
-    "%s is served at once, and told the truth",
+    "%s is served by an unready server, with X-Kubernetes-Ready: false",
     async (url) => {
       const response = await open(false)(apiRequest({ ...asking, url }));
       expect(response).toMatchObject({ status: 200, headers: { "x-kubernetes-ready": "false" } });
     },
   );
 
-  test.each(["/metricsfoo", "/healthz2/x", "/api/healthz", "/version", "/"])("%s has to wait", async (url) => {
-    expect((await open(false)(apiRequest({ ...asking, url }))).status).toBe(503);
-  });
+  test.each(["/metricsfoo", "/healthz2/x", "/api/healthz", "/version", "/"])(
+    "%s returns 503 on an unready server",
+    async (url) => {
+      expect((await open(false)(apiRequest({ ...asking, url }))).status).toBe(503);
+    },
+  );
 
-  test("the server's own calls are served at once", async () => {
+  test("loopback requests are served by an unready server", async () => {
     const response = await open(false)({ ...apiRequest(asking), connection: own });
     expect(response).toMatchObject({ status: 200, headers: { "x-kubernetes-ready": "false" } });
   });
 
-  test("what is said is how it was when the request came", async () => {
+  test("the header reports the readiness at the time when the request arrived", async () => {
     let isReady = false;
     const handler = ifReady({
       mode: "report",
@@ -292,13 +313,13 @@ describe("ifReady", () => {
     [serviceUnavailable("the store is away", 1), 503],
     [notFound({ group: "", resource: "pods" }, "x"), 404],
     [new Error("secret"), 500],
-  ])("an answer to %s says so too", async (thrown, status) => {
+  ])("the header is also set on the response to %s", async (thrown, status) => {
     const response = await open(true, () => Promise.reject(thrown))(apiRequest(asking));
     expect(response).toMatchObject({ status, headers: { "x-kubernetes-ready": "true" } });
     expect(JSON.stringify(bodyJson(response))).not.toContain("secret");
   });
 
-  test("a stream says so before it begins, and stays the stream it was", async () => {
+  test("the header is set on a stream, whose body stays the same", async () => {
     const stream: ApiResponse = { status: 200, headers: {}, body: { kind: "stream", open: () => undefined } };
     const response = await open(true, () => Promise.resolve(stream))(apiRequest(asking));
     expect(response.headers).toEqual({ "x-kubernetes-ready": "true" });
@@ -315,13 +336,13 @@ describe("ifReady", () => {
     [30_001, 30],
     [1e12, 30],
     [-5, 1],
-  ])("a step that has taken %d ms may take %d s more", (stepMs, seconds) => {
+  ])("a start-up step that has taken %d ms yields a Retry-After of %d s", (stepMs, seconds) => {
     expect(retryAfterStep(stepMs)).toBe(seconds);
   });
 });
 
 describe("recover", () => {
-  test("a StatusError is answered as it is, and not logged", async () => {
+  test("a StatusError becomes the response and is not logged", async () => {
     const log = { ...SILENT_LOG, error: () => expect.unreachable() };
     const response = await recover(log)(() => Promise.reject(notFound({ group: "", resource: "pods" }, "x")))(
       apiRequest(),
@@ -331,7 +352,7 @@ describe("recover", () => {
   });
 
   test.each([new Error("secret detail"), "secret detail", { secret: true }])(
-    "%s is logged and keeps its text inside",
+    "%s is logged, and its text is not sent to the client",
     async (thrown) => {
       const lines: (LogFields | undefined)[] = [];
       const log = { ...SILENT_LOG, error: (_message: string, fields?: LogFields) => void lines.push(fields) };
@@ -346,7 +367,7 @@ describe("recover", () => {
     },
   );
 
-  test("what is thrown at once is caught too", async () => {
+  test("a synchronous throw is caught too", async () => {
     const response = await recover(SILENT_LOG)(() => {
       throw badRequest("no");
     })(apiRequest());
@@ -355,7 +376,7 @@ describe("recover", () => {
 });
 
 describe("requestInfo", () => {
-  test("adds what the request is about", async () => {
+  test("adds the request info and the query", async () => {
     const handler = requestInfo()((request) =>
       Promise.resolve({ ...OK, headers: { verb: request.info.verb, limit: request.query.get("limit") ?? "" } }),
     );
@@ -364,12 +385,12 @@ describe("requestInfo", () => {
     });
   });
 
-  test("a path that cannot be decoded is refused", async () => {
+  test("a path that cannot be decoded is rejected", async () => {
     const request = { ...apiRequest({ url: "/%zz" }), claims: NO_CLAIMS };
     await expect(requestInfo()(answer)(request)).rejects.toMatchObject({ reason: "BadRequest" });
   });
 
-  test("knows what has no end of its own", () => {
+  test("isLongRunning recognizes watches, logs, exec and proxy", () => {
     const urls = [
       "/api/v1/pods?watch=1",
       "/api/v1/namespaces/a/pods/x/log",
@@ -405,7 +426,7 @@ describe("measure", () => {
     );
   });
 
-  test("counts what was thrown by the code it will become", async () => {
+  test("counts a thrown error under the code of its Status", async () => {
     const { metrics, ask } = open(() => Promise.reject(new StatusError("Conflict", "lost")));
     expect(await ask("PUT", "/api/v1/namespaces/a/pods/x")).toMatchObject({ reason: "Conflict" });
     expect(metrics.render()).toMatch(/verb="PUT".*code="409"} 1/);
@@ -418,7 +439,7 @@ describe("measure", () => {
     expect(metrics.render()).not.toMatch(/apiserver_request_duration_seconds_count{verb="WATCH".*} 1/);
   });
 
-  test("nothing that a client makes up becomes a series", async () => {
+  test("names invented by clients never become label values", async () => {
     const { metrics, ask } = open(answer);
     for (let count = 0; count < 50; count++) {
       await ask("GET", `/api/v1/namespaces/a/pods/x/made-up-${count}`);
@@ -430,7 +451,7 @@ describe("measure", () => {
   });
 });
 
-test("a chain is met in the order it is written", async () => {
+test("a chain runs its filters in the order in which they are written", async () => {
   const met: string[] = [];
   const note = (name: string) => (next: (request: ApiRequest) => Promise<ApiResponse>) => (request: ApiRequest) => {
     met.push(name);

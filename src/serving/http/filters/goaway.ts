@@ -4,8 +4,9 @@ import { asLastAnswer } from "../last-answer.ts";
 import type { ApiRequest } from "../message.ts";
 
 /**
- * Clients keep an HTTP/2 connection for as long as it lasts, all of them to the server that was there first. Now and then
- * one is asked to connect anew, and a load balancer may send it elsewhere; what it has open goes on. The chance is from 0 to 1.
+ * Closes an HTTP/2 connection after a response with the given chance (0 to 1). Clients keep an HTTP/2 connection for as
+ * long as it lasts, so all of them would stay with the server that started first. A client that reconnects may reach
+ * another server through a load balancer; its open streams continue.
  */
 export function goaway({
   chance,

@@ -6,19 +6,19 @@ import { errorResponse } from "../respond.ts";
 const NOT_INITIALIZED = "The APIServer has not fully initialized yet, please try again later.";
 
 /**
- *   off     the header is not understood
- *   retry   503 and Retry-After until the server has been ready
- *   report  every request is served, and told whether the server has been ready
+ * - off: the header is ignored
+ * - retry: 503 with Retry-After until the server has been ready
+ * - report: every request is served, and the response reports whether the server has been ready
  */
 export type IfReadyMode = "off" | "retry" | "report";
 
-/** What filters know of a server that starts. */
+/** The facts about a starting server that filters use. */
 export interface Starting {
-  /** True from the first moment the server was ready; never false again. */
+  /** True from the first moment at which the server was ready; never false again. */
   readonly hasBeenReady: () => boolean;
-  /** When a client that comes too early had better come again. */
+  /** The Retry-After for clients that arrive too early. */
   readonly retryAfterSeconds: () => number;
-  /** The server's own calls, without which it could not start. */
+  /** The server's own requests, without which it could not start. */
   readonly isLoopback: (request: ApiRequest) => boolean;
 }
 
@@ -27,9 +27,9 @@ interface IfReadyOptions extends Starting {
 }
 
 /**
- * A client that sends X-Kubernetes-If-Ready would rather wait than be answered by a server that does not
- * know everything yet. X-Kubernetes-Ready in the answer says that the wish was understood. It stands on every answer
- * that goes through here, so this filter stands before the one that makes answers of whatever is thrown.
+ * A client that sends X-Kubernetes-If-Ready prefers to wait rather than be served by a server that is not fully
+ * initialized. X-Kubernetes-Ready in the response shows that the server supports the header. It is set on every
+ * response that passes this filter, so the filter must come before the one that turns errors into responses.
  */
 export function ifReady(options: IfReadyOptions): PassingFilter<ApiRequest> {
   if (options.mode === "off") return (next) => next;
@@ -52,7 +52,7 @@ function refusal({ retryAfterSeconds }: Starting): ApiResponse {
   return errorResponse(serviceUnavailable(NOT_INITIALIZED, retryAfterSeconds()));
 }
 
-/** What a server is watched by while it starts, and what it starts by itself. */
+/** Requests that monitor a starting server, and its own requests. */
 export function isExempt(request: ApiRequest, { isLoopback }: Starting): boolean {
   return WATCHED_BY.test(request.path) || isLoopback(request);
 }
@@ -61,7 +61,7 @@ const WATCHED_BY = /^\/(healthz|livez|readyz|metrics)(\/|$)/;
 
 const RETRY_AFTER_SECONDS_MAX = 30;
 
-/** Nobody knows how long a step of start-up takes: as long again as it has taken already is a fair guess. */
+/** Estimates the rest of a start-up step of unknown length as the time that it has taken so far. */
 export function retryAfterStep(stepMs: number): number {
   return Math.min(Math.max(Math.ceil(stepMs / 1000), 1), RETRY_AFTER_SECONDS_MAX);
 }

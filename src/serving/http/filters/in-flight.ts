@@ -1,4 +1,4 @@
-/** How many requests are served at the same time where there is no flow control. */
+/** Limits the number of concurrent requests where there is no flow control. */
 import type { MetricsRegistry } from "../../../base/metrics.ts";
 import type { PassingFilter } from "../chain.ts";
 import { tooManyAnswer } from "../respond.ts";
@@ -8,13 +8,13 @@ interface InFlightOptions<Req> {
   readonly readsMax: number;
   readonly writesMax: number;
   readonly metrics: MetricsRegistry;
-  /** Those who are never refused: administrators, and the server itself. Default: nobody. */
+  /** Requests that are never rejected: those of administrators and of the server itself. Default: none. */
   readonly isExempt?: (request: Req) => boolean;
 }
 
 const READ_VERBS: ReadonlySet<string> = new Set(["get", "list", "watch"]);
 
-/** Reads and writes are counted apart, so that neither can starve the other. */
+/** Counts reads and writes separately, so that neither can starve the other. */
 export function inFlight<In extends WithInfo>(options: InFlightOptions<In>): PassingFilter<In> {
   const counts = { readOnly: 0, mutating: 0 };
   const name = "apiserver_current_inflight_requests";

@@ -22,11 +22,11 @@ const DURATION_BUCKETS: readonly number[] = [
 interface MeasureOptions {
   readonly metrics: MetricsRegistry;
   readonly clock: Clock;
-  /** Resources that exist; anything else is counted without its name, which came from the client. */
+  /** Resources that exist. Other requests are counted without the resource name, which comes from the client. */
   readonly isKnown: (info: RequestInfo) => boolean;
 }
 
-/** Counts requests and times them under kube-apiserver's names. */
+/** Counts and times requests under kube-apiserver's metric names. */
 export function measure(options: MeasureOptions): PassingFilter<WithInfo> {
   const total = options.metrics.counter({
     name: "apiserver_request_total",
@@ -41,7 +41,8 @@ export function measure(options: MeasureOptions): PassingFilter<WithInfo> {
   });
   const known = new Map<string, Series>();
   const seriesOf = (request: WithInfo): Series => {
-    // A series is kept only for a resource that was known when it was first counted, so that question is asked once.
+    // A series is kept only if its resource was known when it was first counted, so `isKnown` is called once per
+    // series.
     const key = keyOf(request);
     const found = known.get(key);
     if (found !== undefined) return found;
@@ -72,17 +73,17 @@ export function measure(options: MeasureOptions): PassingFilter<WithInfo> {
   };
 }
 
-/** What all requests of one kind are counted in: to find it takes longer than to count. */
+/** The metrics of all requests with the same labels. They are cached because finding them costs more than counting. */
 interface Series {
   readonly values: readonly string[];
-  /** Undefined for watches, which last as long as somebody wants. */
+  /** Undefined for watches, whose duration the client chooses. */
   readonly duration: Histogram | undefined;
   readonly byCode: Map<number, Counter>;
 }
 
 const SERIES_KEPT_MAX = 5_000;
 
-/** Of everything that the labels of a known resource are made of. */
+/** Made of everything that determines the labels of a known resource. */
 function keyOf({ info, query }: WithInfo): string {
   const { verb, group, version, resource, subresource, name, namespace } = info;
   const scope = name !== "" ? 2 : namespace !== "" ? 1 : 0;
@@ -100,7 +101,7 @@ const VERBS: ReadonlySet<string> = new Set([
   "deletecollection",
 ]);
 
-/** Any other name behind a known resource came from the client: there is no end of those. */
+/** Any other subresource name comes from the client, so the number of such names is unbounded. */
 const SUBRESOURCES: ReadonlySet<string> = new Set([
   ...[
     "",

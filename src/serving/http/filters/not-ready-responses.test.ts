@@ -15,7 +15,7 @@ import { earlyAnswers, type EarlyRequest } from "./not-ready-responses.ts";
 const PODS = { group: "", resource: "pods" };
 const POD = "/api/v1/namespaces/a/pods/x";
 const NO_PATH = "the request has been made before all known HTTP paths have been installed, please try again";
-const NOT_SURE = "this server is still starting and cannot be sure yet";
+const NOT_SURE = "this server is still starting and has not loaded all data yet";
 const OWN: ApiRequest["connection"] = { protocol: "in-process", remoteAddress: "self", clientChain: [] };
 
 interface Asked {
@@ -39,7 +39,7 @@ function ask(answer: ApiResponse | Error, asked: Asked = {}): Promise<ApiRespons
   });
 }
 
-/** Undefined when it passes unchanged. */
+/** Undefined if the response passes unchanged. */
 async function changed(answer: ApiResponse | Error, asked: Asked = {}): Promise<StatusError | undefined> {
   try {
     expect(await ask(answer, asked)).toBe(answer);
@@ -51,7 +51,7 @@ async function changed(answer: ApiResponse | Error, asked: Asked = {}): Promise<
   }
 }
 
-const nameless = new StatusError("NotFound", "nobody serves it", { details: {} });
+const nameless = new StatusError("NotFound", "no server serves it", { details: {} });
 const noPod = notFound(PODS, "x");
 const noRight = forbidden(PODS, "x", "no");
 
@@ -60,8 +60,8 @@ describe("before the server has been ready", () => {
     ["the page of an unknown path", pageNotFound()],
     ["an unknown resource, thrown", unknownResource()],
     ["an unknown resource, returned", errorResponse(unknownResource())],
-    ["what the peer proxy says of what nobody serves", nameless],
-  ])("%s is 503 in the words of kube-apiserver", async (_what, answer) => {
+    ["the 404 of the peer proxy for an unserved resource", nameless],
+  ])("%s becomes 503 with kube-apiserver's message", async (_what, answer) => {
     expect(await changed(answer)).toMatchObject({
       reason: "ServiceUnavailable",
       message: NO_PATH,
@@ -72,10 +72,10 @@ describe("before the server has been ready", () => {
   test.each([
     ["an absent object, thrown", noPod, 'pods "x" not found'],
     ["an absent object, returned", errorResponse(noPod), 'pods "x" not found'],
-    ["a refusal, thrown", noRight, 'pods "x" is forbidden: no'],
-    ["a refusal, returned", errorResponse(noRight), 'pods "x" is forbidden: no'],
-    ["a refusal of a path", new StatusError("Forbidden", "forbidden: no", { details: {} }), "forbidden: no"],
-  ])("%s is 503 and says what it would have been", async (_what, answer, message) => {
+    ["a denial, thrown", noRight, 'pods "x" is forbidden: no'],
+    ["a denial, returned", errorResponse(noRight), 'pods "x" is forbidden: no'],
+    ["a denial of a path", new StatusError("Forbidden", "forbidden: no", { details: {} }), "forbidden: no"],
+  ])("%s becomes 503 with the original message appended", async (_what, answer, message) => {
     expect(await changed(answer)).toMatchObject({
       reason: "ServiceUnavailable",
       message: `${NOT_SURE}: ${message}`,
@@ -89,11 +89,11 @@ describe("before the server has been ready", () => {
     ["no Status", jsonResponse(403, ["x"])],
     ["a Status of nothing", jsonResponse(403, { message: 1, details: null })],
     ["plain text", { ...pageNotFound(), status: 403 }],
-  ] satisfies [string, ApiResponse][])("a body of %s is no harm", async (_what, answer) => {
+  ] satisfies [string, ApiResponse][])("a body of %s does not fail", async (_what, answer) => {
     expect(await changed(answer)).toMatchObject({ reason: "ServiceUnavailable", message: NOT_SURE });
   });
 
-  test("a stream that nobody will read is told so", async () => {
+  test("a discarded stream is opened and closed", async () => {
     let opened = 0;
     const stream: ApiResponse = { status: 404, headers: {}, body: { kind: "stream", open: () => void opened++ } };
     expect(await changed(stream)).toMatchObject({ message: NOT_SURE });
@@ -110,37 +110,37 @@ describe("before the server has been ready", () => {
     ["401", new StatusError("Unauthorized", "Unauthorized")],
     ["400", badRequest("no")],
     ["503 with a reason of its own", serviceUnavailable("the store is away", 1)],
-    ["what nobody expected", new Error("bug")],
-    ["what is not of this server", { ...pageNotFound(), headers: { "x-not-ours": "b" } }],
-  ] satisfies [string, ApiResponse | Error][])("%s passes", async (_what, answer) => {
+    ["an unexpected error", new Error("bug")],
+    ["a response of another server", { ...pageNotFound(), headers: { "x-not-ours": "b" } }],
+  ] satisfies [string, ApiResponse | Error][])("%s passes unchanged", async (_what, answer) => {
     expect(await changed(answer)).toBeUndefined();
   });
 
   test.each(["/healthz/nosuch", "/livez/nosuch", "/readyz/nosuch", "/metrics/nosuch", "/metrics"])(
-    "%s is answered as ever",
+    "responses of %s pass unchanged",
     async (url) => {
       expect(await changed(pageNotFound(), { url })).toBeUndefined();
       expect(await changed(noRight, { url })).toBeUndefined();
     },
   );
 
-  test("the server's own calls are answered as ever", async () => {
+  test("responses to loopback requests pass unchanged", async () => {
     expect(await changed(noPod, { connection: OWN })).toBeUndefined();
   });
 
-  test("another server is told what is not served here, and given documents as they are", async () => {
+  test("a peer receives 404 for unserved paths and documents unchanged", async () => {
     expect(await changed(pageNotFound(), { isProxied: true })).toBeUndefined();
     expect(await changed(nameless, { isProxied: true })).toBeUndefined();
     expect(await changed(pageNotFound(), { isProxied: true, url: "/api" })).toBeUndefined();
     expect(await changed(noRight, { isProxied: true, url: "/apis" })).toBeUndefined();
   });
 
-  test("another server is not told that an object is absent or a user has no right", async () => {
+  test("a peer receives 503 instead of 404 for an object or 403 for a user", async () => {
     expect(await changed(noPod, { isProxied: true })).toMatchObject({ reason: "ServiceUnavailable" });
     expect(await changed(noRight, { isProxied: true })).toMatchObject({ reason: "ServiceUnavailable" });
   });
 
-  test("a request that came before is not answered with what it may have seen before", async () => {
+  test("a request that arrived before readiness gets 503 even if the server becomes ready meanwhile", async () => {
     let looks = 0;
     const isReady = (): boolean => looks++ > 0;
     expect(await changed(noPod, { isReady })).toMatchObject({ reason: "ServiceUnavailable" });
@@ -148,7 +148,7 @@ describe("before the server has been ready", () => {
 });
 
 test.each([pageNotFound(), noPod, noRight, errorResponse(noRight)])(
-  "once the server has been ready every answer passes",
+  "after the server has been ready every response passes unchanged",
   async (answer) => {
     expect(await changed(answer, { isReady: () => true })).toBeUndefined();
   },

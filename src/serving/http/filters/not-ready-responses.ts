@@ -1,7 +1,7 @@
 /**
- * Before a server has been ready for the first time it does not know all that it will know: routes, authorization data,
- * definitions, what its peers serve. What would be 404 or 403 is 503 until then, also for clients that have never heard
- * of X-Kubernetes-If-Ready. Whatever such an answer may depend on has to be part of readiness; nothing else is needed here.
+ * Turns 404 and 403 into 503 until the server has been ready for the first time. Before that, routes, authorization
+ * data, CRDs and the discovery documents of peers may be missing, so such a response could be wrong. This also protects
+ * clients that do not send X-Kubernetes-If-Ready. Everything that a 404 or 403 can depend on must be part of readiness.
  */
 import { isJsonObject } from "../../../meta/json.ts";
 import { serviceUnavailable, StatusError } from "../../../meta/status-error.ts";
@@ -12,22 +12,22 @@ import { isExempt, type Starting } from "./if-ready.ts";
 import type { WithInfo } from "./request-info.ts";
 
 export interface EarlyRequest extends WithInfo {
-  /** Another server asks, which can tell an answer from "not served here". */
+  /** Another server proxied the request. It can distinguish an object's 404 from "not served here". */
   readonly isProxied: boolean;
 }
 
 interface EarlyAnswersOptions extends Starting {
-  /** The answer is not what this server believes about what it serves. */
+  /** True if the response does not come from this server, for example if a peer served it. */
   readonly isNotOurs: (request: WithInfo, response: ApiResponse) => boolean;
 }
 
 /** As kubernetes util/notfoundhandler/not_found_handler.go. */
 const NO_PATH_YET = "the request has been made before all known HTTP paths have been installed, please try again";
-const NOT_SURE_YET = "this server is still starting and cannot be sure yet";
+const NOT_SURE_YET = "this server is still starting and has not loaded all data yet";
 
 export function earlyAnswers(options: EarlyAnswersOptions): PassingFilter<EarlyRequest> {
   return (next) => (request) =>
-    // As it was when the request came: what it saw since may have been too little, however it ends.
+    // Checked when the request arrives: a handler that began before readiness may have read incomplete data.
     options.hasBeenReady() || isExempt(request, options) ? next(request) : answerIfSure(options, next, request);
 }
 
@@ -51,12 +51,12 @@ async function answerIfSure<Req extends EarlyRequest>(
 }
 
 interface Denial {
-  /** Not of an object, but of everything at that path. */
+  /** Concerns the path as a whole, not one object. */
   readonly isOfPath: boolean;
   readonly message: string;
 }
 
-/** A server that looks for somebody who serves it goes on to the next; and documents are taken as they are. */
+/** A peer that looks for a server of the resource tries the next one, and it uses discovery documents as they are. */
 function isForServers({ isProxied, info }: EarlyRequest, { isOfPath }: Denial): boolean {
   return isProxied && (isOfPath || !info.isResourceRequest);
 }
@@ -73,7 +73,7 @@ function denialIn({ status, headers, body }: ApiResponse): Denial | undefined {
   return isJsonObject(said) ? denialOf(status, said) : { isOfPath: isText && status === 404, message: "" };
 }
 
-/** Details name an object only if it was looked for by who serves it. */
+/** The details name an object only if the response comes from the server of its resource. */
 function denialOf(code: number, said: { readonly message?: unknown; readonly details?: unknown }): Denial | undefined {
   if (!isDenial(code)) return undefined;
   const { message, details } = said;
@@ -85,7 +85,7 @@ function isDenial(code: number): boolean {
   return code === 404 || code === 403;
 }
 
-/** A peer may have sent anything. */
+/** A peer may have sent arbitrary bytes. */
 function parsed(chunks: readonly Buffer[]): unknown {
   try {
     return JSON.parse(Buffer.concat(chunks).toString("utf8"));

@@ -35,11 +35,11 @@ describe("pretty", () => {
     ["/api/v1/pods?pretty=false", "curl/8.5.0"],
     ["/api/v1/pods?pretty=yes", "curl/8.5.0"],
     ["/openapi/v2?pretty=true", "curl/8.5.0"],
-  ])("%s is left as it is for %j", async (url, agent) => {
+  ])("%s is left unchanged for %j", async (url, agent) => {
     expect(await answered(url, agent)).toBe(ONE_LINE);
   });
 
-  test("what is not JSON is left as it is", async () => {
+  test("a body that is not JSON is left unchanged", async () => {
     expect(await answered("/version", "curl/8.5.0", "application/yaml")).toBe(ONE_LINE);
   });
 });
@@ -52,7 +52,7 @@ describe("indentJson", () => {
     'a "quoted" \\ {text}, [or]: so\n',
     [1, -2.5e3, true, false, null],
     { a: { b: [{}, [], { c: [[1], [2, [3]]] }], "é ∑": "∆" }, d: "" },
-  ])("%j is written as JSON.stringify indents it, however it was written", (value) => {
+  ])("%j is indented as by JSON.stringify, however it was formatted before", (value) => {
     const wanted = JSON.stringify(value, null, 2);
     for (const text of [JSON.stringify(value), JSON.stringify(value, null, "\t"), wanted]) {
       const latin1 = Buffer.from(text).toString("latin1");
@@ -60,11 +60,11 @@ describe("indentJson", () => {
     }
   });
 
-  test("what would become too long is not", () => {
+  test("returns undefined if the result would exceed the limit", () => {
     expect(indentJson(`${"[".repeat(10_000)}${"]".repeat(10_000)}`, 1_000_000)).toBeUndefined();
   });
 
-  test.each(['{"a', "[1,", '"\\', "}", "]]", "{]"])("%j is no JSON, and ends all the same", (text) => {
+  test.each(['{"a', "[1,", '"\\', "}", "]]", "{]"])("%j is not JSON, and indentJson still terminates", (text) => {
     expect(typeof indentJson(text, 1_000)).toBe("string");
   });
 });

@@ -1,9 +1,9 @@
-/** JSON that a person reads is indented; whoever wants it otherwise says so by `pretty=`. As kubernetes. */
+/** Indents JSON for browsers, curl and wget; the `pretty` parameter overrides this. As kubernetes. */
 import type { PassingFilter } from "../chain.ts";
 import { bytesBody, headerValue, type ApiRequest, type ApiResponse } from "../message.ts";
 import { Query } from "../query.ts";
 
-/** DIFFERS: nobody reads more than this, and what nests deeply would grow with the square of its depth. */
+/** DIFFERS: larger bodies are not indented. The size of deeply nested JSON would grow with the square of its depth. */
 const BYTES_MAX = 4 * 1024 * 1024;
 const READERS: readonly string[] = ["curl", "Wget", "Mozilla/5.0"];
 const YES: ReadonlySet<string> = new Set(["1", "t", "T", "true", "TRUE", "True"]);
@@ -13,7 +13,7 @@ export function pretty(): PassingFilter<ApiRequest> {
 }
 
 function wantsPretty({ path, rawQuery, headers }: ApiRequest): boolean {
-  // These documents are never made for people.
+  // OpenAPI documents are never indented.
   if (path.startsWith("/openapi")) return false;
   const asked = rawQuery.includes("pretty") ? (new Query(rawQuery).get("pretty") ?? "") : "";
   if (asked !== "") return YES.has(asked);
@@ -25,7 +25,7 @@ function indented(response: ApiResponse): ApiResponse {
   const { status, headers, body } = response;
   if (body.kind !== "bytes" || headerValue(headers, "content-type")?.startsWith("application/json") !== true)
     return response;
-  // One character for each byte: what is looked for is ASCII, and the rest stays as it is.
+  // One character per byte: all characters that matter here are ASCII, and the others stay unchanged.
   const lines = indentJson(Buffer.concat(body.chunks).toString("latin1"), BYTES_MAX);
   return lines === undefined ? response : { status, headers, body: bytesBody(Buffer.from(lines, "latin1")) };
 }
@@ -39,7 +39,10 @@ function spaceEnd(text: string, start: number): number {
   return at;
 }
 
-/** Of text that is JSON: numbers stay as they were written. Undefined when there would be more than so many characters. */
+/**
+ * Indents JSON text; numbers stay as they were written. Undefined if the result would have more than `lengthMax`
+ * characters.
+ */
 export function indentJson(text: string, lengthMax: number): string | undefined {
   let [out, depth, at] = ["", 0, 0];
   const newLine = (): string => `\n${"  ".repeat(depth)}`;
@@ -69,7 +72,7 @@ export function indentJson(text: string, lengthMax: number): string | undefined 
   return out;
 }
 
-/** Behind the closing quote. */
+/** The position after the closing quote. */
 function stringEnd(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     if (text[at] === "\\") at++;

@@ -4,7 +4,7 @@ import type { PassingFilter } from "../chain.ts";
 import type { ApiRequest } from "../message.ts";
 import { errorResponse } from "../respond.ts";
 
-/** Whatever is thrown becomes a Status: the only catch-all of the request line. */
+/** Turns every thrown error into a Status. This is the only catch-all of the handler chain. */
 export function recover(log: Log): PassingFilter<ApiRequest> {
   return (next) => async (request) => {
     try {
@@ -12,7 +12,7 @@ export function recover(log: Log): PassingFilter<ApiRequest> {
     } catch (thrown) {
       const error = StatusError.from(thrown);
       if (error.reason === "InternalError" && error.cause !== undefined) {
-        log.error("a request failed unexpectedly", {
+        log.error("request failed unexpectedly", {
           method: request.method,
           path: request.path,
           error: describe(error.cause),

@@ -14,12 +14,12 @@ export function requestInfo(): Filter<WithClaims, WithInfo> {
     const query = new Query(request.rawQuery);
     const info = parseRequestInfo(request.method, request.path, query);
     if (info === undefined) return Promise.reject(badRequest("the path of the request cannot be decoded"));
-    // The request belongs to the chain: adding to it costs nothing, copying it would.
+    // The request belongs to the chain, so it is extended in place; a copy would cost more.
     return next(Object.assign(request, { info, query }));
   };
 }
 
-/** Requests without an end of their own: no deadline, not counted as in flight. */
+/** Requests whose duration the client chooses: they have no deadline and do not count as in flight. */
 export function isLongRunning({ verb, subresource }: RequestInfo): boolean {
   return (
     verb === "watch" ||

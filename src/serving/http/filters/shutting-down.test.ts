@@ -29,7 +29,7 @@ describe("shuttingDown", () => {
     return { ask: ({ claims, ...asked }) => handler({ ...infoRequest(asked), ...(claims && { claims }) }), open };
   }
 
-  test("passes requests on before, and the exempt ones for ever", async () => {
+  test("passes requests before the shutdown, and exempt requests at any time", async () => {
     expect(await filter({ isRefusing: false }).ask({ url: "/api/v1/pods" })).toBe(OK);
     expect(await filter({ isRefusing: true, isExempt: true }).ask({ url: "/readyz" })).toBe(OK);
   });
@@ -39,7 +39,7 @@ describe("shuttingDown", () => {
     ["GET", "/api/v1/pods?watch=true"],
     ["POST", "/api/v1/namespaces/default/pods"],
     ["GET", "/apis"],
-  ])("refuses %s %s with a Status that says when to come again", async (method, url) => {
+  ])("rejects %s %s with a Status and Retry-After", async (method, url) => {
     const refusal = await filter({ isRefusing: true }).ask({ method, url });
     expect(refusal.status).toBe(503);
     expect(refusal.headers).toEqual({
@@ -59,7 +59,7 @@ describe("shuttingDown", () => {
     });
   });
 
-  test("where it goes on listening it says 429, and that the connection ends", async () => {
+  test("with sendsRetryAfter it returns 429 and closes the connection", async () => {
     const { status, headers, body } = await filter({ isRefusing: true, sendsRetryAfter: true }).ask({ url: "/apis" });
     expect(status).toBe(429);
     expect(headers).toEqual({
@@ -74,14 +74,14 @@ describe("shuttingDown", () => {
     );
   });
 
-  test("a request that a peer hands on is refused in the way that lets the peer ask another", async () => {
+  test("a request proxied by a peer gets 503, so that the peer can try another server", async () => {
     const { ask } = filter({ isRefusing: true, sendsRetryAfter: true });
     const claims = new Map([["x-kubernetes-peer-proxied", ["true"]]]);
     const refusal = await ask({ url: "/api/v1/pods", claims });
     expect(refusal).toMatchObject({ status: 503, headers: { "retry-after": "1", connection: "close" } });
   });
 
-  test("the name of a client does not exempt it", async () => {
+  test("a kube-apiserver user agent does not exempt a client", async () => {
     const headers = { "user-agent": "kube-apiserver/v1.36.4" };
     expect((await filter({ isRefusing: true }).ask({ url: "/apis", headers })).status).toBe(503);
   });
@@ -95,12 +95,12 @@ describe("goaway", () => {
   const handler = (chance: number, drawn: number): ReturnType<ReturnType<typeof goaway>> =>
     goaway({ chance, random: { float: () => drawn, bytes: () => new Uint8Array() } })(answer);
 
-  test("an answer by HTTP/2 is the last of its connection with the given chance", async () => {
+  test("an HTTP/2 response closes its connection with the given chance", async () => {
     expect((await handler(0.02, 0.0199)(asked("h2"))).headers).toEqual({ a: "b", connection: "close" });
     expect(await handler(0.02, 0.02)(asked("h2"))).toBe(OK);
   });
 
-  test("never without a chance, and never on other protocols", async () => {
+  test("leaves connections open if the chance is 0 or the protocol is not HTTP/2", async () => {
     expect(await handler(0, 0)(asked("h2"))).toBe(OK);
     expect(await handler(0.02, 0)(asked("http/1.1"))).toBe(OK);
     expect(await handler(0.02, 0)(asked("in-process"))).toBe(OK);

@@ -8,28 +8,31 @@ import { jsonResponse, textResponse } from "../respond.ts";
 import { isLongRunning, type WithInfo } from "./request-info.ts";
 
 interface ShuttingDownOptions {
-  /** From some moment on, for ever. */
+  /** True from the start of the shutdown until the process ends. */
   readonly isRefusing: () => boolean;
-  /** The server goes on listening: who comes is told to come again, on another connection. */
+  /** The server keeps listening and asks new clients to retry later on another connection. */
   readonly sendsRetryAfter: boolean;
-  /** Is served to the end, and nobody waits for it. */
+  /** An exempt request is always served, and the shutdown does not wait for it. */
   readonly isExempt: (request: ApiRequest) => boolean;
   readonly open: OpenRequests;
 }
 
-/** Requests that came before are served and waited for; what comes later is refused before anybody has done anything. */
+/**
+ * During shutdown, rejects new requests before they have any effect. Requests that arrived earlier are served, and the
+ * shutdown waits for them.
+ */
 export function shuttingDown(options: ShuttingDownOptions): PassingFilter<WithInfo> {
   const { isRefusing, sendsRetryAfter, isExempt, open } = options;
   return (next) => (request) => {
     if (isExempt(request)) return next(request);
     if (!isRefusing()) return open.through(kindOf(request), () => next(request));
-    // A peer that is told 503 may ask somebody else; 429 would be the answer for its client.
+    // A peer that receives 503 may try another server; it would pass a 429 on to its client.
     const refusal = sendsRetryAfter && !isFromPeer(request) ? comeAgain() : unavailable();
     return Promise.resolve(sendsRetryAfter ? asLastAnswer(refusal) : refusal);
   };
 }
 
-/** Nobody has verified that. It decides how to refuse, no more. */
+/** Unverified: it only decides between 503 and 429. */
 function isFromPeer({ claims }: WithInfo): boolean {
   return LOOP_GUARDS.some((guard) => claims.has(guard));
 }

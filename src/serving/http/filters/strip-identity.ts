@@ -1,6 +1,7 @@
 /**
- * Headers by which a front proxy or a peer says who calls, and how. Anybody can send them, so they leave the request
- * before anything looks at it; what they said is kept apart for authentication, which knows whom to believe.
+ * Removes the headers by which a front proxy or a peer names the user and marks a proxied request. Any client can send
+ * them, so they are removed before any other filter reads the request. Their values are kept as claims for
+ * authentication, which verifies the sender first.
  */
 import type { Filter } from "../chain.ts";
 import type { ApiRequest } from "../message.ts";
@@ -13,16 +14,16 @@ import {
   REMOTE_USER_HEADER,
 } from "../proxy-headers.ts";
 
-/** Lower-case header name → its values, one for each line that was sent. */
+/** Lower-case header name → its values, one for each line sent. */
 export type IdentityClaims = ReadonlyMap<string, readonly string[]>;
 
 export interface WithClaims extends ApiRequest {
-  /** Not to be believed. */
+  /** Unverified. */
   readonly claims: IdentityClaims;
 }
 
 export interface StripIdentityOptions {
-  /** In addition to the conventional ones; in any casing. */
+  /** Names in addition to the conventional ones, in any casing. */
   readonly headerNames: ReadonlySet<string>;
   readonly headerPrefixes: readonly string[];
 }
@@ -34,7 +35,7 @@ const CONVENTIONAL_PREFIXES: readonly string[] = [REMOTE_EXTRA_PREFIX, OWN_PREFI
 
 type Matcher = (name: string) => boolean;
 
-/** Shared by all requests that claim nothing, which is nearly all. */
+/** Shared by all requests without claims, which are nearly all requests. */
 const UNCLAIMED: Pick<WithClaims, "claims"> = { claims: NO_CLAIMS };
 
 export function stripIdentity(options: StripIdentityOptions): Filter<ApiRequest, WithClaims> {
@@ -46,7 +47,7 @@ export function stripIdentity(options: StripIdentityOptions): Filter<ApiRequest,
 function createMatcher({ headerNames, headerPrefixes }: StripIdentityOptions): Matcher {
   const names = new Set([...CONVENTIONAL_NAMES, ...LOOP_GUARDS, ...headerNames].map((name) => name.toLowerCase()));
   const prefixes = [...CONVENTIONAL_PREFIXES, ...headerPrefixes].map((prefix) => prefix.toLowerCase());
-  // Few headers of an ordinary request begin like one of these, so that most are told apart by one look.
+  // The first letters of these names. Few other headers start with one of them, so most names need only one comparison.
   const initials = new Uint8Array(128);
   for (const start of [...names, ...prefixes]) {
     initials[start.charCodeAt(0)] = 1;
@@ -59,7 +60,7 @@ function createMatcher({ headerNames, headerPrefixes }: StripIdentityOptions): M
   };
 }
 
-/** Both forms of the headers are searched: whichever is read later, nothing may be left in it. */
+/** Both forms of the headers are searched, because later code may read either. */
 function hasClaims({ headers, rawHeaders }: ApiRequest, isSpoofable: Matcher): boolean {
   for (const name in headers) if (isSpoofable(name)) return true;
   if (rawHeaders === undefined) return false;

@@ -1,6 +1,6 @@
 /**
- * Watches of clients that speak WebSocket, as browsers do. Outside of what counts watches and ends them, for which they are
- * streams like all others. One that another server has opened is handed through as it is.
+ * Serves watches over WebSocket, which browsers use. This filter wraps those that count and end watches, so a WebSocket
+ * watch is a stream to them like any other. A WebSocket that a peer has opened passes unchanged.
  */
 import type { Clock } from "../../../base/clock.ts";
 import type { PassingFilter } from "../chain.ts";

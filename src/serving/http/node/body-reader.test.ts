@@ -14,8 +14,8 @@ function open(timeoutMs = 60_000): { stream: PassThrough; body: BodyReader; begu
   return { stream, body, begun: () => begun };
 }
 
-describe("a body that is streamed", () => {
-  test("begins with its first piece, not before", async () => {
+describe("a streamed body", () => {
+  test("is not read before its first piece is requested", async () => {
     const { stream, body, begun } = open();
     const pieces = body.stream()[Symbol.asyncIterator]();
     expect([body.untouched, begun(), stream.readableFlowing]).toEqual([true, 0, null]);
@@ -28,16 +28,16 @@ describe("a body that is streamed", () => {
     expect([await pieces.next(), begun()]).toEqual([{ done: true, value: undefined }, 1]);
   });
 
-  test("must have arrived in time, whole", async () => {
+  test("must arrive completely within the timeout", async () => {
     const { stream, body } = open(20);
     stream.write("abc");
     await expect(collect(body.stream())).rejects.toThrow("the request body did not arrive in time");
-    // What comes later is swallowed.
+    // Later bytes are discarded.
     stream.end(Buffer.alloc(1_000_000));
     await once(stream, "end");
   });
 
-  test("has one reader, who waits for one piece at a time", async () => {
+  test("has one reader, which waits for one piece at a time", async () => {
     const { stream, body } = open();
     const pieces = body.stream()[Symbol.asyncIterator]();
     const first = pieces.next();
@@ -46,19 +46,19 @@ describe("a body that is streamed", () => {
     expect((await first).value).toEqual(Buffer.from("abc"));
   });
 
-  test("ends for its reader when the request has been answered, also when that has not begun", async () => {
+  test("fails for its reader once the response has been sent, even if reading has not begun", async () => {
     for (const begin of [true, false]) {
       const { stream, body } = open();
       const pieces = body.stream()[Symbol.asyncIterator]();
       const waiting = begin ? pieces.next() : undefined;
       body.abandon();
-      await expect(waiting ?? pieces.next()).rejects.toThrow("answered before its body was read");
+      await expect(waiting ?? pieces.next()).rejects.toThrow("response was sent before the request body was read");
       expect(await pieces.next()).toEqual({ done: true, value: undefined });
       stream.destroy();
     }
   });
 
-  test("fails when it broke off before anybody looked", async () => {
+  test("fails if the client left before reading began", async () => {
     const { stream, body } = open();
     stream.destroy();
     await expect(collect(body.stream())).rejects.toThrow("the client left before its request was complete");

@@ -8,17 +8,17 @@ const EMPTY = Buffer.alloc(0);
 
 interface BodyStream {
   readonly stream: Readable;
-  /** The content-length header, when there is one. */
+  /** The content-length header, if there is one. */
   readonly announced: string | undefined;
-  /** The whole body must have arrived this long after its reader began. */
+  /** Time from the start of reading within which the whole body must arrive. */
   readonly timeoutMs: number;
-  /** Whether the end of the stream is that of the body: Node also ends the stream when the client has reset it. */
+  /** True if the end of the stream is the end of the body: Node also ends the stream when the client has reset it. */
   readonly isComplete: () => boolean;
-  /** Called when the body is about to be read: the moment to send `100 Continue`. */
+  /** Called just before the body is read, so that the protocol can send `100 Continue`. */
   readonly onRead: () => void;
 }
 
-/** Holds nothing and reads nothing until somebody reads; what is never read, the protocol discards. */
+/** Buffers and reads nothing until a handler reads the body. The protocol discards a body that is never read. */
 export class BodyReader implements RequestBody {
   readonly isEmpty = false;
   readonly #source: BodyStream;
@@ -35,7 +35,7 @@ export class BodyReader implements RequestBody {
     return this.#untouched;
   }
 
-  /** Nobody wants the rest, however long that is. */
+  /** The body exceeded the limit; the rest is not needed, however long it is. */
   get isTooLarge(): boolean {
     return this.#isTooLarge;
   }
@@ -55,7 +55,7 @@ export class BodyReader implements RequestBody {
     return this.#pieces;
   }
 
-  /** The request has been answered: who streams the body and has stopped half-way must not keep the client waiting. */
+  /** Called when the response has been sent. A reader that stopped half-way must not block the client. */
   abandon(): void {
     this.#pieces?.abandon();
   }
@@ -84,7 +84,7 @@ export class BodyReader implements RequestBody {
       };
       const giveUp = (reason: Error): void => {
         stop();
-        // Flowing without a listener discards; a paused stream would block the connection for good.
+        // A flowing stream without a listener discards its data; a paused one would block the connection for good.
         stream.resume();
         reject(reason);
       };
@@ -110,14 +110,13 @@ export class BodyReader implements RequestBody {
 }
 
 /**
- * The body piece by piece. Not a generator, because a generator that waits for the next piece cannot be left: its
- * `return` would wait as well.
+ * The body piece by piece. Not a generator: `return` of a generator that waits for the next piece would wait as well.
  */
 class BodyPieces implements AsyncIterableIterator<Buffer, undefined> {
   readonly #source: BodyStream;
   readonly #onBegin: () => void;
   #state: "untouched" | "reading" | "over" = "untouched";
-  /** What a `next` rejects with after the end; undefined when the end is the body's. */
+  /** The error with which the next `next` rejects after the end; undefined if the body ended normally. */
   #failure: Error | undefined;
   #timer: NodeJS.Timeout | undefined;
   #wake: (() => void) | undefined;
@@ -132,7 +131,7 @@ class BodyPieces implements AsyncIterableIterator<Buffer, undefined> {
   }
 
   async next(): Promise<IteratorResult<Buffer, undefined>> {
-    if (this.#wake !== undefined) throw new Error("the request body is read by one reader, one piece at a time");
+    if (this.#wake !== undefined) throw new Error("the request body has one reader, which reads one piece at a time");
     if (this.#state === "untouched") this.#begin();
     for (;;) {
       if (this.#state === "over") {
@@ -154,7 +153,7 @@ class BodyPieces implements AsyncIterableIterator<Buffer, undefined> {
   }
 
   abandon(): void {
-    this.#stop(new Error("the request was answered before its body was read"));
+    this.#stop(new Error("the response was sent before the request body was read"));
   }
 
   #begin(): void {
@@ -175,14 +174,14 @@ class BodyPieces implements AsyncIterableIterator<Buffer, undefined> {
     const hasBegun = this.#state === "reading";
     this.#state = "over";
     this.#failure = failure;
-    // A body that nobody has touched is the protocol's to discard.
+    // The protocol discards a body that was never read.
     if (!hasBegun) return;
     clearTimeout(this.#timer);
     stream.off("readable", this.#onReadable);
     stream.off("end", this.#onEnd);
     stream.off("error", this.#onGone);
     stream.off("close", this.#onGone);
-    // What is left, if anything, is discarded.
+    // Discards the rest, if any.
     stream.resume();
     this.#wake?.();
   }
@@ -192,7 +191,7 @@ class BodyPieces implements AsyncIterableIterator<Buffer, undefined> {
   readonly #onGone = (): void => this.#stop(clientLeft());
 }
 
-/** The client's doing, both: nothing here has failed. */
+/** Both are client errors; nothing has failed on this server. */
 function clientLeft(): Error {
   return badRequest("the client left before its request was complete");
 }

@@ -7,7 +7,7 @@ import { createAuthority, issueCertificate } from "./certificate-authority.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 
-test("an authority signs itself and may sign nothing but leaves", () => {
+test("a CA is self-signed and can sign only leaf certificates", () => {
   const { certPem } = createAuthority({ commonName: "evenkeel-ca", nowMs: NOW_MS });
   const ca = new X509Certificate(certPem);
   expect(ca.ca).toBe(true);
@@ -15,7 +15,7 @@ test("an authority signs itself and may sign nothing but leaves", () => {
   expect(ca.subject).toBe("CN=evenkeel-ca");
 });
 
-test("a server's certificate is good for the names and addresses it was issued for", () => {
+test("a serving certificate is valid for the names and addresses it was issued for", () => {
   const ca = createAuthority({ commonName: "evenkeel-ca", nowMs: NOW_MS });
   const hosts = ["kubernetes.default.svc", "localhost", "127.0.0.1", "::1"];
   const leaf = new X509Certificate(
@@ -28,7 +28,7 @@ test("a server's certificate is good for the names and addresses it was issued f
   expect(leaf.checkIP("192.0.2.1")).toBeUndefined();
 });
 
-test("a client's certificate names its user and groups", () => {
+test("a client certificate names its user and groups", () => {
   const ca = createAuthority({ commonName: "evenkeel-ca", nowMs: NOW_MS });
   const { certPem } = issueCertificate({
     ca,
@@ -42,7 +42,7 @@ test("a client's certificate names its user and groups", () => {
   expect(leaf.keyUsage).toEqual(["1.3.6.1.5.5.7.3.2"]);
 });
 
-test("both ends of a TLS connection accept certificates of an authority read back from its PEM", async () => {
+test("both ends of a TLS connection accept certificates of a CA reloaded from its PEM", async () => {
   const nowMs = Date.now();
   const ca = createAuthority({ commonName: "evenkeel-ca", nowMs });
   const serving = issueCertificate({

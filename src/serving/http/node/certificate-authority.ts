@@ -1,4 +1,6 @@
-/** Certificates of our own: an authority, and what it signs for servers and for clients. EC keys on P-256 throughout. */
+/**
+ * Creates a certificate authority and the serving and client certificates that it signs. All keys are EC keys on P-256.
+ */
 import {
   createHash,
   createPrivateKey,
@@ -24,7 +26,7 @@ import {
   utf8String,
 } from "./der.ts";
 
-/** PEM. */
+/** PEM texts. */
 export interface KeyedCertificate {
   readonly certPem: string;
   readonly keyPem: string;
@@ -33,9 +35,9 @@ export interface KeyedCertificate {
 export interface IssueOptions {
   readonly ca: KeyedCertificate;
   readonly commonName: string;
-  /** For a client these are its groups. */
+  /** The groups of a client. */
   readonly organizations?: readonly string[];
-  /** DNS names and IP addresses, for a server. */
+  /** DNS names and IP addresses of a server. */
   readonly hosts?: readonly string[];
   readonly usage: "serverAuth" | "clientAuth";
   readonly nowMs: number;
@@ -79,7 +81,7 @@ export function createAuthority({
   return { certPem: pem(der), keyPem: keyPem(privateKey) };
 }
 
-/** The leaf alone, without the authority's certificate. */
+/** Returns the leaf alone, without the CA certificate. */
 export function issueCertificate(options: IssueOptions): KeyedCertificate {
   const { ca, commonName, organizations = [], hosts = [], usage, nowMs } = options;
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
@@ -120,7 +122,7 @@ function certificate(parties: Parties, extensions: readonly Buffer[]): Buffer {
     derInteger(randomBytes(16)),
     algorithm,
     issuer,
-    // Clients whose clocks are a little behind must not find it not yet valid.
+    // Clients whose clocks are slightly behind must not treat it as not yet valid.
     sequence(time(nowMs - HOUR_MS), time(nowMs + validityMs)),
     subject,
     publicKey.export({ type: "spki", format: "der" }),
@@ -130,8 +132,8 @@ function certificate(parties: Parties, extensions: readonly Buffer[]): Buffer {
 }
 
 /**
- * Authorities made here have a common name and nothing else. Not by `toLegacyObject`: where that is the first to need
- * Node's TLS code, it leaves `tls.createSecureContext` undefined for the rest of the process.
+ * CAs created here have a common name and nothing else. Does not use `toLegacyObject`: if that is the first call to
+ * need Node's TLS code, it leaves `tls.createSecureContext` undefined for the rest of the process.
  */
 function commonNameOf(certPem: string): string {
   return new X509Certificate(certPem).subject.replace(/^CN=/, "");

@@ -21,7 +21,7 @@ describe("grouping", () => {
     expect(Buffer.concat(groups.flat()).equals(Buffer.concat(chunks))).toBe(true);
   });
 
-  test("a lone chunk is not copied", () => {
+  test("a single chunk is not copied", () => {
     const chunk = Buffer.from("alone");
     expect([...joinedGroups([chunk], 10)][0]).toBe(chunk);
   });

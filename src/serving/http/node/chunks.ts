@@ -1,12 +1,12 @@
-/** Groupings of a body's chunks that suit a socket: few system calls, no copy of the whole. */
+/** Groups the chunks of a body for a socket: few system calls, and no copy of the whole body. */
 
-/** Up to here one copy into one buffer is cheaper than a vectored write. */
+/** Up to this size, one copy into one buffer is cheaper than a vectored write. */
 export const SMALL_BODY_BYTES = 64 * 1024;
 
-/** More buffers in one vectored write bring nothing; IOV_MAX is 1024. */
+/** More buffers in one vectored write gain nothing; IOV_MAX is 1024. */
 const GROUP_BUFFERS_MAX = 512;
 
-/** TLS copies and encrypts a group as a whole, so this is also the memory one slow reader holds. */
+/** TLS copies and encrypts a group as a whole, so this is also the memory that one slow reader holds. */
 const GROUP_BYTES_MAX = 1024 * 1024;
 
 export function totalBytes(chunks: readonly Buffer[]): number {
@@ -36,7 +36,7 @@ export function* writeGroups(chunks: readonly Buffer[]): Generator<readonly Buff
   if (group.length > 0) yield group;
 }
 
-/** For writes that cost the same whatever their size: small chunks are copied together, large ones sliced. */
+/** For writes whose cost does not depend on their size: small chunks are joined, large ones sliced. */
 export function* joinedGroups(chunks: readonly Buffer[], bytesMax: number): Generator<Buffer> {
   let group: Buffer[] = [];
   let bytes = 0;

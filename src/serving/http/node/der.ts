@@ -1,4 +1,4 @@
-/** The few ASN.1 DER forms a certificate is made of. */
+/** The ASN.1 DER forms that certificates consist of. */
 
 export function sequence(...parts: readonly Buffer[]): Buffer {
   return element(0x30, Buffer.concat(parts));
@@ -18,7 +18,7 @@ export function implicit(tag: number, content: Buffer): Buffer {
   return element(0x80 | tag, content);
 }
 
-/** A number that is not negative, given as bytes, most significant first. */
+/** A non-negative number as bytes, most significant first. */
 export function derInteger(bytes: Uint8Array): Buffer {
   let start = 0;
   while (start < bytes.length - 1 && bytes[start] === 0) start++;
@@ -48,7 +48,7 @@ export function objectIdentifier(dotted: string): Buffer {
   return element(0x06, Buffer.from([first * 40 + second, ...rest.flatMap(base128)]));
 }
 
-/** As RFC 5280 asks: two-digit years up to 2049, four digits from then on. */
+/** As RFC 5280 requires: two-digit years up to 2049, four digits from then on. */
 export function time(ms: number): Buffer {
   const digits = new Date(ms).toISOString().replace(/[-:T]|\.\d+/g, "");
   return digits < "2050" ? element(0x17, Buffer.from(digits.slice(2))) : element(0x18, Buffer.from(digits));

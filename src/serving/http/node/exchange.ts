@@ -1,6 +1,6 @@
 /**
- * What HTTP/1.1 and HTTP/2 have in common: one request with its answer, from the moment the headers have
- * arrived until the answer has been sent or the client has gone. An exchange ends exactly once.
+ * The part that HTTP/1.1 and HTTP/2 share: one request with its response, from the arrival of the headers until the
+ * response has been sent or the client has gone. An exchange ends exactly once.
  */
 import type { EventEmitter } from "node:events";
 import type { TLSSocket } from "node:tls";
@@ -8,7 +8,7 @@ import type { TLSSocket } from "node:tls";
 import { type ApiRequest, type ApiResponse, bytesBody, type ConnectionInfo } from "../message.ts";
 import type { HttpLimits } from "./http-limits.ts";
 
-/** What a protocol needs of the listener. */
+/** The parts of the listener that a protocol needs. */
 export interface Edge {
   readonly handle: (request: ApiRequest) => Promise<ApiResponse>;
   readonly log: (message: string, detail?: object) => void;
@@ -19,11 +19,11 @@ export interface Edge {
 
 export interface Protocol {
   accept(socket: TLSSocket, connection: ConnectionInfo): void;
-  /** From now on clients are told to go elsewhere; open requests go on. */
+  /** Asks clients to reconnect elsewhere; open requests continue. */
   drain(): void;
-  /** Closes connections that have no open request. */
+  /** Closes connections without an open request. */
   closeIdle(): void;
-  /** Stops timers and destroys what is left. */
+  /** Stops timers and destroys the remaining connections. */
   destroy(): void;
 }
 
@@ -42,7 +42,7 @@ export class ServedExchange {
     return this.#abort.signal;
   }
 
-  /** Whoever works on the answer is told to stop; the client is still there. */
+  /** Aborts the work on the response; the client is still connected. */
   abort(reason: unknown): void {
     this.#abort.abort(reason);
   }
@@ -51,7 +51,7 @@ export class ServedExchange {
     return this.#over;
   }
 
-  /** The whole answer has been sent. */
+  /** The whole response has been sent. */
   finish(): void {
     if (this.#over) return;
     this.#over = true;
@@ -59,14 +59,14 @@ export class ServedExchange {
     for (const callback of this.#whenOver) this.call(callback);
   }
 
-  /** The connection or stream has closed; does nothing when the answer had been sent. */
+  /** The connection or stream has closed. Does nothing if the response has been sent. */
   clientGone(): void {
     if (this.#over) return;
     this.finish();
     this.#abort.abort();
   }
 
-  /** The callback is called once, and never from within this call. */
+  /** The callback is called once, and never synchronously. */
   onOver(callback: () => void): void {
     if (this.#over) queueMicrotask(() => this.call(callback));
     else this.#whenOver.push(callback);
@@ -77,11 +77,11 @@ export class ServedExchange {
     try {
       callback();
     } catch (error) {
-      this.#edge.log("a stream callback failed", { error });
+      this.#edge.log("stream callback failed", { error });
     }
   }
 
-  /** Resolves to false when the exchange is over, or is taken for over because the client reads nothing. */
+  /** Resolves to false if the exchange is over or is treated as over because the client reads nothing. */
   drained(writable: EventEmitter): Promise<boolean> {
     if (this.#over) return Promise.resolve(false);
     return new Promise((resolve) => {
@@ -100,12 +100,12 @@ export class ServedExchange {
     });
   }
 
-  /** Asks the server; what it should never do, failing, becomes a plain 500. */
+  /** Calls the handler. A handler should never throw; if it does, the response is a plain 500. */
   async answer(request: ApiRequest): Promise<ApiResponse> {
     try {
       return await this.#edge.handle(request);
     } catch (error) {
-      this.#edge.log("the request handler failed", { error, method: request.method, path: request.path });
+      this.#edge.log("request handler failed", { error, method: request.method, path: request.path });
       return plainText(500, "Internal Server Error");
     }
   }
@@ -119,12 +119,12 @@ export function plainText(status: number, text: string): ApiResponse {
   };
 }
 
-/** Responses that have no body by definition; a content-length would be wrong on them. */
+/** Responses that never have a body; a content-length would be wrong on them. */
 export function isBodiless(status: number): boolean {
   return status === 204 || status === 304 || status < 200;
 }
 
-/** Only origin-form targets are served: not a proxy's absolute URL, not `*`, not an authority. */
+/** Only origin-form targets are served: no absolute URL, `*` or authority. */
 export function isOriginForm(target: string | undefined): target is string {
   return target !== undefined && target.charCodeAt(0) === 0x2f;
 }

@@ -4,10 +4,13 @@ import { createGzip } from "node:zlib";
 import { type ApiResponse, headerValue, type RequestHeaders, type ResponseHeaders } from "../message.ts";
 import { joinedGroups, totalBytes } from "./chunks.ts";
 
-/** As kubernetes responsewriters/writers.go#defaultGzipThresholdBytes: below, compressing costs more than it saves. */
+/**
+ * As kubernetes responsewriters/writers.go#defaultGzipThresholdBytes: compressing smaller bodies costs more than it
+ * saves.
+ */
 const GZIP_BYTES_MIN = 128 * 1024;
 
-/** Each write to zlib is a round trip to the thread pool, so it gets a worthwhile piece. */
+/** Each write to zlib is a round trip to the thread pool, so small pieces are joined. */
 const INPUT_BYTES = 256 * 1024;
 
 export function wantsGzip(
@@ -30,10 +33,10 @@ export function gzipHeaders(headers: ResponseHeaders): ResponseHeaders {
   return { ...headers, "content-encoding": "gzip", vary: [...listed, "Accept-Encoding"].join(", ") };
 }
 
-/** Compresses off the event loop at the pace of the consumer; leaving the loop early frees everything. */
+/** Compresses off the event loop at the pace of the consumer; leaving the loop early frees all resources. */
 export function gzipped(chunks: readonly Buffer[]): AsyncIterable<Buffer> {
   const gzip = createGzip({ level: 1, chunkSize: 64 * 1024 });
-  // Both ends report an error by themselves: the source cannot fail, and gzip's reaches the consumer's loop.
+  // The callback can ignore errors: the source cannot fail, and errors of gzip reach the consumer's loop.
   pipeline(Readable.from(joinedGroups(chunks, INPUT_BYTES)), gzip, () => undefined);
   return gzip;
 }

@@ -1,7 +1,7 @@
 /**
- * Where streams write on HTTP/1.1. Frames go to the socket already in chunked encoding, which is done once per frame
- * instead of once per reader. Node's own framing and ours never interleave within a frame, because both are single
- * synchronous writes to the same socket.
+ * The stream sink of HTTP/1.1. It writes frames to the socket already in chunked encoding, which is computed once per
+ * frame instead of once per reader. Node's own framing and this one never interleave within a frame, because both are
+ * single synchronous writes to the same socket.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 
@@ -22,10 +22,10 @@ export class Http1Sink implements StreamSink {
     this.#response = response;
     const { socket } = request;
     const onDrain = (): void => this.#onDrain();
-    // The response itself tells only of what went through its own `write`.
+    // The response emits `drain` only for its own `write`.
     socket.on("drain", onDrain);
     response.on("drain", onDrain);
-    // The socket may live on for other requests.
+    // The socket may be reused by other requests.
     exchange.onOver(() => socket.off("drain", onDrain));
   }
 
@@ -33,7 +33,7 @@ export class Http1Sink implements StreamSink {
     if (this.#ended || this.#exchange.over || frame.bytes.length === 0) return true;
     const response = this.#response;
     const { socket } = response;
-    // Without a socket an earlier pipelined answer is still being sent; HTTP/1.0 knows no chunks.
+    // Without a socket, an earlier pipelined response is still being sent; HTTP/1.0 has no chunked encoding.
     const taken =
       socket === null || !response.chunkedEncoding
         ? response.write(frame.bytes)

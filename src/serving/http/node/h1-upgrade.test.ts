@@ -25,14 +25,14 @@ function switching(open: (socket: Duplex | undefined) => void, headers: Response
 
 const echo = (socket: Duplex | undefined): void => void socket?.pipe(socket);
 
-/** What arrives until it ends like that. */
+/** Reads until the received text ends with `end`. */
 async function until(socket: TLSSocket, end: string): Promise<string> {
   let text = "";
   while (!text.endsWith(end)) text += ((await once(socket, "data")) as [Buffer])[0].toString("latin1");
   return text;
 }
 
-describe("a request that asks for an upgrade", () => {
+describe("a request for an upgrade", () => {
   test("reaches the handler like any other, and becomes a plain connection on 101", async () => {
     let seen: ApiRequest | undefined;
     await using server = await startServer(async (request) => {
@@ -62,7 +62,7 @@ describe("a request that asks for an upgrade", () => {
     expect(server.logged).toEqual([]);
   });
 
-  test("loses nothing of what its client sends before the answer", async () => {
+  test("loses no bytes that the client sends before the response", async () => {
     const goOn = deferred();
     await using server = await startServer(async () => (await goOn.promise, switching(echo)));
     const socket = await rawConnection(server, "http/1.1");
@@ -73,7 +73,7 @@ describe("a request that asks for an upgrade", () => {
     expect(await until(socket, "\r\n\r\nearly,GET / HTTP/1.1\r\n\r\n")).toMatch(/^HTTP\/1.1 101 /);
   });
 
-  test("can come after others on its connection", async () => {
+  test("can follow other requests on its connection", async () => {
     await using server = await startServer(async ({ path }) => (path === "/" ? ok() : switching(echo)));
     const socket = await rawConnection(server, "http/1.1");
     socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -84,14 +84,14 @@ describe("a request that asks for an upgrade", () => {
 
   const items = Array.from({ length: 3_000 }, () => Buffer.alloc(2_000, "item "));
   test.each<[string, ApiResponse, number]>([
-    ["a refusal", { status: 403, headers: {}, body: NO_BODY }, 0],
+    ["an error", { status: 403, headers: {}, body: NO_BODY }, 0],
     ["a small body", ok(Buffer.from("hello")), 5],
     ["a large body", ok(...items), 6_000_000],
     ["a stream", streaming((sink) => (sink.write({ bytes: Buffer.from("abcdefgh") }), sink.end())), 18],
   ])("may get %s instead, and the connection ends", async (_, answer, bytes) => {
     await using server = await startServer(async () => answer);
     const socket = await rawConnection(server, "http/1.1");
-    // Bytes that nobody reads must not cost the client its answer.
+    // Unread bytes must not cost the client its response.
     socket.write(REQUEST + "x".repeat(1_000_000));
     const [head = "", body = ""] = (await untilClosed(socket)).split(/(?<=\r\n\r\n)/s, 2);
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${answer.status} .*Connection: close`, "s"));
@@ -103,15 +103,15 @@ describe("a request that asks for an upgrade", () => {
   test.each([
     ["without a Host", "GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: echo/1\r\n\r\n", 400],
     ["with too many headers", `GET / HTTP/1.1\r\n${ASKING}${"a: b\r\n".repeat(2_000)}\r\n`, 431],
-    ["with a target that is no path", `GET * HTTP/1.1\r\n${ASKING}\r\n`, 400],
-  ])("%s is refused", async (_, text, status) => {
+    ["with a target that is not a path", `GET * HTTP/1.1\r\n${ASKING}\r\n`, 400],
+  ])("%s is rejected", async (_, text, status) => {
     await using server = await startServer(() => expect.unreachable());
     const socket = await rawConnection(server, "http/1.1");
     socket.write(text);
     expect(await untilClosed(socket)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   });
 
-  test("and has a body is answered like any other, and the connection ends", async () => {
+  test("with a body gets an ordinary response, and the connection ends", async () => {
     await using server = await startServer(async ({ body }) => ok(await body.read(10)));
     const socket = await rawConnection(server, "http/1.1");
     const post = `POST / HTTP/1.1\r\n${ASKING}Content-Length: 3\r\n\r\nabc`;
@@ -120,7 +120,7 @@ describe("a request that asks for an upgrade", () => {
   });
 });
 
-describe("101 cannot be said", () => {
+describe("a 101 response fails", () => {
   test.each([
     ["to a request that did not ask for it", "GET / HTTP/1.1\r\nHost: x\r\n\r\n"],
     ["to a request with a body", `POST / HTTP/1.1\r\n${ASKING}Content-Length: 3\r\n\r\nabc`],
@@ -134,7 +134,7 @@ describe("101 cannot be said", () => {
     expect(opened).toEqual([undefined]);
   });
 
-  test("to a request that waits behind another", async () => {
+  test("for a request that waits behind another", async () => {
     const goOn = deferred();
     const opened: unknown[] = [];
     await using server = await startServer(async ({ path }) => {
@@ -150,7 +150,7 @@ describe("101 cannot be said", () => {
     expect(opened).toEqual([undefined]);
   });
 
-  test("by HTTP/2", async () => {
+  test("on HTTP/2", async () => {
     const opened: unknown[] = [];
     await using server = await startServer(async () => switching((socket) => opened.push(socket)));
     await using client = http2Client(server);
@@ -166,7 +166,7 @@ describe("101 cannot be said", () => {
     const socket = await rawConnection(server, "http/1.1");
     socket.write(REQUEST);
     expect(await untilClosed(socket)).toMatch(/^HTTP\/1.1 500 /);
-    expect([opened, server.logged]).toEqual([[undefined], ["a response could not be sent"]]);
+    expect([opened, server.logged]).toEqual([[undefined], ["sending a response failed"]]);
   });
 
   test.each(["destroy", "end"] as const)("to a client that has left by %s", async (leave) => {
@@ -187,7 +187,7 @@ describe("101 cannot be said", () => {
 });
 
 describe("an upgraded connection", () => {
-  test("is an open request until the deadline of the shutdown, which breaks it off", async () => {
+  test("counts as an open request until the shutdown deadline, which breaks it off", async () => {
     const closed = deferred();
     await using server = await startServer(async () =>
       switching((socket) => (echo(socket), socket!.on("close", () => closed.resolve()))),
@@ -204,7 +204,7 @@ describe("an upgraded connection", () => {
     expect([server.listener.openRequests(), server.listener.openConnections()]).toEqual([0, 0]);
   });
 
-  test("does not outlive its client's end", async () => {
+  test("closes when its client ends the connection", async () => {
     const received = deferred<string | Promise<string>>();
     await using server = await startServer(async () =>
       switching((socket) => received.resolve(collect(socket!).then(String))),
@@ -218,7 +218,7 @@ describe("an upgraded connection", () => {
     expect(server.listener.openRequests()).toBe(0);
   });
 
-  test("costs nobody else when its handler fails or its client resets it", async () => {
+  test("affects no other connection when its handler fails or its client resets it", async () => {
     await using server = await startServer(async ({ path }) => {
       if (path === "/exec") return switching(() => expect.unreachable("planted"));
       return switching((socket) => void socket!.write(Buffer.alloc(10_000_000)));
@@ -229,10 +229,10 @@ describe("an upgraded connection", () => {
     const resetting = await rawConnection(server, "http/1.1");
     resetting.write(REQUEST.replace("/exec", "/other"));
     await once(resetting, "data");
-    // With bytes that it has not read, its system answers the rest by a reset.
+    // Because it has unread bytes, the operating system responds to further data with a reset.
     resetting.destroy();
     while (server.listener.openConnections() > 0) await new Promise(setImmediate);
     expect(server.listener.openRequests()).toBe(0);
-    expect(server.logged).toEqual(["a response could not be sent"]);
+    expect(server.logged).toEqual(["sending a response failed"]);
   });
 });

@@ -1,7 +1,7 @@
 /**
- * Requests that ask for another protocol. Node's server lets go of their sockets before anybody has decided whether
- * there will be one, so what it does for every other response is done here: ordinary answers are sent, too, and end
- * the connection.
+ * Handles requests for another protocol. Node's server releases their sockets before the handler has decided whether to
+ * upgrade, so this file does what Node does for every other response: it also sends ordinary responses, which end the
+ * connection.
  */
 import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -9,7 +9,7 @@ import type { Duplex } from "node:stream";
 
 import type { ResponseHeaders } from "../message.ts";
 
-/** Node and these files decide how a body is framed and, except for `close`, whether a connection goes on. */
+/** Node and these files decide how a body is framed and, except for `close`, whether a connection is kept. */
 export const FRAMING_HEADERS: ReadonlySet<string> = new Set([
   "content-length",
   "transfer-encoding",
@@ -18,8 +18,8 @@ export const FRAMING_HEADERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether Node is to let go of the socket. Requests with a body, and those that Node itself refuses, stay ordinary
- * ones: they are answered, but cannot become anything else.
+ * Whether Node should release the socket. Requests with a body, and those that Node itself rejects, stay ordinary: they
+ * get a response but cannot be upgraded.
  */
 export function canUpgrade(request: IncomingMessage): boolean {
   return request.httpVersion === "1.1" && request.headers.host !== undefined && !hasBody(request);
@@ -29,12 +29,12 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
 }
 
-/** A client that is still sending when its connection ends has this long to read the answer. */
+/** Time that a client which is still sending has to read the response before its connection is closed. */
 const LINGER_MS = 1_000;
 
 /**
- * Ends the connection so that its last answer arrives. Closing at once would reset it while bytes of the client are
- * under way, and the answer be lost; so those are read and thrown away for a moment.
+ * Ends the connection so that the last response arrives. Closing at once would reset it while bytes from the client are
+ * in flight, and the response would be lost; so those bytes are read and discarded for a moment.
  */
 export function lingeringEnd(stream: Duplex, lastBytes?: string): void {
   if (lastBytes === undefined) stream.end();
@@ -47,10 +47,10 @@ export class UpgradeResponse {
   readonly response: ServerResponse;
   readonly #socket: Socket;
 
-  /** `head` is what the client sent behind its request. It may be the start of the other protocol. */
+  /** `head` holds the bytes that the client sent after its request. They may be the start of the other protocol. */
   constructor(request: IncomingMessage, head: Buffer) {
     const { socket } = request;
-    // At once: behind the end of the client's bytes, which may come any time, nothing can be put back.
+    // Immediately: after the end of the client's bytes, which may come at any time, nothing can be put back.
     if (head.length > 0) socket.unshift(head);
     this.#socket = socket;
     this.response = new ServerResponse(request);
@@ -63,7 +63,7 @@ export class UpgradeResponse {
     socket.on("drain", this.#onDrain);
   }
 
-  /** The socket, on which the answer is on its way; undefined when nobody is at its other end any more. */
+  /** The socket, to which the response has been written; undefined if the client is no longer connected. */
   switchProtocols(headers: ResponseHeaders): Socket | undefined {
     const socket = this.#socket;
     if (!socket.writable) {

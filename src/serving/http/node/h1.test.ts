@@ -19,7 +19,7 @@ import {
 const HELLO = async () => ok(Buffer.from("hello"));
 
 describe("requests", () => {
-  test("pipelined requests are answered in order, streams among them", async () => {
+  test("pipelined requests get their responses in order, streams included", async () => {
     const slow = deferred();
     await using server = await startServer(async (request) => {
       if (request.path === "/slow") await slow.promise;
@@ -48,7 +48,7 @@ describe("requests", () => {
     ]);
   });
 
-  test("a client that pipelines without measure is cut off", async () => {
+  test("a client that pipelines too many requests is disconnected", async () => {
     await using server = await startServer(() => new Promise(() => undefined), { limits: { pipelinedRequestsMax: 3 } });
     const socket = await rawConnection(server, "http/1.1");
     socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(4));
@@ -56,7 +56,7 @@ describe("requests", () => {
     expect(server.listener.openRequests()).toBe(0);
   });
 
-  test.each(["https://elsewhere/path", "*"])("the target %s is refused", async (target) => {
+  test.each(["https://elsewhere/path", "*"])("the target %s is rejected", async (target) => {
     await using server = await startServer(HELLO);
     const socket = await rawConnection(server, "http/1.1");
     socket.write(`OPTIONS ${target} HTTP/1.1\r\nHost: x\r\n\r\n`);
@@ -67,7 +67,7 @@ describe("requests", () => {
     ["more bytes of headers than allowed", `a: ${"x".repeat(5_000)}\r\n`],
     ["ten thousand headers", "a:b\r\n".repeat(10_000)],
     ["more headers than allowed within the bytes", "a:b\r\n".repeat(101)],
-  ])("a request with %s is refused with 431", async (_, headers) => {
+  ])("a request with %s is rejected with 431", async (_, headers) => {
     await using server = await startServer(HELLO, { limits: { headerBytesMax: 4_096, headerCountMax: 100 } });
     const socket = await rawConnection(server, "http/1.1");
     socket.write(`GET / HTTP/1.1\r\nHost: x\r\n${headers}\r\n`);
@@ -81,12 +81,12 @@ describe("requests", () => {
     expect(await untilClosed(socket)).toMatch(/^HTTP\/1.1 408 /);
   });
 
-  test("a client that never sends anything is closed", async () => {
+  test("a client that never sends anything is disconnected", async () => {
     await using server = await startServer(HELLO, { limits: { headersTimeoutMs: 50 } });
     await untilClosed(await rawConnection(server, "http/1.1"));
   });
 
-  test("garbage costs only its own connection", async () => {
+  test("garbage affects only its own connection", async () => {
     await using server = await startServer(HELLO);
     const socket = await rawConnection(server, "http/1.1");
     socket.write(Buffer.from([0, 255, 13, 10, 13, 10, 1, 2, 3]));
@@ -99,7 +99,7 @@ describe("requests", () => {
   test.each([
     ["read", async ({ body }: ApiRequest) => ok(await body.read(10))],
     ["streamed", async ({ body }: ApiRequest) => ok(await collect(body.stream()))],
-  ])("100 Continue is said when the body is %s", async (_, handle) => {
+  ])("100 Continue is sent when the body is %s", async (_, handle) => {
     await using server = await startServer(handle);
     const socket = await rawConnection(server, "http/1.1");
     socket.write(
@@ -111,14 +111,14 @@ describe("requests", () => {
     expect(await untilClosed(socket)).toMatch(/^HTTP\/1.1 200 .*\r\n\r\nab$/s);
   });
 
-  test("a client waiting for 100 Continue gets a refusal instead, and the connection ends", async () => {
+  test("a client that waits for 100 Continue gets a final response instead, and the connection ends", async () => {
     await using server = await startServer(async () => ({ status: 403, headers: {}, body: NO_BODY }));
     const socket = await rawConnection(server, "http/1.1");
     socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
     expect(await untilClosed(socket)).toMatch(/^HTTP\/1.1 403 .*Connection: close/s);
   });
 
-  test("the rest of an unwanted body is swallowed for a limited time only", async () => {
+  test("the rest of an unread body is discarded for a limited time only", async () => {
     await using server = await startServer(async () => ({ status: 413, headers: {}, body: NO_BODY }), {
       limits: { unreadBodyMs: 20 },
     });
@@ -152,15 +152,15 @@ describe("requests", () => {
   });
 });
 
-test("an answer that cannot be sent becomes a 500", async () => {
+test("a response that cannot be sent becomes a 500", async () => {
   await using server = await startServer(async () => ({ status: 200, headers: { "x-bad": "a\r\nb" }, body: NO_BODY }));
   await using client = http1Client(server);
   expect((await client.ask({ path: "/" })).status).toBe(500);
-  expect(server.logged).toEqual(["a response could not be sent"]);
+  expect(server.logged).toEqual(["sending a response failed"]);
 });
 
 describe("streams", () => {
-  test("a frame is put into chunked encoding once for all readers", async () => {
+  test("a frame is encoded as a chunk once for all readers", async () => {
     const frame: StreamFrame = { bytes: Buffer.from("event") };
     const framings = new Set<Buffer | undefined>();
     await using server = await startServer(async () =>
@@ -213,7 +213,7 @@ describe("streams", () => {
     expect([closed, signal?.aborted, server.listener.openRequests()]).toEqual([1, true, 0]);
   });
 
-  test("a stream answered after the client has gone is opened, and closed", async () => {
+  test("a stream returned after the client has gone is opened and closed", async () => {
     const arrived = deferred();
     const closed = deferred();
     await using server = await startServer(async (request) => {
@@ -231,7 +231,7 @@ describe("streams", () => {
     await closed.promise;
   });
 
-  test("what a slow reader has not taken is counted, and draining is reported", async () => {
+  test("the bytes that a slow reader has not taken are counted, and draining is reported", async () => {
     const opened = deferred<StreamSink>();
     await using server = await startServer(async () => streaming((sink) => opened.resolve(sink)));
     await using client = http1Client(server);

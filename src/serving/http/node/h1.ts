@@ -1,6 +1,6 @@
 /**
- * HTTP/1.1 on sockets that the listener hands over. Node's server parses and frames; this file adds the
- * bounds Node lacks, h1-sink.ts a shortcut for streams, h1-upgrade.ts what Node leaves to others.
+ * HTTP/1.1 on the listener's sockets. Node's server parses and frames; this file adds the limits that Node lacks,
+ * h1-sink.ts a shortcut for streams, and h1-upgrade.ts the upgrades that Node does not handle.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -28,17 +28,17 @@ import type { HttpLimits } from "./http-limits.ts";
 
 interface Http1Connection {
   readonly info: ConnectionInfo;
-  /** Those whose answer has not been sent, in the order they came; more than one when the client pipelines. */
+  /** Exchanges whose response has not been sent, in order of arrival; more than one if the client pipelines. */
   readonly exchanges: Set<ServedExchange>;
-  /** It ends with the answer to the last request that has been read. */
+  /** The connection ends with the response to the last request that has been read. */
   isLeaving: boolean;
-  /** Nothing that still comes could be answered, so nothing of it is done. */
+  /** Later requests could not get a response, so they are not handled. */
   takesNoMore: boolean;
 }
 
 export function createHttp1(edge: Edge): Protocol {
   const connections = new Map<Socket, Http1Connection>();
-  // The answer to an upgrade request takes the socket, so none may be ahead of it.
+  // The response to an upgrade request takes over the socket, so no other response may be pending.
   const isAlone = ({ socket }: IncomingMessage): boolean => connections.get(socket)?.exchanges.size === 0;
   const server = createNodeServer(edge.limits, (request) => canUpgrade(request) && isAlone(request));
   let isLeaving = false;
@@ -50,12 +50,12 @@ export function createHttp1(edge: Edge): Protocol {
       request.socket.destroy();
       return;
     }
-    // Of an upgrade request that stays an ordinary one, Node's parser may have lost what followed it.
+    // If an upgrade request stays ordinary, Node's parser may have lost the bytes after it.
     if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     void new Http1Exchange({ edge, connection, request, response }).run();
   };
   server.on("request", onRequest);
-  // With a listener Node leaves it to us to say `100 Continue`, which happens when the body is read.
+  // With a listener, Node lets this file send `100 Continue`, which it does when the body is read.
   server.on("checkContinue", onRequest);
   server.on("upgrade", (request, _socket, head) => {
     const connection = connections.get(request.socket);
@@ -64,20 +64,20 @@ export function createHttp1(edge: Edge): Protocol {
     void new Http1Exchange({ edge, connection, request, response: upgrade.response, upgrade }).run();
   });
   server.on("clientError", refuseUnreadable);
-  // Node starts its check for slow requests when the server listens, which this one never does.
+  // Node starts its check for slow requests on `listening`, which this server never emits by itself.
   server.emit("listening");
 
   return {
     accept(socket, info) {
       const connection: Http1Connection = { info, exchanges: new Set(), isLeaving, takesNoMore: false };
       connections.set(socket, connection);
-      // Node tells only the first of several pipelined responses that its socket has closed.
+      // Of several pipelined responses, Node notifies only the first that its socket has closed.
       socket.once("close", () => {
         connections.delete(socket);
         for (const exchange of connection.exchanges) exchange.clientGone();
       });
-      // By this method Node's server ends a connection behind its last answer. At once, it would be a reset for a client
-      // that is still sending.
+      // Node's server calls this method to end a connection after its last response. Ending it at once would be a reset
+      // for a client that is still sending.
       socket.destroySoon = () => endConnection(socket, connection);
       server.emit("connection", socket);
     },
@@ -91,7 +91,8 @@ export function createHttp1(edge: Edge): Protocol {
       }
     },
     destroy() {
-      // Never having listened is reported to a callback; without one, this only stops timers and idle sockets.
+      // `close` reports to its callback that the server never listened. Otherwise it only stops timers and idle
+      // sockets.
       server.close(() => undefined);
     },
   };
@@ -102,7 +103,7 @@ function endConnection(socket: Socket, connection: Http1Connection): void {
   if (!socket.writableEnded) lingeringEnd(socket);
 }
 
-/** Answers what is not even a request. */
+/** Responds to bytes that cannot be parsed as a request. */
 function refuseUnreadable(error: NodeJS.ErrnoException, stream: Duplex): void {
   if (stream.writableEnded) return;
   if (!stream.writable || error.code === "ECONNRESET") {
@@ -126,11 +127,11 @@ function createNodeServer(limits: HttpLimits, shouldUpgradeCallback: (request: I
     connectionsCheckingInterval: Math.min(1_000, limits.headersTimeoutMs),
     keepAliveTimeout: limits.idleConnectionMs,
     optimizeEmptyRequests: true,
-    // Node would refuse the request, and go on with the next one of the connection it has closed.
+    // Node would reject the request, and then handle the next one of the connection that it has closed.
     requireHostHeader: false,
     shouldUpgradeCallback,
   });
-  // One more than allowed, so that a request with too many is seen and refused rather than cut short.
+  // One more than allowed, so that a request with too many headers is detected and rejected rather than truncated.
   server.maxHeadersCount = limits.headerCountMax + 1;
   return server;
 }
@@ -140,7 +141,7 @@ interface Http1ExchangeParts {
   readonly connection: Http1Connection;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** When the request may become something else. */
+  /** Set if the request may be upgraded. */
   readonly upgrade?: UpgradeResponse;
 }
 
@@ -172,7 +173,7 @@ class Http1Exchange {
     try {
       await this.#send(answer);
     } catch (error) {
-      this.#edge.log("a response could not be sent", { error, status: answer.status });
+      this.#edge.log("sending a response failed", { error, status: answer.status });
       if (this.#response.headersSent) this.#request.socket.destroy();
       else await this.#send(plainText(500, "Internal Server Error"));
     }
@@ -184,9 +185,9 @@ class Http1Exchange {
       return plainText(431, "Request Header Fields Too Large");
     const hosts = hostCount(rawHeaders);
     if (hosts > 1 || (hosts === 0 && httpVersion === "1.1"))
-      return plainText(400, "Bad Request: there must be one Host header");
+      return plainText(400, "Bad Request: exactly one Host header is required");
     if (httpVersion !== "1.1" && headers["transfer-encoding"] !== undefined)
-      return plainText(400, "Bad Request: chunks need HTTP/1.1");
+      return plainText(400, "Bad Request: chunked encoding requires HTTP/1.1");
     return isOriginForm(url) ? undefined : plainText(400, "Bad Request: the request target must be a path");
   }
 
@@ -227,8 +228,8 @@ class Http1Exchange {
     this.#exchange.finish();
     this.#body?.abandon();
     if (this.#body === undefined || this.#request.complete) return;
-    // Node discards the rest of the body. Closing at once instead could reset the connection before the
-    // client has read the answer.
+    // Node discards the rest of the body. Closing at once could reset the connection before the client has read the
+    // response.
     const { socket } = this.#request;
     setTimeout(() => {
       if (!this.#request.complete) socket.destroy();
@@ -238,7 +239,8 @@ class Http1Exchange {
   async #send(answer: ApiResponse): Promise<void> {
     const { body, status } = answer;
     const isHead = this.#request.method === "HEAD";
-    // A client that waited for `100 Continue` in vain may or may not send the body: nobody can tell the next request.
+    // A client that received no `100 Continue` may or may not send the body, so the start of the next request is
+    // unknown.
     if (this.#body?.untouched && this.#request.headers.expect !== undefined) this.#response.shouldKeepAlive = false;
     if (this.#body?.isTooLarge) this.#response.shouldKeepAlive = false;
     if (this.#exchange.over) {
@@ -269,7 +271,7 @@ class Http1Exchange {
     this.#response.writeHead(answer.status, flat);
   }
 
-  /** Answers are sent in the order of requests: behind this one's there will be none. */
+  /** Responses are sent in the order of the requests: none follows this one. */
   #isNewest(): boolean {
     return Array.from(this.#connection.exchanges).at(-1) === this.#exchange;
   }
@@ -307,17 +309,17 @@ class Http1Exchange {
     try {
       socket = this.#upgrade?.switchProtocols(answer.headers);
     } finally {
-      // Also when the answer's headers cannot be sent.
+      // Also if the headers of the response cannot be sent.
       if (socket === undefined) open(undefined);
     }
     if (socket !== undefined) return open(socket);
     if (this.#upgrade !== undefined) return;
-    // The client goes on in the other protocol, so this connection cannot.
+    // The client continues in the other protocol, so this connection cannot be reused.
     this.#response.shouldKeepAlive = false;
     await this.#send(plainText(400, "Bad Request: this request cannot be upgraded"));
   }
 
-  /** The body cannot be completed any more, so the connection has no further use. */
+  /** The response body cannot be completed, so the connection is useless. */
   #cut(): void {
     this.#request.socket.destroy();
   }
@@ -329,7 +331,7 @@ class Http1Exchange {
       open(closedSink());
       return;
     }
-    // A body that is never read must not count as one that never arrives.
+    // A body that is never read must not be treated as one that never arrives.
     if (this.#body?.untouched) this.#request.resume();
     this.#response.flushHeaders();
     open(new Http1Sink(this.#exchange, this.#request, this.#response));
@@ -347,7 +349,7 @@ function hostCount(rawHeaders: readonly string[]): number {
 
 type UpgradeOpen = (ResponseBody & { readonly kind: "upgrade" })["open"];
 
-/** An answer to HEAD may carry the length that the GET would have. */
+/** A response to HEAD may carry the length that the GET would have. */
 function headLength(answer: ApiResponse): string {
   const length = answer.headers["content-length"];
   return typeof length === "string" ? length : "0";

@@ -1,4 +1,7 @@
-/** One HTTP/2 connection: when it is closed, whether by the server's wish or for what its client does. */
+/**
+ * Decides when an HTTP/2 connection is closed: during shutdown, when it is idle, or when its client
+ * misbehaves.
+ */
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 
 import type { ConnectionInfo } from "../message.ts";
@@ -8,11 +11,13 @@ export interface Http2Connection {
   readonly session: ServerHttp2Session;
   readonly info: ConnectionInfo;
   openStreams: number;
-  /** GOAWAY has been said: no other stream is looked at. */
+  /** GOAWAY has been sent: later streams are not handled. */
   isLeaving: boolean;
-  /** Sweeps in a row that found no open stream. */
+  /** Consecutive sweeps that found no open stream. */
   idleSweeps: number;
-  /** Streams whose whole answer waits for the client to take it, with the sweeps that found them so. */
+  /**
+   * Streams whose complete response waits for the client to take it, with the number of sweeps that found them waiting.
+   */
   readonly answered: Map<ServerHttp2Stream, number>;
 }
 
@@ -21,9 +26,9 @@ export function createConnection(session: ServerHttp2Session, info: ConnectionIn
 }
 
 /**
- * Says GOAWAY, and lets the client close the connection when it has read what was open: those by Node lose answers that
- * nobody has read when it is closed before. GOAWAY names the last stream that has been looked at: a client that has opened
- * another one meanwhile knows by that that nothing was done.
+ * Sends GOAWAY and lets the client close the connection when it has read the open responses: Node clients lose unread
+ * responses if the server closes it first. GOAWAY names the last stream that was handled, so a client that has opened
+ * another one meanwhile knows that the server did not process it.
  */
 export function leave(connection: Http2Connection): void {
   if (connection.isLeaving || connection.session.destroyed) return;
@@ -39,12 +44,12 @@ export function streamClosed(connection: Http2Connection, stream: ServerHttp2Str
 }
 
 export function refuseStream(stream: ServerHttp2Stream): void {
-  // Without a listener Node would end the process.
+  // Without a listener, Node would end the process.
   stream.on("error", () => undefined);
   stream.close(constants.NGHTTP2_REFUSED_STREAM);
 }
 
-/** As long as Go's server waits. */
+/** The same time that Go's server waits. */
 const LINGER_MS = 1_000;
 
 function closeSoon({ session }: Http2Connection): void {
@@ -53,8 +58,8 @@ function closeSoon({ session }: Http2Connection): void {
 }
 
 /**
- * Every ping and every change of settings has to be answered. Node bounds what waits to be sent, so only a client that
- * reads the answers could go on for ever.
+ * Limits pings and settings changes, each of which requires a response. Node bounds the responses that wait to be sent,
+ * so only a client that reads them could continue without end.
  */
 export function boundControlFrames(session: ServerHttp2Session, limits: HttpLimits): void {
   let left = limits.controlFramesBurst;
@@ -72,7 +77,7 @@ export function boundControlFrames(session: ServerHttp2Session, limits: HttpLimi
   session.on("remoteSettings", onFrame);
 }
 
-/** How often connections are looked at, within the time they may idle. */
+/** Number of sweeps within the idle timeout. */
 const IDLE_SWEEPS = 4;
 
 export function sweepEvery({ idleConnectionMs }: HttpLimits): number {
@@ -87,15 +92,15 @@ export function sweep(connections: Iterable<Http2Connection>, limits: HttpLimits
   }
 }
 
-/** Also ends connections that never sent a complete request: they have no open stream either. */
+/** Also ends connections that never sent a complete request, because they have no open stream either. */
 function sweepIdle(connection: Http2Connection): void {
   connection.idleSweeps++;
   if (connection.idleSweeps > IDLE_SWEEPS) connection.session.close();
-  // A peer that does not take the GOAWAY would keep the session for ever.
+  // A client that does not react to GOAWAY would keep the session forever.
   if (connection.idleSweeps > IDLE_SWEEPS + 1) connection.session.destroy();
 }
 
-/** A client that opens no window for its answers would keep their streams, and the connection with them. */
+/** A client that opens no window for its responses would keep their streams, and thus the connection, open. */
 function sweepAnswered({ answered }: Http2Connection, sweepsMax: number): void {
   for (const [stream, sweeps] of answered) {
     if (sweeps >= sweepsMax) breakOff(stream);
@@ -104,9 +109,9 @@ function sweepAnswered({ answered }: Http2Connection, sweepsMax: number): void {
 }
 
 /**
- * Resets the stream with INTERNAL_ERROR. Node's `close(code)` will not do: it ends the stream first, and what
- * the client then sees is a complete answer.
+ * Resets the stream with INTERNAL_ERROR. Node's `close(code)` does not work here: it ends the stream first, so the
+ * client sees a complete response.
  */
 export function breakOff(stream: ServerHttp2Stream): void {
-  stream.destroy(new Error("the answer was broken off"));
+  stream.destroy(new Error("the response was broken off"));
 }

@@ -20,7 +20,7 @@ import {
 const HELLO = async () => ok(Buffer.from("hello"));
 
 describe("requests", () => {
-  test("a request without a path is refused", async () => {
+  test("a request without a path is rejected", async () => {
     await using server = await startServer(HELLO);
     await using session = http2Session(server);
     const stream = session.request({ ":method": "CONNECT", ":authority": "x:1" });
@@ -30,10 +30,10 @@ describe("requests", () => {
   test.each([
     ["more bytes of headers than allowed", { a: "x".repeat(5_000) }],
     ["more headers than allowed", Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`a${index}`, ""]))],
-  ])("a request with %s is refused", async (_, headers) => {
+  ])("a request with %s is rejected", async (_, headers) => {
     await using server = await startServer(HELLO, { limits: { headerBytesMax: 4_096, headerCountMax: 100 } });
     await using client = http2Client(server);
-    // The limit on bytes holds from when the client has acknowledged it; until then it is nghttp2's 64 KiB.
+    // The byte limit applies once the client has acknowledged it; until then nghttp2's limit of 64 KiB applies.
     await client.ask({ path: "/" });
     await expect(client.ask({ path: "/", headers })).rejects.toThrow();
     expect((await client.ask({ path: "/" })).status).toBe(200);
@@ -42,7 +42,7 @@ describe("requests", () => {
   test.each([
     ["read", async ({ body }: ApiRequest) => ok(await body.read(10))],
     ["streamed", async ({ body }: ApiRequest) => ok(await collect(body.stream()))],
-  ])("100 Continue is said when the body is %s", async (_, handle) => {
+  ])("100 Continue is sent when the body is %s", async (_, handle) => {
     await using server = await startServer(handle);
     await using session = http2Session(server);
     const stream = session.request({ ":method": "POST", ":path": "/", expect: "100-continue" });
@@ -51,7 +51,7 @@ describe("requests", () => {
     expect((await collect(stream)).toString()).toBe("ab");
   });
 
-  test("the rest of an unwanted body is swallowed for a limited time only", async () => {
+  test("the rest of an unread body is discarded for a limited time only", async () => {
     await using server = await startServer(async () => ({ status: 413, headers: {}, body: NO_BODY }), {
       limits: { unreadBodyMs: 20 },
     });
@@ -64,7 +64,7 @@ describe("requests", () => {
     expect(stream.rstCode).toBe(constants.NGHTTP2_NO_ERROR);
   });
 
-  test("garbage costs only its own connection", async () => {
+  test("garbage affects only its own connection", async () => {
     await using server = await startServer(HELLO);
     const socket = await rawConnection(server, "h2");
     socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -155,7 +155,7 @@ describe("streams", () => {
     expect(stream.rstCode).toBe(constants.NGHTTP2_INTERNAL_ERROR);
   });
 
-  test("what a slow reader has not taken is counted, and draining is reported", async () => {
+  test("the bytes that a slow reader has not taken are counted, and draining is reported", async () => {
     const opened = deferred<StreamSink>();
     await using server = await startServer(async () => streaming((sink) => opened.resolve(sink)));
     await using session = http2Session(server);

@@ -1,6 +1,6 @@
 /**
- * HTTP/2 on sockets that the listener hands over, by Node's stream API only: a `request` listener would
- * make Node build its compatibility objects for every stream.
+ * HTTP/2 on the listener's sockets. It uses only Node's stream API: with a `request` listener Node would create its
+ * compatibility objects for every stream.
  */
 import {
   constants,
@@ -68,7 +68,7 @@ export function createHttp2(edge: Edge): Protocol {
   return {
     accept(socket, info) {
       accepting = info;
-      // The session is made, and announced to the listener above, within this call.
+      // This call creates the session and emits it to the listener above.
       server.emit("connection", socket);
       accepting = undefined;
     },
@@ -96,7 +96,8 @@ function createNodeServer(limits: HttpLimits): Http2Server {
     maxSettings: limits.settingsMax,
     streamResetBurst: limits.streamResetBurst,
     streamResetRate: limits.streamResetsPerSecond,
-    // nghttp2 would drop a header with a space at either end and serve the rest: without an impersonation, for one.
+    // Otherwise nghttp2 would drop a header with a space at either end and serve the rest, for example without an
+    // impersonation header.
     strictFieldWhitespaceValidation: false,
     settings: {
       maxConcurrentStreams: limits.streamsMax,
@@ -113,7 +114,7 @@ interface Http2ExchangeParts {
   readonly stream: ServerHttp2Stream;
   readonly headers: IncomingHttpHeaders;
   readonly rawHeaders: readonly string[];
-  /** Nothing follows the headers. */
+  /** True if no body follows the headers. */
   readonly isWhole: boolean;
 }
 
@@ -138,7 +139,7 @@ class Http2Exchange {
     connection.openStreams++;
     connection.idleSweeps = 0;
     this.#body = isWhole ? undefined : this.#bodyReader();
-    // What failed shows in `close`; without a listener Node would end the process.
+    // `close` reports the failure; without a listener, Node would end the process.
     stream.on("error", () => undefined);
     if (stream.destroyed) this.#onClose();
     else stream.on("close", () => this.#onClose());
@@ -153,7 +154,7 @@ class Http2Exchange {
     try {
       await this.#send(answer);
     } catch (error) {
-      this.#edge.log("a response could not be sent", { error, status: answer.status });
+      this.#edge.log("sending a response failed", { error, status: answer.status });
       if (this.#stream.headersSent) this.#cut();
       else await this.#send(plainText(500, "Internal Server Error"));
     }
@@ -204,7 +205,7 @@ class Http2Exchange {
     }
   }
 
-  /** The answer is out while the client may still be sending a body. */
+  /** The response has been sent while the client may still be sending a body. */
   #onAnswered(): void {
     const stream = this.#stream;
     if (stream.readableEnded || !stream.headersSent || stream.closed) return;
@@ -217,8 +218,8 @@ class Http2Exchange {
   async #send(answer: ApiResponse): Promise<void> {
     const { body, status } = answer;
     const stream = this.#stream;
-    // Discards the body. Node would reset the stream after the answer instead, as it may, but curl 7 takes
-    // that for an error.
+    // Discards the body. Otherwise Node would reset the stream after the response, which is allowed but which curl 7
+    // treats as an error.
     if (this.#body?.untouched) stream.resume();
     if (isLastAnswer(answer)) leave(this.#connection);
     if (this.#exchange.over || stream.destroyed || stream.closed) {
@@ -227,7 +228,7 @@ class Http2Exchange {
       this.#sendStream(answer, body.open);
     } else if (body.kind === "upgrade") {
       discardAnswer(answer);
-      await this.#send(plainText(501, "Not Implemented: upgrades need HTTP/1.1"));
+      await this.#send(plainText(501, "Not Implemented: upgrades require HTTP/1.1"));
     } else if (body.kind === "none" || isBodiless(status)) {
       stream.respond(responseHeaders(answer, isBodiless(status) ? undefined : "0"), { endStream: true });
     } else if (wantsGzip({ method: this.#method, headers: this.#headers }, answer)) {
@@ -315,13 +316,13 @@ class Http2Sink implements StreamSink {
     if (!this.#exchange.over) breakOff(this.#stream);
   }
 
-  /** A stream that the client has reset is ended by Node some time before it closes. */
+  /** Node ends a stream that the client has reset some time before it closes it. */
   #isClosed(): boolean {
     return this.#exchange.over || this.#stream.writableEnded || this.#stream.destroyed;
   }
 }
 
-/** HTTP/2 has no place for these; they come from answers that were made for, or by, HTTP/1.1. */
+/** HTTP/2 forbids these headers; they come from responses that were made for, or by, HTTP/1.1. */
 const CONNECTION_HEADERS: ReadonlySet<string> = new Set([...HOP_BY_HOP_HEADERS, "content-length"]);
 
 function responseHeaders(answer: ApiResponse, contentLength: string | undefined): OutgoingHttpHeaders {
@@ -333,7 +334,7 @@ function responseHeaders(answer: ApiResponse, contentLength: string | undefined)
   return headers;
 }
 
-/** Pseudo headers come first, or nghttp2 has refused the stream. */
+/** Pseudo-headers come first; otherwise nghttp2 has rejected the stream. */
 function rawWithoutPseudoHeaders(rawHeaders: readonly string[], headers: IncomingHttpHeaders): readonly string[] {
   let start = 0;
   while (rawHeaders[start]?.startsWith(":")) start += 2;
@@ -343,7 +344,7 @@ function rawWithoutPseudoHeaders(rawHeaders: readonly string[], headers: Incomin
   return rest;
 }
 
-/** The object is this exchange's own, and Node has taken from it what it needs. */
+/** The object belongs to this exchange, and Node does not read it again. */
 function withoutPseudoHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   headers.host ??= headers[":authority"];
   delete headers[":authority"];

@@ -1,56 +1,78 @@
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** Every bound of the transport edge. What is measured in time is in milliseconds, the rest as named. */
+/** Every limit of the listener. Times are in milliseconds, other units are part of the name. */
 export interface HttpLimits {
-  /** Sockets open at once, handshakes included; one more is closed unanswered. A TLS socket costs about 75 KB. */
+  /** Open sockets, handshakes included; one more is closed without a response. A TLS socket costs about 75 KB. */
   readonly connectionsMax: number;
-  /** A client that has not finished the TLS handshake by then is dropped. */
+  /** Time to finish the TLS handshake before the client is disconnected. */
   readonly handshakeTimeoutMs: number;
-  /** The first TCP keep-alive probe goes out after this much silence; it finds dead peers behind quiet watches. */
+  /** Silence before the first TCP keep-alive probe, which finds dead clients behind quiet watches. */
   readonly tcpKeepAliveMs: number;
-  /** A connection without an open request is closed after this; longer than the 90 s of Go clients, so that they close first. */
+  /**
+   * Time after which a connection without an open request is closed; longer than the 90 s of Go clients, so that they
+   * close first.
+   */
   readonly idleConnectionMs: number;
 
-  /** All request headers together, the URL included: HTTP/1.1 answers 431, HTTP/2 refuses the stream. */
+  /** All request headers together, including the URL: HTTP/1.1 responds with 431, HTTP/2 rejects the stream. */
   readonly headerBytesMax: number;
-  /** How many headers a request may have. Node would silently drop the rest, which could be an impersonation header. */
+  /**
+   * Maximum number of headers of a request. Node would silently drop the rest, which could include an impersonation
+   * header.
+   */
   readonly headerCountMax: number;
-  /** The headers of a request must be complete this long after its first byte (HTTP/1.1: 408). */
+  /** Time from the first byte of a request until its headers must be complete (HTTP/1.1: 408). */
   readonly headersTimeoutMs: number;
-  /** A request must have arrived whole by then; responses, and so watches, may last for ever. */
+  /** Time until a request must have arrived completely; responses, and so watches, are not limited. */
   readonly requestTimeoutMs: number;
-  /** How long the rest of a body nobody wants is swallowed after the answer, so that the client can read that answer. */
+  /**
+   * Time for which the rest of an unread body is discarded after the response, so that the client can read that
+   * response.
+   */
   readonly unreadBodyMs: number;
-  /** A client that takes nothing of a list for this long is cut off; streams have their own rule in the server. */
+  /**
+   * Time after which a client that takes nothing of a list is disconnected; streams have their own rule in the server.
+   */
   readonly stalledResponseMs: number;
-  /** Requests an HTTP/1.1 client may have sent without waiting for the answers; one more closes the connection. */
+  /** Requests that an HTTP/1.1 client may send without waiting for responses; one more closes the connection. */
   readonly pipelinedRequestsMax: number;
 
-  /** Streams open at once on one HTTP/2 connection: a controller manager holds hundreds of watches on one. */
+  /** Open streams on one HTTP/2 connection: a controller manager holds hundreds of watches on one. */
   readonly streamsMax: number;
   /**
-   * What Node may hold for one HTTP/2 connection, in MiB. Its own 10 MiB refuses streams while a large list
-   * and a few hundred watches are under way on one connection.
+   * Memory that Node may use for one HTTP/2 connection, in MiB. Node's default of 10 MiB rejects streams while a large
+   * list and a few hundred watches are open on one connection.
    */
   readonly sessionMemoryMib: number;
-  /** What a client may send on one HTTP/2 stream before the server reads: bounds the memory of unread bodies. */
+  /**
+   * Bytes that a client may send on one HTTP/2 stream before the server reads them: limits the memory of unread bodies.
+   */
   readonly streamWindowBytes: number;
-  /** The same for all streams of a connection together. Node opens it again at once, it only must not be the narrower one. */
+  /**
+   * The same for all streams of a connection together. Node reopens this window at once, so it only must not be smaller
+   * than the one of a stream.
+   */
   readonly connectionWindowBytes: number;
-  /** Frames that break the protocol until the HTTP/2 connection is closed. */
+  /** Invalid frames after which the HTTP/2 connection is closed. */
   readonly invalidFramesMax: number;
-  /** Streams refused to one connection until it is closed. */
+  /** Rejected streams after which the HTTP/2 connection is closed. */
   readonly rejectedStreamsMax: number;
-  /** Streams a client may reset at once (rapid reset); beyond, and beyond the rate, the connection is closed. */
+  /**
+   * Streams that a client may reset in a burst (rapid reset). If the burst and the rate are exceeded, the connection is
+   * closed.
+   */
   readonly streamResetBurst: number;
-  /** Resets a second that are added to the allowance again. */
+  /** Resets added to the allowance per second. */
   readonly streamResetsPerSecond: number;
-  /** Pings and changes of settings a client may send at once; beyond, and beyond the rate, the connection is closed. */
+  /**
+   * Pings and settings changes that a client may send in a burst. If the burst and the rate are exceeded, the
+   * connection is closed.
+   */
   readonly controlFramesBurst: number;
-  /** Of them, how many a second are added to the allowance again. */
+  /** Pings and settings changes added to the allowance per second. */
   readonly controlFramesPerSecond: number;
-  /** Pings of ours that the client has not acknowledged. */
+  /** Pings of this server that the client has not acknowledged. */
   readonly outstandingPingsMax: number;
   /** Entries in one SETTINGS frame. */
   readonly settingsMax: number;

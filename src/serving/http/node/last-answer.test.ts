@@ -26,7 +26,7 @@ async function lastOnLast(request: ApiRequest): Promise<ApiResponse> {
   return request.path === "/last" ? asLastAnswer(answer) : answer;
 }
 
-describe("an answer that says Connection: close", () => {
+describe("a response with Connection: close", () => {
   test("ends its HTTP/1.1 connection", async () => {
     await using server = await startServer(lastOnLast);
     await using client = http1Client(server);
@@ -40,7 +40,7 @@ describe("an answer that says Connection: close", () => {
     expect([last.localPort === first.localPort, other.localPort === first.localPort]).toEqual([true, false]);
   });
 
-  test("is the last on HTTP/1.1 only when those behind it that have been read are answered, too", async () => {
+  test("is the last on HTTP/1.1 only after the responses to requests that were already read", async () => {
     await using server = await startServer(lastOnLast);
     const socket = await rawConnection(server, "http/1.1");
     const ask = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
@@ -50,7 +50,7 @@ describe("an answer that says Connection: close", () => {
     expect(answers.map((text) => /connection: (\S+)/i.exec(text)?.[1])).toEqual(["keep-alive", "keep-alive", "close"]);
   });
 
-  test("reaches an HTTP/1.1 client that is still sending and reads only then", async () => {
+  test("reaches an HTTP/1.1 client that is still sending and reads later", async () => {
     const refused = deferred();
     await using server = await startServer(async () => {
       refused.resolve();
@@ -64,7 +64,7 @@ describe("an answer that says Connection: close", () => {
     expect(await untilClosed(socket.resume())).toMatch(/^HTTP\/1.1 503 .*\r\n\r\nno$/s);
   });
 
-  test("sends an HTTP/2 client away, whose open streams go on", async () => {
+  test("makes an HTTP/2 client reconnect, and its open streams continue", async () => {
     const opened = deferred<StreamSink>();
     await using server = await startServer(async (request) =>
       request.path === "/stream" ? streaming((sink) => opened.resolve(sink)) : lastOnLast(request),
@@ -87,7 +87,7 @@ describe("an answer that says Connection: close", () => {
     await closed;
   });
 
-  test("closes an HTTP/2 connection, also of a client that listens to nothing", async () => {
+  test("closes an HTTP/2 connection, even if the client ignores GOAWAY", async () => {
     await using server = await startServer(async () => asLastAnswer(ok()));
     const { frames, request, closed } = await rawHttp2(server);
     request(1);
@@ -96,8 +96,8 @@ describe("an answer that says Connection: close", () => {
   });
 });
 
-describe("a listener that drains", () => {
-  test("lets an HTTP/2 client know which of its streams nobody has looked at", async () => {
+describe("a draining listener", () => {
+  test("tells an HTTP/2 client which of its streams were not handled", async () => {
     const opened = deferred<StreamSink>();
     let asked = 0;
     await using server = await startServer(async () => {
@@ -116,7 +116,7 @@ describe("a listener that drains", () => {
     expect([asked, [...new Set(frames)]]).toEqual([1, ["HEADERS 1", "GOAWAY 1"]]);
   });
 
-  test("answers what comes on idle HTTP/1.1 connections until it closes them", async () => {
+  test("responds to requests on idle HTTP/1.1 connections until it closes them", async () => {
     const open = deferred<StreamSink>();
     await using server = await startServer(async (request) =>
       request.path === "/stream" ? streaming((sink) => open.resolve(sink)) : lastOnLast(request),
@@ -134,11 +134,11 @@ describe("a listener that drains", () => {
     await closed;
   });
 
-  test("ends idle HTTP/1.1 connections without a reset, and handles nothing that comes behind the end", async () => {
+  test("ends idle HTTP/1.1 connections without a reset, and handles no request that arrives after the end", async () => {
     const asked: string[] = [];
     await using server = await startServer(async (request) => (asked.push(request.path), ok()));
     const [late, other] = [await rawConnection(server, "http/1.1"), await rawConnection(server, "http/1.1")];
-    // It goes on sending, as a client does that has not looked at the end yet.
+    // It continues to send, like a client that has not noticed the end yet.
     late.allowHalfOpen = true;
     late.write("GET /first HTTP/1.1\r\nHost: a\r\n\r\n");
     await once(late, "data");
@@ -153,7 +153,7 @@ describe("a listener that drains", () => {
     expect(asked).toEqual(["/first"]);
   });
 
-  test("tells a client in the middle of its work to go before it closes the connection", async () => {
+  test("sends Connection: close to a busy client before it closes the connection", async () => {
     await using server = await startServer(lastOnLast);
     await using client = http1Client(server);
     const before = await client.ask({ path: "/" });
@@ -164,7 +164,7 @@ describe("a listener that drains", () => {
   });
 });
 
-/** Resolves when the kernel has taken it and the other end had time to object. */
+/** Resolves when the kernel has taken the text and the other end had time to reset the connection. */
 async function written(socket: TLSSocket, text: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     socket.write(text, (error) => (error ? reject(error) : resolve()));
@@ -176,14 +176,14 @@ const [HEADERS, SETTINGS, GOAWAY] = [1, 4, 7] as const;
 const [END_STREAM, END_HEADERS] = [1, 4] as const;
 
 interface RawHttp2 {
-  /** "HEADERS 1" for an answer to stream 1, "GOAWAY 1" for one that names it as the last. */
+  /** "HEADERS 1" for a response on stream 1, "GOAWAY 1" for a GOAWAY that names it as the last stream. */
   readonly frames: readonly string[];
   readonly closed: Promise<unknown>;
   request(streamId: number): void;
   received(frame: string): Promise<void>;
 }
 
-/** A client that does what it is told, whatever the server says. */
+/** A client that sends the given requests and only records the frames of the server. */
 async function rawHttp2(server: TestServer): Promise<RawHttp2> {
   const socket = await rawConnection(server, "h2");
   const frames: string[] = [];
@@ -221,7 +221,7 @@ function http2Frame(frame: { type: number; flags: number; streamId: number; payl
   return Buffer.concat([head, Buffer.from(frame.payload)]);
 }
 
-test("once the end is announced each HTTP/1.1 answer is the last of its connection, and everything else goes on", async () => {
+test("after announceEnd each HTTP/1.1 response is the last of its connection, and everything else continues", async () => {
   await using server = await startServer(lastOnLast);
   await using client = http1Client(server);
   await using http2 = http2Client(server);

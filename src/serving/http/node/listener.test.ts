@@ -29,12 +29,12 @@ import {
 const HELLO = async () => ok(Buffer.from("hello"));
 
 describe("listening", () => {
-  test("a taken port is reported with its code", async () => {
+  test("a port in use is reported with its code", async () => {
     await using server = await startServer(HELLO);
     await expect(startServer(HELLO, { port: server.listener.port })).rejects.toMatchObject({ code: "EADDRINUSE" });
   });
 
-  test("a failed handshake costs only its own connection", async () => {
+  test("a failed handshake affects only its own connection", async () => {
     await using server = await startServer(HELLO, { limits: { handshakeTimeoutMs: 50 } });
     const garbage = connectTcp(server.listener.port, "127.0.0.1").on("error", () => undefined);
     garbage.write("GET / HTTP/1.1\r\n\r\n");
@@ -58,7 +58,7 @@ describe("listening", () => {
     expect(server.logged).toEqual([]);
   });
 
-  test("one connection more than allowed is closed unanswered", async () => {
+  test("a connection above the limit is closed without a response", async () => {
     await using server = await startServer(HELLO, { limits: { connectionsMax: 1 } });
     await rawConnection(server, "http/1.1");
     const refused = connectTcp(server.listener.port, "127.0.0.1").on("error", () => undefined);
@@ -67,7 +67,7 @@ describe("listening", () => {
     expect(server.listener.openConnections()).toBe(1);
   });
 
-  test("client certificates are passed on as presented, whoever signed them", async () => {
+  test("client certificates are passed on as presented, whichever CA signed them", async () => {
     const [trusted, other] = [clientCertificate(), clientCertificate()];
     const serving = testCertificate();
     const seen: ConnectionInfo[] = [];
@@ -87,7 +87,7 @@ describe("listening", () => {
     expect(seen.map(presented)).toEqual([chainOf(trusted), chainOf(other), []]);
   });
 
-  test("a client that comes back presents its whole chain again", async () => {
+  test("a client that reconnects presents its whole chain again", async () => {
     const trusted = clientCertificate();
     const serving = testCertificate();
     const seen: ConnectionInfo[] = [];
@@ -106,7 +106,7 @@ describe("listening", () => {
         session,
       });
       socket.on("session", (given: Buffer) => (session = given));
-      // A resumed session would know no more than the leaf, and nothing of authorities replaced since.
+      // A resumed session would hold only the leaf, and would ignore CAs replaced since.
       socket.on("secureConnect", () => resumed.push(socket.isSessionReused()));
       socket.write("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
       expect(await untilClosed(socket)).toMatch(/^HTTP\/1.1 200 /);
@@ -115,7 +115,7 @@ describe("listening", () => {
     expect(seen.map(presented)).toEqual([chainOf(trusted), chainOf(trusted)]);
   });
 
-  test("certificate, key and client authority can be replaced while connections go on", async () => {
+  test("certificate, key and client CA can be replaced while connections continue", async () => {
     const seen: ConnectionInfo[] = [];
     await using server = await startServer(async (request) => (seen.push(request.connection), ok()));
     await using before = http1Client(server);
@@ -151,13 +151,13 @@ function chainOf({ certPem, caPem }: { certPem: string; caPem: string }): string
   return [certPem, caPem].map((pem) => new X509Certificate(pem).fingerprint256);
 }
 
-/** A client's certificate and the authority that signed it. */
+/** A client certificate and the CA that signed it. */
 function clientCertificate(): { certPem: string; keyPem: string; caPem: string } {
   return createServingCertificate({ hosts: [], commonName: "alice", nowMs: Date.now(), usage: "clientAuth" });
 }
 
 describe("shutdown", () => {
-  test("HTTP/2 sessions get GOAWAY and their open streams go on until they end", async () => {
+  test("HTTP/2 sessions receive GOAWAY, and their open streams continue until they end", async () => {
     const opened = deferred<StreamSink>();
     await using server = await startServer(async () => streaming((sink) => opened.resolve(sink)));
     await using session = http2Session(server);
@@ -177,7 +177,7 @@ describe("shutdown", () => {
     expect([server.listener.openRequests(), server.listener.openConnections()]).toEqual([0, 0]);
   });
 
-  test("HTTP/1.1 answers say Connection: close and open streams go on until they end", async () => {
+  test("HTTP/1.1 responses have Connection: close, and open streams continue until they end", async () => {
     const opened = deferred<StreamSink>();
     await using server = await startServer(async (request) =>
       request.path === "/stream" ? streaming((sink) => (opened.resolve(sink), undefined)) : ok(),
@@ -197,7 +197,7 @@ describe("shutdown", () => {
     expect([server.listener.openRequests(), server.listener.openConnections()]).toEqual([0, 0]);
   });
 
-  test("what is still open at the deadline is broken off", async () => {
+  test("streams still open at the deadline are broken off", async () => {
     let closings = 0;
     await using server = await startServer(async () => streaming((sink) => sink.onClose(() => closings++)));
     await using session = http2Session(server);
@@ -214,7 +214,7 @@ describe("shutdown", () => {
 });
 
 describe("the serving certificate", () => {
-  test("names its hosts, is signed by its own authority and is no authority itself", async () => {
+  test("names its hosts, is signed by its own CA and is not a CA itself", async () => {
     const nowMs = Date.UTC(2026, 0, 1);
     const { certPem, caPem } = createServingCertificate({
       hosts: ["kubernetes.default.svc", "10.0.0.1", "::1"],
@@ -234,7 +234,7 @@ describe("the serving certificate", () => {
     expect(new Date(leaf.validTo).getTime()).toBe(nowMs + 365 * 86_400_000);
   });
 
-  test("is accepted by kubectl with the authority in its kubeconfig, where there is a kubectl", async ({ skip }) => {
+  test("is accepted by kubectl with the CA in its kubeconfig, if kubectl is installed", async ({ skip }) => {
     const run = promisify(execFile);
     const found = await run("kubectl", ["version", "--client"]).then(
       () => true,

@@ -1,6 +1,6 @@
 /**
- * The transport edge: one TLS port that speaks HTTP/2 and HTTP/1.1 and turns what arrives into `ApiRequest`s.
- * It knows nothing of Kubernetes. Whatever a client does costs at most its own connection.
+ * The listener: one TLS port that serves HTTP/2 and HTTP/1.1 and turns requests into `ApiRequest`s. It contains nothing
+ * specific to Kubernetes. A misbehaving client affects at most its own connection.
  */
 import { constants, X509Certificate } from "node:crypto";
 import type { AddressInfo, Socket } from "node:net";
@@ -20,7 +20,7 @@ import { HTTP_LIMITS, type HttpLimits } from "./http-limits.ts";
 
 export interface ListenOptions {
   readonly host: string;
-  /** 0 takes any free port. */
+  /** 0 selects a free port. */
   readonly port: number;
   readonly tls: ListenTls;
   readonly handle: (request: ApiRequest) => Promise<ApiResponse>;
@@ -31,7 +31,10 @@ export interface ListenOptions {
 export interface ListenTls {
   readonly cert: string | Buffer;
   readonly key: string | Buffer;
-  /** Who may sign client certificates: all of them, whatever for. Without it none is asked for; with it they stay optional. */
+  /**
+   * All CAs that may sign client certificates, for any purpose. Without it, no certificate is requested; with it,
+   * certificates stay optional.
+   */
   readonly clientCa?: string | Buffer;
 }
 
@@ -39,33 +42,36 @@ export interface Listener {
   readonly host: string;
   readonly port: number;
   /**
-   * From now on HTTP/1.1 answers say Connection: close; everything else goes on. A connection that is closed while nothing
-   * is open on it may meet a request on its way: the more clients have left theirs by then, the better.
+   * From now on, HTTP/1.1 responses have Connection: close; everything else continues. Closing an idle connection can
+   * race with a request on its way, so as many clients as possible should have left theirs by then.
    */
   announceEnd(): void;
-  /** Stops accepting connections; HTTP/2 sessions get GOAWAY, HTTP/1.1 answers say Connection: close; open requests go on. */
+  /**
+   * Stops accepting connections; HTTP/2 sessions receive GOAWAY, HTTP/1.1 responses have Connection: close; open
+   * requests continue.
+   */
   stopAccepting(): void;
   /**
-   * Resolves when the last request has ended or the deadline (ms) has passed, then ends connections without one, and
-   * destroys what is left. A request that was sent before its client saw the end of the connection is not read.
+   * Waits until the last request has ended or the deadline (ms) has passed, then ends idle connections and destroys the
+   * rest. A request that was sent before its client saw the end of the connection is not read.
    */
   close(deadlineMs: number): Promise<void>;
-  /** For connections made from now on. Throws when they cannot be used; those in use stay then. */
+  /** Applies to new connections. Throws if the certificates cannot be used; those in use then stay. */
   setTls(tls: ListenTls): void;
   openRequests(): number;
-  /** Handshakes under way included. */
+  /** Includes handshakes in progress. */
   openConnections(): number;
 }
 
-/** When no request has come for this long, none is taken to be on its way; a client in the middle of its work has asked by then. */
+/** If no request has arrived for this long, none is assumed to be on its way; a busy client has sent one by then. */
 const QUIET_MS = 250;
-/** But no longer than this, however many come. */
+/** Upper limit of this wait, however many requests arrive. */
 const QUIET_MS_MAX = 2_000;
 
-/** How long, after the last request, clients may take to read the end of it before their socket is destroyed. */
+/** Time that clients have, after the last request, to read its response before their socket is destroyed. */
 const LAST_BYTES_MS = 1_000;
 
-/** Rejects with Node's error (its `code` says why: EADDRINUSE, EACCES) when the port cannot be had. */
+/** Rejects with Node's error (its `code` gives the reason: EADDRINUSE, EACCES) if it cannot listen on the port. */
 export function listen(options: ListenOptions): Promise<Listener> {
   const limits = { ...HTTP_LIMITS, ...options.limits };
   const server = createTlsServer(options.tls, limits);
@@ -99,14 +105,14 @@ function secureContext({ cert, key, clientCa }: ListenTls): SecureContextOptions
     cert,
     key,
     minVersion: "TLSv1.2",
-    // A resumed session remembers only the leaf of the client's chain, and remembers it as good.
+    // A resumed session retains only the leaf of the client's chain, and treats it as verified.
     ...(clientCa === undefined ? {} : { ca: clientCa, secureOptions: constants.SSL_OP_NO_TICKET }),
   };
 }
 
 function setTls(server: Server, tls: ListenTls): void {
   server.setSecureContext(secureContext(tls));
-  // Node reads this for every connection, but has no method that sets it.
+  // Node reads this property for every connection but has no method to set it.
   Object.assign(server, { requestCert: tls.clientCa !== undefined });
 }
 
@@ -123,10 +129,10 @@ function createListener(server: Server, options: ListenOptions & { readonly limi
   let stopped = false;
 
   server.on("connection", (socket: Socket) => load.add(socket));
-  // Node's https server does this; a plain TLS server leaves a failed handshake's socket open.
+  // Node's https server does this too; a plain TLS server leaves the socket of a failed handshake open.
   server.on("tlsClientError", (_error, socket) => socket.destroy());
   server.on("secureConnection", (socket) => {
-    // Both protocols handle errors only while the socket is theirs.
+    // Both protocols handle errors only while they own the socket.
     socket.on("error", () => undefined);
     const protocol = socket.alpnProtocol === "h2" ? http2 : http1;
     protocol.accept(socket, connectionInfo(socket));
@@ -161,10 +167,10 @@ function createListener(server: Server, options: ListenOptions & { readonly limi
   };
 }
 
-/** What is open now, and a way to wait for it to end. */
+/** Counts open requests and connections, and waits for them to end. */
 class Load {
   requests = 0;
-  /** All that there ever were. */
+  /** All requests since the start. */
   #requestsOpened = 0;
   readonly sockets = new Set<Socket>();
   readonly #checks = new Set<() => void>();
@@ -187,7 +193,7 @@ class Load {
     });
   }
 
-  /** Resolves when nothing has come for a while and nothing is open, or when there is nobody left who could ask. */
+  /** Resolves when no request has arrived for a while and none is open, or when no client is connected. */
   async untilQuiet(timeoutMs: number): Promise<void> {
     for (let leftMs = timeoutMs; leftMs > 0 && this.sockets.size > 0; leftMs -= QUIET_MS) {
       const before = this.#requestsOpened;
@@ -196,7 +202,7 @@ class Load {
     }
   }
 
-  /** Resolves when the condition holds, or after the time. */
+  /** Resolves when the condition holds or the timeout has passed. */
   until(condition: () => boolean, timeoutMs: number): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
@@ -226,12 +232,12 @@ function connectionInfo(socket: TLSSocket): ConnectionInfo {
   };
 }
 
-/** Longer than any honest one. */
+/** Longer than any legitimate chain. */
 const CHAIN_LENGTH_MAX = 8;
 
 /**
- * By Node's older objects: in Node 24 the `issuerCertificate` of a client's X509Certificate is always undefined. Behind
- * what the client presented, Node adds the CA that it trusts, when the client left that out.
+ * Uses Node's older objects: in Node 24 the `issuerCertificate` of a client's X509Certificate is always undefined. Node
+ * appends the CA that it trusts to the presented chain if the client omitted it.
  */
 function presentedChain(socket: TLSSocket): readonly X509Certificate[] {
   const chain: X509Certificate[] = [];

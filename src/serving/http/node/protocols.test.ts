@@ -1,4 +1,4 @@
-/** What both protocols must do alike. */
+/** Behavior that both protocols share. */
 import { once } from "node:events";
 import type { Writable } from "node:stream";
 import { gunzipSync } from "node:zlib";
@@ -27,7 +27,7 @@ const LARGE = Array.from({ length: 100 }, (_, index) => Buffer.alloc(2_000, `ite
 
 const UPLOAD_BYTES = 60_000_000;
 
-/** Writes as fast as it is taken; `bytes` is how much has been. */
+/** Writes as fast as the server reads; `bytes` is the number of bytes written so far. */
 function sendUpload(stream: Writable): { bytes: number; readonly done: Promise<void> } {
   const piece = Buffer.alloc(100_000);
   const progress = { bytes: 0, done: Promise.resolve() };
@@ -50,7 +50,7 @@ function pairsOf(rawHeaders: readonly string[]): [string, string][] {
 }
 
 describe.each(clients)("%s", (name, connect) => {
-  test("a request arrives with its target split, its headers in lower case and where it came from", async () => {
+  test("a request has its target split, its headers in lower case and its connection info", async () => {
     let seen: ApiRequest | undefined;
     await using server = await startServer(async (request) => {
       seen = request;
@@ -72,7 +72,7 @@ describe.each(clients)("%s", (name, connect) => {
     expect(seen!.signal.aborted).toBe(false);
   });
 
-  test("the headers are also there as they were sent", async () => {
+  test("rawHeaders holds the headers as sent", async () => {
     let seen: ApiRequest | undefined;
     await using server = await startServer(async (request) => ((seen = request), ok()));
     await using client = connect(server);
@@ -87,7 +87,7 @@ describe.each(clients)("%s", (name, connect) => {
     expect(pairs.filter(([key]) => key.startsWith(":"))).toEqual([]);
   });
 
-  test("a body can be taken piece by piece, once", async () => {
+  test("a body can be read piece by piece, once", async () => {
     const body = Buffer.alloc(3_000_000, "abc");
     await using server = await startServer(async (request) => {
       const pieces = request.body.stream();
@@ -100,7 +100,7 @@ describe.each(clients)("%s", (name, connect) => {
     expect((await client.ask({ method: "POST", path: "/", body })).body.toString()).toBe("false true");
   });
 
-  test("a body that was not sent is empty, and has no pieces", async () => {
+  test("a request without a body has an empty body without pieces", async () => {
     await using server = await startServer(async ({ body }) => {
       const received = await collect(body.stream());
       return ok(Buffer.from(`${body.isEmpty} ${received.length}`));
@@ -109,7 +109,7 @@ describe.each(clients)("%s", (name, connect) => {
     expect((await client.ask({ path: "/" })).body.toString()).toBe("true 0");
   });
 
-  test("nothing is read ahead of who takes the pieces", async () => {
+  test("the body is not read ahead of its reader", async () => {
     const [began, goOn] = [deferred(), deferred()];
     let received = 0;
     await using server = await startServer(async (request) => {
@@ -139,10 +139,16 @@ describe.each(clients)("%s", (name, connect) => {
 
   test.each([
     ["at the first piece", leaveAtFirst],
-    ["before any", async (pieces: AsyncIterable<Buffer>) => void (await pieces[Symbol.asyncIterator]().return?.())],
-    ["without saying so", async (pieces: AsyncIterable<Buffer>) => void (await pieces[Symbol.asyncIterator]().next())],
+    [
+      "before any piece",
+      async (pieces: AsyncIterable<Buffer>) => void (await pieces[Symbol.asyncIterator]().return?.()),
+    ],
+    [
+      "without calling return",
+      async (pieces: AsyncIterable<Buffer>) => void (await pieces[Symbol.asyncIterator]().next()),
+    ],
     ["without having begun", async () => undefined],
-  ])("who leaves a body %s can answer, and the connection serves on", async (_, leave) => {
+  ])("a handler that stops reading a body %s can respond, and the connection is reused", async (_, leave) => {
     await using server = await startServer(async (request) => {
       await leave(request.body.stream());
       return ok(Buffer.from("left"));
@@ -157,7 +163,7 @@ describe.each(clients)("%s", (name, connect) => {
     expect(ports.size).toBe(1);
   });
 
-  test("who waits for a piece that does not come can leave", async () => {
+  test("a reader that waits for a missing piece can stop", async () => {
     await using server = await startServer(
       async (request) => {
         const pieces = request.body.stream()[Symbol.asyncIterator]();
@@ -173,9 +179,9 @@ describe.each(clients)("%s", (name, connect) => {
   });
 
   test.each([
-    ["takes its pieces", async ({ body }: ApiRequest) => void (await collect(body.stream()))],
-    ["reads its body", async ({ body }: ApiRequest) => void (await body.read(100))],
-  ])("a client that leaves fails who %s", async (_, readAll) => {
+    ["streams the body", async ({ body }: ApiRequest) => void (await collect(body.stream()))],
+    ["reads the body", async ({ body }: ApiRequest) => void (await body.read(100))],
+  ])("a client that leaves fails a handler that %s", async (_, readAll) => {
     const failed = deferred<string>();
     await using server = await startServer(async (request) => {
       failed.resolve(await readAll(request).then(String, (thrown: unknown) => (thrown as Error).message));
@@ -190,7 +196,7 @@ describe.each(clients)("%s", (name, connect) => {
     expect(await failed.promise).toBe("the client left before its request was complete");
   });
 
-  test("bodies of every size arrive as they were given", async () => {
+  test("bodies of every size arrive unchanged", async () => {
     const bodies: Buffer[][] = [
       [],
       [Buffer.from("a"), Buffer.from("b")],
@@ -217,7 +223,7 @@ describe.each(clients)("%s", (name, connect) => {
     }
   });
 
-  test("a response without a body says so, except where the status does", async () => {
+  test("a response without a body has content-length 0, unless its status implies it", async () => {
     await using server = await startServer(async (request) => ({
       status: Number(request.path.slice(1)),
       headers: {},
@@ -229,7 +235,7 @@ describe.each(clients)("%s", (name, connect) => {
     expect((await client.ask({ path: "/304" })).headers["content-length"]).toBeUndefined();
   });
 
-  test("framing headers of the answer are replaced by the transport's", async () => {
+  test("the transport replaces framing headers of the response", async () => {
     const headers = {
       "content-length": "999",
       "transfer-encoding": "chunked",
@@ -248,7 +254,7 @@ describe.each(clients)("%s", (name, connect) => {
   test.each([
     ["announced", { "content-length": "6" }],
     ["not announced", {}],
-  ])("a body whose length is %s is read up to the limit and refused beyond", async (_, headers) => {
+  ])("a body whose length is %s is read up to the limit and rejected beyond", async (_, headers) => {
     await using server = await startServer(async (request) => {
       try {
         return ok(await request.body.read(Number(request.path.slice(1))));
@@ -270,7 +276,7 @@ describe.each(clients)("%s", (name, connect) => {
     expect((await client.ask({ path: "/7", ...sent })).body.toString()).toBe("abcdef");
   });
 
-  test("a large body that nobody reads does not stop the next request", async () => {
+  test("a large unread body does not block the next request", async () => {
     await using server = await startServer(async () => ({ status: 403, headers: {}, body: NO_BODY }));
     await using client = connect(server);
     for (const _ of [1, 2]) {
@@ -279,7 +285,7 @@ describe.each(clients)("%s", (name, connect) => {
     }
   });
 
-  test("a large body is compressed when the client accepts gzip", async () => {
+  test("a large body is compressed if the client accepts gzip", async () => {
     await using server = await startServer(async (request) => {
       const answer = ok(...(request.path === "/small" ? [Buffer.alloc(1_000)] : LARGE));
       return { ...answer, headers: { ...answer.headers, vary: "Origin" } };
@@ -300,7 +306,7 @@ describe.each(clients)("%s", (name, connect) => {
     }
   });
 
-  test("the connection serves on after a stream has ended", async () => {
+  test("the connection is reused after a stream has ended", async () => {
     await using server = await startServer(async () =>
       streaming((sink) => {
         for (const text of ["one,", "", "two,", "three"]) sink.write({ bytes: Buffer.from(text) });
@@ -321,7 +327,7 @@ describe.each(clients)("%s", (name, connect) => {
     expect(server.listener.openConnections()).toBe(1);
   });
 
-  test("a stream tells that it was closed exactly once when it ends", async () => {
+  test("onClose of a stream is called exactly once when it ends", async () => {
     let closed = 0;
     const both = deferred();
     await using server = await startServer(async () =>
@@ -352,7 +358,7 @@ describe.each(clients)("%s", (name, connect) => {
     expect(closed).toBe(1);
   });
 
-  test("HEAD on a stream gets the headers, and the stream a sink without a reader", async () => {
+  test("HEAD of a stream returns the headers, and the stream writes to a closed sink", async () => {
     const closed = deferred();
     await using server = await startServer(async () =>
       streaming((sink) => {
@@ -365,12 +371,12 @@ describe.each(clients)("%s", (name, connect) => {
     await closed.promise;
   });
 
-  test("a handler that fails costs its request a 500 and a log line", async () => {
+  test("a failing handler causes a 500 and a log line", async () => {
     await using server = await startServer(() => Promise.reject(new Error("secret")));
     await using client = connect(server);
     const answer = await client.ask({ path: "/" });
     expect(answer.status).toBe(500);
     expect(answer.body.toString()).toBe("Internal Server Error\n");
-    expect(server.logged).toEqual(["the request handler failed"]);
+    expect(server.logged).toEqual(["request handler failed"]);
   });
 });

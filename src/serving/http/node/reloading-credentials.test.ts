@@ -18,7 +18,7 @@ function files(): { caFile: string; certFile: string; keyFile: string } {
   return { caFile: join(directory, "ca"), certFile: join(directory, "cert"), keyFile: join(directory, "key") };
 }
 
-/** Each write with a time of its own, however fast the test is. */
+/** Gives each write a distinct modification time, however fast the test is. */
 function write(file: string, text: string): void {
   writeFileSync(file, text);
   utimesSync(file, ++written, written);
@@ -54,7 +54,7 @@ test("a certificate for aggregated servers needs no CA of peers", async () => {
   expect(current().cert).toBe(second.pem);
 });
 
-test("certificates are read again when they have changed, and looked at once a second at most", async () => {
+test("certificates are reloaded after a change, and checked at most once a second", async () => {
   const world = new World({ seed: 1 });
   const [first, second] = [leaf("first"), leaf("second")];
   write(files().caFile, CA.pem);
@@ -74,7 +74,7 @@ test("certificates are read again when they have changed, and looked at once a s
   expect(current()).toBe(after);
 });
 
-test("the last good ones stay in use while a file is gone or the key does not go with the certificate yet", async () => {
+test("the last valid certificates stay in use while a file is missing or the key does not match the certificate", async () => {
   const world = new World({ seed: 1 });
   const warnings: string[] = [];
   const [first, second] = [leaf("first"), leaf("second")];
@@ -95,7 +95,7 @@ test("the last good ones stay in use while a file is gone or the key does not go
   expect(current().cert).toBe(second.pem);
 });
 
-test("at the start, what cannot be read or used is an error", () => {
+test("unreadable or invalid certificates are an error at startup", () => {
   const world = new World({ seed: 1 });
   expect(() => reloading(world)).toThrow(/ENOENT/);
   write(files().caFile, CA.pem);

@@ -1,4 +1,7 @@
-/** Certificates that are renewed while the server runs: looked at now and then, read again when they have changed. */
+/**
+ * Client certificates that may be renewed while the server runs: checked periodically and reloaded when the files have
+ * changed.
+ */
 import { readFileSync, statSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import type { Clock } from "../../../base/clock.ts";
@@ -26,13 +29,13 @@ interface ReloadingOptions<Files> {
   readonly log: Log;
 }
 
-/** Throws an OptionError for files that cannot be used at first; later the last ones that could be stay in use. */
+/** Throws an OptionError if the files are unusable at first; later the last usable certificates stay in use. */
 export function reloadingCredentials(options: ReloadingOptions<PeerCredentials>): () => UpstreamTls {
   const { caFile } = options.files;
   return reloading(options, [caFile], (certificate) => ({ ...certificate, ca: readFileSync(caFile, "utf8") }));
 }
 
-/** The same without a CA, for servers that say themselves whom they are to be known by. */
+/** The same without a CA, for targets that name their own CA. */
 export function reloadingCertificate(options: ReloadingOptions<ClientCertificateFiles>): () => CertificateAndKey {
   return reloading(options, [], (certificate) => certificate);
 }
@@ -55,9 +58,9 @@ function reloading<Tls extends CertificateAndKey>(
       if (stamp === seen) return current;
       current = read(files, complete);
       seen = stamp;
-      log.info("the certificates for peers were read again", { file: files.certFile });
+      log.info("reloaded certificates for peers", { file: files.certFile });
     } catch (thrown) {
-      log.warn("the certificates for peers cannot be read; the last ones stay in use", {
+      log.warn("reloading certificates for peers failed; the previous ones stay in use", {
         error: messageOf(thrown),
       });
     }
@@ -73,7 +76,7 @@ function firstOf<T>(work: () => T): T {
   }
 }
 
-/** Files are replaced one by one: a certificate that does not go with the key yet is not taken. */
+/** Files are replaced one by one, so a certificate that does not match the key yet is rejected. */
 function read<Tls extends CertificateAndKey>(
   { certFile, keyFile }: ClientCertificateFiles,
   complete: (certificate: CertificateAndKey) => Tls,

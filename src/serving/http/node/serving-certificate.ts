@@ -1,18 +1,22 @@
 /**
- * The certificate of a server that was given none. As kubernetes client-go/util/cert#GenerateSelfSignedCertKey:
- * a certificate authority of its own signs the leaf, because Go clients accept as a trust anchor only a CA.
+ * The certificate of a server that was started without one. As kubernetes
+ * client-go/util/cert#GenerateSelfSignedCertKey: a generated CA signs the leaf, because Go clients accept only a CA as
+ * a trust anchor.
  */
 import { createAuthority, issueCertificate, type IssueOptions } from "./certificate-authority.ts";
 
 export interface ServingCertificate {
-  /** The leaf, then the CA: what the server presents. */
+  /** The leaf, then the CA, as the server presents them. */
   readonly certPem: string;
   readonly keyPem: string;
-  /** What clients trust (`certificate-authority-data`). The CA's key is not kept. */
+  /** The CA that clients trust (`certificate-authority-data`). Its key is not kept. */
   readonly caPem: string;
 }
 
-/** The hosts are those under which clients reach the server. The leaf is for a server unless its usage says otherwise. */
+/**
+ * `hosts` are the names and addresses at which clients reach the server. The leaf is a serving certificate unless the
+ * usage is given.
+ */
 export function createServingCertificate(
   options: Pick<IssueOptions, "commonName" | "hosts" | "nowMs"> & Partial<Pick<IssueOptions, "usage">>,
 ): ServingCertificate {

@@ -1,4 +1,4 @@
-/** The verdict on a certificate signing request: written through a strategy of its own, so that it can be granted apart. */
+/** Approval of a certificate signing request: a separate strategy, so that it can be authorized separately. */
 import { withTimes } from "../../../objects/kinds/access/certificates.ts";
 import { requestUpdateErrors } from "../../../objects/kinds/access/signing-request-rules.ts";
 import { firstErrors } from "../../../meta/field-errors.ts";

@@ -1,4 +1,4 @@
-/** Puts a pod on a node: what the scheduler's decision comes down to. */
+/** Assigns a pod to a node, as the scheduler decided. */
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { conflict, notFound, type FieldError } from "../../../meta/status-error.ts";
 import type { Entry } from "../../../storage/watch-cache/entry.ts";
@@ -44,7 +44,7 @@ export async function bindPod(context: RegistryContext, pods: ServedResource, re
   });
 }
 
-/** The binding's uid and resourceVersion are those of the pod that the scheduler looked at. */
+/** The binding's uid and resourceVersion are those of the pod that the scheduler saw. */
 function refuseOther(
   pods: ServedResource,
   { pod, entry, binding }: { pod: JsonObject; entry: Entry; binding: JsonObject },
@@ -72,7 +72,7 @@ function whyNotBindable(pod: JsonObject): string | undefined {
   return undefined;
 }
 
-/** Annotations and labels of the binding win over the pod's; the nomination has served its purpose. */
+/** Annotations and labels of the binding override those of the pod; nominatedNodeName is removed. */
 function bound(pod: JsonObject, binding: JsonObject, now: string): JsonObject {
   const given = objectAt(binding, "metadata");
   const before = objectAt(pod, "metadata");

@@ -1,4 +1,4 @@
-/** What a PodDisruptionBudget says to an eviction, and how it is charged for one. */
+/** Checks an eviction against a PodDisruptionBudget and charges the budget for it. */
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { parseLabelSelector, SelectorError, type Labels } from "../../../meta/label-selector.ts";
 import { forbidden, notFound, StatusError, type CauseReason, type StatusCause } from "../../../meta/status-error.ts";
@@ -11,7 +11,7 @@ import { objectKey, type ServedResource } from "../resource.ts";
 import { scaleSelectorText } from "./label-selector-text.ts";
 import { podConditions, isPodConditionTrue } from "./pod-conditions.ts";
 
-/** The reason is policy's own, outside the list of what field errors may be. */
+/** The reason is specific to the policy group and not one of the field error reasons. */
 const DISRUPTION_BUDGET = "DisruptionBudget" satisfies CauseReason;
 const DISRUPTED_PODS_MAX = 2000;
 const RETRY_AFTER_SECONDS = 10;
@@ -38,7 +38,7 @@ export async function budgetsOf(
     .filter((budget) => isSelected(labels, objectAt(budget, "spec")["selector"]));
 }
 
-/** No selector selects nothing, an empty one everything, and one that cannot be read nothing. */
+/** No selector selects nothing, an empty one everything, and an invalid one nothing. */
 function isSelected(labels: Labels, selector: unknown): boolean {
   if (!isJsonObject(selector)) return false;
   try {
@@ -49,7 +49,7 @@ function isSelected(labels: Labels, selector: unknown): boolean {
   }
 }
 
-/** A pod that is not ready does no work a budget could protect, as long as enough others do. */
+/** An unready pod does no work that a budget could protect, as long as enough other pods are healthy. */
 export function mayEvictUnhealthy(pod: JsonObject, budget: JsonObject): boolean {
   if (isPodConditionTrue(pod, "Ready")) return false;
   if (objectAt(budget, "spec")["unhealthyPodEvictionPolicy"] === "AlwaysAllow") return true;
@@ -57,7 +57,7 @@ export function mayEvictUnhealthy(pod: JsonObject, budget: JsonObject): boolean 
   return currentHealthy >= desiredHealthy && desiredHealthy > 0;
 }
 
-/** Takes one disruption from the budget, or says why there is none to take. */
+/** Takes one disruption from the budget, or throws why there is none. */
 export async function chargeBudget(
   context: RegistryContext,
   budgets: ServedResource,
@@ -87,7 +87,7 @@ export async function chargeBudget(
   });
 }
 
-/** For when the budget, or the pod, changed while the eviction was decided on: the client is to try again. */
+/** For an eviction during which the budget or the pod changed: the client should retry. */
 export function stillProcessing(name: string): StatusError {
   const causes = [cause(`The disruption budget ${name} is still being processed by the server.`)];
   return new StatusError("TooManyRequests", VIOLATED, { details: { causes, retryAfterSeconds: RETRY_AFTER_SECONDS } });
@@ -118,7 +118,7 @@ function whyExhausted(budget: JsonObject, name: string): string {
   const condition = podConditions(budget).find(({ type }) => type === "DisruptionAllowed");
   const reason = condition === undefined ? "" : stringAt(condition, "reason");
   const message = condition?.["status"] === "False" ? stringAt(condition, "message") : "";
-  // The counts of a budget whose controller failed mean nothing.
+  // The counts of a budget whose controller failed are invalid.
   if (message !== "" && reason === "SyncFailed")
     return `The disruption budget ${name} does not allow evicting pods currently because it failed sync: ${message}`;
   if (currentHealthy <= desiredHealthy)
@@ -128,7 +128,7 @@ function whyExhausted(budget: JsonObject, name: string): string {
   return `The disruption budget ${name} does not allow evicting pods currently`;
 }
 
-/** The pod is noted so that the budget's controller counts it as gone before it is. */
+/** Records the pod, so that the budget's controller treats it as gone before it is deleted. */
 function charged(budget: JsonObject, podName: string, now: string): JsonObject {
   const status = objectAt(budget, "status");
   const disruptionsAllowed = counts(budget).disruptionsAllowed - 1;

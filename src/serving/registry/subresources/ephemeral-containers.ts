@@ -1,4 +1,4 @@
-/** Containers added to a running pod to look into it: they can only be added. */
+/** Ephemeral containers for debugging a running pod: they can only be added. */
 import type { KindContext } from "../../../objects/kinds/kind.ts";
 import { setPodDefaults } from "../../../objects/kinds/pods/pod-defaults.ts";
 import { ephemeralUpdateErrors } from "../../../objects/kinds/pods/rules/ephemeral-update-rules.ts";
@@ -22,7 +22,7 @@ export const EPHEMERAL_CONTAINERS_STRATEGY: SubresourceStrategy = {
   },
 };
 
-/** What comes through a strategy is completed like anything else that is sent. */
+/** Objects written through a subresource strategy get defaults like all others. */
 export function withPodDefaults(pod: JsonObject, context: KindContext): JsonObject {
   const complete = { ...pod, spec: cloneJson(pod["spec"]) };
   setPodDefaults(complete, context);

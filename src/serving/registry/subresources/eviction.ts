@@ -1,4 +1,4 @@
-/** Deletes a pod if the budget that covers it can spare one. */
+/** Deletes a pod if its disruption budget allows it. */
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { conflict, isReason, notFound, StatusError } from "../../../meta/status-error.ts";
 import type { Entry } from "../../../storage/watch-cache/entry.ts";
@@ -19,11 +19,11 @@ interface Eviction {
 
 interface EvictionResources {
   readonly pods: ServedResource;
-  /** Undefined where budgets are not served: then no pod has one. */
+  /** Undefined if budgets are not served: then no pod has one. */
   readonly budgets: ServedResource | undefined;
 }
 
-/** As many lost races in a row as an eviction of an unprotected pod puts up with. */
+/** Lost races in a row after which the eviction of an unprotected pod fails. */
 const ATTEMPTS_MAX = 20;
 
 export async function evictPod(
@@ -44,7 +44,7 @@ export async function evictPod(
   }
 }
 
-/** Budgets protect running pods: others do no work, or are going anyway. */
+/** Budgets protect running pods: others do no work or are being deleted anyway. */
 function isBeyondBudgets(pod: JsonObject): boolean {
   const phase = stringAt(objectAt(pod, "status"), "phase");
   return (
@@ -92,7 +92,7 @@ function hasVersion({ options }: Eviction): boolean {
   return options.preconditions?.resourceVersion !== undefined;
 }
 
-/** The eviction of the pod as it was seen, unless the client named a version itself. */
+/** An eviction with the version of the pod that was checked, unless the client named a version itself. */
 function withVersion(eviction: Eviction, entry: Entry): Eviction {
   return hasVersion(eviction) ? eviction : atVersion(eviction, entry.modRevision);
 }
@@ -105,7 +105,7 @@ function atVersion(eviction: Eviction, revision: number): Eviction {
   };
 }
 
-/** The pod says why it ends, then it is deleted. */
+/** Adds the DisruptionTarget condition to the pod, then deletes it. */
 async function disruptAndDelete(context: RegistryContext, pods: ServedResource, eviction: Eviction): Promise<void> {
   if (eviction.options.dryRun) {
     await deleteObject(context, pods, eviction);
@@ -128,7 +128,7 @@ async function disruptAndDelete(context: RegistryContext, pods: ServedResource, 
       throw notFound(pods.groupResource, eviction.name);
     },
   });
-  // The condition is a change of our own: the precondition moves along with it.
+  // The server itself added the condition, so the precondition is set to the new version.
   const isMoved = hasVersion(eviction) && "entry" in written;
   await deleteObject(context, pods, isMoved ? atVersion(eviction, written.entry.modRevision) : eviction);
 }

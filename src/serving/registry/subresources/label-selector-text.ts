@@ -1,6 +1,6 @@
 import { objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 
-/** A LabelSelector in the form of the query parameter: what status.selector of a Scale says. */
+/** A LabelSelector in the form of the query parameter, as in status.selector of a Scale. */
 export function scaleSelectorText(selector: JsonObject): string {
   const expressions = objectsAt(selector, "matchExpressions");
   const requirements: [key: string, text: string][] = [
@@ -10,7 +10,7 @@ export function scaleSelectorText(selector: JsonObject): string {
   return inOrder(requirements);
 }
 
-/** A map of labels in the same form: how replication controllers select. */
+/** A map of labels in the same form, as replication controllers use it. */
 export function scaleLabelsText(labels: JsonObject): string {
   return inOrder(labelRequirements(labels));
 }

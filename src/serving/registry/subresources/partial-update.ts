@@ -1,4 +1,4 @@
-/** Writes through a subresource that shows the object itself, or a part of it, and lets only some fields through. */
+/** Writes through a subresource that shows the object itself, or a part of it, and lets only some fields be written. */
 import { SERVER_OWNED } from "../prepare.ts";
 import type { KindContext } from "../../../objects/kinds/kind.ts";
 import { jsonEquals, objectAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
@@ -16,19 +16,19 @@ import { inNamespace, refuseMisplaced, refuseOutdated, type ObjectPlace } from "
 
 export interface SubresourceStrategy {
   readonly subresource: string;
-  /** The existing object with what this strategy lets through of the request. */
+  /** The existing object with the fields of the request that this strategy lets through. */
   pass(requested: JsonObject, existing: JsonObject, context: KindContext): JsonObject;
-  /** What the server adds, owned by nobody. */
+  /** Fields that the server adds, which no manager owns. */
   complete?(object: JsonObject, existing: JsonObject, now: string): JsonObject;
   errors(object: JsonObject, existing: JsonObject, context: KindContext): FieldError[];
-  /** As kubernetes ScaleHandler: what /scale writes is owned without a time. */
+  /** As kubernetes ScaleHandler: managedFields entries of /scale have no time. */
   readonly isTimed: boolean;
 }
 
 export interface SubresourceWrite<F extends Forwarded = Forwarded> extends ObjectPlace {
   readonly manager: string;
   readonly dryRun: boolean;
-  /** The request says itself who owns what. */
+  /** The request contains its managedFields. */
   readonly isApply?: boolean;
   /** The request, made from the current object; called again after a lost race. */
   readonly next: (existing: JsonObject) => JsonObject | F | Promise<JsonObject | F>;
@@ -121,7 +121,7 @@ function decideChange(
   return { kind: isLetGo(metadata, existing) ? "remove" : "store", object };
 }
 
-/** Whether this write took the last finalizer of an object that is being deleted. */
+/** Whether this write removed the last finalizer of an object that is being deleted. */
 function isLetGo(metadata: JsonObject, existing: JsonObject): boolean {
   if (metadata["deletionTimestamp"] === undefined || stringsAt(metadata, "finalizers").length > 0) return false;
   return (
@@ -130,7 +130,7 @@ function isLetGo(metadata: JsonObject, existing: JsonObject): boolean {
   );
 }
 
-/** The metadata of the request, with the fields that only the server writes as they are. */
+/** The metadata of the request, with the stored values of the fields that only the server writes. */
 export function passMetadata(requested: JsonObject, existing: JsonObject): JsonObject {
   const before = objectAt(existing, "metadata");
   const { selfLink: _link, ...metadata } = objectAt(requested, "metadata");

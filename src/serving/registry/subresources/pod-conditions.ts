@@ -1,6 +1,6 @@
 import { objectAt, objectsAt, type JsonObject } from "../../../meta/json.ts";
 
-/** A condition as the server sets one. */
+/** A condition that the server sets. */
 interface PodCondition {
   readonly type: string;
   readonly status: "True" | "False";
@@ -16,7 +16,7 @@ export function isPodConditionTrue(object: JsonObject, type: string): boolean {
   return podConditions(object).some((condition) => condition["type"] === type && condition["status"] === "True");
 }
 
-/** The pod with the condition in place of one of its type; a status that stays keeps the time it came. */
+/** The pod with the condition in place of one of the same type; an unchanged status keeps its transition time. */
 export function withPodCondition(pod: JsonObject, condition: PodCondition, now: string): JsonObject {
   const before = podConditions(pod);
   const at = before.findIndex((candidate) => candidate["type"] === condition.type);

@@ -1,4 +1,4 @@
-/** Where a workload says how many replicas it is to have, has, and which objects they are. */
+/** Reads and writes the desired replicas of a workload, its current replicas and its selector. */
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import { StatusError } from "../../../meta/status-error.ts";
 import { splitFieldPath } from "../../../objects/json/json-path.ts";
@@ -7,16 +7,16 @@ import type { ReplicasPaths, ServedResource } from "../resource.ts";
 import { scaleSelectorText, scaleLabelsText } from "./label-selector-text.ts";
 
 interface Replicas {
-  /** Undefined: it does not say. */
+  /** Undefined if the workload does not set it. */
   readonly wanted: number | undefined;
   readonly observed: number;
   readonly selector: string;
 }
 
 interface ReplicasPlace {
-  /** Throws a StatusError where something else stands in their place. */
+  /** Throws a StatusError if a field has another type. */
   read(workload: JsonObject): Replicas;
-  /** A copy of the workload that wants so many. */
+  /** Returns a copy of the workload with this number of desired replicas. */
   write(workload: JsonObject, wanted: unknown): JsonObject;
 }
 
@@ -24,7 +24,7 @@ export function replicasPlaceOf({ scale }: ServedResource): ReplicasPlace {
   return scale === undefined ? BUILT_IN : customPlace(scale);
 }
 
-/** The workload has one replica unless it says otherwise. */
+/** The desired replicas of a workload that does not set them. */
 const REPLICAS_DEFAULT = 1;
 
 const BUILT_IN: ReplicasPlace = {
@@ -71,7 +71,7 @@ function found<T>({ value, problem }: NestedField<T>): T | undefined {
   return value;
 }
 
-/** As kubernetes: what is too large for a Scale shows as something else. */
+/** As kubernetes: a number too large for a Scale wraps around. */
 function toInt32(value: number): number {
   return value | 0;
 }

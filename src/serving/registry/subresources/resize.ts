@@ -1,4 +1,4 @@
-/** New amounts of cpu and memory for the containers of a pod that keeps running. */
+/** Changes cpu and memory of the containers of a running pod. */
 import type { KindContext } from "../../../objects/kinds/kind.ts";
 import { qosClass } from "../../../objects/kinds/pods/qos-class.ts";
 import { podErrors } from "../../../objects/kinds/pods/rules/pod-rules.ts";
@@ -19,7 +19,7 @@ export const RESIZE_STRATEGY: SubresourceStrategy = {
     const isSameLength = CONTAINER_FIELDS.every(
       (field) => containersAt(requested, field).length === containersAt(existing, field).length,
     );
-    // Whoever adds or removes containers is answered about the pod as it was sent.
+    // If the request adds or removes containers, validation reports on the pod as it was sent.
     if (!isSameLength) return withPodDefaults({ ...existing, ...sentParts(requested) }, context);
     const spec = { ...objectAt(existing, "spec") };
     if (context.gates.isOn("InPlacePodLevelResourcesVerticalScaling")) {
@@ -43,7 +43,7 @@ function sentParts(requested: JsonObject): JsonObject {
   return { spec: objectAt(requested, "spec"), status: objectAt(requested, "status") };
 }
 
-/** Containers that are not the same ones in the same order are shown to validation as they are. */
+/** If the containers differ in names or order, validation receives them as they were sent. */
 function passContainers(requested: JsonObject[], existing: readonly JsonObject[]): JsonObject[] {
   if (!isSameOrder(requested, existing)) return requested;
   return existing.map((container, index) => {
@@ -63,7 +63,7 @@ function isSameOrder(next: readonly JsonObject[], before: readonly JsonObject[])
   );
 }
 
-/** What makes everything else about a resize pointless. */
+/** Reasons for which a pod cannot be resized at all; other errors are then not reported. */
 function wholePodError(pod: JsonObject, { gates }: KindContext): string | undefined {
   if (!gates.isOn("PodLevelResourcesResizeValidation") && hasPodResources(pod))
     return "pods with pod-level resources cannot be resized";

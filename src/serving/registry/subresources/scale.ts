@@ -1,4 +1,4 @@
-/** How many replicas a workload is to have, in the one form that all scalable kinds share. */
+/** The Scale subresource: the desired replicas of a workload, in the one form that all scalable kinds share. */
 import { firstErrors, invalidValue } from "../../../meta/field-errors.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
 import { isJsonObject, objectAt, type JsonObject } from "../../../meta/json.ts";
@@ -17,7 +17,7 @@ import { integerOr, replicasPlaceOf } from "./replicas.ts";
 export const SCALE_API_VERSION = "autoscaling/v1";
 const SCALE_KIND = "Scale";
 
-/** As kubernetes: what stands in the Scale of a custom resource that does not say how many replicas it wants. */
+/** As kubernetes: the replicas in the Scale of a custom resource that does not set them. */
 export const NOT_SAID = -2_147_483_648;
 
 export function scaleOf(served: ServedResource, workload: JsonObject): JsonObject {
@@ -33,13 +33,13 @@ export function scaleOf(served: ServedResource, workload: JsonObject): JsonObjec
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
       creationTimestamp,
     },
-    // As kubernetes writes a Scale: no replicas wanted is not said, none observed is.
+    // As kubernetes writes a Scale: zero desired replicas are omitted, zero observed replicas are not.
     spec: wanted === 0 ? {} : { replicas: wanted },
     status: { replicas: observed, ...(selector === "" ? {} : { selector }) },
   };
 }
 
-/** The Scale of what can be scaled. */
+/** The Scale of a workload that can be scaled. */
 export function existingScale(served: ServedResource, workload: JsonObject): JsonObject {
   const scale = scaleOf(served, workload);
   if (objectAt(scale, "spec")["replicas"] !== NOT_SAID || served.scale === undefined) return scale;
@@ -58,12 +58,14 @@ export function scaleStrategy(served: ServedResource): SubresourceStrategy {
     pass: (requested, existing) => place.write(existing, place.read(requested).wanted),
     ...(scale && { complete: (object) => withReplicasOwned(object, scale.specReplicasPath) }),
     errors: (object, existing, context) =>
-      // A Scale of a built-in kind was found valid before, and that is all there is to it.
+      // The Scale of a built-in kind has already been validated, and nothing else is checked.
       scale === undefined ? [] : firstErrors(meaning.updateErrors?.(object, existing, context) ?? []),
   };
 }
 
-/** As kubernetes: through a Scale nobody comes to own what holds the replicas, even where it was not there before. */
+/**
+ * As kubernetes: a write through a Scale owns only the replicas field and none of its parents, even if it created them.
+ */
 function withReplicasOwned(object: JsonObject, path: string): JsonObject {
   const metadata = objectAt(object, "metadata");
   const { managedFields } = metadata;
@@ -76,7 +78,7 @@ function withReplicasOwned(object: JsonObject, path: string): JsonObject {
   return { ...object, metadata: { ...metadata, managedFields: owned } };
 }
 
-/** Whoever admits is shown Scales. */
+/** Admission that receives Scales instead of workloads. */
 export function scaleAdmission(served: ServedResource, admission: Admission | undefined): Admission | undefined {
   return (
     admission && {
@@ -96,7 +98,7 @@ interface ScaleRequest<F extends Forwarded> extends Omit<SubresourceWrite, "next
   readonly next: (scale: JsonObject) => JsonObject | F;
 }
 
-/** Writes the replicas; answers the Scale as it is now. */
+/** Writes the replicas; returns the Scale after the write. */
 export async function updateScale<F extends Forwarded>(
   context: RegistryContext,
   served: ServedResource,
@@ -123,7 +125,7 @@ export async function updateScale<F extends Forwarded>(
   return scaleOf(served, "entry" in written ? objectIn(written.entry, served) : written.object);
 }
 
-/** What is wrong with the Scale itself, whatever it is the Scale of. Its metadata is looked at if it is given. */
+/** Throws if the Scale itself is invalid, whatever its workload. Checks its metadata if given. */
 export function refuseReplicas({ scale }: ServedResource, replicas: number, name: string, metadata?: JsonObject): void {
   if (scale !== undefined && replicas === NOT_SAID)
     throw badRequest(`the spec replicas field ${goQuote(scale.specReplicasPath)} cannot be empty`);

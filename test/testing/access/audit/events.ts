@@ -1,4 +1,4 @@
-/** Events and a backend that keeps them, for tests. */
+/** Audit events and a backend that collects them, for tests. */
 import type { AuditBackend } from "../../../../src/access/audit/backend.ts";
 import { jsonLine, type AuditEvent } from "../../../../src/access/audit/event.ts";
 
@@ -25,7 +25,7 @@ export function auditEvent(changes: Partial<AuditEvent> = {}): AuditEvent {
   };
 }
 
-/** As they were when they came, read back. */
+/** A backend that stores the events, serialized and parsed again. */
 export interface CollectingBackend extends AuditBackend {
   readonly events: EventJson[];
   isStoring: boolean;

@@ -1,4 +1,4 @@
-/** Certificates for tests: any subject, dates, usages and issuer, also such as no honest CA would sign. */
+/** Certificates for tests with any subject, dates, usages and issuer, including invalid ones. */
 import { createHash, generateKeyPairSync, sign, X509Certificate, type KeyObject } from "node:crypto";
 import {
   bitString,
@@ -26,7 +26,7 @@ const OID = {
   clientAuth: "1.3.6.1.5.5.7.3.2",
 } as const;
 
-/** The text as UTF8String, or a ready DER element. */
+/** The value is text, encoded as UTF8String, or a DER element. */
 export type Attribute = readonly [type: "CN" | "O" | "OU", value: string | Buffer];
 
 export interface Issued {
@@ -38,9 +38,9 @@ export interface Issued {
 }
 
 export interface CertificateOptions {
-  /** A list within the list is one multi-valued RDN. */
+  /** A nested list is one multi-valued RDN. */
   readonly subject: readonly (Attribute | readonly Attribute[])[];
-  /** Itself when absent. */
+  /** Absent for a self-signed certificate. */
   readonly issuer?: Pick<Issued, "privateKey" | "subject">;
   readonly usages?: readonly ("serverAuth" | "clientAuth")[];
   readonly notBefore?: number;
@@ -56,7 +56,7 @@ export function issue(options: CertificateOptions): Issued {
   return { certificate, pem: certificate.toString(), privateKey, publicKey, subject };
 }
 
-/** Also of certificates that OpenSSL refuses to look at. */
+/** Also makes certificates that OpenSSL rejects. */
 export function certificateDer(options: CertificateOptions): Buffer {
   const keys = options.keys ?? newKeys();
   const subject = subjectDer(options.subject);
@@ -80,7 +80,7 @@ export function issueCa(name: string, options: Partial<CertificateOptions> = {})
   return issue({ subject: [["CN", name]], ca: {}, ...options });
 }
 
-/** What a client of this CA presents. */
+/** A client certificate of this CA. */
 export function issueClient(issuer: Issued, options: Partial<CertificateOptions> = {}): Issued {
   return issue({ subject: [["CN", "jane"]], usages: ["clientAuth"], issuer, ...options });
 }

@@ -1,4 +1,4 @@
-/** Bearer tokens of a token file, for tests in which there are no others. */
+/** Bearer token authentication with a token file only, for tests. */
 import type { Authenticator } from "../../../../src/access/auth/authenticate.ts";
 import { parseTokenFile, staticTokens } from "../../../../src/access/auth/authenticators/token-file.ts";
 import { bearerAuthenticator } from "../../../../src/access/auth/bearer.ts";

@@ -1,4 +1,4 @@
-/** What the tests of this folder share: objects of flow control, users and requests. */
+/** Objects, users and requests that the flow control tests share. */
 import type { User, WithUser } from "../../../../src/access/auth/user.ts";
 import { infoRequest, type RequestOptions } from "../../serving/http/requests.ts";
 import type { JsonObject } from "../../../../src/meta/json.ts";

@@ -1,4 +1,4 @@
-/** One of several processes that compete for a lease, and what became of it. */
+/** One of several processes that compete for a lease, and a record of its terms. */
 import { SILENT_LOG, type Log } from "../../../../src/base/log.ts";
 import { createClient } from "../../../../src/client/client.ts";
 import type { Transport } from "../../../../src/client/transport.ts";
@@ -16,11 +16,11 @@ export const LEASE_NAME = "test-leader";
 export interface ElectorOptions extends Partial<Pick<HostOptions, "rate" | "offsetMs">> {
   readonly identity: string;
   readonly timing?: LeaderElectionOptions["timing"];
-  /** From its first request on. Default: every request passes at once. */
+  /** Default: every request passes at once. */
   readonly passage?: Host["passage"];
-  /** Called first thing in a term. */
+  /** Called at the start of a term. */
   readonly onStart?: () => void;
-  /** The work of a term. Default: waits for its end. */
+  /** The work of a term. Default: waits for the end of the term. */
   readonly work?: LeaderElectionOptions["onTerm"];
 }
 
@@ -28,7 +28,7 @@ export class Elector {
   readonly identity: string;
   readonly host: Host;
   readonly warnings: string[] = [];
-  /** By the world's clock; the end is undefined while the work has not ended. */
+  /** Times of the world's clock; the end is undefined while the work has not ended. */
   readonly terms: { readonly startedAtMs: number; endedAtMs: number | undefined }[] = [];
   readonly #stop = new AbortController();
   readonly #world: World;
@@ -73,7 +73,7 @@ export class Elector {
     await this.#world.run(this.#running);
   }
 
-  /** Whoever has crashed cannot be stopped. */
+  /** A crashed process cannot be stopped. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.host.resume();
     if (!this.host.isDead) await this.stop();

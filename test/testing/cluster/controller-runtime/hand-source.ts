@@ -1,14 +1,14 @@
-/** A source of keys in the hands of a test. */
+/** A source of keys that a test controls. */
 import type { KeySource } from "../../../../src/cluster/controller-runtime/controller.ts";
 
 export class HandSource implements KeySource {
   hasSynced = true;
-  /** While it runs. */
+  /** Defined while the source runs. */
   enqueue: ((key: string) => void) | undefined;
   #end: { readonly resolve: () => void; readonly reject: (reason: Error) => void } | undefined;
   readonly #keys: readonly string[];
 
-  /** The keys there are at the start. */
+  /** `keys`: the initial keys. */
   constructor(...keys: string[]) {
     this.#keys = keys;
   }

@@ -1,4 +1,4 @@
-/** A process of its own: with its own clocks, which may be wrong, on a network of its own, and it may be paused. */
+/** A simulated process with its own clocks, which may be wrong, and its own network. It can be paused or crash. */
 import type { Cancel, Clock } from "../../../../src/base/clock.ts";
 import { ANSWER_BYTES_MAX } from "../../../../src/client/client-limits.ts";
 import {
@@ -10,16 +10,16 @@ import {
 } from "../../../../src/client/transport.ts";
 
 export interface HostOptions {
-  /** What time and the server are in truth. */
+  /** The real time and the real server. */
   readonly clock: Clock;
   readonly server: Transport;
-  /** How fast its clocks go. Default 1. */
+  /** Speed of its clocks. Default 1. */
   readonly rate?: number;
-  /** How wrong its wall clock is. Default 0. */
+  /** Error of its wall clock. Default 0. */
   readonly offsetMs?: number;
 }
 
-/** What becomes of a request: it and its answer take these times, and either may be lost. */
+/** Travel times of a request and its response, and which of them is lost. */
 export interface Passage {
   readonly thereMs: number;
   readonly backMs: number;
@@ -34,7 +34,7 @@ export class Host {
   passage: () => Passage = () => AT_ONCE;
   readonly #world: Clock;
   readonly #server: Transport;
-  /** What is to happen when the pause ends. */
+  /** Callbacks that run when the pause ends. */
   #due: (() => void)[] | undefined;
   #isDead = false;
 
@@ -54,14 +54,14 @@ export class Host {
     this.#due ??= [];
   }
 
-  /** What was due meanwhile happens now, one after the other, in whatever order. */
+  /** Runs the callbacks that came due during the pause, in the given order. */
   resume(order: <T>(due: readonly T[]) => readonly T[] = (due) => due): void {
     const due = order(this.#due ?? []);
     this.#due = undefined;
     for (const callback of due) this.#world.after(0, () => this.#happen(callback));
   }
 
-  /** Nothing happens in it ever again. */
+  /** Stops all activity for good. */
   crash(): void {
     this.#isDead = true;
   }
@@ -89,12 +89,12 @@ export class Host {
     else this.#due.push(callback);
   }
 
-  /** Resolves inside the host: when it lives, and is not paused. */
+  /** Resolves inside the host, once it is neither paused nor crashed. */
   #arrival(afterMs: number): Promise<void> {
     return new Promise((resolve) => this.#world.after(afterMs, () => this.#happen(resolve)));
   }
 
-  /** The signal ends only the waiting: what was sent may still arrive. */
+  /** The signal only ends the waiting: a sent request may still arrive. */
   async #send(request: ClientRequest): Promise<ClientResponse> {
     const { signal, ...sent } = request;
     const given = Promise.withResolvers<never>();

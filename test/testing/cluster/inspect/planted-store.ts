@@ -1,4 +1,4 @@
-/** A store in memory with values as they are found in stores, for tests of what reads them. */
+/** A store in memory with given values, for tests of the inspect endpoints. */
 import type { WalkProgress, WalkOptions } from "../../../../src/cluster/inspect/walk-store.ts";
 import type { Clock } from "../../../../src/base/clock.ts";
 import { encodeEnvelope } from "../../objects/protobuf/encode.ts";
@@ -7,7 +7,7 @@ import type { Kv } from "../../../../src/storage/kv.ts";
 
 const STILL: Clock = { now: () => 0, monotonic: () => 0, after: () => () => {} };
 
-/** Values by key under /registry/. */
+/** `values`: by key under /registry/. */
 export async function plantedStore(values: Readonly<Record<string, Buffer>>): Promise<Kv> {
   const kv = createMemoryKv({ clock: STILL });
   for (const [key, value] of Object.entries(values))
@@ -19,7 +19,7 @@ export function json(apiVersion: string, kind = "Thing"): Buffer {
   return Buffer.from(JSON.stringify({ kind, apiVersion, metadata: { name: "x" } }));
 }
 
-/** As kube-apiserver writes. */
+/** A value as kube-apiserver writes it. */
 export function protobuf(apiVersion: string, kind = "Thing"): Buffer {
   return encodeEnvelope({ apiVersion, kind, raw: Buffer.from([0x0a, 0x00]) });
 }

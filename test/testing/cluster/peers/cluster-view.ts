@@ -1,4 +1,4 @@
-/** Views for tests: a server of 1.35 alone, unless something else is said. */
+/** Views for tests. The default is a single server of release 1.35. */
 import { createServedSet } from "../../../../src/cluster/peers/served-set.ts";
 import type { ClusterView, PeerView } from "../../../../src/cluster/peers/view.ts";
 import { documentOf, type ShortDocument } from "./documents.ts";
@@ -22,11 +22,11 @@ export function viewOf({ local = {}, ...parts }: ViewParts = {}): ClusterView {
 }
 
 export interface PeerParts extends Partial<Omit<PeerView, "document">> {
-  /** Undefined: it has not said yet what it serves. */
+  /** Undefined: it has not published its discovery document yet. */
   readonly serves?: ShortDocument | undefined;
 }
 
-/** Reachable and described as serving nothing, unless something else is said. */
+/** A peer that is reachable and serves nothing, with the given changes. */
 export function peerOf(id: string, parts: PeerParts = {}): PeerView {
   const { serves, ...rest } = { serves: {}, ...parts };
   return {

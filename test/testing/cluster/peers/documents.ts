@@ -1,4 +1,7 @@
-/** Documents for tests, written short: `{ "apps/v1": { deployments: "get list", "deployments/scale": "get" } }`. */
+/**
+ * Discovery documents for tests in short notation: `{ "apps/v1": { deployments: "get list", "deployments/scale": "get"
+ * } }`.
+ */
 import type {
   DiscoveryGroup,
   DiscoveryKind,

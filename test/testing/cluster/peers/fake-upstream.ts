@@ -1,4 +1,4 @@
-/** Peers that answer as a test says, and what they were sent. */
+/** Fake peers that respond as a test specifies, and a record of their requests. */
 import type { User, WithUser } from "../../../../src/access/auth/user.ts";
 import { infoRequest, type RequestOptions } from "../../serving/http/requests.ts";
 import type {
@@ -20,7 +20,7 @@ export class FakeUpstream implements Upstream {
     this.answer = answer;
   }
 
-  /** Ports that were asked, in order. */
+  /** Ports of the requests, in order. */
   get ports(): number[] {
     return this.requests.map(({ address }) => address.port);
   }

@@ -1,4 +1,4 @@
-/** A collector on a resource in memory, with members and time in the hands of the test. */
+/** A collector of stale entries on an in-memory API, with members and time controlled by the test. */
 import { MetricsRegistry } from "../../../../src/base/metrics.ts";
 import { WorkQueue } from "../../../../src/base/work-queue.ts";
 import { createClient } from "../../../../src/client/client.ts";
@@ -36,7 +36,7 @@ export class Collecting {
     });
   }
 
-  /** As the leader does: one worker, driven by the sources. */
+  /** Runs as the leader does: one worker, driven by the sources. */
   start(): this {
     const { clock } = this.world;
     const queue = new WorkQueue({ clock, random: this.world.randomFor("queue") });
@@ -60,12 +60,12 @@ export class Collecting {
     }
   }
 
-  /** One look at an object. */
+  /** Reconciles one object. */
   reconcile(name: string): Promise<{ requeueAfterMs?: number } | undefined> {
     return this.world.run(this.collector.reconcile(name, this.#stop.signal));
   }
 
-  /** What an object says, in short: its entries, its common version, its conditions' status. */
+  /** A summary of an object: its entries, its common version, and the status of its conditions. */
   story(name: string): string | undefined {
     const object = this.api.get(name);
     return object === undefined ? undefined : tellStory(object.status ?? {});

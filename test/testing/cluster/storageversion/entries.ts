@@ -1,4 +1,4 @@
-/** Entries, members and conditions, in few words. */
+/** Short notations for entries, members and conditions. */
 import type { AgreementMember } from "../../../../src/cluster/storageversion/members.ts";
 import {
   ALL_ENCODING_VERSIONS_EQUAL,
@@ -7,7 +7,7 @@ import {
   type StorageVersionStatus,
 } from "../../../../src/cluster/storageversion/objects.ts";
 
-/** Versions separated by blanks; the server decodes what it encodes unless told otherwise. */
+/** Versions are separated by spaces. By default, the server decodes and serves what it encodes. */
 export function entry(id: string, encodes: string, decodes = encodes, serves = encodes): ServerStorageVersion {
   return {
     apiServerID: id,
@@ -19,7 +19,7 @@ export function entry(id: string, encodes: string, decodes = encodes, serves = e
 
 export const LONG_AGO = "2001-01-01T00:00:00Z";
 
-/** As the reference writes them; since long ago. */
+/** Conditions as kube-apiserver writes them, with a transition time in the past. */
 export const CONDITION_TRUE: StorageVersionCondition = {
   type: ALL_ENCODING_VERSIONS_EQUAL,
   status: "True",
@@ -46,13 +46,13 @@ export function conditionUnknown(...pending: readonly string[]): StorageVersionC
   };
 }
 
-/** What somebody else has to say about an object. */
+/** A condition that another controller has written. */
 export const FOREIGN_CONDITION: StorageVersionCondition = {
   type: "example.com/Reviewed",
   status: "True",
   lastTransitionTime: LONG_AGO,
-  reason: "SomebodyLooked",
-  message: "Somebody has looked at it.",
+  reason: "Reviewed",
+  message: "Reviewed by another controller.",
 };
 
 export function statusOf(
@@ -67,7 +67,7 @@ export function statusOf(
   };
 }
 
-/** Living servers that have published everything, and ("-" before the ID) some that have not. */
+/** Live servers that have published everything, or (with "-" before the ID) have not. */
 export function liveServers(...ids: readonly string[]): ReadonlyMap<string, AgreementMember> {
   const members = ids.map((text) => ({ id: text.replace(/^-/, ""), isPublished: !text.startsWith("-") }));
   return new Map(members.map((member) => [member.id, member]));

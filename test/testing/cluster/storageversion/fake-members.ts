@@ -1,16 +1,16 @@
-/** Members in the hands of a test. */
+/** Cluster members that a test controls. */
 import type { AgreementMember, Members } from "../../../../src/cluster/storageversion/members.ts";
 
 export class FakeMembers implements Members {
   readonly #members = new Map<string, AgreementMember>();
   readonly #listeners = new Set<() => void>();
-  /** What `catchUp` comes to; an error is thrown. */
+  /** The result of `catchUp`; an error is thrown. */
   view: "caught up" | "unknown" | Error = "caught up";
-  /** Called while somebody waits for the view to catch up. */
+  /** Called during `catchUp`. */
   whileCatchingUp: () => void = () => {};
   catchUps = 0;
 
-  /** Published servers join; with "-" before the ID, servers that have not published. */
+  /** IDs of published servers; "-" before an ID marks a server that has not published. */
   constructor(...ids: readonly string[]) {
     for (const id of ids) this.join(id);
   }

@@ -1,6 +1,6 @@
 /**
- * The StorageVersion resource of a server, in memory: what a client can ask of it, conflicts and preconditions included,
- * and a place to step in before a request is carried out.
+ * The StorageVersion resource of a server in memory, with conflicts and preconditions. A test can intervene before each
+ * request.
  */
 import { jsonResponse } from "../../client/json-response.ts";
 import type { Clock } from "../../../../src/base/clock.ts";
@@ -22,9 +22,9 @@ export class FakeStorageVersions implements Transport {
   readonly #objects = new Map<string, StorageVersionObject>();
   readonly #watches: ScriptedStream[] = [];
   #revision = 100;
-  /** "PUT name/status", of everything that was asked for but watches. */
+  /** Requests such as "PUT name/status", without watches. */
   readonly asked: string[] = [];
-  /** Called before a request is carried out; what it throws is the answer. */
+  /** Called before a request is executed; an error that it throws becomes the response. */
   before: (asked: string) => void = () => {};
 
   constructor(clock: Clock) {
@@ -39,12 +39,12 @@ export class FakeStorageVersions implements Transport {
     return this.#objects.get(name)?.status;
   }
 
-  /** The requests that would change something. */
+  /** The requests that are not reads. */
   get writes(): string[] {
     return this.asked.filter((line) => !line.startsWith("GET "));
   }
 
-  /** Writes as somebody else would, with whatever version. */
+  /** Writes as another client, ignoring the resource version. */
   put(name: string, status: StorageVersionStatus, metadata: StorageVersionObject["metadata"] = {}): void {
     const known = this.#objects.get(name);
     const uid = known?.metadata?.uid ?? `uid-${this.#revision}`;

@@ -1,6 +1,6 @@
 /**
- * An API server in memory, for any resource: lists, watches, writes with versions and preconditions. A status is written
- * by itself, and nothing is checked or filled in.
+ * An API server in memory for any resource: lists, watches, and writes with resource versions and preconditions. The
+ * status is written separately; nothing is validated or defaulted.
  */
 import { jsonResponse } from "../../client/json-response.ts";
 import type { UnstructuredObject } from "../../../../src/client/objects.ts";
@@ -8,7 +8,7 @@ import { ScriptedStream } from "../../client/scripted-transport.ts";
 import type { ClientRequest, ClientResponse, Transport } from "../../../../src/client/transport.ts";
 import { alreadyExists, conflict, notFound, StatusError } from "../../../../src/meta/status-error.ts";
 
-/** Collection path, and what is behind it. */
+/** Collection path, object and subresource. */
 const PATH = /^(\/api\/v1|\/apis\/[^/]+\/[^/]+)(?:\/namespaces\/([^/]+))?\/([a-z]+)(?:\/([^/]+))?(?:\/(status))?$/;
 
 interface Place {
@@ -25,7 +25,7 @@ export class FakeApi implements Transport {
   #revision = 100;
   /** "PUT name/status" of every write, in order. */
   readonly writes: string[] = [];
-  /** Called before a write is carried out; what it throws is the answer. */
+  /** Called before a write is executed; an error that it throws becomes the response. */
   before: (asked: string) => void = () => undefined;
 
   /** By path, such as /api/v1/namespaces/x/services/y. */
@@ -33,7 +33,7 @@ export class FakeApi implements Transport {
     return this.#objects.get(keyOf(parse(path)));
   }
 
-  /** Writes as somebody else would. */
+  /** Writes as another client. */
   put(path: string, object: object): void {
     const place = parse(path);
     const { name, namespace } = place;

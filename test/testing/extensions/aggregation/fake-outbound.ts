@@ -1,4 +1,4 @@
-/** Aggregated servers that answer as a test says, and what they were sent. */
+/** Fake aggregated API servers that respond as a test specifies, and a record of their requests. */
 import type { User, WithUser } from "../../../../src/access/auth/user.ts";
 import type { Outbound, OutboundRequest } from "../../../../src/serving/http/outbound.ts";
 import { infoRequest, type RequestOptions } from "../../serving/http/requests.ts";
@@ -54,7 +54,7 @@ export function remote(changes: Partial<RemoteApiService> = {}): RemoteApiServic
   };
 }
 
-/** The same as an object of the API. */
+/** The same APIService as an API object. */
 export function remoteObject(changes: Partial<RemoteApiService> = {}, resourceVersion = "1"): ApiServiceObject {
   const { name, group, version, groupPriorityMinimum, versionPriority, service } = remote(changes);
   return {

@@ -1,4 +1,4 @@
-/** Definitions for tests: as objects, and as the server knows them. */
+/** Custom resource definitions for tests: as API objects, and as the server parses them. */
 import type { JsonObject } from "../../../../src/meta/json.ts";
 import { parseDefinition, type Definition } from "../../../../src/extensions/crd/definition.ts";
 
@@ -22,7 +22,7 @@ export function servedVersion(name: string, more: JsonObject = {}): JsonObject {
   return { name, served: true, storage: false, ...more };
 }
 
-/** With all its names, and served. */
+/** A status with all names accepted and the condition Established. */
 export function establishedStatus(names: JsonObject = {}): JsonObject {
   const acceptedNames = { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList", ...names };
   const conditions = ["NamesAccepted", "Established"].map((type) => ({ type, status: "True" }));

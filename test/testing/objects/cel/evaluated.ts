@@ -1,4 +1,4 @@
-/** Expressions for tests: what one without variables comes to, as text, and what that cost. */
+/** Evaluates CEL expressions without variables to text and cost, for tests. */
 import { goFloat } from "../../../../src/meta/go-fmt.ts";
 import { celEnvironment } from "../../../../src/objects/cel/environment.ts";
 import { compile } from "../../../../src/objects/cel/program.ts";

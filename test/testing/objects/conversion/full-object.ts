@@ -1,21 +1,21 @@
-/** Objects with every field of a schema set, each to a value of its own, for tests that must not lose any. */
+/** Objects with every field of a schema set to a distinct value, for tests that no field is lost. */
 import { formatGroupVersion, type GroupVersion } from "../../../../src/meta/group-version.ts";
 import type { JsonObject } from "../../../../src/meta/json.ts";
 import type { FieldSchema, StructSchema } from "../../../../src/objects/schema.ts";
 
-/** Map keys that no schema and no conversion knows. */
+/** Map keys that no schema or conversion uses. */
 const MAP_KEYS: readonly string[] = Object.freeze(["example.com/first", "example.com/second"]);
 
 interface Filler {
-  /** Grows with each value, so that no two are the same. */
+  /** Increases with each value, so that all values are distinct. */
   next(): number;
 }
 
 interface Place {
   readonly name: string;
-  /** The structs around it: a struct inside itself is left out. */
+  /** The enclosing structs; a recursive struct is left out. */
   readonly around: readonly StructSchema[];
-  /** The position in the nearest list or map, 0 elsewhere. */
+  /** Index in the nearest list or map; 0 elsewhere. */
   readonly position: number;
 }
 

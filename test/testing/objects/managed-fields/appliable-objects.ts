@@ -1,4 +1,4 @@
-/** Objects of a kind as somebody might apply them: few names and values, so that appliers meet. */
+/** Random objects of a kind for server-side apply, with few names and values, so that field managers conflict. */
 import fc from "fast-check";
 import { isJsonObject, type JsonObject } from "../../../../src/meta/json.ts";
 import type { FieldSchema, StructSchema } from "../../../../src/objects/schema.ts";
@@ -12,7 +12,7 @@ import {
 
 const TEXTS = fc.constantFrom("a", "b", "c", "a/b", "é");
 const DEPTH = 8;
-/** Of the server; `status` is not written through the object itself, and nobody owns the others. */
+/** Fields of the server: `status` is not applied through the object itself, and the others have no owner. */
 const LEFT_OUT: ReadonlySet<string> = new Set([
   "status",
   "name",

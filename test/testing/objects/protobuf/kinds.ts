@@ -1,4 +1,4 @@
-/** Every kind that a release may send or take, with all of its alphas, and its lists. */
+/** Every kind that a release can send or receive, including its alpha versions and lists. */
 import { openCatalogue } from "../../../../src/objects/catalogue/catalogue.ts";
 import type { ReleaseName } from "../../../../src/objects/catalogue/release.ts";
 import { parseRuntimeConfig } from "../../../../src/objects/catalogue/runtime-config.ts";

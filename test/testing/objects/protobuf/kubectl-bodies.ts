@@ -1,6 +1,6 @@
 /**
- * What kubectl 1.32 sends, and the same object as it writes it in JSON (--dry-run=client -o json), less the
- * null in `creationTimestamp`.
+ * Request bodies of kubectl 1.32 in protobuf, and the same objects in JSON (--dry-run=client -o json), without the null
+ * `creationTimestamp`.
  */
 import type { JsonObject } from "../../../../src/meta/json.ts";
 

@@ -1,4 +1,4 @@
-/** Objects with some of the fields of a schema set, each to a value the field may have, zeros and odd texts included. */
+/** Objects with some fields of a schema set to valid values, including zero values and unusual texts. */
 import fc from "fast-check";
 import { modelName } from "../../../../src/objects/catalogue/schema-source.ts";
 import { setMember, type JsonObject } from "../../../../src/meta/json.ts";
@@ -6,7 +6,7 @@ import type { FieldSchema, StructSchema } from "../../../../src/objects/schema.t
 
 type Draw = fc.GeneratorValue;
 
-/** Of the fields of each struct: more would take long and show nothing else. */
+/** Fields per struct; more would take long without finding more. */
 const FIELDS_MAX = 4;
 const FIELDS_MIN = 2;
 const ITEMS_MAX = 2;

@@ -6,18 +6,18 @@ import { tableRenderer, type Cell, type TableRenderer } from "../../../../src/ob
 
 export const NOW = Date.parse("2026-03-10T12:00:00Z");
 
-/** The timestamp of a moment so many seconds before now. */
+/** The timestamp of `seconds` before now. */
 export function secondsAgo(seconds: number): string {
   return `${new Date(NOW - seconds * 1_000).toISOString().slice(0, 19)}Z`;
 }
 
-/** Of "group/Kind" at a release. */
+/** The renderer of "group/Kind" in a release. */
 export function rendererOf(key: string, release: ReleaseName = DEFAULT_RELEASE): TableRenderer {
   const [group = "", kind = ""] = key.split("/");
   return tableRenderer({ group, kind, columns: tableColumns(release, group, kind), gates: gatesOf(release) });
 }
 
-/** The row of an object that is named `x` and an hour old. */
+/** The row of an object that is named `x` and is an hour old. */
 export function rowOf(key: string, object: JsonObject, release: ReleaseName = DEFAULT_RELEASE): Cell[] {
   const metadata = {
     name: "x",

@@ -1,6 +1,6 @@
-/** What sigs.k8s.io/yaml 1.6.0, with which Kubernetes reads YAML, makes of texts. */
+/** Results of sigs.k8s.io/yaml 1.6.0, the YAML parser of Kubernetes, for many texts. */
 
-/** A text, and the JSON it becomes. */
+/** A text and the JSON to which it is converted. */
 export const GOYAML_VALUES: readonly (readonly [yaml: string, json: string])[] = [
   ["k: yes\n", '{"k":true}'],
   ["k: no\n", '{"k":false}'],
@@ -261,7 +261,7 @@ export const GOYAML_VALUES: readonly (readonly [yaml: string, json: string])[] =
   ],
 ];
 
-/** A text it refuses, and in which words. */
+/** A text that is rejected, and the error message. */
 export const GOYAML_ERRORS: readonly (readonly [yaml: string, message: string])[] = [
   ["k: .inf\n", "json: unsupported value: +Inf"],
   ["k: -.inf\n", "json: unsupported value: -Inf"],
@@ -305,7 +305,7 @@ export const GOYAML_ERRORS: readonly (readonly [yaml: string, message: string])[
   ["a: *\n", "yaml: did not find expected alphabetic or numeric character"],
 ];
 
-/** A text with keys that stand twice, and how strict reading complains. */
+/** A text with duplicate keys, and the messages of strict decoding. */
 export const GOYAML_REPEATED_KEYS: readonly (readonly [yaml: string, lines: readonly string[]])[] = [
   ["a: 1\na: 2\n", ['line 2: key "a" already set in map']],
   ["a: {b: 1, b: 2}\n", ['line 1: key "b" already set in map']],

@@ -1,4 +1,4 @@
-/** An API server of widgets in a world of its own: virtual time, no socket. */
+/** An API server with a widget resource in its own world: virtual time, no sockets. */
 import { callInProcess } from "../../../../src/client/in-process.ts";
 import type { Client } from "../../../../src/client/client.ts";
 import { invalidValue } from "../../../../src/meta/field-errors.ts";
@@ -23,7 +23,7 @@ function schema(spec: JsonObject): JsonObject {
   return { type: "object", properties: { spec: { type: "object", default: {}, properties: spec }, status } };
 }
 
-/** v1 says hue for what v2 says color for. */
+/** v1 has the field hue for v2's color. */
 export const WIDGET: ResourceDefinition = {
   group: GROUP,
   names: { plural: "widgets", kind: "Widget", shortNames: ["wd"], categories: ["all"] },
@@ -61,8 +61,8 @@ export const GADGET: ResourceDefinition = {
   versions: [{ name: "v1", schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } }],
 };
 
-/** Answers are looked into freely: a missing member makes the expectation fail, not the compiler. */
-export type Json = any; // oxlint-disable-line typescript/no-explicit-any -- as the sentence above says
+/** Tests read responses without types: a missing member fails the expectation instead of the compilation. */
+export type Json = any; // oxlint-disable-line typescript/no-explicit-any -- see above
 
 export interface ApiServerStart {
   readonly resources?: readonly ResourceDefinition[];

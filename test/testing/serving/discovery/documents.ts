@@ -1,4 +1,4 @@
-/** Documents written short, for tests. */
+/** Discovery documents for tests in short notation. */
 import type { DiscoveryGroup, DiscoveryResource, DiscoveryVersion } from "../../../../src/serving/discovery/groups.ts";
 import type { DiscoverySource } from "../../../../src/serving/discovery/merge.ts";
 
@@ -37,7 +37,7 @@ export function source(
   return { serverId, release: "1.36", isReachable: true, groups, ...more };
 }
 
-/** "apps/v1 deployments", one line for each resource; a stale group version ends in an exclamation mark. */
+/** "apps/v1 deployments", one line for each resource; a stale group version ends with an exclamation mark. */
 export function lines(groups: readonly DiscoveryGroup[]): string[] {
   return groups.flatMap(({ name, versions }) =>
     versions.map(({ version: own, freshness, resources }) => {

@@ -1,4 +1,4 @@
-/** Requests and answers for tests of filters and handlers. */
+/** Requests and responses for tests of filters and handlers. */
 import type { WithInfo } from "../../../../src/serving/http/filters/request-info.ts";
 import { NO_CLAIMS } from "../../../../src/serving/http/filters/strip-identity.ts";
 import type { ApiRequest, ApiResponse, RequestHeaders } from "../../../../src/serving/http/message.ts";
@@ -26,7 +26,7 @@ export function apiRequest({ method = "GET", url = "/", headers = {} }: RequestO
   };
 }
 
-/** As it looks behind the request-info filter. */
+/** A request after the request-info filter. */
 export function infoRequest(options: RequestOptions = {}): WithInfo {
   const request = apiRequest(options);
   const query = new Query(request.rawQuery);

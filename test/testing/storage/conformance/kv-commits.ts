@@ -26,7 +26,7 @@ function outcomeTests(context: KvSuiteContext): void {
     expect(items).toEqual([{ key, value: bytes("one"), createRevision: revision, modRevision: revision }]);
   });
 
-  test("a put that expects no key loses against an existing one and returns it", async () => {
+  test("a put that expects no key fails if the key exists, and returns its current state", async () => {
     await using fixture = await context.open();
     const key = `${context.prefix()}a`;
     const revision = await create(fixture.kv, key, "one");
@@ -60,7 +60,7 @@ function outcomeTests(context: KvSuiteContext): void {
     expect((await fixture.kv.range({ start: key })).items[0]?.value).toEqual(bytes("two"));
   });
 
-  test("an update of a key that is not there loses with nothing as its current state", async () => {
+  test("an update of an absent key fails without a current state", async () => {
     await using fixture = await context.open();
     const key = `${context.prefix()}a`;
     const revision = await fixture.kv.currentRevision();
@@ -86,7 +86,7 @@ function outcomeTests(context: KvSuiteContext): void {
     expect(result).toMatchObject({ committed: false, current: { value: bytes("two"), modRevision: updated } });
   });
 
-  test("a delete of a key that is not there commits nothing", async () => {
+  test("a delete of an absent key commits nothing", async () => {
     await using fixture = await context.open();
     const key = `${context.prefix()}a`;
     expect(await fixture.kv.commit({ kind: "delete", key, expectedRevision: 0 })).toMatchObject({
@@ -132,7 +132,7 @@ function revisionTests(context: KvSuiteContext): void {
     }
   });
 
-  test("concurrent commits all have revisions of their own", async () => {
+  test("concurrent commits all have distinct revisions", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const revisions = await Promise.all(
@@ -213,14 +213,14 @@ function valueTests(context: KvSuiteContext): void {
     expect(event?.kind === "put" && event.value.equals(value)).toBe(true);
   });
 
-  test("a value that is a slice of a larger buffer is stored alone", async () => {
+  test("a value that is a slice of a larger buffer is stored without the rest", async () => {
     await using fixture = await context.open();
     const key = `${context.prefix()}a`;
     await create(fixture.kv, key, bytes("before-slice-after").subarray(7, 12));
     expect(await valueOf(fixture.kv, key)).toEqual(bytes("slice"));
   });
 
-  test("a value larger than the store takes is refused, and the store goes on", async () => {
+  test("a value that is too large is rejected, and the store keeps working", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const value = Buffer.alloc(64 * 1024 * 1024);

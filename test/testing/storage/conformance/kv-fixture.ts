@@ -1,4 +1,4 @@
-/** What the conformance suite needs of a store, and the helpers its parts share. */
+/** The requirements of the conformance suite on a store fixture, and the helpers that its parts share. */
 import { expect } from "vitest";
 import type {
   CommitResult,
@@ -13,16 +13,16 @@ import type {
 /** A store opened for one test. Disposing it closes every handle; the test may have closed some already. */
 export interface KvFixture extends AsyncDisposable {
   readonly kv: Kv;
-  /** Another handle to the same data, after `kv` has been closed. Absent where data does not outlive a handle. */
+  /** Opens another handle to the same data after `kv` was closed. Absent if data does not outlive a handle. */
   readonly reopen?: () => Promise<Kv>;
-  /** Moves the store's clock. Absent where it runs on real time, which the suite then waits for. */
+  /** Advances the store's clock. Absent if it runs on real time; then the suite waits. */
   readonly advance?: (ms: number) => void;
 }
 
 export interface KvCapabilities {
-  /** Nobody else writes to the store, so revisions can be counted. Default: false. */
+  /** True if no other client writes to the store, so that revisions can be counted. Default: false. */
   readonly isExclusive?: boolean;
-  /** Default: true. False where compaction would disturb other users of the store. */
+  /** False if compaction would disturb other users of the store. Default: true. */
   readonly canCompact?: boolean;
   /** The shortest lease the store grants, in seconds. Default: 1. */
   readonly leaseSeconds?: number;
@@ -30,12 +30,12 @@ export interface KvCapabilities {
 
 export interface KvSuiteContext {
   open(): Promise<KvFixture>;
-  /** A prefix no other test uses, ending in a slash. */
+  /** A prefix that no other test uses; it ends with a slash. */
   prefix(): string;
   readonly capabilities: Required<KvCapabilities>;
 }
 
-/** Real time is waited for only until the awaited thing happens; this is when a test gives up. */
+/** Deadline of a test that waits on real time for an event. */
 export const DEADLINE_MS = 30_000;
 
 export function bytes(text: string): Buffer {
@@ -72,12 +72,12 @@ export async function expectStorageError(promise: Promise<unknown>, code: Storag
   return thrown as StorageError;
 }
 
-/** One word per event: what happened to which key, without the test's prefix. */
+/** One line per event: type and key without the test's prefix. */
 export function describeEvent(event: KvEvent, prefix: string): string {
   return `${event.kind} ${event.key.slice(prefix.length)}@${event.modRevision}`;
 }
 
-/** A sink that remembers, and lets a test wait for what it expects. */
+/** A sink that records events and lets a test wait for them. */
 export class Recorder implements WatchSink {
   readonly batches: (readonly KvEvent[])[] = [];
   readonly progressRevisions: number[] = [];
@@ -116,13 +116,13 @@ export class Recorder implements WatchSink {
     this.#wake();
   }
 
-  /** The first `count` events, as soon as there are that many. */
+  /** The first `count` events, once there are that many. */
   async first(count: number): Promise<readonly KvEvent[]> {
     await this.#until(() => this.all.length >= count);
     return this.all.slice(0, count);
   }
 
-  /** Everything up to and including the change of a revision. */
+  /** All events up to and including the change of a revision. */
   async through(revision: number): Promise<readonly KvEvent[]> {
     await this.#until(() => (this.batches.at(-1)?.at(-1)?.modRevision ?? 0) >= revision);
     return this.all.filter((event) => event.modRevision <= revision);

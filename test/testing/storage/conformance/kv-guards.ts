@@ -32,7 +32,7 @@ function guarded(
 }
 
 function outcomeTests(context: KvSuiteContext): void {
-  test("a put whose guard holds is committed, and leaves the guard's key alone", async () => {
+  test("a put whose guard holds is committed, and does not change the guard's key", async () => {
     await using fixture = await context.open();
     const { kv } = fixture;
     const { key, guardKey } = keysOf(context);
@@ -49,7 +49,7 @@ function outcomeTests(context: KvSuiteContext): void {
     ]);
   });
 
-  test("a put whose guard holds loses to its own key's state alone", async () => {
+  test("a put whose guard holds can still fail because of its own key", async () => {
     await using fixture = await context.open();
     const { kv } = fixture;
     const { key, guardKey } = keysOf(context);
@@ -62,7 +62,7 @@ function outcomeTests(context: KvSuiteContext): void {
     });
   });
 
-  test("a put without a guard loses none", async () => {
+  test("a put without a guard reports no lost guard", async () => {
     await using fixture = await context.open();
     const { kv } = fixture;
     const { key } = keysOf(context);
@@ -101,7 +101,7 @@ function outcomeTests(context: KvSuiteContext): void {
 }
 
 function lossTests(context: KvSuiteContext): void {
-  test("a put whose guard's key has changed leaves the value and returns it", async () => {
+  test("a put whose guard's key has changed fails and returns the current value", async () => {
     await using fixture = await context.open();
     const { kv } = fixture;
     const { key, guardKey } = keysOf(context);
@@ -128,7 +128,7 @@ function lossTests(context: KvSuiteContext): void {
     expect((await kv.range({ start: key })).count).toBe(0);
   });
 
-  test("a put whose guard's key has gone with its lease is not committed", async () => {
+  test("a put whose guard's key was deleted with its lease is not committed", async () => {
     await using fixture = await context.open();
     const { kv } = fixture;
     const { key, guardKey } = keysOf(context);
@@ -141,7 +141,7 @@ function lossTests(context: KvSuiteContext): void {
     });
   });
 
-  test("a lost guard is told also when the key is not as expected", async () => {
+  test("a lost guard is reported even if the key is not as expected", async () => {
     await using fixture = await context.open();
     const { kv } = fixture;
     const { key, guardKey } = keysOf(context);
@@ -183,7 +183,7 @@ function severalTests(context: KvSuiteContext): void {
     expect(await fixture.kv.commit(change)).toMatchObject({ committed: true });
   });
 
-  test("of several guards the first that is lost is told", async () => {
+  test("the first lost guard of several is reported", async () => {
     await using fixture = await context.open();
     const {
       key,
@@ -205,7 +205,7 @@ function severalTests(context: KvSuiteContext): void {
     expect((await fixture.kv.range({ start: key })).count).toBe(0);
   });
 
-  test("a put with no guards at all is as one without any", async () => {
+  test("a put with an empty list of guards behaves like one without guards", async () => {
     await using fixture = await context.open();
     const { key } = keysOf(context);
     const change = { kind: "put", key, value: bytes("x"), expectedRevision: 0, guards: [] } as const;
@@ -213,7 +213,7 @@ function severalTests(context: KvSuiteContext): void {
     expect(await fixture.kv.commit(change)).toMatchObject({ committed: false, lostGuard: undefined });
   });
 
-  test("more guards than any write needs are refused, and nothing is written", async () => {
+  test("too many guards are rejected, and nothing is written", async () => {
     await using fixture = await context.open();
     const { key } = keysOf(context);
     const guards = Array.from({ length: GUARDS_MAX + 1 }, (_, index) => ({ key: `${key}-${index}`, revision: 0 }));
@@ -248,7 +248,7 @@ function tracelessTests(context: KvSuiteContext): void {
   });
 }
 
-/** What is done without waiting for what was done before, except for a pause. */
+/** A step that does not wait for the steps before it, except for "pause". */
 type Step = "change the guard's key" | "delete the guard's key" | "write" | "pause";
 
 const steps: fc.Arbitrary<Step[]> = fc.array(
@@ -262,7 +262,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 );
 
 function raceTests(context: KvSuiteContext): void {
-  test("of a guarded put and a change of the guard's key either comes first, and the put only then", async () => {
+  test("a guarded put that races a change of the guard's key is committed only before that change", async () => {
     await using fixture = await context.open();
     const { kv } = fixture;
     for (const isGuardedFirst of [true, false]) {
@@ -277,7 +277,7 @@ function raceTests(context: KvSuiteContext): void {
     }
   });
 
-  test("no put is committed at a revision at which its guard does not hold, and none refused where it does", async () => {
+  test("puts are committed exactly at the revisions at which their guards hold", async () => {
     await using fixture = await context.open();
     await fc.assert(
       fc.asyncProperty(steps, (history) => expectGuardsKept(fixture.kv, history, keysOf(context))),
@@ -287,7 +287,7 @@ function raceTests(context: KvSuiteContext): void {
 }
 
 async function expectGuardsKept(kv: Kv, history: readonly Step[], { prefix, guardKey }: Keys): Promise<void> {
-  /** The guard's key after each of its changes; 0 where it is deleted. */
+  /** The revision of the guard's key after each of its changes; 0 if it is deleted. */
   const changes: { readonly at: number; readonly revision: number }[] = [];
   const writes: { readonly known: number; readonly result: CommitResult }[] = [];
   const running: Promise<void>[] = [];

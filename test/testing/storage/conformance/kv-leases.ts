@@ -52,7 +52,7 @@ function expiryTests(context: KvSuiteContext): void {
     expect(deletions.map((event) => event.key.slice(prefix.length))).toEqual(["signal", "left", "kept"]);
   });
 
-  test("a key put again without the lease stays when the lease ends", async () => {
+  test("a key that is put again without the lease outlives the lease", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const lease = await fixture.kv.leaseGrant(60);
@@ -62,7 +62,7 @@ function expiryTests(context: KvSuiteContext): void {
     expect((await fixture.kv.range({ start: `${prefix}a` })).items[0]?.value).toEqual(bytes("free"));
   });
 
-  test("a put with an unknown lease is refused", async () => {
+  test("a put with an unknown lease is rejected", async () => {
     await using fixture = await context.open();
     const key = `${context.prefix()}a`;
     const lease = await fixture.kv.leaseGrant(60);
@@ -90,7 +90,7 @@ function revocationTests(context: KvSuiteContext): void {
     await expectStorageError(fixture.kv.leaseKeepAlive(lease), "lease-not-found");
   });
 
-  test("revoking an unknown lease is fine", async () => {
+  test("revoking an unknown lease succeeds", async () => {
     await using fixture = await context.open();
     const lease = await fixture.kv.leaseGrant(60);
     await fixture.kv.leaseRevoke(lease);
@@ -103,7 +103,7 @@ function revocationTests(context: KvSuiteContext): void {
     await expectStorageError(fixture.kv.leaseKeepAlive("123456789"), "lease-not-found");
   });
 
-  test("a granted lease can be kept alive, and leases have ids of their own", async () => {
+  test("a granted lease can be kept alive, and leases have distinct IDs", async () => {
     await using fixture = await context.open();
     const left = await fixture.kv.leaseGrant(60);
     const right = await fixture.kv.leaseGrant(60);

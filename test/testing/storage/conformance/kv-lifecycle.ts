@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Recorder, bytes, create, expectStorageError, remove, type KvSuiteContext } from "./kv-fixture.ts";
 
 export function lifecycleTests(context: KvSuiteContext): void {
-  test("after close every call fails as unavailable", async () => {
+  test("after close every call fails with code unavailable", async () => {
     await using fixture = await context.open();
     const { kv } = fixture;
     const key = `${context.prefix()}a`;
@@ -26,7 +26,7 @@ export function lifecycleTests(context: KvSuiteContext): void {
     await fixture.kv.close();
   });
 
-  test("close finishes the commits it finds", async () => {
+  test("close waits for running commits", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const commits = Array.from({ length: 20 }, (_, index) => create(fixture.kv, `${prefix}${index}`));
@@ -37,7 +37,7 @@ export function lifecycleTests(context: KvSuiteContext): void {
 
   test("data, history and revisions outlive the handle that wrote them", async ({ skip }) => {
     await using fixture = await context.open();
-    if (fixture.reopen === undefined) return skip("this store ends with its handle");
+    if (fixture.reopen === undefined) return skip("the data of this store does not outlive its handle");
     const prefix = context.prefix();
     const a = await create(fixture.kv, `${prefix}a`, "a");
     const b = await create(fixture.kv, `${prefix}b`, "b");

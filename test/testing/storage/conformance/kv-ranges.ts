@@ -22,7 +22,7 @@ async function createAll(kv: Kv, prefix: string, names: readonly string[]): Prom
 }
 
 function newestTests(context: KvSuiteContext): void {
-  test("keys come in byte order, whatever the order of their creation", async () => {
+  test("keys are returned in byte order, regardless of the order of their creation", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     await createAll(fixture.kv, prefix, ["b", "a/2", "a-1", "B", "a", "a/10", "a.b", "Z", "_"]);
@@ -46,7 +46,7 @@ function newestTests(context: KvSuiteContext): void {
     expect(keysOf(await fixture.kv.range({ start: `${prefix}b`, end: `${prefix}d` }), prefix)).toEqual(["b", "c"]);
   });
 
-  test("a range without an end is the one key", async () => {
+  test("a range without an end contains one key", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     await createAll(fixture.kv, prefix, ["a", "a/b", "aa"]);
@@ -55,7 +55,7 @@ function newestTests(context: KvSuiteContext): void {
     expect(result.count).toBe(1);
   });
 
-  test("a range of nothing is empty and still tells the revision", async () => {
+  test("an empty range returns the revision", async () => {
     await using fixture = await context.open();
     const revision = await fixture.kv.currentRevision();
     const result = await fixture.kv.range(all(context.prefix()));
@@ -63,7 +63,7 @@ function newestTests(context: KvSuiteContext): void {
     expect(result.revision).toBeGreaterThanOrEqual(revision);
   });
 
-  test("a limit bounds the items and not the count", async () => {
+  test("a limit bounds the items, but not the count", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     await createAll(fixture.kv, prefix, ["a", "b", "c", "d", "e"]);
@@ -72,7 +72,7 @@ function newestTests(context: KvSuiteContext): void {
     expect(result.count).toBe(5);
   });
 
-  test("a limit above the number of keys gives all of them", async () => {
+  test("a limit above the number of keys returns all of them", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     await createAll(fixture.kv, prefix, ["a", "b"]);
@@ -80,7 +80,7 @@ function newestTests(context: KvSuiteContext): void {
     expect(await fixture.kv.range({ ...all(prefix), limit: 100 })).toMatchObject({ items: { length: 2 }, count: 2 });
   });
 
-  test("a count alone has no items", async () => {
+  test("a count-only range returns no items", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const revision = await createAll(fixture.kv, prefix, ["a", "b", "c"]);
@@ -111,7 +111,7 @@ function newestTests(context: KvSuiteContext): void {
     }
   });
 
-  test("three thousand keys come complete, in one range as well as page by page at one revision", async () => {
+  test("three thousand keys are returned completely, in one range as well as in pages at one revision", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const names = Array.from({ length: 3000 }, (_, index) => `key-${String(index).padStart(4, "0")}`);
@@ -133,7 +133,7 @@ function newestTests(context: KvSuiteContext): void {
 }
 
 function revisionTests(context: KvSuiteContext): void {
-  test("a range at a revision shows the keys as they were", async () => {
+  test("a range at a revision returns the keys of that revision", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const a = await create(fixture.kv, `${prefix}a`, "a1");
@@ -154,7 +154,7 @@ function revisionTests(context: KvSuiteContext): void {
     expect(await valuesAt(again)).toEqual([`a2 ${a} ${a2}`, `b2 ${again} ${again}`]);
   });
 
-  test("a single key is read at a revision, too", async () => {
+  test("a single key can be read at a revision", async () => {
     await using fixture = await context.open();
     const key = `${context.prefix()}a`;
     const first = await create(fixture.kv, key, "one");
@@ -162,7 +162,7 @@ function revisionTests(context: KvSuiteContext): void {
     expect((await fixture.kv.range({ start: key, revision: first })).items[0]?.value).toEqual(bytes("one"));
   });
 
-  test("a range at an old revision tells the store's revision, not the requested one", async () => {
+  test("a range at an old revision returns the store's current revision", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const first = await create(fixture.kv, `${prefix}a`);
@@ -170,7 +170,7 @@ function revisionTests(context: KvSuiteContext): void {
     expect((await fixture.kv.range({ ...all(prefix), revision: first })).revision).toBeGreaterThanOrEqual(second);
   });
 
-  test("a revision that does not exist yet is refused, and the newest one is told", async () => {
+  test("a future revision is rejected, and the error contains the newest one", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const revision = (await fixture.kv.currentRevision()) + 1_000_000;
@@ -196,7 +196,7 @@ function compactionTests(context: KvSuiteContext): void {
     expect((await fixture.kv.range(all(prefix))).items[0]?.value).toEqual(bytes("three"));
   });
 
-  compactionTest("compaction keeps what was there at the revision, however old", async () => {
+  compactionTest("compaction keeps the keys that exist at the revision, however old they are", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const a = await create(fixture.kv, `${prefix}a`, "a");
@@ -220,7 +220,7 @@ function compactionTests(context: KvSuiteContext): void {
     await expectStorageError(fixture.kv.range({ ...all(prefix), revision: first }), "revision-compacted");
   });
 
-  compactionTest("revisions go on after everything was deleted and compacted", async () => {
+  compactionTest("revisions continue after everything was deleted and compacted", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const deleted = await remove(fixture.kv, `${prefix}a`, await create(fixture.kv, `${prefix}a`));

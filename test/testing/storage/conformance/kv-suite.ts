@@ -1,6 +1,6 @@
 /**
- * What every implementation of the storage port has to do. Nothing here assumes a first revision, an
- * empty store, exclusive use of it, or that watchers hear of a change before its commit resolves.
+ * The conformance suite of the storage port. It assumes neither a first revision, nor an empty or exclusive store, nor
+ * that watchers see a change before its commit resolves.
  */
 import { describe } from "vitest";
 import { commitTests } from "./kv-commits.ts";
@@ -18,7 +18,7 @@ export function kvSuite(name: string, open: () => Promise<KvFixture>, capabiliti
     prefix: () => `/registry/test-${++prefixes}/`,
     capabilities: { isExclusive: false, canCompact: true, leaseSeconds: 1, ...capabilities },
   };
-  describe(`${name} keeps the promises of the storage port`, { timeout: DEADLINE_MS }, () => {
+  describe(`${name} conforms to the storage port`, { timeout: DEADLINE_MS }, () => {
     describe("commits", () => commitTests(context));
     describe("guards", () => guardTests(context));
     describe("ranges", () => rangeTests(context));

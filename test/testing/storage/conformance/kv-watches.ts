@@ -28,7 +28,7 @@ function contentTests(context: KvSuiteContext): void {
     ]);
   });
 
-  test("a watch from an old revision begins with that revision's change and goes on live", async () => {
+  test("a watch from an old revision begins with that revision's change and continues live", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     await create(fixture.kv, `${prefix}a`);
@@ -77,7 +77,7 @@ function contentTests(context: KvSuiteContext): void {
     ]);
   });
 
-  test("progress is never told ahead of the events it covers", async () => {
+  test("progress is never reported ahead of the events it covers", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const fromRevision = (await fixture.kv.currentRevision()) + 1;
@@ -108,7 +108,7 @@ function contentTests(context: KvSuiteContext): void {
 }
 
 function orderTests(context: KvSuiteContext): void {
-  test("every change is seen exactly once and in order by watches begun at any time", async () => {
+  test("every change is seen exactly once and in order by watches started at any time", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const fromRevision = (await fixture.kv.currentRevision()) + 1;
@@ -126,7 +126,7 @@ function orderTests(context: KvSuiteContext): void {
     }
   });
 
-  test("a long history is followed without gap or repetition while writing goes on", async () => {
+  test("a long history is watched without gap or repetition while writes continue", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const fromRevision = (await fixture.kv.currentRevision()) + 1;
@@ -178,7 +178,7 @@ function orderTests(context: KvSuiteContext): void {
 }
 
 function endTests(context: KvSuiteContext): void {
-  test("a closed watch hears nothing any more, not even that it ended", async () => {
+  test("a closed watch receives nothing, not even its end", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const fromRevision = (await fixture.kv.currentRevision()) + 1;
@@ -195,7 +195,7 @@ function endTests(context: KvSuiteContext): void {
     expect(stopped.closings).toEqual([]);
   });
 
-  test("a watch closed before it began hears nothing", async () => {
+  test("a watch that is closed before it starts receives nothing", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const fromRevision = await create(fixture.kv, `${prefix}a`);
@@ -205,7 +205,7 @@ function endTests(context: KvSuiteContext): void {
     expect(stopped.all).toEqual([]);
   });
 
-  test("a watch closed by its own sink hears nothing more", async () => {
+  test("a watch that its own sink closes receives nothing more", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const fromRevision = (await fixture.kv.currentRevision()) + 1;
@@ -228,7 +228,7 @@ function endTests(context: KvSuiteContext): void {
     expect(calls).toBe(1);
   });
 
-  test("closing the store ends its watches once, as unavailable", async () => {
+  test("closing the store ends its watches once, with code unavailable", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const recorder = Recorder.start(fixture.kv, { prefix, fromRevision: (await fixture.kv.currentRevision()) + 1 });
@@ -239,7 +239,7 @@ function endTests(context: KvSuiteContext): void {
     expect(recorder.closings).toHaveLength(1);
   });
 
-  test.runIf(context.capabilities.canCompact)("a watch from a compacted revision is ended with that code", async () => {
+  test.runIf(context.capabilities.canCompact)("a watch from a compacted revision ends with that code", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const first = await create(fixture.kv, `${prefix}a`);

@@ -1,8 +1,8 @@
-/** A clock that stands still until it is moved. */
+/** A clock that a test advances. */
 import type { Clock } from "../../../../src/base/clock.ts";
 
 export interface ManualClock extends Clock {
-  /** Moves time and runs, in order, what falls due on the way. */
+  /** Advances the time and runs the callbacks that come due, in order. */
   advance(ms: number): void;
 }
 

@@ -1,10 +1,10 @@
-/** A throw-away certificate authority with one server and one client certificate, made by the openssl command. */
+/** A temporary certificate authority with one server and one client certificate, made by the openssl command. */
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { EtcdTlsFiles } from "./start-etcd.ts";
 
-/** Undefined when there is no openssl in PATH. */
+/** Undefined if there is no openssl in PATH. */
 export function makeCertificates(directory: string): EtcdTlsFiles | undefined {
   const file = (name: string): string => join(directory, name);
   const openssl = (...commandLine: string[]): void => {

@@ -1,4 +1,7 @@
-/** An HTTP/2 server on 127.0.0.1 that answers as a test wants, for failures a real etcd does not produce on demand. */
+/**
+ * An HTTP/2 server on 127.0.0.1 that responds as a test specifies, for failures that a real etcd does not produce on
+ * demand.
+ */
 import { once } from "node:events";
 import { type Http2Server, type ServerHttp2Session, type ServerHttp2Stream, createServer } from "node:http2";
 import { encodeFrame } from "../../../../src/storage/kv-etcd/frames.ts";
@@ -6,7 +9,7 @@ import { METHOD } from "../../../../src/storage/kv-etcd/messages.ts";
 
 export interface FakeServer extends AsyncDisposable {
   readonly endpoint: string;
-  /** Paths of the calls that came, heartbeats left out. */
+  /** Paths of the received calls, without heartbeats. */
   readonly calls: readonly string[];
   readonly sessions: ReadonlySet<ServerHttp2Session>;
 }
@@ -66,7 +69,7 @@ export function respondWithStatus(stream: ServerHttp2Stream, { frame, trailers }
   stream.end(frame);
 }
 
-/** A RangeResponse that holds nothing but the store's revision. */
+/** A RangeResponse that contains only the store's revision. */
 export function rangeFrame(revision: number): Buffer {
   return encodeFrame(0, (writer) => writer.message(1, (header) => header.int64(3, revision)));
 }

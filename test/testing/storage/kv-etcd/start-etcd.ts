@@ -8,30 +8,30 @@ import { join } from "node:path";
 import { openEtcdKv } from "../../../../src/storage/kv-etcd/kv.ts";
 import { realClock } from "../../real-clock.ts";
 
-export const ETCD_MISSING = "etcd is not installed, so its tests were not run (apt-get install etcd-server)";
+export const ETCD_MISSING = "etcd is not installed, so its tests were skipped (apt-get install etcd-server)";
 
 export interface EtcdProcess {
   readonly endpoint: string;
   /** Changes with `restart`. */
   readonly pid: number;
-  /** SIGSTOP and SIGCONT. */
+  /** Send SIGSTOP and SIGCONT. */
   pause(): void;
   resume(): void;
-  /** SIGKILL; resolves when the process is gone. */
+  /** Sends SIGKILL; resolves when the process has exited. */
   kill(): Promise<void>;
   /** Starts again after `kill`, with the same ports and data. */
   restart(): Promise<void>;
-  /** Ends the process and removes its data. */
+  /** Stops the process and removes its data. */
   stop(): Promise<void>;
 }
 
 export interface StartEtcdOptions {
   readonly tls?: EtcdTlsFiles;
-  /** More command line arguments. */
+  /** Additional command line arguments. */
   readonly extraArguments?: readonly string[];
 }
 
-/** Paths; clients must show a certificate of the same authority. */
+/** Paths of the files; clients must present a certificate of the same authority. */
 export interface EtcdTlsFiles {
   readonly ca: Buffer;
   readonly caFile: string;
@@ -43,7 +43,7 @@ export interface EtcdTlsFiles {
 
 const START_TIMEOUT_MS = 20_000;
 
-/** Undefined when there is no etcd in PATH. */
+/** Undefined if there is no etcd in PATH. */
 export async function startEtcd(options: StartEtcdOptions = {}): Promise<EtcdProcess | undefined> {
   if (!hasEtcd()) return undefined;
   const dataDirectory = mkdtempSync(join(tmpdir(), "evenkeel-etcd-"));
@@ -87,13 +87,13 @@ export async function startEtcd(options: StartEtcdOptions = {}): Promise<EtcdPro
 }
 
 /**
- * A test that hangs ends with its whole process being killed, where no handler of ours runs. The pipe
- * to this guard closes all the same.
+ * If a test hangs, its whole process is killed and none of our handlers run. The pipe to this guard closes even then,
+ * and the guard ends etcd.
  */
 function endWithThisProcess(child: ChildProcess): void {
   const guard = spawn("sh", ["-c", 'read _; kill -9 "$0"', String(child.pid)], { stdio: ["pipe", "ignore", "ignore"] });
   guard.unref();
-  // Without its etcd the guard must go, lest it end another process that got the same id.
+  // When etcd has exited, the guard must end, too; otherwise it could kill another process with the same PID.
   child.once("exit", () => guard.kill("SIGKILL"));
 }
 
@@ -112,7 +112,7 @@ interface EtcdArguments extends StartEtcdOptions {
   readonly dataDirectory: string;
 }
 
-/** Short election times make for a quick start and for leases that may be as short as one second. */
+/** Short election times allow a quick start and leases as short as one second. */
 function etcdArguments({ endpoint, peerUrl, dataDirectory, tls, extraArguments = [] }: EtcdArguments): string[] {
   const tlsArguments = tls && [
     `--trusted-ca-file=${tls.caFile}`,
@@ -146,7 +146,7 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Serving means: answers a linearizable read. */
+/** etcd is ready when it serves a linearizable read. */
 async function untilServing(child: ChildProcess, endpoint: string, tls: EtcdTlsFiles | undefined): Promise<void> {
   let output = "";
   child.stderr!.on("data", (chunk: Buffer) => {
@@ -159,14 +159,14 @@ async function untilServing(child: ChildProcess, endpoint: string, tls: EtcdTlsF
     ...(tls && { tls: { ca: tls.ca, cert: tls.clientCert, key: tls.clientKey } }),
   });
   const exited = once(child, "exit").then(() => {
-    throw new Error(`etcd ended at once: ${output}`);
+    throw new Error(`etcd exited at once: ${output}`);
   });
   exited.catch(() => {});
   try {
     await Promise.race([kv.currentRevision(), exited]);
   } catch (cause) {
     child.kill("SIGKILL");
-    throw new Error(`etcd does not serve: ${output}`, { cause });
+    throw new Error(`etcd is not ready: ${output}`, { cause });
   } finally {
     void kv.close();
   }

@@ -1,6 +1,6 @@
 /**
- * A process for the crash test: commits with several writers until it is killed, and prints one line
- * `key revision value` for each acknowledged commit. Prints one line `refused …` when the store cannot be opened.
+ * A process for the crash test: commits with several writers until it is killed, and prints one line `key revision
+ * value` for each acknowledged commit. Prints one line `refused …` if the store cannot be opened.
  */
 import { StorageError, type Kv } from "../../../../src/storage/kv.ts";
 import { openSqliteKv } from "../../../../src/storage/kv-sqlite/kv.ts";
@@ -30,7 +30,7 @@ async function writeForever(kv: Kv, key: string): Promise<never> {
       value: Buffer.from(text.padEnd(3000, ".")),
       expectedRevision: revision,
     });
-    if (!result.committed) throw new Error(`${key} was written by someone else`);
+    if (!result.committed) throw new Error(`${key} was written by another process`);
     ({ revision } = result);
     process.stdout.write(`${key} ${revision} ${text}\n`);
   }

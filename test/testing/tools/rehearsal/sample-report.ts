@@ -1,4 +1,4 @@
-/** A report as a rehearsal would make it, small and with everything in it. */
+/** A small rehearsal report that contains every part. */
 import { createPlan } from "../../../../src/tools/rehearsal/plan.ts";
 import {
   decideVerdict,

@@ -1,4 +1,4 @@
-/** The variables of expressions in policies and webhooks, and their types. */
+/** Variables of the expressions in policies and webhooks, and their types. */
 import type { Variables } from "../../../cel/program.ts";
 import { BOOL, DYN, INT, listOf, mapOf, STRING, struct, TIMESTAMP, type Type } from "../../../cel/types/type.ts";
 import { typeFromText } from "../../../cel/types/type-text.ts";
@@ -55,11 +55,11 @@ const NAMESPACE = objectType("Namespace", {
   }),
 });
 
-/** Which of the variables that not all expressions have there are. */
+/** The variables that only some expressions can use. */
 export interface OptionalVariables {
   readonly hasParams: boolean;
   readonly hasAuthorizer: boolean;
-  /** What `variables` has; undefined when there is no such variable. */
+  /** Fields of `variables`; undefined if the expression has no such variable. */
   readonly composited: ReadonlyMap<string, Type> | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** One expression of a policy or webhook, ready to be evaluated, or the sentence that says why it cannot be. */
+/** Compiles one expression of a policy or webhook to a program or to an error message. */
 import type { Environment } from "../../../cel/check/scope.ts";
 import { compile, type Program } from "../../../cel/program.ts";
 import { DYN, isSameType, type Type } from "../../../cel/types/type.ts";
@@ -6,17 +6,17 @@ import { admissionVariables, type OptionalVariables } from "./admission-variable
 
 export interface CompiledExpression {
   readonly source: string;
-  /** Undefined when there is an error. */
+  /** Undefined if there is an error. */
   readonly program: Program | undefined;
   readonly error: CompileError | undefined;
   readonly type: Type;
-  /** Of the variables, in the order in which the program takes their values. */
+  /** Names of the variables, in the order in which the program takes their values. */
   readonly names: readonly string[];
 }
 
 interface CompileError {
   readonly message: string;
-  /** Not the fault of who wrote it. */
+  /** True if the expression is well formed, but planning its evaluation failed. */
   readonly isInternal: boolean;
 }
 
@@ -38,7 +38,7 @@ function wrongType(returns: readonly Type[], type: Type): string {
   return `must evaluate to ${wanted} but got ${typeText(type)}`;
 }
 
-/** `returns`: undefined takes values of any type. */
+/** `returns`: the accepted result types; undefined accepts any type. */
 export function compileExpression(
   source: string,
   returns: readonly Type[] | undefined,

@@ -1,4 +1,4 @@
-/** The named expressions of a policy, of which every one sees those before it. */
+/** Compiles the named variables of a policy. Each one can use those before it. */
 import {
   BOOL,
   BYTES,
@@ -18,15 +18,15 @@ import { stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { compileExpression, type CompiledExpression, type ExpressionScope } from "./compile-expression.ts";
 
 interface CompositedVariables {
-  /** By name, in their order. */
+  /** Compiled expressions by name, in their order. */
   readonly compiled: ReadonlyMap<string, CompiledExpression>;
-  /** With what all other expressions are compiled. */
+  /** Scope in which all other expressions of the policy are compiled. */
   readonly scope: ExpressionScope;
 }
 
 const KNOWN: ReadonlySet<Type> = new Set([BOOL, BYTES, DOUBLE, DURATION, INT, NULL, STRING, TIMESTAMP, UINT]);
 
-/** What is neither a simple value nor a list or map of them is of any type. */
+/** Scalar types, and lists and maps of them, keep their type; every other type becomes dyn. */
 export function compositedType(type: Type): Type {
   if (KNOWN.has(type)) return type;
   const [first = DYN, second = DYN] = type.parameters;

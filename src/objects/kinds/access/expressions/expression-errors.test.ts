@@ -25,12 +25,12 @@ test.each([
     "request.object == null",
     ["compilation failed: ERROR: <input>:1:8: undefined field 'object'\n | request.object == null\n | .......^"],
   ],
-])("%s as a validation", (source, wanted) => {
+])("the validation %s is checked for its result type", (source, wanted) => {
   const found = messages(new ExpressionCheck(gatesOf("1.36")).validationErrors(source, "f"));
   expect(found).toEqual(wanted.map((why) => `Invalid value: ${JSON.stringify(source)}: ${why}`));
 });
 
-test("what can never be evaluated is kubernetes' own error", () => {
+test("a validation that always fails to evaluate is an internal error", () => {
   expect([...new ExpressionCheck(gatesOf("1.36")).validationErrors("int('x') == 1", "f")]).toEqual([
     {
       field: "f",
@@ -40,7 +40,7 @@ test("what can never be evaluated is kubernetes' own error", () => {
   ]);
 });
 
-test("messages are strings and have no authorizer", () => {
+test("message expressions must return strings and cannot use the authorizer", () => {
   const check = new ExpressionCheck(gatesOf("1.36"));
   expect(messages(check.messageErrors("'x' + request.name", "f"))).toEqual([]);
   expect(messages(check.messageErrors("1", "f"))).toEqual(['Invalid value: "1": must evaluate to string but got int']);
@@ -49,7 +49,7 @@ test("messages are strings and have no authorizer", () => {
   );
 });
 
-test("annotations are strings or null, and are compiled without what stands around them", () => {
+test("audit annotation expressions must return a string or null, and are trimmed before compilation", () => {
   const check = new ExpressionCheck(gatesOf("1.36"));
   expect(messages(check.annotationErrors("null", "f"))).toEqual([]);
   expect(messages(check.annotationErrors(" 1 ", "f"))).toEqual([
@@ -58,14 +58,14 @@ test("annotations are strings or null, and are compiled without what stands arou
   expect(messages(check.annotationErrors("  foo", "f"))[0]).toContain("<input>:1:1: undeclared");
 });
 
-test("params are known where there is a kind of them", () => {
+test("params is declared only if the policy has a paramKind", () => {
   const errors = (spec: JsonObject): string[] =>
     messages(new ExpressionCheck(gatesOf("1.36"), spec).conditionErrors("params == null", "f"));
   expect(errors({ paramKind: { apiVersion: "v1", kind: "ConfigMap" } })).toEqual([]);
   expect(errors({})[0]).toContain("undeclared reference to 'params'");
 });
 
-test("a variable is seen by what comes after it, with its type", () => {
+test("a variable is visible with its type to later expressions, but not to match conditions", () => {
   const check = new ExpressionCheck(gatesOf("1.36"), VARIABLES);
   expect(messages(check.variableErrors({ name: "a", source: "variables.b" }, "f"))[0]).toContain("undefined field 'b'");
   expect(messages(check.variableErrors({ name: "b", source: "['x']" }, "f"))).toEqual([]);
@@ -78,7 +78,7 @@ test("a variable is seen by what comes after it, with its type", () => {
   );
 });
 
-test("what is new may use what the release before knew, what is stored what this release knows", () => {
+test("new expressions can use what the previous release supports, stored expressions what this release supports", () => {
   const source = "semver('1.2.3').major() == 1";
   const errors = (release: ReleaseName, stored?: JsonObject): string[] => {
     const check = new ExpressionCheck(gatesOf(release));

@@ -1,4 +1,4 @@
-/** What is wrong with the expressions of a policy or webhook when it is written. */
+/** Validation of the expressions of a policy or webhook when it is written. */
 import type { Environment } from "../../../cel/check/scope.ts";
 import { celEnvironment } from "../../../cel/environment.ts";
 import { BOOL, NULL, STRING, type Type } from "../../../cel/types/type.ts";
@@ -13,7 +13,10 @@ import type { ReleaseGates } from "../../../release-gates.ts";
 
 type ExpressionKind = "condition" | "validation" | "message" | "annotation" | "applyConfiguration" | "jsonPatch";
 
-/** What an object has had before may use what its release knows; what is new only what the release before knew too. */
+/**
+ * Stored expressions may use everything that the release supports. New expressions may only use what the previous
+ * release also supports, so that a rollback can still compile them.
+ */
 export class ExpressionCheck {
   readonly #gates: ReleaseGates;
   readonly #stored = new Set<string>();
@@ -21,7 +24,7 @@ export class ExpressionCheck {
   readonly #hasParams: boolean;
   readonly #composited: Map<string, Type> | undefined;
 
-  /** `spec`: of a policy; of webhooks undefined. */
+  /** `spec`: the spec of a policy; undefined for webhooks. */
   constructor(gates: ReleaseGates, spec?: JsonObject) {
     this.#gates = gates;
     this.#hasParams = spec?.["paramKind"] !== undefined;
@@ -64,7 +67,7 @@ export class ExpressionCheck {
     return { hasParams: this.#hasParams, hasAuthorizer, composited: this.#composited };
   }
 
-  /** Conditions do not know the variables of a policy yet. */
+  /** Match conditions cannot use the variables of the policy. */
   conditionErrors(source: string, field: string): Generator<FieldError> {
     const variables = { ...this.#variables(true), composited: undefined };
     return this.#errors({ kind: "condition", source: source.trim(), field, returns: [BOOL], variables });
@@ -88,7 +91,7 @@ export class ExpressionCheck {
     return this.#errors({ kind, source: source.trim(), field, returns: [MUTATIONS[kind]], variables });
   }
 
-  /** Those that come later see it. */
+  /** Also declares the variable for the expressions after it. */
   *variableErrors({ name, source }: { name: string; source: string }, field: string): Generator<FieldError> {
     const variables = this.#variables(true);
     const type = yield* this.#errors({ kind: "validation", source, field, returns: undefined, variables });

@@ -1,4 +1,4 @@
-/** What expressions of mutations write out: `Object{…}`, `Object.spec{…}` and `JSONPatch{…}`. */
+/** Struct types that mutation expressions construct: `Object{…}`, `Object.spec{…}` and `JSONPatch{…}`. */
 import type { Environment } from "../../../cel/check/scope.ts";
 import { overload } from "../../../cel/library/function.ts";
 import type { StructFactory } from "../../../cel/library/structs.ts";
@@ -8,13 +8,13 @@ import { EvalError, equals, OpaqueValue, type Value } from "../../../cel/values/
 const OBJECT = "Object";
 const JSON_PATCH = "JSONPatch";
 
-/** What mutations must evaluate to. */
+/** Result types of mutation expressions. */
 export const MUTATIONS = {
   applyConfiguration: struct(OBJECT),
   jsonPatch: listOf(struct(JSON_PATCH)),
 } as const;
 
-/** Fields of any name; which of them there are is looked at when they are applied. */
+/** An `Object` struct. It accepts any field name; unknown fields are found when the configuration is applied. */
 export class ObjectValue extends OpaqueValue {
   readonly typeName: string;
   readonly fields: ReadonlyMap<string, Value>;
@@ -44,7 +44,7 @@ export class JsonPatchValue extends OpaqueValue {
   readonly typeName = JSON_PATCH;
   readonly op: string;
   readonly path: string;
-  /** Empty where there is none. */
+  /** Empty if there is none. */
   readonly from: string;
   readonly value: Value | undefined;
 
@@ -74,7 +74,7 @@ export class JsonPatchValue extends OpaqueValue {
 
 const GO_TYPES: Readonly<Record<string, string>> = { bigint: "int64", number: "float64", boolean: "bool" };
 
-/** Where types could not be checked before. */
+/** Checks the types of fields at evaluation, for values of type dyn. */
 function makePatch(fields: ReadonlyMap<string, Value>): Value {
   for (const name of ["op", "path", "from"]) {
     const value = fields.get(name);

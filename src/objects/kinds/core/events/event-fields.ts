@@ -1,4 +1,4 @@
-/** How the two groups call what is the same in events, and how kubernetes' own form shows it. */
+/** Field names of events in the core group and in events.k8s.io for the same members. */
 
 export interface EventNames {
   readonly involvedObject: string;

@@ -1,4 +1,7 @@
-/** What holds for events. As kubernetes: fields are named as in its own form, whichever group the event came through. */
+/**
+ * Validation of events. As kubernetes: errors use the field names of the internal type, whichever group served the
+ * event.
+ */
 import { invalidValue, required } from "../../../../meta/field-errors.ts";
 import { jsonEquals, numberAt, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { dnsSubdomainErrors, qualifiedNameErrors } from "../../../../meta/names.ts";
@@ -11,7 +14,7 @@ const TEXT_BYTES_MAX = 128;
 const NOTE_BYTES_MAX = 1024;
 const NO_MATCH = "does not match event.namespace";
 
-/** For both groups; only events with a time are held to more than namespaces that fit. */
+/** Checks for both groups. Events without an eventTime are checked for their namespaces only. */
 export function* legacyEventErrors(event: JsonObject, names: EventNames): Generator<FieldError> {
   const namespace = stringAt(objectAt(event, "metadata"), "namespace");
   const involved = stringAt(objectAt(event, names.involvedObject), "namespace");
@@ -21,7 +24,7 @@ export function* legacyEventErrors(event: JsonObject, names: EventNames): Genera
   for (const sentence of dnsSubdomainErrors(namespace)) yield invalidValue("namespace", namespace, sentence);
 }
 
-/** Events about objects outside namespaces have their place, too. */
+/** Events about cluster-scoped objects belong to `default`, or, with an eventTime, also to `kube-system`. */
 function isInPlace(event: { namespace: string; involved: string; isTimed: boolean }): boolean {
   const { namespace, involved, isTimed } = event;
   if (involved !== "") return isTimed || namespace === involved;
@@ -44,7 +47,7 @@ function* lengthErrors(text: string, field: string, max: number): Generator<Fiel
   if (Buffer.byteLength(text) > max) yield invalidValue(field, "", `can have at most ${max} characters`);
 }
 
-/** For new events of events.k8s.io. */
+/** Checks for new events of events.k8s.io. */
 export function* eventErrors(event: JsonObject, names: EventNames): Generator<FieldError> {
   yield* legacyEventErrors(event, names);
   yield* seriesErrors(event);
@@ -68,7 +71,7 @@ function* seriesErrors(event: JsonObject): Generator<FieldError> {
 
 type Shown = readonly [field: string, shown: (event: JsonObject) => unknown];
 
-/** In events.k8s.io, only the series goes on: everything else is said once. */
+/** In events.k8s.io only the series can change. */
 export function* newEventUpdateErrors(
   event: JsonObject,
   existing: JsonObject,

@@ -17,8 +17,8 @@ const NEW: JsonObject = {
   reportingInstance: "i",
 };
 
-describe("an event of the core group", () => {
-  test("has all members that are always written", () => {
+describe("an Event of the core group", () => {
+  test("defaults all members that Go always writes", () => {
     expect(defaulted(EVENT, { metadata })).toEqual({
       metadata,
       involvedObject: {},
@@ -36,12 +36,12 @@ describe("an event of the core group", () => {
     ["default", undefined, []],
     ["other", undefined, ['involvedObject.namespace: Invalid value: "": does not match event.namespace']],
     ["other", "default", ['involvedObject.namespace: Invalid value: "default": does not match event.namespace']],
-  ])("in %s about something in %s", (namespace, involved, expected) => {
+  ])("in the namespace %s about an object in %s is validated", (namespace, involved, expected) => {
     const involvedObject = involved === undefined ? {} : { namespace: involved };
     expect(told(EVENT, { metadata: { name: "e", namespace }, involvedObject })).toEqual(expected);
   });
 
-  test("with a time says who tells it", () => {
+  test("with an eventTime needs a reporter, a reason and bounded texts", () => {
     const event = { metadata, eventTime: TIME, involvedObject: {}, message: "m".repeat(1025), action: "a".repeat(129) };
     expect(told(EVENT, event)).toEqual([
       "reportingComponent: Required value",
@@ -54,14 +54,14 @@ describe("an event of the core group", () => {
     ]);
   });
 
-  test("may change", () => {
+  test("can be changed", () => {
     const event = { metadata, involvedObject: { namespace: "default" }, reason: "a" };
     expect(toldOfUpdate(EVENT, event, { ...event, reason: "b" })).toEqual([]);
   });
 });
 
-describe("an event of events.k8s.io", () => {
-  test("is complete", () => {
+describe("an Event of events.k8s.io", () => {
+  test("needs all its members and rejects deprecated ones", () => {
     expect(told(NEW_EVENT, NEW)).toEqual([]);
     const old = { deprecatedCount: 1, deprecatedFirstTimestamp: TIME, deprecatedSource: { host: "h" } };
     expect(told(NEW_EVENT, { metadata, regarding: {}, type: "X", series: { count: 1 }, ...old })).toEqual([
@@ -75,7 +75,7 @@ describe("an event of events.k8s.io", () => {
     ]);
   });
 
-  test("goes on in its series, and changes in nothing else", () => {
+  test("can change its series only", () => {
     expect(toldOfUpdate(NEW_EVENT, NEW, { ...NEW, series: { count: 2, lastObservedTime: TIME } })).toEqual([]);
     const changes = { regarding: { namespace: "default" }, note: "n", related: { name: "x" }, action: "b" };
     const shown = (name: string): string =>

@@ -1,10 +1,10 @@
-/** Events: what happened to an object, in the core group and in one of their own. */
+/** Defaults and validation of Events, in the core group and in events.k8s.io. */
 import { objectAt, type JsonObject } from "../../../../meta/json.ts";
 import type { Kind } from "../../kind.ts";
 import { CORE_NAMES, EVENTS_NAMES, type EventNames } from "./event-fields.ts";
 import { eventErrors, legacyEventErrors, newEventUpdateErrors } from "./event-rules.ts";
 
-/** The core group asks little of events, as it always did. */
+/** The core group validates events only loosely, for compatibility. */
 export const EVENT: Kind = {
   setDefaults(event) {
     writeEmptyMembers(event, CORE_NAMES);
@@ -23,7 +23,7 @@ export const NEW_EVENT: Kind = {
   },
 };
 
-/** Structs and times are always written, however empty they are. */
+/** Go always writes structs and times, even if they are empty. */
 function writeEmptyMembers(event: JsonObject, names: EventNames): void {
   for (const key of [names.involvedObject, names.source]) event[key] = objectAt(event, key);
   for (const key of [names.firstTimestamp, names.lastTimestamp, "eventTime"]) event[key] ??= null;

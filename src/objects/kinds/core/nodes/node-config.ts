@@ -1,4 +1,7 @@
-/** Where a kubelet once took its configuration from: not used any more, but still checked. */
+/**
+ * Validation of the kubelet configuration source of a node. Kubernetes has removed the feature, but still validates the
+ * fields.
+ */
 import { forbiddenField, invalidValue, required } from "../../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { dnsLabelErrors, dnsSubdomainErrors, type NameRule } from "../../../../meta/names.ts";
@@ -10,7 +13,7 @@ export function* configStatusErrors(config: JsonObject, field: string): Generato
     if (config[key] !== undefined) yield* configSourceErrors(objectAt(config, key), `${field}.${key}`, "status");
 }
 
-/** A spec says which config map, a status says which version of it. */
+/** A spec names only the ConfigMap; a status also names its UID and resource version. */
 export function* configSourceErrors(
   source: JsonObject,
   field: string,

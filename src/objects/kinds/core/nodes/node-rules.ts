@@ -1,4 +1,4 @@
-/** What holds for nodes; the sentences are kubernetes'. */
+/** Validation of Nodes, with Kubernetes' messages. */
 import { duplicateValue, forbiddenField, invalidValue } from "../../../../meta/field-errors.ts";
 import { parseLooseCidr } from "../../../../meta/ip-address.ts";
 import { numberAt, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
@@ -12,7 +12,7 @@ import { taintErrors } from "./taints.ts";
 export function* nodeErrors(node: JsonObject, context: KindContext): Generator<FieldError> {
   const spec = objectAt(node, "spec");
   const status = objectAt(node, "status");
-  // As kubernetes: taints are told of as if they stood in the metadata, and so is swap.
+  // As kubernetes: errors about taints and swap name paths in the metadata.
   yield* taintErrors(objectsAt(spec, "taints"), "metadata.taints");
   yield* resourceErrors(status);
   const swap = numberAt(objectAt(objectAt(status, "nodeInfo"), "swap"), "capacity");
@@ -82,7 +82,7 @@ function* addressErrors(addresses: readonly JsonObject[]): Generator<FieldError>
   }
 }
 
-/** What a controller sets once. */
+/** podCIDRs and providerID cannot change once they are set. */
 function* fixedSpecErrors(spec: JsonObject, before: JsonObject): Generator<FieldError> {
   const had = stringsAt(before, "podCIDRs");
   const cidrs = stringsAt(spec, "podCIDRs");

@@ -9,16 +9,16 @@ import {
 } from "../../../../../test/testing/objects/kinds/core/told.ts";
 import { NODE } from "./node.ts";
 
-describe("a new node", () => {
+describe("a new Node", () => {
   test.each([
     [{ podCIDR: "10.0.0.0/24" }, ["10.0.0.0/24"]],
     [{ podCIDRs: ["10.0.0.0/24", "fd00::/64"] }, ["10.0.0.0/24", "fd00::/64"]],
     [{ podCIDR: "10.1.0.0/24", podCIDRs: ["10.0.0.0/24", "fd00::/64"] }, ["10.1.0.0/24"]],
-  ])("with %j has the same in both fields", (spec, podCIDRs) => {
+  ])("with %j has the same CIDRs in podCIDR and podCIDRs", (spec, podCIDRs) => {
     expect(defaulted(NODE, { spec })["spec"]).toEqual({ podCIDR: podCIDRs[0], podCIDRs });
   });
 
-  test("gives everything that it has", () => {
+  test("defaults allocatable to its capacity", () => {
     const { status } = defaulted(NODE, { status: { capacity: { cpu: "4000m" }, nodeInfo: { bootID: "b" } } });
     expect(status).toMatchObject({
       capacity: { cpu: "4" },
@@ -28,11 +28,11 @@ describe("a new node", () => {
     });
   });
 
-  test("takes no configuration any more", () => {
+  test("drops its configSource", () => {
     expect(prepared(NODE, { spec: { configSource: { configMap: {} } } })["spec"]).toEqual({});
   });
 
-  test("is held to rules", () => {
+  test("is validated for its taints and CIDRs", () => {
     const taints = [
       { key: "a", effect: "NoExecute" },
       { key: "a", effect: "NoExecute", value: "!" },
@@ -46,7 +46,7 @@ describe("a new node", () => {
     ]);
   });
 
-  test("is warned of fields that nobody reads", () => {
+  test("causes warnings about deprecated fields and ambiguous CIDRs", () => {
     expect(warned(NODE, { spec: { externalID: "x", podCIDR: "10.0.0.1/24" } })).toEqual([
       "spec.externalID: this field is deprecated, and is unused by Kubernetes",
       'spec.podCIDRs[0]: CIDR value "10.0.0.1/24" is ambiguous in this context (should be "10.0.0.0/24" or "10.0.0.1/32"?)',
@@ -54,8 +54,8 @@ describe("a new node", () => {
   });
 });
 
-describe("a node that is there", () => {
-  test("keeps its networks and its provider once it has them", () => {
+describe("an existing Node", () => {
+  test("cannot change its CIDRs and provider ID once they are set", () => {
     const before = { spec: { podCIDR: "10.0.0.0/24", providerID: "p" } };
     expect(toldOfUpdate(NODE, { spec: {} }, before)).toEqual([]);
     expect(toldOfUpdate(NODE, before, { spec: { podCIDR: "10.0.1.0/24", externalID: "e" } })).toEqual([
@@ -65,7 +65,7 @@ describe("a node that is there", () => {
     ]);
   });
 
-  test("has each address once, whole counts, and features in order", () => {
+  test("rejects duplicate addresses, fractional counts and unsorted features", () => {
     const address = { type: "InternalIP", address: "10.0.0.1" };
     const status = {
       addresses: [address, address],
@@ -82,7 +82,7 @@ describe("a node that is there", () => {
     ]);
   });
 
-  test("says completely which configuration it has, if it says so at all", () => {
+  test("needs a complete status.config, if the stored object already has one", () => {
     const config = { active: { configMap: { name: "N", namespace: "n" } }, assigned: {} };
     expect(toldOfStatus(NODE, { status: { config: {} } }, { status: { config } })).toEqual([
       'status.config.assigned: Invalid value: {"ConfigMap":null}: exactly one reference subfield must be non-nil',

@@ -1,4 +1,4 @@
-/** Nodes: machines that run pods. */
+/** Defaults, validation and warnings of Nodes. */
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { Kind } from "../../kind.ts";
 import { cidrWarnings } from "../../network/ip-checks.ts";
@@ -35,7 +35,7 @@ export const NODE: Kind = {
   warnings: nodeWarnings,
 };
 
-/** podCIDR is the first of podCIDRs, and who says another one means it. */
+/** podCIDR is the first of podCIDRs; if they differ, podCIDR replaces the list. */
 function specWithDefaults(given: JsonObject): JsonObject {
   const { podCIDR, podCIDRs, ...spec } = given;
   const single = typeof podCIDR === "string" ? podCIDR : "";
@@ -44,7 +44,7 @@ function specWithDefaults(given: JsonObject): JsonObject {
   return all.length === 0 ? spec : { ...spec, podCIDR: all[0], podCIDRs: all };
 }
 
-/** What is always written about a machine, known or not. */
+/** The members of nodeInfo that Go always writes. */
 const UNKNOWN_MACHINE: Readonly<JsonObject> = {
   machineID: "",
   systemUUID: "",
@@ -58,7 +58,7 @@ const UNKNOWN_MACHINE: Readonly<JsonObject> = {
   architecture: "",
 };
 
-/** A node that names a capacity gives all of it. */
+/** An absent allocatable defaults to the capacity. */
 function statusWithDefaults(given: JsonObject): JsonObject {
   const status: JsonObject = { ...given };
   if (status["allocatable"] === undefined && status["capacity"] !== undefined)

@@ -1,4 +1,4 @@
-/** Taints keep pods away that do not tolerate them; the sentences are kubernetes'. */
+/** Validation of taints, with Kubernetes' messages. */
 import { duplicateValue, invalidValue, required, unsupportedValue } from "../../../../meta/field-errors.ts";
 import { stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { labelValueErrors, qualifiedNameErrors } from "../../../../meta/names.ts";

@@ -1,4 +1,4 @@
-/** What clusterIP, clusterIPs, ipFamilies and ipFamilyPolicy say about each other; the sentences are kubernetes'. */
+/** Validation of clusterIP, clusterIPs, ipFamilies and ipFamilyPolicy against each other, with Kubernetes' messages. */
 import {
   duplicateValue,
   firstErrors,
@@ -18,7 +18,7 @@ const FAMILIES: readonly string[] = ["IPv4", "IPv6"];
 const POLICIES: readonly string[] = ["PreferDualStack", "RequireDualStack", "SingleStack"];
 const FIELD = "spec.clusterIPs";
 
-/** `before` is the stored spec, when there is one. */
+/** `before`: the stored spec, if there is one. */
 export function* clusterIpErrors(
   spec: JsonObject,
   before: JsonObject | undefined,
@@ -37,7 +37,7 @@ export function* clusterIpErrors(
   if (!isHeadless(spec)) yield* mismatchErrors(listed, stringsAt(spec, "ipFamilies"));
 }
 
-/** clusterIP is the first of clusterIPs. */
+/** clusterIP must be the first of clusterIPs. */
 function* firstIpErrors(spec: JsonObject, listed: readonly string[], context: KindContext): Generator<FieldError> {
   const clusterIp = stringAt(spec, "clusterIP");
   if (clusterIp === "") {

@@ -1,4 +1,4 @@
-/** Lists of strings in messages: as JSON with ServiceErrorsWithJSONLists, else as Go prints them. */
+/** Errors that show a list of strings: as JSON with ServiceErrorsWithJSONLists, otherwise as Go prints it. */
 import { invalidList, invalidValue } from "../../../../meta/field-errors.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import type { KindContext } from "../../kind.ts";

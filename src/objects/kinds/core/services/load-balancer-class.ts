@@ -1,4 +1,4 @@
-/** Who provides a service's load balancer. */
+/** Validation of the load balancer class of a Service. */
 import { forbiddenField } from "../../../../meta/field-errors.ts";
 import type { JsonObject } from "../../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../../meta/names.ts";

@@ -1,4 +1,4 @@
-/** Addresses from outside that services take, and from which they are reached; the sentences are kubernetes'. */
+/** Validation of external IPs and load balancer source ranges, with Kubernetes' messages. */
 import { forbiddenField } from "../../../../meta/field-errors.ts";
 import { objectAt, specOf, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
@@ -21,7 +21,7 @@ export function* externalIpErrors(
 
 const SOURCE_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges";
 
-/** In their field, or else in an annotation from before there was one. */
+/** Source ranges are in their field or, if it is empty, in the older annotation. */
 export function* sourceRangeErrors(
   service: JsonObject,
   existing: JsonObject | undefined,
@@ -30,7 +30,7 @@ export function* sourceRangeErrors(
   const spec = specOf(service);
   const ranges = stringsAt(spec, "loadBalancerSourceRanges");
   const annotation = annotatedRanges(service);
-  // As kubernetes: with a capital letter that the field does not have.
+  // As kubernetes: the path begins with a capital letter, unlike the field.
   const field = ranges.length > 0 ? "spec.LoadBalancerSourceRanges" : `metadata.annotations[${SOURCE_RANGES}]`;
   if (ranges.length === 0 && annotation === undefined) return;
   if (spec["type"] !== "LoadBalancer") yield forbiddenField(field, BALANCER_ONLY);

@@ -1,4 +1,4 @@
-/** What the server fills in about a Service before anybody checks it, and what a change of type takes along. */
+/** Defaults of a Service before validation, and the fields that an update keeps or drops. */
 import { jsonEquals, objectAt, specOf, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import {
   allocatesNodePorts,
@@ -14,7 +14,6 @@ import { countAt } from "../../checks.ts";
 /** As kubernetes DefaultClientIPServiceAffinitySeconds. */
 const CLIENT_IP_AFFINITY_SECONDS = 10_800;
 
-/** What the writer is taken to have said. */
 export function setServiceDefaults(service: JsonObject): void {
   const spec = defaultSpec(specOf(service));
   service["spec"] = spec;
@@ -27,7 +26,7 @@ export function setServiceDefaults(service: JsonObject): void {
   };
 }
 
-/** An address is taken to be reached directly. */
+/** An IP address without an ipMode gets VIP. */
 function defaultIpMode(point: JsonObject): JsonObject {
   return stringAt(point, "ip") !== "" && point["ipMode"] === undefined ? { ...point, ipMode: "VIP" } : point;
 }
@@ -40,7 +39,7 @@ export function prepareService(service: JsonObject): void {
   service["status"] = { loadBalancer: {} };
 }
 
-/** `service` has its defaults, and its status from what is stored. */
+/** `service` already has its defaults and the stored status. */
 export function prepareServiceUpdate(service: JsonObject, existing: JsonObject): void {
   const before = specOf(existing);
   const given = specOf(service);
@@ -56,7 +55,10 @@ export function prepareServiceUpdate(service: JsonObject, existing: JsonObject):
     service["status"] = { ...objectAt(service, "status"), loadBalancer: {} };
 }
 
-/** Names have no traffic inside the cluster; what is no policy at all is left to be refused. */
+/**
+ * Drops a valid internalTrafficPolicy from ExternalName services, which have no cluster traffic; validation rejects an
+ * invalid one.
+ */
 function withoutNeedlessPolicy(spec: JsonObject): JsonObject {
   const { internalTrafficPolicy: policy, ...rest } = spec;
   return !needsClusterIp(spec) && (policy === "Cluster" || policy === "Local") ? rest : spec;
@@ -95,7 +97,7 @@ function defaultPort(given: JsonObject): JsonObject {
   };
 }
 
-/** Whoever writes a service without its allocated values, as a PUT of a manifest does, means those it has. */
+/** An update without allocated values, such as a PUT of a manifest, keeps the stored ones. */
 function keepAllocated(spec: JsonObject, before: JsonObject): void {
   if (needsClusterIp(before) && needsClusterIp(spec)) {
     if (stringAt(spec, "clusterIP") === "") setOrDelete(spec, "clusterIP", before["clusterIP"]);
@@ -108,7 +110,7 @@ function keepAllocated(spec: JsonObject, before: JsonObject): void {
   }
 }
 
-/** A port keeps its node port by its name, unless another port has asked for that one. */
+/** A port keeps the node port of the stored port with its name, unless another port requests that node port. */
 function keepNodePorts(spec: JsonObject, before: JsonObject): void {
   const byName = new Map(portsOf(before).map((port) => [stringAt(port, "name"), countAt(port, "nodePort")]));
   const used = new Set(portsOf(spec).map((port) => countAt(port, "nodePort")));
@@ -120,7 +122,7 @@ function keepNodePorts(spec: JsonObject, before: JsonObject): void {
   }
 }
 
-/** clusterIP is the first of clusterIPs; who changes one of the two means both. */
+/** clusterIP is the first of clusterIPs; an update that changes only one of them changes both. */
 function keepClusterIpsTogether(spec: JsonObject, before: JsonObject): void {
   const clusterIp = stringAt(spec, "clusterIP");
   const listed = stringsAt(spec, "clusterIPs");
@@ -136,7 +138,7 @@ function keepClusterIpsTogether(spec: JsonObject, before: JsonObject): void {
   else spec["clusterIPs"] = [clusterIp];
 }
 
-/** Fields that only the old type had go by themselves when the request left them as they were. */
+/** Drops the fields that only the stored type had, if the update leaves them unchanged. */
 function dropWhatTheTypeLost(spec: JsonObject, before: JsonObject): void {
   if (needsClusterIp(before) && !needsClusterIp(spec)) {
     const isSame = jsonEquals([spec["clusterIP"], spec["clusterIPs"]], [before["clusterIP"], before["clusterIPs"]]);

@@ -1,11 +1,11 @@
-/** What a Service says about addresses and ports, read once for everybody. */
+/** Accessors for the addresses and ports of a Service, which validation, defaults and allocation share. */
 import { objectsAt, specOf, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { GroupResource } from "../../../../meta/group-version.ts";
 import { countAt } from "../../checks.ts";
 
 export const HEADLESS = "None";
 
-/** In the order of the alphabet. */
+/** In alphabetical order. */
 export const PROTOCOLS: readonly string[] = ["SCTP", "TCP", "UDP"];
 
 export function isServices({ group, resource }: GroupResource): boolean {
@@ -25,7 +25,7 @@ export function needsNodePorts(spec: JsonObject): boolean {
   return type === "NodePort" || type === "LoadBalancer";
 }
 
-/** A load balancer may be told to do without. */
+/** A load balancer may opt out of node ports. */
 export function allocatesNodePorts(spec: JsonObject): boolean {
   const type = stringAt(spec, "type");
   return type === "NodePort" || (type === "LoadBalancer" && spec["allocateLoadBalancerNodePorts"] !== false);
@@ -48,7 +48,7 @@ export interface Holdings {
   readonly ports: readonly number[];
 }
 
-/** Which addresses and ports are this service's as long as it is stored like this. */
+/** The addresses and ports that the stored service occupies. */
 export function holdingsOf(service: JsonObject): Holdings {
   const spec = specOf(service);
   const listed = stringsAt(spec, "clusterIPs");

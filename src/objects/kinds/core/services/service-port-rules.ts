@@ -1,4 +1,4 @@
-/** The ports of a service, each by itself and all together; the sentences are kubernetes'. */
+/** Validation of the ports of a Service, each alone and all together, with Kubernetes' messages. */
 import { duplicateValue, forbiddenField, invalidValue, required } from "../../../../meta/field-errors.ts";
 import { stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { dnsLabelErrors, qualifiedNameErrors } from "../../../../meta/names.ts";
@@ -37,7 +37,7 @@ export function* nodePortErrors(spec: JsonObject): Generator<FieldError> {
       yield forbiddenField(`spec.ports[${index}].nodePort`, "may not be used when `type` is 'ClusterIP'");
 }
 
-/** A protocol has each number once. */
+/** Port numbers are unique per protocol. */
 export function* repeatedPortErrors(ports: readonly JsonObject[]): Generator<FieldError> {
   const nodePorts = new Set<string>();
   for (const [index, port] of ports.entries()) {
@@ -55,7 +55,7 @@ export function* repeatedPortErrors(ports: readonly JsonObject[]): Generator<Fie
   }
 }
 
-/** As kubernetes' own form shows a port of which only protocol and number are known. */
+/** A port in the internal type with only its protocol and number set. */
 function shownPort(port: JsonObject): JsonObject {
   return {
     Name: "",

@@ -12,13 +12,16 @@ const PORT_RANGE = "must be between 1 and 65535, inclusive";
 const LABEL =
   "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 
-describe("a service", () => {
+describe("a Service", () => {
   test.each<[string, JsonObject]>([
-    ["plain", {}],
+    ["with a cluster IP", {}],
     ["headless without ports", { clusterIP: "None", ports: [] }],
-    ["a name that ends in a dot", { type: "ExternalName", externalName: "example.com." }],
-    ["balanced", { type: "LoadBalancer", loadBalancerClass: "a.io/b", loadBalancerSourceRanges: [" 10.0.0.0/8 "] }],
-  ])("may be %s", (_what, spec) => {
+    ["with an external name that ends in a dot", { type: "ExternalName", externalName: "example.com." }],
+    [
+      "with a load balancer class and source ranges",
+      { type: "LoadBalancer", loadBalancerClass: "a.io/b", loadBalancerSourceRanges: [" 10.0.0.0/8 "] },
+    ],
+  ])("is accepted: %s", (_what, spec) => {
     expect(told(SERVICE, service(spec))).toEqual([]);
   });
 
@@ -78,11 +81,11 @@ describe("a service", () => {
         'spec.LoadBalancerSourceRanges[0]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
       ],
     ],
-  ])("with %j is refused", (spec, expected) => {
+  ])("with %j is rejected", (spec, expected) => {
     expect(told(SERVICE, service(spec))).toEqual(expected);
   });
 
-  test("has annotations that agree with it", () => {
+  test("validates its annotations", () => {
     const annotations = {
       "service.kubernetes.io/topology-mode": "a",
       "service.kubernetes.io/topology-aware-hints": "b",
@@ -96,7 +99,7 @@ describe("a service", () => {
     ]);
   });
 
-  test("may begin with a digit since 1.36", () => {
+  test("may have a name that begins with a digit since 1.36", () => {
     expect(told(SERVICE, service({}, { name: "1a" }))).toEqual([]);
     expect(told(SERVICE, service({}, { name: "1a" }), { ...CONTEXT, gates: gatesOf("1.35") })).toEqual([
       expect.stringMatching(/^metadata\.name: Invalid value: "1a": a DNS-1035 label must consist of/),
@@ -107,7 +110,7 @@ describe("a service", () => {
     ]);
   });
 
-  test("knows more distributions since 1.34", () => {
+  test("supports more traffic distributions since 1.34", () => {
     const spread = service({ trafficDistribution: "PreferSameZone" });
     expect(told(SERVICE, spread)).toEqual([]);
     expect(told(SERVICE, spread, { ...CONTEXT, gates: gatesOf("1.33") })).toEqual([
@@ -116,8 +119,8 @@ describe("a service", () => {
   });
 });
 
-describe("ports", () => {
-  test("are numbers, and names where there are several", () => {
+describe("the ports of a Service", () => {
+  test("need valid numbers, and names if there are several", () => {
     const ports = [{ port: 0 }, { port: 80, name: "A", targetPort: "x_", protocol: "X", appProtocol: "a.io/x" }];
     expect(told(SERVICE, service({ ports }))).toEqual([
       "spec.ports[0].name: Required value",
@@ -129,7 +132,7 @@ describe("ports", () => {
     ]);
   });
 
-  test("are there once", () => {
+  test("are unique in name, number and node port", () => {
     const ports = [
       { port: 80, name: "a", nodePort: 30_000 },
       { port: 80, name: "a", nodePort: 30_000 },
@@ -144,7 +147,7 @@ describe("ports", () => {
   });
 });
 
-describe("addresses", () => {
+describe("the addresses of a Service", () => {
   test.each<[JsonObject, string[]]>([
     [
       { clusterIPs: ["10.0.0.1"] },
@@ -174,26 +177,26 @@ describe("addresses", () => {
       { clusterIP: "10.0.0.1", ipFamilies: ["IPv6"] },
       ['spec.clusterIPs[0]: Invalid value: "10.0.0.1": expected an IPv6 value as indicated by `ipFamilies[0]`'],
     ],
-  ])("of %j are refused", (spec, expected) => {
+  ])("are rejected with %j", (spec, expected) => {
     expect(told(SERVICE, service(spec))).toEqual(expected);
   });
 
-  test("that are bad are all that is told", () => {
+  test("suppress all other errors if they are invalid", () => {
     expect(told(SERVICE, service({ clusterIP: "x", type: "Foo" }))).toEqual([
       'spec.clusterIPs[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
     ]);
   });
 
-  test("are not told of without end", () => {
+  test("cause at most 100 errors", () => {
     const clusterIPs = Array.from({ length: 100_000 }, () => "x");
     expect(told(SERVICE, service({ clusterIP: "x", clusterIPs }))).toHaveLength(100);
   });
 });
 
-describe("for life", () => {
+describe("an update of a Service", () => {
   const given = { clusterIP: "10.0.0.1", ipFamilies: ["IPv4"], ipFamilyPolicy: "SingleStack" };
 
-  test("a service has its address, in the words of each release", () => {
+  test("cannot change the cluster IP, and the error has the format of the release", () => {
     const change = service({ ...given, clusterIP: "10.0.0.2", clusterIPs: ["10.0.0.2"] });
     expect(toldOfUpdate(SERVICE, service(given), change)).toEqual([
       'spec.clusterIPs[0]: Invalid value: ["10.0.0.2"]: may not change once set',
@@ -203,14 +206,14 @@ describe("for life", () => {
     ]);
   });
 
-  test("a service has its family", () => {
+  test("cannot change the IP family", () => {
     const before = service({ ...given, clusterIP: "" });
     expect(toldOfUpdate(SERVICE, before, service({ ipFamilies: ["IPv6"], ipFamilyPolicy: "SingleStack" }))).toEqual([
       'spec.ipFamilies[0]: Invalid value: ["IPv6"]: may not change once set',
     ]);
   });
 
-  test("a balanced service has its class and its port for checks", () => {
+  test("cannot change the load balancer class and the health check node port", () => {
     const balanced = { type: "LoadBalancer", externalTrafficPolicy: "Local" };
     const before = service({ ...balanced, loadBalancerClass: "a", healthCheckNodePort: 30_000 });
     expect(toldOfUpdate(SERVICE, before, service({ ...balanced, healthCheckNodePort: 30_001 }))).toEqual([
@@ -219,7 +222,7 @@ describe("for life", () => {
     ]);
   });
 
-  test("odd addresses that were taken once stay", () => {
+  test("keeps stored non-standard addresses", () => {
     const odd = service({ externalIPs: ["010.2.3.4"] });
     expect(told(SERVICE, odd)).toEqual(['spec.externalIPs[0]: Invalid value: "010.2.3.4": must not have leading 0s']);
     expect(toldOfUpdate(SERVICE, odd, odd)).toEqual([]);

@@ -1,4 +1,4 @@
-/** What holds for services; the sentences are kubernetes'. */
+/** Validation of Services, with Kubernetes' messages. */
 import { firstErrors, forbiddenField, invalidValue, required } from "../../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, specOf, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import { dns1035LabelErrors, dnsLabelErrors, dnsSubdomainErrors } from "../../../../meta/names.ts";
@@ -15,7 +15,7 @@ import { specUpdateErrors } from "./service-update-rules.ts";
 
 export function* serviceErrors(service: JsonObject, context: KindContext): Generator<FieldError> {
   const addressErrors = firstErrors(clusterIpErrors(specOf(service), undefined, context));
-  // As kubernetes: addresses are given out before anything else is looked at, and bad ones are told alone.
+  // As kubernetes: cluster IPs are allocated before validation, so invalid ones are the only reported errors.
   if (addressErrors.length > 0) yield* addressErrors;
   else {
     yield* serviceNameErrors(objectAt(service, "metadata"), context);
@@ -26,7 +26,7 @@ export function* serviceErrors(service: JsonObject, context: KindContext): Gener
 function* serviceNameErrors(metadata: JsonObject, { gates }: KindContext): Generator<FieldError> {
   const rule = gates.isOn("RelaxedServiceNameValidation") ? dnsLabelErrors : dns1035LabelErrors;
   const base = stringAt(metadata, "generateName");
-  // A suffix follows the base: it may end where a name may not.
+  // A generated suffix follows the base, so the base may end with a hyphen.
   for (const sentence of base === "" ? [] : rule(base.replace(/-$/, "a")))
     yield invalidValue("metadata.generateName", base, sentence);
   const name = stringAt(metadata, "name");
@@ -93,7 +93,7 @@ function* typeSpecificErrors(spec: JsonObject): Generator<FieldError> {
   if (needsClusterIp(spec)) return;
   for (const field of ["clusterIPs", "ipFamilies"]) if (stringsAt(spec, field).length > 0) yield notForNames(field);
   if (spec["ipFamilyPolicy"] !== undefined) yield notForNames("ipFamilyPolicy");
-  // A name may end in a dot to say that it is complete.
+  // A trailing dot marks a fully qualified name.
   const name = stringAt(spec, "externalName").replace(/\.$/, "");
   if (name === "") yield required("spec.externalName");
   else yield* nameErrors(name, "spec.externalName", dnsSubdomainErrors);

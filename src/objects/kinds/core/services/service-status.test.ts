@@ -9,15 +9,15 @@ const balanced = (...ingress: JsonObject[]): JsonObject => ({
   status: { loadBalancer: { ingress } },
 });
 
-describe("what a load balancer tells of a service", () => {
-  test("has a mode for each address", () => {
+describe("the load balancer status of a Service", () => {
+  test("defaults the ipMode of each IP address", () => {
     expect(defaulted(SERVICE, balanced({ ip: "10.0.0.1" }, { hostname: "a" }))["status"]).toEqual({
       loadBalancer: { ingress: [{ ip: "10.0.0.1", ipMode: "VIP" }, { hostname: "a" }] },
     });
     expect(defaulted(SERVICE, { spec: {} })["status"]).toEqual({ loadBalancer: {} });
   });
 
-  test("is well formed", () => {
+  test("is validated when it changes", () => {
     const field = "status.loadBalancer.ingress";
     const points = [{ ip: "x" }, { hostname: "10.0.0.1", ipMode: "VIP" }, { ip: "10.0.0.1", ipMode: "X" }];
     expect(toldOfStatus(SERVICE, balanced(), balanced(...points))).toEqual([
@@ -29,7 +29,7 @@ describe("what a load balancer tells of a service", () => {
     expect(toldOfStatus(SERVICE, balanced({ ip: "x" }), balanced({ ip: "x" }))).toEqual([]);
   });
 
-  test("is for services that have one", () => {
+  test("is rejected for Services of other types", () => {
     const plain = { ...balanced({ ip: "10.0.0.1" }), spec: { type: "ClusterIP" } };
     expect(toldOfStatus(SERVICE, plain, plain)).toEqual([
       "status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'",
@@ -37,7 +37,7 @@ describe("what a load balancer tells of a service", () => {
   });
 });
 
-describe("a service is warned", () => {
+describe("a Service causes warnings", () => {
   const ports = [{ port: 80 }];
 
   test.each<[JsonObject, string[]]>([
@@ -66,11 +66,11 @@ describe("a service is warned", () => {
       { trafficDistribution: "PreferClose" },
       ['spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"'],
     ],
-  ])("of %j", (spec, expected) => {
+  ])("for the spec %j", (spec, expected) => {
     expect(warned(SERVICE, { spec: { ports, ...spec } })).toEqual(expected);
   });
 
-  test("of its annotation, and of less before 1.35", () => {
+  test("for its topology annotation, and fewer before 1.35", () => {
     const annotations = { "service.kubernetes.io/topology-aware-hints": "auto" };
     const spec = { ports, trafficDistribution: "PreferClose", externalIPs: ["10.0.0.1"] };
     expect(warned(SERVICE, { metadata: { annotations }, spec }, { ...CONTEXT, gates: gatesOf("1.34") })).toEqual([

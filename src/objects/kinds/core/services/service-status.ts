@@ -1,4 +1,4 @@
-/** What a load balancer tells about itself in the status of a service or an ingress; the sentences are kubernetes'. */
+/** Validation of the load balancer status of a Service or an Ingress, with Kubernetes' messages. */
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../../../../meta/field-errors.ts";
 import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../../meta/names.ts";

@@ -1,4 +1,4 @@
-/** Which endpoints get a service's traffic; the sentences are kubernetes'. */
+/** Validation of the traffic policies of a Service, with Kubernetes' messages. */
 import { invalidValue, required, unsupportedValue } from "../../../../meta/field-errors.ts";
 import { stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
@@ -22,7 +22,7 @@ function* externalPolicyErrors(spec: JsonObject): Generator<FieldError> {
   else if (policy !== "") yield invalidValue(field, policy, "may only be set for externally-accessible services");
 }
 
-/** A service that needs one and asks for none is given one. */
+/** If a service needs a health check node port and requests none, the server allocates one. */
 function* healthCheckPortErrors(spec: JsonObject): Generator<FieldError> {
   const field = "spec.healthCheckNodePort";
   const port = countAt(spec, "healthCheckNodePort");

@@ -1,4 +1,4 @@
-/** What a service keeps for life; the sentences are kubernetes'. */
+/** Validation of the immutable fields of a Service, with Kubernetes' messages. */
 import { forbiddenField, invalidValue } from "../../../../meta/field-errors.ts";
 import { stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
@@ -27,7 +27,7 @@ export function* specUpdateErrors(spec: JsonObject, before: JsonObject, context:
     yield forbiddenField("spec.healthCheckNodePort", "field is immutable");
 }
 
-/** A service keeps its address, unless it turns into a mere name and back. */
+/** The cluster IP is immutable while the service is not of type ExternalName. */
 function* ipUpdateErrors(spec: JsonObject, before: JsonObject, context: KindContext): Generator<FieldError> {
   if (isHeadless(spec) && isHeadless(before)) return;
   const ips = stringsAt(spec, "clusterIPs");
@@ -46,7 +46,7 @@ function* ipUpdateErrors(spec: JsonObject, before: JsonObject, context: KindCont
 function* familyUpdateErrors(spec: JsonObject, before: JsonObject, context: KindContext): Generator<FieldError> {
   const families = stringsAt(spec, "ipFamilies");
   const had = stringsAt(before, "ipFamilies");
-  // As kubernetes: whichever family changed, it is told of the first.
+  // As kubernetes: the error always names the first family, whichever has changed.
   const field = "spec.ipFamilies[0]";
   if (had.length === families.length) {
     for (const [index, family] of had.entries())

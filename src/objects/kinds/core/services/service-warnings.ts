@@ -1,4 +1,4 @@
-/** What is told about services that are fine, but hardly what was meant. */
+/** Warnings about valid Services with deprecated or ignored fields. */
 import { objectAt, specOf, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { KindContext } from "../../kind.ts";
 import { cidrWarnings, ipWarnings } from "../../network/ip-checks.ts";

@@ -1,4 +1,4 @@
-/** Services: what names and addresses stand for a set of pods. */
+/** The rules of the kind Service. */
 import type { Kind } from "../../kind.ts";
 import { prepareService, prepareServiceUpdate, setServiceDefaults } from "./service-defaults.ts";
 import { serviceErrors, serviceUpdateErrors } from "./service-rules.ts";

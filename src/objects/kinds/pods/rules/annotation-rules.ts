@@ -1,4 +1,4 @@
-/** What is wrong with the annotations of a pod that mean something to kubernetes. */
+/** Validation of the pod annotations that Kubernetes interprets. */
 import { forbiddenField, invalidValue, tooLong } from "../../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../../meta/names.ts";
@@ -19,7 +19,7 @@ export const SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod";
 export const SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/";
 const APP_ARMOR_CONTAINER = "container.apparmor.security.beta.kubernetes.io/";
 
-/** Of any object, at a place of its own. */
+/** Validates the annotations of any object at `field`. */
 export function* annotationsErrors(annotations: JsonObject, field: string): Generator<FieldError> {
   let bytes = 0;
   for (const key of Object.keys(annotations)) {
@@ -68,7 +68,7 @@ function* appArmorAnnotationErrors(annotations: JsonObject, spec: JsonObject, fi
   }
 }
 
-/** An annotation and the field that took its place say the same; `field` is that of the spec. */
+/** An annotation must agree with the field that replaced it. `field`: the path of the spec. */
 export function* profileMatchErrors(annotations: JsonObject, spec: JsonObject, field: string): Generator<FieldError> {
   const ofPod = objectAt(spec, "securityContext");
   yield* matchErrors(annotations[SECCOMP_POD], ofPod["seccompProfile"], {
@@ -108,7 +108,7 @@ function* matchErrors(
     yield forbiddenField(`${field}.localhostProfile`, `${what} profile in annotation and field must match`);
 }
 
-/** What cannot change once a pod exists; `field` is that of the annotations. */
+/** Rejects changes of immutable annotations. `field`: the path of the annotations. */
 export function* annotationUpdateErrors(next: JsonObject, before: JsonObject, field: string): Generator<FieldError> {
   for (const key of Object.keys(before))
     if (next[key] !== before[key]) {

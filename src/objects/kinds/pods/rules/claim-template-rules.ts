@@ -1,4 +1,4 @@
-/** What is wrong with the template of an ephemeral volume's claim. */
+/** Validation of the claim template of an ephemeral volume. */
 import { forbiddenField } from "../../../../meta/field-errors.ts";
 import { objectAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";

@@ -1,4 +1,4 @@
-/** What is wrong with the lists of a pod's containers. */
+/** Validation of the container lists of a pod. */
 import {
   duplicateValue,
   forbiddenField,
@@ -59,7 +59,7 @@ export function* initContainersErrors(spec: JsonObject, field: string, context: 
     const name = stringAt(container, "name");
     if (names.has(name)) yield duplicateValue(`${at}.name`, name);
     if (name !== "") names.add(name);
-    // As kubernetes: each is looked at alone, so that the index is always 0.
+    // As kubernetes: each init container is checked alone, so that the index is always 0.
     yield* hostPortConflicts([container], field);
     const isSidecar = container["restartPolicy"] === "Always";
     yield* isSidecar ? handlersErrors(container, at, context) : noHandlersErrors(container, at);

@@ -1,4 +1,4 @@
-/** Whether a container that has come to its end is started again. */
+/** Decides whether a terminated container may be restarted. */
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { KindContext } from "../../kind.ts";
 

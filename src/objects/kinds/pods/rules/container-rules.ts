@@ -1,4 +1,4 @@
-/** What is wrong with a container of any kind. */
+/** Validation of a container of any list. */
 import { duplicateValue, invalidValue, required, tooMany, unsupportedValue } from "../../../../meta/field-errors.ts";
 import { isJsonObject, numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
@@ -21,7 +21,7 @@ const OPERATORS: readonly string[] = ["In", "NotIn"];
 const RULES_MAX = 20;
 const EXIT_CODES_MAX = 255;
 
-/** What the containers of one pod have in common. */
+/** Values that all containers of one pod share. */
 export interface ContainerContext extends SpecContext {
   readonly volumes: Volumes;
   readonly claimNames: ReadonlySet<string>;
@@ -76,7 +76,7 @@ function* portsErrors(ports: readonly JsonObject[], field: string): Generator<Fi
   }
 }
 
-/** As kubernetes: but for a duplicate, the whole list is named. */
+/** As kubernetes: errors name the whole list, except for a duplicate. */
 function* resizePolicyErrors(container: JsonObject, field: string, restartPolicy: string): Generator<FieldError> {
   const names = new Set<string>();
   for (const [index, policy] of objectsAt(container, "resizePolicy").entries()) {
@@ -91,7 +91,7 @@ function* resizePolicyErrors(container: JsonObject, field: string, restartPolicy
   }
 }
 
-/** A container's own restart policy, and the exit codes that it is about. */
+/** Validates the container's own restart policy and its exit code rules. */
 export function* restartPolicyErrors(
   container: JsonObject,
   field: string,
@@ -127,7 +127,7 @@ function* restartRuleErrors(rule: JsonObject, field: string, actions: readonly s
     yield tooMany(`${field}.exitCodes.values`, values.length, EXIT_CODES_MAX);
 }
 
-/** Only a pod that exists has an image that can be pulled. */
+/** Checked for pods only; templates may have such images. */
 export function* imageWhitespaceErrors(container: JsonObject, field: string): Generator<FieldError> {
   const image = stringAt(container, "image");
   if (image.trim() !== image)

@@ -1,4 +1,4 @@
-/** All containers of a pod, in kubernetes' order. */
+/** Iterates over all containers of a pod, in Kubernetes' order. */
 import { objectsAt, type JsonObject } from "../../../../meta/json.ts";
 
 interface ContainerAt {

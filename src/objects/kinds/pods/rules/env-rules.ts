@@ -1,4 +1,4 @@
-/** What is wrong with a container's environment. */
+/** Validation of the environment of a container. */
 import { invalidValue, required, unsupportedValue } from "../../../../meta/field-errors.ts";
 import { isJsonObject, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { dnsSubdomainErrors, type NameRule } from "../../../../meta/names.ts";
@@ -26,7 +26,7 @@ const ENV_FIELDS: readonly string[] = [
   "status.podIP",
   "status.podIPs",
 ];
-/** What the downward API can be asked for at all. */
+/** All fields that the downward API supports. */
 const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   ...ENV_FIELDS,
   "metadata.annotations",
@@ -102,7 +102,7 @@ function* envFromErrors(
 function* refErrors(ref: JsonObject, field: string): Generator<FieldError> {
   const name = stringAt(ref, "name");
   if (name === "") yield required(`${field}.name`);
-  // As kubernetes: the name may be the beginning of one.
+  // As kubernetes: the name is checked as a prefix, so it may end with a hyphen.
   else yield* nameErrors(name, `${field}.name`, (text) => dnsSubdomainErrors(text.replace(/-$/, "a")));
 }
 
@@ -127,7 +127,7 @@ function* fileKeyRefErrors(ref: JsonObject, field: string): Generator<FieldError
   else yield* backstepErrors(path, `${field}.path`);
 }
 
-/** `supported` in the order of the alphabet. */
+/** `supported`: in alphabetical order. */
 export function* fieldRefErrors(ref: JsonObject, field: string, supported: readonly string[]): Generator<FieldError> {
   const version = stringAt(ref, "apiVersion");
   const path = stringAt(ref, "fieldPath");
@@ -168,7 +168,7 @@ function splitSubscript(path: string): { readonly path: string; readonly subscri
   return { path: path.slice(0, at), subscript: path.slice(at + 2, -2) };
 }
 
-/** In a volume the container is named, because no container asks. */
+/** In a volume the containerName is required, because a volume belongs to no container. */
 export function* resourceFieldRefErrors(ref: JsonObject, field: string, isVolume: boolean): Generator<FieldError> {
   const resource = stringAt(ref, "resource");
   if (isVolume && stringAt(ref, "containerName") === "") yield required(`${field}.containerName`);

@@ -1,4 +1,4 @@
-/** What is wrong with a change of the containers that look into a running pod: they can only be added. */
+/** Validation of updates of ephemeral containers: they can only be added. */
 import { forbiddenField } from "../../../../meta/field-errors.ts";
 import { annotationsOf, jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
@@ -11,7 +11,7 @@ import { goJsonLines } from "../../../../meta/go-json.ts";
 
 const FIELD = "spec.ephemeralContainers";
 
-/** The order of the containers does not matter: patches do not keep it. */
+/** Ignores the order of the containers, because patches do not keep it. */
 export function* ephemeralUpdateErrors(
   pod: JsonObject,
   existing: JsonObject,

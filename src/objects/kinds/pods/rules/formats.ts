@@ -1,4 +1,4 @@
-/** Syntax of names that only pods use, with the sentences clients see when it is broken. */
+/** Validation of formats that only pods use, with Kubernetes' messages. */
 import { invalidValue, required, tooLong } from "../../../../meta/field-errors.ts";
 import { dnsLabelErrors, dnsSubdomainErrors, qualifiedNameErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
@@ -7,7 +7,7 @@ import { nameErrors } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
 
 const NAME_LENGTH_MAX = 253;
-/** What is longer has its sentence already and is not looked at further. */
+/** Longer texts have already been rejected for their length and are not matched against a pattern. */
 const LOOKED_AT_MAX = 4096;
 
 export function envVarNameErrors(name: string): string[] {
@@ -43,7 +43,7 @@ const UNDERSCORE_LABEL = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?";
 const UNDERSCORE_SUBDOMAIN = `${UNDERSCORE_LABEL}(\\.${UNDERSCORE_LABEL})*`;
 const UNDERSCORE_SUBDOMAIN_PATTERN = new RegExp(`^${UNDERSCORE_SUBDOMAIN}$`);
 
-/** A DNS subdomain as search lists have them. */
+/** Checks a DNS subdomain of a search list, which may have underscores. */
 export function searchDomainErrors(name: string): string[] {
   const errors = name.length > NAME_LENGTH_MAX ? [`must be no more than ${NAME_LENGTH_MAX} characters`] : [];
   if (name.length <= LOOKED_AT_MAX && !UNDERSCORE_SUBDOMAIN_PATTERN.test(name))
@@ -65,7 +65,7 @@ export function* qualifiedNameFieldErrors(value: string, field: string): Generat
   yield* nameErrors(value, field, qualifiedNameErrors);
 }
 
-/** Older releases read more than they should: `010.0.0.1`, and IPv4 addresses dressed as IPv6. */
+/** Older releases also accept leading zeros, as in `010.0.0.1`, and IPv4-mapped IPv6 addresses. */
 export function* ipErrors(ip: string, field: string, context: KindContext): Generator<FieldError> {
   if (familyOf(withoutLeadingZeros(ip)) === undefined) {
     yield invalidValue(field, ip, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
@@ -89,7 +89,7 @@ export function isMappedIpv4(ip: string): boolean {
 
 const DRIVER_NAME_BYTES_MAX = 63;
 
-/** Of a CSI driver, also where a persistent volume names one. */
+/** Checks the name of a CSI driver; PersistentVolumes use it, too. */
 export function* driverNameErrors(name: string, field: string): Generator<FieldError> {
   if (name === "") {
     yield required(field);
@@ -115,7 +115,7 @@ export function* nonReservedPathErrors(path: string, field: string): Generator<F
 
 const INT32_MAX = 2_147_483_647;
 
-/** Of users and groups. */
+/** Checks a user or group ID. */
 export function* idErrors(id: number | undefined, field: string): Generator<FieldError> {
   if (id !== undefined && (id < 0 || id > INT32_MAX))
     yield invalidValue(field, id, `must be between 0 and ${INT32_MAX}, inclusive`);

@@ -1,4 +1,4 @@
-/** A pod that may not be scheduled yet can still become more particular about its nodes. */
+/** Validation of updates of a pod with scheduling gates, which may narrow its node selector and node affinity. */
 import { invalidValue } from "../../../../meta/field-errors.ts";
 import { isJsonObject, jsonEquals, objectAt, objectsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
@@ -20,7 +20,7 @@ export function* gatedPodErrors(next: JsonObject, before: JsonObject, context: K
   if (!jsonEquals(nodeAffinityOf(next), nodeAffinityOf(before))) yield* nodeAffinityErrors(next, before, context);
 }
 
-/** The spec with what a gated pod may change as it was before. */
+/** The spec in which the fields that a gated pod may change have their stored values. */
 export function withGatedChangesUndone(next: JsonObject, before: JsonObject): JsonObject {
   const { nodeSelector: _selector, affinity, ...rest } = next;
   const old = nodeAffinityOf(before);
@@ -64,7 +64,7 @@ function* nodeAffinityErrors(next: JsonObject, before: JsonObject, context: Kind
   }
 }
 
-/** An empty term matches nothing: whatever is added would make it match more. */
+/** An empty term matches no node, so any addition would widen it. */
 function isOnlyAddedTo(term: JsonObject, old: JsonObject): boolean {
   const lists = ["matchExpressions", "matchFields"] as const;
   const isEmpty = lists.every((list) => objectsAt(old, list).length === 0);

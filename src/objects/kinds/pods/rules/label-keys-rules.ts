@@ -1,4 +1,4 @@
-/** What is wrong with the labels of the pod itself that a term looks for, or looks away from. */
+/** Validation of matchLabelKeys and mismatchLabelKeys. */
 import { forbiddenField, invalidValue } from "../../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
@@ -6,7 +6,7 @@ import { qualifiedNameFieldErrors } from "./formats.ts";
 
 const IN_BOTH = "exists in both matchLabelKeys and labelSelector";
 
-/** `term` has matchLabelKeys, mismatchLabelKeys and a labelSelector that what they mean has been added to already. */
+/** `term`: its label keys have already been merged into its labelSelector. */
 export function* labelKeysErrors(term: JsonObject, field: string): Generator<FieldError> {
   const selector = term["labelSelector"];
   const match = stringsAt(term, "matchLabelKeys");
@@ -30,7 +30,7 @@ function* keysErrors(keys: readonly string[], field: string, selector: unknown):
   else for (const [index, key] of keys.entries()) yield* qualifiedNameFieldErrors(key, `${field}[${index}]`);
 }
 
-/** A key that stands in the selector twice stood there before it was added. */
+/** A key that the selector has twice was already in it before the merge. */
 function* repeatedKeyErrors(match: readonly string[], selector: JsonObject, field: string): Generator<FieldError> {
   const indexes = new Map(match.map((key, index) => [key, index]));
   const seen = new Set(Object.keys(objectAt(selector, "matchLabels")));
@@ -42,7 +42,7 @@ function* repeatedKeyErrors(match: readonly string[], selector: JsonObject, fiel
   }
 }
 
-/** As releases before 1.34 had it, which added nothing to the selector. */
+/** The checks of releases before 1.34, which do not merge keys into the selector. */
 export function* plainLabelKeysErrors(term: JsonObject, field: string): Generator<FieldError> {
   const keys = stringsAt(term, "matchLabelKeys");
   const selector = term["labelSelector"];

@@ -1,4 +1,4 @@
-/** What is wrong with volumes that lie on named kinds of storage. */
+/** Validation of in-tree volume sources. */
 import { invalidValue, required, unsupportedValue } from "../../../../meta/field-errors.ts";
 import { isJsonObject, numberAt, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
@@ -24,13 +24,13 @@ const HOST_PATH_TYPES: readonly string[] = [
 ];
 const HOST_PORTS = "must be a host:port pair or multiple pairs separated by commas";
 
-/** Nothing but the source itself tells whether it is right: persistent volumes ask the same of it. */
+/** A source whose validation needs nothing else; PersistentVolumes use the same checks. */
 interface LegacySource {
   readonly member: string;
   readonly errors: (source: JsonObject, field: string) => Iterable<FieldError>;
 }
 
-/** A source that must say some texts, and nothing else is asked of it. */
+/** A source whose only rule is that some texts are required. */
 function saying(member: string, ...texts: readonly string[]): LegacySource {
   return {
     member,

@@ -1,4 +1,4 @@
-/** What is wrong with how a container mounts the pod's volumes. */
+/** Validation of volume mounts and volume devices of a container. */
 import {
   forbiddenField,
   invalidValue,
@@ -13,7 +13,7 @@ import { descendingPathErrors } from "./formats.ts";
 const PROPAGATIONS: readonly string[] = ["Bidirectional", "HostToContainer", "None"];
 const RECURSIONS: readonly string[] = ["Disabled", "Enabled", "IfPossible"];
 
-/** The valid volumes of the pod, by name. */
+/** Valid volumes of the pod, by name. */
 export type Volumes = ReadonlyMap<string, JsonObject>;
 
 export function* mountErrors(container: JsonObject, field: string, volumes: Volumes): Generator<FieldError> {
@@ -47,7 +47,7 @@ function* volumeMountErrors(
   }
 }
 
-/** As kubernetes: some of these name the list and not the mount. */
+/** As kubernetes: some of these errors name the list instead of the mount. */
 function* oneMountErrors(
   mount: JsonObject,
   { field, at, container }: { field: string; at: string; container: JsonObject },

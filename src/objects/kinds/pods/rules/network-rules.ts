@@ -1,4 +1,4 @@
-/** What is wrong with how a pod is named and resolves names. */
+/** Validation of hostnames, DNS settings and host aliases of a pod. */
 import { forbiddenField, invalidValue, required, tooLong } from "../../../../meta/field-errors.ts";
 import { isJsonObject, numberAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../../meta/names.ts";
@@ -69,7 +69,10 @@ export function* hostnameOverrideErrors(spec: JsonObject, field: string): Genera
   yield* dnsSubdomainFieldErrors(name, field);
 }
 
-/** On the host's network a port is one of the host; a template's may be left to be filled in. */
+/**
+ * On the host network, the host port equals the container port. In a template it may be absent, because pods get it by
+ * default.
+ */
 export function* hostNetworkErrors(spec: JsonObject, field: string, { isPod }: SpecContext): Generator<FieldError> {
   if (spec["hostNetwork"] !== true) return;
   for (const [index, container] of objectsAt(spec, "containers").entries())

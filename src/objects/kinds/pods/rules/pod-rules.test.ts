@@ -10,7 +10,7 @@ function updated(next: JsonObject, before: JsonObject = {}, context = CONTEXT): 
   return said(podUpdateErrors(pod(next, {}, context), pod(before, {}, context), context));
 }
 
-describe("a pod that exists", () => {
+describe("an update of a pod", () => {
   test.each<[next: JsonObject, before: JsonObject]>([
     [{}, {}],
     [container({ image: "other" }), container({ imagePullPolicy: "IfNotPresent" })],
@@ -19,7 +19,7 @@ describe("a pod that exists", () => {
     [{ tolerations: [{ operator: "Exists" }] }, {}],
     [{}, { schedulingGates: [{ name: "g" }] }],
     [container({ args: [] }), {}],
-  ])("can become %j after %j", (next, before) => {
+  ])("to %j from %j is accepted", (next, before) => {
     const fixed = structuredClone(next);
     const [first] = (fixed["containers"] ?? []) as JsonObject[];
     if (first !== undefined) first["imagePullPolicy"] = "IfNotPresent";
@@ -64,11 +64,11 @@ describe("a pod that exists", () => {
         'spec.nodeSelector: Invalid value: {"a":"2"}: only additions to spec.nodeSelector are allowed (no mutations or deletions)',
       ],
     ],
-  ])("cannot become %j after %j", (next, before, expected) => {
+  ])("to %j from %j is rejected", (next, before, expected) => {
     expect(updated(next, before)).toEqual(expected);
   });
 
-  test("shows what would change, as the server knows it inside", () => {
+  test("is rejected with a diff of the internal types", () => {
     expect(updated({ restartPolicy: "Never" })).toEqual([
       `${MAY_NOT_CHANGE}@@ -35,7 +35,7 @@
    }
@@ -84,11 +84,11 @@ describe("a pod that exists", () => {
     expect(updated({ restartPolicy: "Never" }, {}, release("1.33"))).toEqual([MAY_NOT_CHANGE]);
   });
 
-  test("escapes what could be markup", () => {
+  test("is rejected with a diff whose HTML characters are escaped", () => {
     expect(updated(container({ args: ["<a&b>"] }))[0]).toContain('+    "\\u003ca\\u0026b\\u003e"\n');
   });
 
-  test("behind a gate may become more particular", () => {
+  test("with scheduling gates may narrow its node selection", () => {
     const before = { schedulingGates: [{ name: "g" }], nodeSelector: { a: "1" } };
     const term = { matchExpressions: [{ key: "k", operator: "Exists" }] };
     const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term] } };
@@ -96,7 +96,7 @@ describe("a pod that exists", () => {
     expect(updated({ ...before, hostname: "h" }, before)).toEqual([expect.stringContaining(MAY_NOT_CHANGE)]);
   });
 
-  test("keeps the annotations that made it what it is", () => {
+  test("cannot remove the mirror pod annotation", () => {
     const before = pod({ nodeName: "n" }, { annotations: { "kubernetes.io/config.mirror": "m" } });
     const next = { ...before, metadata: { ...objectAt(before, "metadata"), annotations: {} } };
     expect(said(podUpdateErrors(next, before, CONTEXT))).toEqual([
@@ -105,7 +105,7 @@ describe("a pod that exists", () => {
   });
 });
 
-test("volumes are relabelled file by file, unless the pod has been allowed otherwise before", () => {
+test("the SELinux change policy MountOption is rejected, unless the stored pod has it", () => {
   const mounted = pod({ securityContext: { seLinuxChangePolicy: "MountOption" } });
   const why =
     'spec.securityContext.seLinuxChangePolicy: Unsupported value: "MountOption": supported values: "Recursive"';

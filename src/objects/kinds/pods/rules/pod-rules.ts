@@ -1,4 +1,4 @@
-/** What is wrong with a new pod, and with what becomes of it. */
+/** Validation of a new pod and of its updates. */
 import { forbiddenField, invalidValue, required } from "../../../../meta/field-errors.ts";
 import {
   annotationsOf,
@@ -35,7 +35,7 @@ export function* podCreateErrors(pod: JsonObject, context: KindContext): Generat
   yield* profileMatchErrors(annotationsOf(pod), spec, "spec");
 }
 
-/** What holds for a pod at any time; `existing` is absent for a creation. */
+/** Checks of every write; `existing` is absent on a create. */
 export function* podErrors(pod: JsonObject, context: KindContext, existing?: JsonObject): Generator<FieldError> {
   const spec = objectAt(pod, "spec");
   yield* podAnnotationErrors(annotationsOf(pod), spec, "metadata.annotations");
@@ -86,7 +86,7 @@ function* imageErrors(
   }
 }
 
-/** A deadline can be set, and come closer. */
+/** activeDeadlineSeconds can be set or lowered. */
 function deadlineError(next: JsonObject, before: JsonObject): FieldError | undefined {
   const field = "spec.activeDeadlineSeconds";
   const seconds = numberAt(next, "activeDeadlineSeconds");
@@ -137,14 +137,14 @@ function* immutableSpecErrors(next: JsonObject, before: JsonObject, context: Kin
   yield forbiddenField("spec", `${MAY_NOT_CHANGE}\n${specDiff(before, munged, context)}`);
 }
 
-/** An empty list says no more than none. */
+/** Treats an empty list like an absent one. */
 function isSameSpec(next: JsonObject, before: JsonObject, context: KindContext): boolean {
   if (jsonEquals(next, before)) return true;
   if (!context.gates.isOn("PodSpecTypesComplete")) return false;
   return isSameInternal(next, before, "PodSpec", context);
 }
 
-/** DIFFERS: releases before 1.34 show another diff, which is left out; 1.37 is shown with the types of 1.36. */
+/** DIFFERS: the diff of releases before 1.34 is left out; the diff of 1.37 uses the types of 1.36. */
 function specDiff(before: JsonObject, next: JsonObject, context: KindContext): string {
   if (!context.gates.isOn("PodUpdateErrorsWithJSONDiff")) return "";
   return unifiedDiff(
@@ -153,7 +153,7 @@ function specDiff(before: JsonObject, next: JsonObject, context: KindContext): s
   );
 }
 
-/** The spec with whatever may change as it was before. */
+/** The spec in which the mutable fields have their stored values. */
 function withMutableFieldsOf(next: JsonObject, before: JsonObject): JsonObject {
   const munged: JsonObject = { ...next };
   for (const list of ["containers", "initContainers"] as const) {

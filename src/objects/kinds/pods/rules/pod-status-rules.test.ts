@@ -41,11 +41,11 @@ test.each<[status: JsonObject, expected: string[]]>([
       'status.podIPs: Invalid value: [{"IP":"10.0.0.1"},{"IP":"x"}]: may specify no more than one IP for each IP family',
     ],
   ],
-])("%j", (status, expected) => {
+])("the pod status %j is validated", (status, expected) => {
   expect(updated(status)).toEqual(expected);
 });
 
-describe("a container that has come to its end", () => {
+describe("the restart of a terminated container", () => {
   const why = "status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state";
 
   test.each<[spec: JsonObject, exitCode: number, expected: string[]]>([
@@ -65,12 +65,12 @@ describe("a container that has come to its end", () => {
       42,
       [],
     ],
-  ])("with %j and %i", (spec, exitCode, expected) => {
+  ])("with %j and exit code %i is accepted or rejected by its restart policy", (spec, exitCode, expected) => {
     expect(updated({ containerStatuses: RUNNING }, { containerStatuses: ended(exitCode) }, spec)).toEqual(expected);
   });
 });
 
-test("a pod that has a node is promised none", () => {
+test("a nominated node name is rejected for a pod that is bound to a node", () => {
   expect(updated({ nominatedNodeName: "m" }, {}, { nodeName: "n" })).toEqual([
     "status.nominatedNodeName: Forbidden: may not be set on pods that are already bound to a node",
   ]);

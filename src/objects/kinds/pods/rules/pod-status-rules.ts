@@ -1,4 +1,4 @@
-/** What is wrong with what is told of a running pod. */
+/** Validation of updates of a pod status. */
 import {
   duplicateValue,
   forbiddenField,
@@ -57,7 +57,7 @@ function* nominationErrors(status: JsonObject, existing: JsonObject, context: Ki
     yield forbiddenField("status.nominatedNodeName", "may not be set on pods that are already bound to a node");
 }
 
-/** What has come to its end stays there, unless it is to be started again. */
+/** A terminated container stays terminated, unless its restart policy allows a restart. */
 function* transitionErrors(
   list: (typeof STATUS_LISTS)[number],
   { status, existing, context }: { status: JsonObject; existing: JsonObject; context: KindContext },
@@ -117,7 +117,7 @@ function* ipsErrors(
 
 function* dualStackErrors(ips: readonly string[], field: string): Generator<FieldError> {
   const families = new Set(ips.map((ip) => familyOf(withoutLeadingZeros(ip))));
-  // DIFFERS: an address that cannot be read is not told once more as an internal error.
+  // DIFFERS: kubernetes reports an unparsable address a second time, as an internal error.
   if (families.has(undefined) || families.size !== 2 || ips.length > 2)
     yield invalidValue(
       field,

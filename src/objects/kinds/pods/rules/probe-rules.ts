@@ -1,4 +1,4 @@
-/** What is wrong with probes and lifecycle handlers. */
+/** Validation of probes and lifecycle handlers. */
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../../../../meta/field-errors.ts";
 import {
   isJsonObject,
@@ -28,12 +28,12 @@ const NON_NEGATIVE = [
 const INT32_MAX = 2_147_483_647;
 
 export interface HandlerContext extends SpecContext {
-  /** The pod's, which no handler may outlast. */
+  /** The grace period of the pod, which no handler may exceed. */
   readonly gracePeriodSeconds: number | undefined;
   readonly os: JsonObject | undefined;
 }
 
-/** Of a container that keeps running: its lifecycle and its probes. */
+/** Validates the lifecycle and the probes of a container that keeps running. */
 export function* handlersErrors(container: JsonObject, field: string, context: HandlerContext): Generator<FieldError> {
   const { lifecycle } = container;
   if (isJsonObject(lifecycle)) yield* lifecycleErrors(lifecycle, `${field}.lifecycle`, context);
@@ -54,7 +54,7 @@ export function* handlersErrors(container: JsonObject, field: string, context: H
   }
 }
 
-/** Of a container that comes to an end: it has none of these. */
+/** Rejects lifecycle and probes of a container that runs to completion. */
 export function* noHandlersErrors(container: JsonObject, field: string): Generator<FieldError> {
   for (const name of ["lifecycle", ...PROBES])
     if (container[name] !== undefined)
@@ -111,7 +111,7 @@ function* httpGetErrors(httpGet: JsonObject, field: string): Generator<FieldErro
     yield* nameErrors(stringAt(header, "name"), `${field}.httpHeaders`, httpHeaderNameErrors);
 }
 
-/** A number, or the name of one. */
+/** Checks a port number or a port name. */
 function* portErrors(port: unknown, field: string): Generator<FieldError> {
   if (typeof port === "string") yield* nameErrors(port, field, portNameErrors);
   else yield* portNumberErrors(Number(port ?? 0), field);
@@ -136,7 +136,7 @@ function* sleepErrors(sleep: JsonObject, field: string, context: HandlerContext)
     );
 }
 
-/** How long a pod may run at all. */
+/** Checks activeDeadlineSeconds. */
 export function* deadlineErrors(spec: JsonObject, field: string): Generator<FieldError> {
   const seconds = numberAt(spec, "activeDeadlineSeconds");
   if (seconds !== undefined && (seconds < 1 || seconds > INT32_MAX))

@@ -1,4 +1,4 @@
-/** What is wrong with what a projected volume puts together. */
+/** Validation of the sources of a projected volume. */
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../../../../meta/field-errors.ts";
 import { isJsonObject, numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../../meta/names.ts";
@@ -42,7 +42,7 @@ export function* projectionErrors(projected: JsonObject, field: string): Generat
 }
 
 interface Projection {
-  /** Of the whole volume, which clashes are told of. */
+  /** The path of the whole volume, which errors about conflicting paths name. */
   readonly field: string;
   readonly at: string;
   readonly paths: Set<string>;
@@ -96,7 +96,7 @@ function* trustBundleErrors(bundle: JsonObject, field: string): Generator<FieldE
   yield* nonReservedPathErrors(stringAt(bundle, "path"), `${field}.path`);
 }
 
-/** One that belongs to a signer is named after it. */
+/** The name of a bundle with a signer begins with the signer's name and a colon. */
 function trustBundleNameErrors(name: string): string[] {
   return dnsSubdomainErrors(name.slice(name.lastIndexOf(":") + 1));
 }
@@ -129,7 +129,7 @@ function* lifetimeErrors(seconds: number | undefined, field: string, signer: str
   if (seconds > max) yield invalidValue(field, seconds, `if provided, maxExpirationSeconds must be <= ${max}`);
 }
 
-/** A token is a service account's: a pod without one cannot have it. `field` is that of the spec. */
+/** A pod without a service account cannot have a projected token. `field`: the path of the spec. */
 export function* tokenWithoutAccountErrors(spec: JsonObject, field: string): Generator<FieldError> {
   if (stringAt(spec, "serviceAccountName") !== "") return;
   for (const [index, volume] of objectsAt(spec, "volumes").entries())

@@ -1,4 +1,4 @@
-/** What is wrong with the amounts that containers and pods ask for. */
+/** Validation of the resources of containers and pods. */
 import {
   duplicateValue,
   forbiddenField,
@@ -25,7 +25,7 @@ const POD_RESOURCES: readonly string[] = ["cpu", "memory"];
 
 type ResourceNameRule = (name: string, field: string) => Iterable<FieldError>;
 
-/** `claimNames` are those that the pod's spec names. */
+/** `claimNames`: the resource claims in the pod's spec. */
 export function* containerResourcesErrors(
   resources: JsonObject,
   field: string,
@@ -39,7 +39,7 @@ export function* overheadErrors(overhead: JsonObject, field: string): Generator<
   yield* requirementsErrors({ limits: overhead }, field, containerResourceNameErrors);
 }
 
-/** `spec` has resources of its own; `field` is that of the spec. */
+/** `spec`: a spec with pod-level resources. `field`: the path of the spec. */
 export function* podResourcesErrors(spec: JsonObject, field: string): Generator<FieldError> {
   const resources = objectAt(spec, "resources");
   const at = `${field}.resources`;

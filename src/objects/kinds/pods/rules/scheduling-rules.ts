@@ -1,4 +1,4 @@
-/** What is wrong with where a pod wants to run. */
+/** Validation of the scheduling constraints of a pod. */
 import {
   duplicateValue,
   forbiddenField,
@@ -48,7 +48,7 @@ function* nodeAffinityErrors(affinity: JsonObject, field: string): Generator<Fie
   for (const [index, preferred] of objectsAt(affinity, PREFERRED).entries()) {
     const at = `${field}.${PREFERRED}[${index}]`;
     yield* weightErrors(preferred, `${at}.weight`);
-    // What is only wished for may be anything that no node has.
+    // Preferences may use values that no label can have.
     yield* nodeSelectorTermErrors(objectAt(preferred, "preference"), `${at}.preference`, ANY_VALUE);
   }
 }
@@ -59,7 +59,7 @@ function* weightErrors(weighted: JsonObject, field: string): Generator<FieldErro
 }
 
 interface NodeSelectorOptions {
-  /** Values need not be such as labels have. */
+  /** True if values need not be valid label values. */
   readonly allowsInvalidValues: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** What is wrong with what a pod or a container may do to its host. */
+/** Validation of the security contexts of pods and containers. */
 import {
   duplicateValue,
   forbiddenField,
@@ -26,7 +26,7 @@ const PROC_MOUNTS: readonly string[] = ["Default", "Unmasked"];
 const PROFILE_TYPES: readonly string[] = ["Localhost", "RuntimeDefault", "Unconfined"];
 const FS_GROUP_POLICIES: readonly string[] = ["Always", "OnRootMismatch"];
 const GROUPS_POLICIES: readonly string[] = ["Merge", "Strict"];
-/** To have a volume mounted with labels of its own, a release wants to be told that it may. */
+/** The policy MountOption needs a feature gate that is off by default. */
 const SELINUX_POLICIES: readonly string[] = ["Recursive"];
 const SELINUX_POLICIES_KEPT: readonly string[] = ["MountOption", "Recursive"];
 const PROFILE_PATH_MAX = 4095;
@@ -40,8 +40,8 @@ const IPC_SYSCTLS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Of a container; what a pod shares with its host counts too.
- * DIFFERS: privileged containers are allowed, as with --allow-privileged, which every cluster sets.
+ * Validates the security context of a container and its combination with the host settings of the pod. DIFFERS:
+ * privileged containers are allowed, as with --allow-privileged, which every cluster sets.
  */
 export function* containerSecurityErrors(
   container: JsonObject,
@@ -115,7 +115,7 @@ function* appArmorPathErrors(path: string, field: string): Generator<FieldError>
   if (path.length > PROFILE_PATH_MAX) yield tooLong(field, PROFILE_PATH_MAX);
 }
 
-/** Of a whole pod; `field` is that of its spec. */
+/** Validates the security context of a pod. `field`: the path of the spec. */
 export function* podSecurityErrors(
   spec: JsonObject,
   field: string,
@@ -163,7 +163,7 @@ function* sysctlErrors(spec: JsonObject, field: string): Generator<FieldError> {
   }
 }
 
-/** The kernel's namespace that a sysctl belongs to, if it is one that pods can have of their own. */
+/** The kernel namespace of a sysctl that pods can set; undefined for every other sysctl. */
 function kernelSpaceOf(sysctl: string): "net" | "ipc" | undefined {
   const separator = /[./]/.exec(sysctl)?.[0];
   const dotted = separator === "/" ? sysctl.replace(/[./]/g, (mark) => (mark === "/" ? "." : "/")) : sysctl;
@@ -172,7 +172,7 @@ function kernelSpaceOf(sysctl: string): "net" | "ipc" | undefined {
   return IPC_SYSCTLS.has(name) || name.startsWith("fs.mqueue.") ? "ipc" : undefined;
 }
 
-/** A pod with users of its own shares little else with its host; `field` is that of its spec. */
+/** A pod with its own user namespace can share few other namespaces with the host. `field`: the path of the spec. */
 export function* hostUsersErrors(spec: JsonObject, field: string): Generator<FieldError> {
   if (spec["hostUsers"] !== false) return;
   const why = "when `hostUsers` is false";

@@ -1,12 +1,12 @@
-/** What the rules of a pod's spec know about where it stands. */
+/** Context in which the checks of a pod spec run. */
 import type { JsonObject } from "../../../../meta/json.ts";
 import type { KindContext } from "../../kind.ts";
 
 export interface SpecContext extends KindContext {
-  /** A template's pods do not exist yet: what can still be decided then is not asked for. */
+  /** False for a template, for which checks of values that pods get later are skipped. */
   readonly isPod: boolean;
-  /** The pod's own; absent for a template. */
+  /** Metadata of the pod; absent for a template. */
   readonly metadata?: JsonObject;
-  /** The spec that is updated: what it has already stays allowed. */
+  /** The stored spec on an update; its values remain valid. */
   readonly before?: JsonObject;
 }

@@ -10,7 +10,7 @@ function errors(spec: JsonObject, context = CONTEXT): string[] {
   return said(podCreateErrors(pod(spec, {}, context), context));
 }
 
-test("nothing is wrong with a plain pod, nor with one that uses much of what there is", () => {
+test("a minimal pod and a pod with many features are valid", () => {
   expect(errors({})).toEqual([]);
   expect(
     errors({
@@ -36,7 +36,7 @@ test("nothing is wrong with a plain pod, nor with one that uses much of what the
   ).toEqual([]);
 });
 
-describe("containers", () => {
+describe("container lists", () => {
   test.each<[spec: JsonObject, expected: string[]]>([
     [{ containers: [] }, ["spec.containers: Required value"]],
     [{ containers: [{}] }, ["spec.containers[0].name: Required value", "spec.containers[0].image: Required value"]],
@@ -71,11 +71,11 @@ describe("containers", () => {
         "spec.initContainers[0].livenessProbe: Forbidden: may not be set for init containers without restartPolicy=Always",
       ],
     ],
-  ])("%j", (spec, expected) => {
+  ])("of %j are validated", (spec, expected) => {
     expect(errors(spec)).toEqual(expected);
   });
 
-  test("have no restart policy of their own in releases that know none", () => {
+  test("accept a container restart policy only in releases that support it", () => {
     const why = "spec.containers[0].restartPolicy: Forbidden: may not be set for non-init containers";
     expect(errors(container({ restartPolicy: "Never" }), release("1.33"))).toEqual([why]);
     expect(errors(container({ restartPolicy: "Never" }))).toEqual([]);
@@ -87,7 +87,7 @@ describe("containers", () => {
   });
 });
 
-describe("a container's members", () => {
+describe("a container", () => {
   test.each<[more: JsonObject, expected: string[]]>([
     [
       {
@@ -165,12 +165,12 @@ describe("a container's members", () => {
         "lifecycle.preStop.sleep: Invalid value: 31: must be non-negative and less than terminationGracePeriodSeconds (30)",
       ],
     ],
-  ])("%j", (more, expected) => {
+  ])("with %j is validated", (more, expected) => {
     expect(errors(container(more))).toEqual(expected.map((error) => `spec.containers[0].${error}`));
   });
 });
 
-describe("amounts", () => {
+describe("the resources", () => {
   test.each<[resources: JsonObject, expected: string[]]>([
     [
       { requests: { cpu: "2" }, limits: { cpu: "1" } },
@@ -199,12 +199,12 @@ describe("amounts", () => {
       { claims: [{ name: "c" }] },
       ['claims[0]: Not found: "c": must be one of the names in pod.spec.resourceClaims which is empty'],
     ],
-  ])("%j", (resources, expected) => {
+  ])("%j are validated", (resources, expected) => {
     expect(errors(container({ resources }))).toEqual(expected.map((error) => `spec.containers[0].resources.${error}`));
   });
 });
 
-describe("a spec", () => {
+describe("a pod spec", () => {
   test.each<[spec: JsonObject, expected: string[]]>([
     [
       { restartPolicy: "Maybe" },
@@ -248,12 +248,12 @@ describe("a spec", () => {
         "spec.topologySpreadConstraints[0].minDomains: Invalid value: 1: can only use minDomains if whenUnsatisfiable=DoNotSchedule, not X",
       ],
     ],
-  ])("%j", (spec, expected) => {
+  ])("with %j is validated", (spec, expected) => {
     expect(errors(spec)).toEqual(expected);
   });
 });
 
-describe("a spec that shares or claims something", () => {
+describe("a pod spec", () => {
   test.each<[spec: JsonObject, expected: string[]]>([
     [
       { schedulingGates: [{ name: "g" }, { name: "g" }], nodeName: "n" },
@@ -291,11 +291,11 @@ describe("a spec that shares or claims something", () => {
         'spec.resources.containers[0][cpu].limits: Invalid value: "2": must be less than or equal to pod limits of 1',
       ],
     ],
-  ])("%j", (spec, expected) => {
+  ])("with %j is validated", (spec, expected) => {
     expect(errors(spec)).toEqual(expected);
   });
 
-  test("shows a container's security as the server knows it inside", () => {
+  test("shows the internal type of a container's security context in errors", () => {
     const securityContext = { privileged: true, allowPrivilegeEscalation: false };
     expect(errors(container({ securityContext }))).toEqual([
       'spec.containers[0].securityContext: Invalid value: {"Capabilities":null,"Privileged":true,"SELinuxOptions":null,"WindowsOptions":null,"RunAsUser":null,"RunAsGroup":null,"RunAsNonRoot":null,"ReadOnlyRootFilesystem":null,"AllowPrivilegeEscalation":false,"ProcMount":null,"SeccompProfile":null,"AppArmorProfile":null}: cannot set `allowPrivilegeEscalation` to false and `privileged` to true',
@@ -303,7 +303,7 @@ describe("a spec that shares or claims something", () => {
   });
 });
 
-test("of a million mistakes only as many are looked for as are asked for", () => {
+test("errors are generated lazily", () => {
   const env = Array.from({ length: 50_000 }, () => ({ name: "" }));
   expect([...Iterator.from(podCreateErrors(pod(container({ env })), CONTEXT)).take(3)]).toHaveLength(3);
 });

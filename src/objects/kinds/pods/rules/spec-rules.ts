@@ -1,4 +1,4 @@
-/** What is wrong with a pod's spec, in the order in which kubernetes says it. */
+/** Validation of a pod spec, in Kubernetes' order. */
 import { duplicateValue, invalidValue, notFoundValue, required } from "../../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../../meta/names.ts";
@@ -130,7 +130,7 @@ function* schedulingGroupErrors(group: unknown, field: string): Generator<FieldE
   else yield invalidValue(`${field}.podGroupName`, null, "must specify one of: `podGroupName`");
 }
 
-/** Files with environment variables are written by the pod itself. */
+/** A volume with environment files must be one that the pod itself writes. */
 function* fileVolumeErrors(spec: JsonObject, field: string): Generator<FieldError> {
   const volumes = new Map(objectsAt(spec, "volumes").map((volume) => [stringAt(volume, "name"), volume]));
   for (const { container, field: at } of containersWithFields(spec, field))

@@ -1,4 +1,4 @@
-/** The signals that can stop a container. */
+/** The valid stop signals of a container. */
 import { forbiddenField, unsupportedValue } from "../../../../meta/field-errors.ts";
 import { stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";

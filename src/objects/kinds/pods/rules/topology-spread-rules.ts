@@ -1,4 +1,4 @@
-/** What is wrong with how pods are to be spread. */
+/** Validation of topology spread constraints. */
 import { duplicateValue, invalidValue, required, unsupportedValue } from "../../../../meta/field-errors.ts";
 import { isJsonObject, numberAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";

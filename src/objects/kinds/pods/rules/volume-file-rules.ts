@@ -1,4 +1,4 @@
-/** What is wrong with single files of a volume. */
+/** Validation of single files of a volume. */
 import { invalidValue, required } from "../../../../meta/field-errors.ts";
 import { isJsonObject, numberAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
@@ -27,7 +27,7 @@ export function* keyToPathErrors(item: JsonObject, field: string): Generator<Fie
   yield* modeErrors(item, `${field}.mode`, "mode");
 }
 
-/** As kubernetes: a file is named by the source it belongs to. */
+/** As kubernetes: the error names the source of the file. */
 export function* downwardFileErrors(file: JsonObject, field: string): Generator<FieldError> {
   if (stringAt(file, "path") === "") yield required(`${field}.path`);
   yield* nonReservedPathErrors(stringAt(file, "path"), `${field}.path`);

@@ -42,7 +42,7 @@ test.each<[volume: JsonObject, expected: string[]]>([
   ],
   [{ persistentVolumeClaim: {} }, ["persistentVolumeClaim.claimName: Required value"]],
   [{ nfs: { server: "s", path: "p" } }, ['nfs.path: Invalid value: "p": must be an absolute path']],
-])("files of the pod: %j", (volume, expected) => {
+])("the volume %j is validated", (volume, expected) => {
   expect(errors(volume)).toEqual(expected.map((error) => `spec.volumes[0].${error}`));
 });
 
@@ -99,11 +99,11 @@ test.each<[volume: JsonObject, expected: string[]]>([
     { iscsi: { targetPortal: "t", iqn: "x" } },
     ['iscsi.iqn: Invalid value: "x": must be valid format starting with iqn, eui, or naa'],
   ],
-])("%j", (volume, expected) => {
+])("the volume %j is validated", (volume, expected) => {
   expect(errors(volume)).toEqual(expected.map((error) => `spec.volumes[0].${error}`));
 });
 
-test("a name is used once, and what is wrong cannot be mounted", () => {
+test("volume names are unique, and an invalid volume cannot be mounted", () => {
   const volumes = [{ name: "v" }, { name: "v" }, { name: "wrong", secret: {} }];
   const mounts = [
     { name: "v", mountPath: "/v" },
@@ -116,7 +116,7 @@ test("a name is used once, and what is wrong cannot be mounted", () => {
   ]);
 });
 
-test("a token needs a service account", () => {
+test("a projected token needs a service account", () => {
   const token = { projected: { sources: [{ serviceAccountToken: { path: "t" } }] } };
   expect(errors(token)).toEqual([
     "spec.volumes[0].projected.sources[0].serviceAccountToken: Forbidden: must not be specified when serviceAccountName is not set",

@@ -1,4 +1,4 @@
-/** What is wrong with the volumes of a pod. */
+/** Validation of the volumes of a pod. */
 import { duplicateValue, forbiddenField, invalidValue, required } from "../../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../../meta/names.ts";
@@ -10,7 +10,7 @@ import { VOLUME_SOURCES } from "./volume-source-rules.ts";
 const INITIATOR_LENGTH_MAX = 64;
 
 interface CheckedVolumes {
-  /** Those that nothing is wrong with, by name: what containers can mount. */
+  /** Valid volumes by name, which containers can mount. */
   readonly valid: ReadonlyMap<string, JsonObject>;
   readonly errors: readonly FieldError[];
 }
@@ -80,7 +80,7 @@ function* initiatorErrors(volume: JsonObject, field: string): Generator<FieldErr
     );
 }
 
-/** The claim of an ephemeral volume is named after its pod. */
+/** The claim of an ephemeral volume is named after its pod and the volume. */
 function* claimNameErrors(volume: JsonObject, field: string, { metadata }: SpecContext): Generator<FieldError> {
   const podName = metadata === undefined ? "" : stringAt(metadata, "name");
   const name = stringAt(volume, "name");

@@ -1,4 +1,4 @@
-/** What is wrong with where a volume's data come from. */
+/** Validation of volume sources. */
 import { forbiddenField, required } from "../../../../meta/field-errors.ts";
 import { isJsonObject, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../../meta/names.ts";
@@ -70,7 +70,7 @@ function* imageErrors(source: JsonObject, field: string, { isPod }: SpecContext)
   yield* pullPolicyErrors(stringAt(source, "pullPolicy"), `${field}.pullPolicy`);
 }
 
-/** In the order in which kubernetes looks at them. */
+/** In the order in which kubernetes checks them. */
 export const VOLUME_SOURCES: readonly SourceRule[] = [
   { member: "emptyDir", errors: emptyDirErrors },
   LEGACY_SOURCES.hostPath,

@@ -1,12 +1,12 @@
-/** One of the many places that a volume's data can come from. */
+/** The type of a rule for one volume source. */
 import type { JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import type { SpecContext } from "./spec-context.ts";
 
 export interface SourceRule {
-  /** Of the volume. */
+  /** The member of the volume that holds the source. */
   readonly member: string;
-  /** Where kubernetes says another name: of a source too many, and of what is wrong inside. */
+  /** The member names that kubernetes uses instead: in the error about a second source, and in errors inside the source. */
   readonly shownAs?: string;
   readonly shownInside?: string;
   readonly errors: (source: JsonObject, field: string, context: SpecContext) => Iterable<FieldError>;

@@ -1,4 +1,4 @@
-/** What is wrong with what only one operating system knows. */
+/** Validation of fields that only one operating system supports. */
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../../meta/names.ts";
@@ -13,7 +13,7 @@ const USER_LENGTH_MAX = 104;
 const DNS_LABEL = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?";
 const DNS_DOMAIN = new RegExp(`^${DNS_LABEL}(?:\\.${DNS_LABEL})*$`);
 const NETBIOS_DOMAIN = /^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$/;
-// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+// oxlint-disable-next-line no-control-regex -- the pattern finds control characters
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
 export function* windowsOptionsErrors(options: unknown, field: string): Generator<FieldError> {
@@ -55,7 +55,7 @@ function* userNameErrors(text: string): Generator<string> {
   }
 }
 
-/** Containers that are processes of a Windows host; `field` is that of the spec. */
+/** Validates HostProcess containers. `field`: the path of the spec. */
 export function* hostProcessErrors(spec: JsonObject, field: string): Generator<FieldError> {
   const ofPod = hostProcessOf(spec);
   let isAny = false;
@@ -92,7 +92,7 @@ function hostProcessOf(parent: JsonObject): boolean | undefined {
   return typeof value === "boolean" ? value : undefined;
 }
 
-/** What a pod says for another system than its own. */
+/** Rejects fields of another operating system than the pod's. */
 export function* operatingSystemErrors(spec: JsonObject, field: string): Generator<FieldError> {
   const { os } = spec;
   if (!isJsonObject(os)) return;
@@ -111,7 +111,9 @@ function* onlyLinuxErrors(spec: JsonObject, field: string): Generator<FieldError
 }
 
 const NOT_FOR_WINDOWS = "cannot be set for a windows pod";
-/** Of the pod, in kubernetes' order; those of the spec itself begin with a dot. */
+/**
+ * Fields of the pod that Windows does not support, in Kubernetes' order. Fields of the spec itself begin with a dot.
+ */
 const POD_MEMBERS: readonly string[] = [
   "appArmorProfile",
   "seLinuxOptions",

@@ -1,4 +1,4 @@
-/** What is allowed in a container but hardly meant. */
+/** Warnings about valid, but probably unintended, container settings. */
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { isWholeAmount } from "../../../../meta/quantity.ts";
 import { SECCOMP_CONTAINER } from "../rules/annotation-rules.ts";
@@ -21,7 +21,7 @@ export function* containerWarnings(
   }
 }
 
-/** Half a byte is none. */
+/** Amounts of bytes must be integers. */
 export function* fractionalWarnings(list: JsonObject, field: string, names: readonly string[]): Generator<string> {
   for (const name of names) {
     const amount = list[name];
@@ -30,7 +30,7 @@ export function* fractionalWarnings(list: JsonObject, field: string, names: read
   }
 }
 
-/** A second definition is meant when it builds upon the first. */
+/** A duplicate variable is intended if its value refers to the earlier one. */
 function* hiddenVariableWarnings(container: JsonObject, field: string): Generator<string> {
   const seen = new Set<string>();
   for (const [index, variable] of objectsAt(container, "env").entries()) {

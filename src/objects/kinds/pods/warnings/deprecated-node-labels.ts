@@ -1,4 +1,4 @@
-/** Labels of nodes that nobody should select by any more. */
+/** Node labels that are deprecated in selectors. */
 const DEPRECATED_NODE_LABELS: ReadonlyMap<string, string> = new Map([
   ["beta.kubernetes.io/arch", 'deprecated since v1.14; use "kubernetes.io/arch" instead'],
   ["beta.kubernetes.io/os", 'deprecated since v1.14; use "kubernetes.io/os" instead'],
@@ -10,7 +10,7 @@ const DEPRECATED_NODE_LABELS: ReadonlyMap<string, string> = new Map([
   ["node-role.kubernetes.io/master", 'use "node-role.kubernetes.io/control-plane" instead'],
 ]);
 
-/** What to say of it; undefined for a label that is fine. */
+/** The warning about a label; undefined if the label is not deprecated. */
 export function deprecatedNodeLabel(key: string): string | undefined {
   return DEPRECATED_NODE_LABELS.get(key);
 }

@@ -1,4 +1,4 @@
-/** Addresses that are read, but are written in a way that not everybody reads alike. */
+/** Warnings about IP addresses in non-standard notation, which other programs may parse differently. */
 import { canonicalIp, familyOf } from "../../../../meta/ip-address.ts";
 import { isMappedIpv4 } from "../rules/formats.ts";
 

@@ -7,11 +7,11 @@ function warnings(spec: JsonObject, metadata: JsonObject = {}): string[] {
   return [...podWarnings(pod(spec, metadata), CONTEXT)];
 }
 
-test("a plain pod is nothing to warn of", () => {
+test("a minimal pod causes no warnings", () => {
   expect(warnings({})).toEqual([]);
 });
 
-describe("a pod is warned of", () => {
+describe("a pod causes a warning about", () => {
   test.each<[spec: JsonObject, expected: string[]]>([
     [
       { nodeSelector: { "beta.kubernetes.io/os": "linux" } },
@@ -86,31 +86,31 @@ describe("a pod is warned of", () => {
       { hostAliases: [{ ip: "FD00::1" }] },
       ['spec.hostAliases[0].ip: IPv6 address "FD00::1" should be in RFC 5952 canonical format ("fd00::1")'],
     ],
-  ])("%j", (spec, expected) => {
+  ])("the spec %j", (spec, expected) => {
     expect(warnings(spec)).toEqual(expected);
   });
 
-  test("a name that cannot be a host's", () => {
+  test("a name that is not a valid hostname", () => {
     expect(warnings({}, { name: "a.b" })).toEqual([
       "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]",
     ]);
   });
 
-  test("annotations that do nothing any more", () => {
+  test("annotations without effect", () => {
     expect(warnings({}, { annotations: { "seccomp.security.alpha.kubernetes.io/pod": "unconfined" } })).toEqual([
       'metadata.annotations[seccomp.security.alpha.kubernetes.io/pod]: non-functional in v1.27+; use the "seccompProfile" field instead',
     ]);
   });
 });
 
-test("a template is warned of at its place", () => {
+test("warnings about a template have its path", () => {
   const template = { spec: objectAt(pod({ imagePullSecrets: [{}] }), "spec") };
   expect([...podTemplateWarnings(template, "spec.template", CONTEXT)]).toEqual([
     'spec.template.spec.imagePullSecrets[0].name: invalid empty name ""',
   ]);
 });
 
-test("a pod full of oddities is warned of a hundred times", () => {
+test("a pod causes at most a hundred warnings", () => {
   const ports = Array.from({ length: 20_000 }, () => ({ containerPort: 80 }));
   expect(warnings(container({ ports }))).toHaveLength(100);
 });

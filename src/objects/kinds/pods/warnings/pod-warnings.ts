@@ -1,4 +1,4 @@
-/** What is allowed in a pod but hardly meant. */
+/** Warnings about valid, but deprecated or probably unintended, pod settings. */
 import {
   isJsonObject,
   numberAt,
@@ -40,7 +40,7 @@ function* newPodWarnings(pod: JsonObject, context: KindContext): Generator<strin
   yield* specWarnings({ spec: objectAt(pod, "spec"), metadata, field: "" }, context);
 }
 
-/** Of a workload's template, at `field` such as "spec.template". */
+/** Warnings about the template of a workload at `field`, such as "spec.template". */
 export function podTemplateWarnings(template: JsonObject, field: string, context: KindContext): Iterable<string> {
   const spec = objectAt(template, "spec");
   const metadata = objectAt(template, "metadata");
@@ -50,7 +50,7 @@ export function podTemplateWarnings(template: JsonObject, field: string, context
 interface Subject {
   readonly spec: JsonObject;
   readonly metadata: JsonObject;
-  /** Empty, or ending in a dot. */
+  /** Path prefix: empty, or ending with a dot. */
   readonly field: string;
 }
 

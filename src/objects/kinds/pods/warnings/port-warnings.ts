@@ -1,8 +1,8 @@
-/** Ports of a pod's containers that get into each other's way. */
+/** Warnings about conflicting container ports of a pod. */
 import { numberAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { containersWithFields } from "../rules/container-visit.ts";
 
-/** DIFFERS: a port is held against this many others of its number and not against all. */
+/** DIFFERS: each port is compared with at most this many others of its number, not with all. */
 const COMPARED_MAX = 100;
 
 interface PortAt {

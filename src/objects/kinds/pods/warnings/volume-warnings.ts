@@ -1,9 +1,9 @@
-/** Volumes that no longer work, and files of a volume that get into each other's way. */
+/** Warnings about deprecated volume sources and about conflicting files of a volume. */
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { KindContext } from "../../kind.ts";
 import { fractionalWarnings } from "./container-warnings.ts";
 
-/** DIFFERS: a path is held against this many others of its volume and not against all. */
+/** DIFFERS: each path is compared with at most this many others of its volume, not with all. */
 const COMPARED_MAX = 100;
 
 export function* volumeWarnings(spec: JsonObject, at: string, context: KindContext): Generator<string> {
@@ -99,7 +99,7 @@ function certificateFilesOf(certificate: JsonObject): FilePath[] {
   return files.filter(({ path }) => path !== "");
 }
 
-/** Two files of one name, or a file that would have to be a directory too. */
+/** Warns about two files with one path, and about a file whose path is a directory of another file. */
 function* overlaps(files: readonly FilePath[]): Generator<string> {
   const seen: FilePath[] = [];
   for (const { path: given, source } of files) {

@@ -16,11 +16,11 @@ function claim(status: JsonObject, metadata: JsonObject = {}): JsonObject {
 const toldOf = (status: JsonObject, before: JsonObject = {}): string[] =>
   toldOfStatus(CLAIM, claim(before), claim(status));
 
-describe("what is given to a claim", () => {
+describe("the allocation of a ResourceClaim", () => {
   test.each<[string, JsonObject, readonly string[]]>([
-    ["is fine", { allocation: ALLOCATION, devices: [DEVICE] }, []],
+    ["is accepted if it is valid", { allocation: ALLOCATION, devices: [DEVICE] }, []],
     [
-      "is named, and for a request",
+      "needs a request of the claim, a driver and a pool",
       { allocation: { devices: { results: [{ request: "other", driver: "", pool: "", device: "x" }] } } },
       [
         "status.allocation.devices.results[0].request: Invalid value: \"other\": must be the name of a request in the claim or the name of a request and a subrequest separated by '/'",
@@ -29,7 +29,7 @@ describe("what is given to a claim", () => {
       ],
     ],
     [
-      "is configured from somewhere",
+      "needs a configuration with a known source",
       { allocation: { devices: { config: [{ source: "Me", opaque: { driver: "d", parameters: {} } }, {}] } } },
       [
         'status.allocation.devices.config[0].source: Unsupported value: "Me": supported values: "FromClaim", "FromClass"',
@@ -38,7 +38,7 @@ describe("what is given to a claim", () => {
       ],
     ],
     [
-      "is what drivers tell of, once",
+      "must contain every device of the status, each once",
       { allocation: ALLOCATION, devices: [DEVICE, DEVICE, { ...DEVICE, device: "y" }] },
       [
         'status.devices[2]: Invalid value: {"Driver":"d.example.com","Pool":"p","Device":"y","ShareID":""}: must be an allocated device in the claim',
@@ -46,7 +46,7 @@ describe("what is given to a claim", () => {
       ],
     ],
     [
-      "is shared under a proper identity",
+      "needs valid share IDs",
       {
         allocation: {
           devices: {
@@ -64,7 +64,7 @@ describe("what is given to a claim", () => {
       ],
     ],
     [
-      "has addresses in one spelling",
+      "needs network addresses in canonical form",
       {
         allocation: ALLOCATION,
         devices: [{ ...DEVICE, networkData: { ips: ["x", "10.0.0.1/24", "2001:DB8::1/64"] } }],
@@ -76,7 +76,7 @@ describe("what is given to a claim", () => {
     ],
   ])("%s", (_what, status, sentences) => expect(toldOf(status)).toEqual(sentences));
 
-  test("does not change", () => {
+  test("is immutable", () => {
     const sentences = toldOf({ allocation: { devices: {} } }, { allocation: ALLOCATION });
     expect(sentences).toEqual([
       'status.allocation: Invalid value: {"Devices":{"Results":null,"Config":null},"NodeSelector":null,"AllocationTimestamp":null}: field is immutable',
@@ -84,7 +84,7 @@ describe("what is given to a claim", () => {
     expect(toldOf({ allocation: ALLOCATION }, { allocation: ALLOCATION })).toEqual([]);
   });
 
-  test("is reserved for nobody new while the claim is being deleted", () => {
+  test("cannot be reserved for new consumers while the claim is being deleted", () => {
     const reserved = (name: string): JsonObject => ({
       allocation: ALLOCATION,
       reservedFor: [{ resource: "pods", name, uid: name }],
@@ -96,7 +96,7 @@ describe("what is given to a claim", () => {
     ]);
   });
 
-  test("is told of no more once it is taken back", () => {
+  test("loses its device statuses when it is removed", () => {
     const before = claim({ allocation: ALLOCATION, devices: [DEVICE] });
     const after = claim({ devices: [DEVICE] });
     dropDeallocated(after, before);

@@ -1,4 +1,4 @@
-/** What has been given to a claim, who uses it, and what drivers tell of it. */
+/** Defaults and validation of the status of a ResourceClaim: allocation, consumers and device statuses. */
 import {
   duplicateValue,
   forbiddenField,
@@ -33,7 +33,7 @@ const HARDWARE_ADDRESS_BYTES_MAX = 128;
 const IPS_MAX = 16;
 const CONFIG_SOURCES: readonly string[] = ["FromClaim", "FromClass"];
 
-/** What Go always writes. */
+/** Adds the members that Go always writes. */
 export function setClaimStatusDefaults(status: JsonObject): void {
   setMissingInItems(status, "devices", { driver: "", pool: "", device: "", conditions: null });
   setMissingInItems(status, "reservedFor", { resource: "", name: "", uid: "" });
@@ -47,7 +47,7 @@ export function setClaimStatusDefaults(status: JsonObject): void {
   if (selector !== undefined) setMissing(selector, { nodeSelectorTerms: null });
 }
 
-/** Of devices that are no longer the claim's, nothing is told any more. */
+/** Drops the statuses of devices that are no longer allocated to the claim. */
 export function dropDeallocated(claim: JsonObject, existing: JsonObject): void {
   const status = ownStruct(claim, "status");
   const remaining = allocatedOf(status);
@@ -75,7 +75,7 @@ function identityOf(device: JsonObject): string {
   return JSON.stringify(deviceId(device));
 }
 
-/** `names` are those of the claim's requests. */
+/** `names`: the names of the claim's requests. */
 export function* claimStatusErrors(
   claim: JsonObject,
   existing: JsonObject,
@@ -168,7 +168,7 @@ function* networkErrors(network: JsonObject, field: string): Generator<FieldErro
   yield* uniquenessErrors(ips, `${field}.ips`, IPS_MAX);
 }
 
-/** As kubernetes IsValidInterfaceAddress: an address with the length of its network. */
+/** As kubernetes IsValidInterfaceAddress: an address with a prefix length. */
 function* interfaceAddressErrors(value: string, field: string): Generator<FieldError> {
   const parsed = parseLooseCidr(value);
   if (parsed === undefined) {

@@ -1,4 +1,4 @@
-/** Checks that what is said of devices has in common. */
+/** Checks that the device kinds share. */
 import {
   duplicateValue,
   invalidValue,
@@ -21,7 +21,7 @@ const IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*";
 const IDENTIFIER_PATTERN = new RegExp(`^${IDENTIFIER}$`);
 const TAINT_EFFECTS: readonly string[] = ["NoExecute", "NoSchedule", "None"];
 
-/** Of a list that is too long, nothing else is said. */
+/** If a list is too long, its items are not checked. */
 export function* listErrors<Item>(
   list: readonly Item[],
   field: string,
@@ -95,10 +95,10 @@ export function* deviceTaintErrors(taint: JsonObject, field: string): Generator<
   else if (!TAINT_EFFECTS.includes(effect)) yield unsupportedValue(`${field}.effect`, effect, TAINT_EFFECTS);
 }
 
-/** `domain/name`, or a name alone. */
+/** Checks `domain/name`, or a name alone. */
 export function* attributeNameErrors(name: string, field: string): Generator<FieldError> {
   const [domain, identifier, ...more] = name.split("/");
-  // As kubernetes: what has more than one slash is not looked at.
+  // As kubernetes: a name with more than one slash is not checked.
   if (more.length > 0) return;
   if (identifier === undefined) {
     yield* identifierErrors(domain ?? "", field);

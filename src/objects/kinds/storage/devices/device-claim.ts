@@ -1,4 +1,4 @@
-/** Wishes for devices: what holds for the spec of a claim, and what it says without saying. */
+/** Defaults and validation of the spec of a ResourceClaim. */
 import { invalidValue, required, unsupportedValue } from "../../../../meta/field-errors.ts";
 import {
   isJsonObject,
@@ -38,10 +38,10 @@ const EXACT_KEYS: readonly string[] = [
   "capacity",
 ];
 
-/** In the first beta version a request is either one of several or itself what later stands under `exactly`. */
+/** In v1beta1 ("flat") a request holds the members directly that later versions ("general") hold under `exactly`. */
 export type RequestForm = "flat" | "general";
 
-/** `spec` is that of a claim; the lists in it are copied. */
+/** `spec`: the spec of a claim; its lists are copied. */
 export function setDeviceClaimDefaults(spec: JsonObject, form: RequestForm): void {
   const devices = ownStruct(spec, "devices");
   setMissing(devices, { requests: null });
@@ -72,7 +72,7 @@ function setExactDefaults(request: JsonObject): void {
   setTolerationDefaults(request);
 }
 
-/** Of requests, and of what was given for them. */
+/** Sets the defaults of tolerations in requests and in allocation results. */
 export function setTolerationDefaults(parent: JsonObject): void {
   if (!Array.isArray(parent["tolerations"])) return;
   parent["tolerations"] = objectsAt(parent, "tolerations").map((toleration) =>
@@ -80,7 +80,7 @@ export function setTolerationDefaults(parent: JsonObject): void {
   );
 }
 
-/** The spec with its requests as all later versions have them. */
+/** The spec with its requests in the form of all later versions. */
 export function generalClaimSpec(spec: JsonObject, form: RequestForm): JsonObject {
   if (form === "general" || spec["devices"] === undefined) return spec;
   const devices = objectAt(spec, "devices");
@@ -97,7 +97,7 @@ function generalRequest(request: JsonObject): JsonObject {
   };
 }
 
-/** `spec` is in its general form; `hasDistinctAttribute`: whether constraints know the other of the two. */
+/** `spec`: in its general form. `hasDistinctAttribute`: true if constraints support distinctAttribute. */
 export function* deviceClaimSpecErrors(
   spec: JsonObject,
   field: string,
@@ -129,7 +129,7 @@ export function* deviceClaimSpecErrors(
   });
 }
 
-/** Names of requests, and `request/subrequest`. */
+/** Names of requests, and of subrequests as `request/subrequest`. */
 export function requestNamesOf(requests: readonly JsonObject[]): ReadonlySet<string> {
   const names = new Set<string>();
   for (const request of requests) {

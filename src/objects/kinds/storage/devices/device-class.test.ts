@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { told } from "../../../../../test/testing/objects/kinds/core/told.ts";
 import { DEVICE_CLASS } from "./device-class.ts";
 
-test("a class selects and configures", () => {
+test("a DeviceClass is validated for its selectors, configuration and extended resource name", () => {
   const spec = { selectors: [{}], config: [{ opaque: { driver: "" } }], extendedResourceName: "cpu" };
   expect(told(DEVICE_CLASS, { metadata: { name: "c" }, spec })).toEqual([
     "spec.selectors[0].cel: Required value",

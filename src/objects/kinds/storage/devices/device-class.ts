@@ -1,4 +1,4 @@
-/** Classes of devices. */
+/** Defaults and validation of DeviceClasses. */
 import { invalidValue } from "../../../../meta/field-errors.ts";
 import { objectAt, objectsAt, type JsonObject } from "../../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../../meta/names.ts";

@@ -5,25 +5,29 @@ import { requestPolicyErrors } from "./request-policy.ts";
 const told = (policy: JsonObject, total: string): string[] =>
   [...requestPolicyErrors(policy, "p", total)].map(({ field, message }) => `${field}: ${message}`);
 
-describe("what may be asked of a capacity", () => {
+describe("the request policy of a capacity", () => {
   test.each<[string, JsonObject, readonly string[]]>([
-    ["is anything", { default: "1" }, []],
-    ["is one of some values", { default: "2", validValues: ["1", "2"] }, []],
-    ["is a step of a range", { default: "2", validRange: { min: "1", max: "4", step: "1" } }, []],
+    ["accepts a default alone", { default: "1" }, []],
+    ["accepts a default that is a valid value", { default: "2", validValues: ["1", "2"] }, []],
     [
-      "is said in one way",
+      "accepts a default that is a step of the range",
+      { default: "2", validRange: { min: "1", max: "4", step: "1" } },
+      [],
+    ],
+    [
+      "rejects both valid values and a valid range",
       { validValues: ["1"], validRange: {} },
       [
         'p: Forbidden: exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time',
       ],
     ],
     [
-      "has a default",
+      "needs a default if it has valid values",
       { default: null, validValues: ["1"] },
       ["p.default: Required value: required when validValues is defined"],
     ],
     [
-      "is sorted, different and there",
+      "needs sorted and unique values within the capacity",
       { default: "3", validValues: ["2", "1", "1", "8"] },
       [
         'p.validValues[1]: Invalid value: "1": values must be sorted in ascending order',
@@ -33,7 +37,7 @@ describe("what may be asked of a capacity", () => {
       ],
     ],
     [
-      "is not one of many",
+      "limits the number of valid values",
       { default: "1", validValues: Array.from({ length: 11 }, () => "1") },
       [
         "p.validValues: Too many: 11: must have at most 10 items",
@@ -41,12 +45,12 @@ describe("what may be asked of a capacity", () => {
       ],
     ],
     [
-      "begins somewhere",
+      "needs a minimum of the range",
       { default: "1", validRange: {} },
       ["p.validRange.min: Required value: required when validRange is defined"],
     ],
     [
-      "stays in the range",
+      "needs minimum, default and maximum in order",
       { default: "1", validRange: { min: "5", max: "3" } },
       [
         'p.validRange.min: Invalid value: "5": min is larger than capacity value: 4',
@@ -55,7 +59,7 @@ describe("what may be asked of a capacity", () => {
       ],
     ],
     [
-      "keeps step",
+      "needs default and maximum at a multiple of the step",
       { default: "2", validRange: { min: "1", max: "4", step: "2" } },
       [
         'p.validRange.step: Invalid value: "2": value is not a multiple of a given step (2) from (1)',
@@ -63,10 +67,10 @@ describe("what may be asked of a capacity", () => {
       ],
     ],
     [
-      "has room for a step",
+      "needs a first step within the capacity",
       { default: "1", validRange: { min: "1", step: "4" } },
       ['p.validRange.step: Invalid value: "4": one step 5 is larger than capacity value: 4'],
     ],
-    ["is not asked for steps of nothing", { default: "1", validRange: { min: "1", step: "0" } }, []],
+    ["does not check steps of zero", { default: "1", validRange: { min: "1", step: "0" } }, []],
   ])("%s", (_what, policy, sentences) => expect(told(policy, "4")).toEqual(sentences));
 });

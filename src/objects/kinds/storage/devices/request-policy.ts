@@ -1,4 +1,4 @@
-/** How much of a shared capacity may be asked for at a time. */
+/** Validation of the policy that limits how much of a shared device capacity a request can consume. */
 import { duplicateValue, forbiddenField, invalidValue, required } from "../../../../meta/field-errors.ts";
 import { objectAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
@@ -8,7 +8,7 @@ import { listErrors } from "./device-checks.ts";
 
 const VALID_VALUES_MAX = 10;
 
-/** `total` is the capacity that the requests share. */
+/** `total`: the capacity that the requests share. */
 export function* requestPolicyErrors(policy: JsonObject, field: string, total: unknown): Generator<FieldError> {
   const values = stringsAt(policy, "validValues");
   const hasRange = policy["validRange"] !== undefined;
@@ -26,7 +26,7 @@ export function* requestPolicyErrors(policy: JsonObject, field: string, total: u
 }
 
 interface Bounds {
-  /** What is given to who does not say how much. */
+  /** Amount for a request that names none. */
   readonly usual: unknown;
   readonly total: unknown;
 }
@@ -86,7 +86,7 @@ function* stepErrors(
     const sentence = `one step ${first.text} is larger than capacity value: ${shown(total)}`;
     yield invalidValue(field, shown(step), sentence);
   }
-  // DIFFERS: over a step of nothing, kubernetes' server stumbles and does not answer.
+  // DIFFERS: for a step of zero, kube-apiserver panics and sends no response.
   if (unitsOf(nanosOf(step)) === 0n) return;
   for (const value of max === undefined ? [usual] : [usual, max])
     if ((unitsOf(nanosOf(value)) - unitsOf(nanosOf(min))) % unitsOf(nanosOf(step)) !== 0n)

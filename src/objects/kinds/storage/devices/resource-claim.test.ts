@@ -18,8 +18,8 @@ function claim(devices: JsonObject, status?: JsonObject): JsonObject {
   return { metadata: { name: "c" }, spec: { devices }, ...(status === undefined ? {} : { status }) };
 }
 
-describe("a request", () => {
-  test("is for one device if it does not say otherwise", () => {
+describe("a device request", () => {
+  test("defaults to one device", () => {
     const exactly = { deviceClassName: "gpu.example.com", allocationMode: "ExactCount", count: 1 };
     expect(prepared(CLAIM, claim({ requests: [GPU] }))).toEqual({
       ...claim({ requests: [{ name: "gpu", exactly }] }),
@@ -31,17 +31,17 @@ describe("a request", () => {
     });
   });
 
-  test("for all devices has no number", () => {
+  test("for all devices has no count", () => {
     const all = { name: "a", exactly: { deviceClassName: "c", allocationMode: "All" } };
     expect(prepared(CLAIM, claim({ requests: [all] }))["spec"]).toEqual({ devices: { requests: [all] } });
   });
 });
 
-describe("a claim", () => {
+describe("a ResourceClaim", () => {
   test.each<[string, JsonObject, readonly string[]]>([
-    ["is fine", { requests: [GPU] }, []],
+    ["is accepted if it is valid", { requests: [GPU] }, []],
     [
-      "asks in one way",
+      "needs exactly one of exactly and firstAvailable in a request",
       { requests: [{ name: "a" }, { ...GPU, firstAvailable: [{ name: "x", deviceClassName: "c" }] }] },
       [
         "spec.devices.requests[0]: Required value: exactly one of `exactly` or `firstAvailable` is required",
@@ -49,7 +49,7 @@ describe("a claim", () => {
       ],
     ],
     [
-      "asks for something",
+      "needs a device class and valid selectors",
       { requests: [{ name: "a", exactly: { allocationMode: "All", count: 2, selectors: [{}] } }] },
       [
         "spec.devices.requests[0].exactly.deviceClassName: Required value",
@@ -57,14 +57,14 @@ describe("a claim", () => {
         "spec.devices.requests[0].exactly.count: Invalid value: 2: must not be specified when allocationMode is 'All'",
       ],
     ],
-    ["asks once under a name", { requests: [GPU, GPU] }, ['spec.devices.requests[1]: Duplicate value: "gpu"']],
+    ["rejects duplicate request names", { requests: [GPU, GPU] }, ['spec.devices.requests[1]: Duplicate value: "gpu"']],
     [
-      "does not ask too much",
+      "limits the number of requests",
       { requests: Array.from({ length: 33 }, (_, index) => ({ ...GPU, name: `r${index}` })) },
       ["spec.devices.requests: Too many: 33: must have at most 32 items"],
     ],
     [
-      "constrains what it asks for",
+      "needs constraints on its own requests with a qualified attribute",
       { requests: [GPU], constraints: [{ requests: ["other"], matchAttribute: "model" }, {}] },
       [
         "spec.devices.constraints[0].requests[0]: Invalid value: \"other\": must be the name of a request in the claim or the name of a request and a subrequest separated by '/'",
@@ -73,7 +73,7 @@ describe("a claim", () => {
       ],
     ],
     [
-      "configures drivers",
+      "needs valid opaque parameters",
       { requests: [GPU], config: [{}, { opaque: { driver: "d", parameters: [] } }] },
       [
         "spec.devices.config[0].opaque: Required value",
@@ -84,13 +84,13 @@ describe("a claim", () => {
     expect(told(CLAIM, claim(devices))).toEqual(sentences);
   });
 
-  test("of the first beta version is judged alike", () => {
+  test("in v1beta1 is validated by the same rules", () => {
     expect(told(FLAT_CLAIM, claim({ requests: [{ name: "a", deviceClassName: "c", count: -1 }] }))).toEqual([
       "spec.devices.requests[0].exactly.count: Invalid value: -1: must be greater than zero",
     ]);
   });
 
-  test("stays what it is", () => {
+  test("has an immutable spec", () => {
     const after = claim({ requests: [{ name: "gpu", exactly: { deviceClassName: "other" } }] });
     expect(toldOfUpdate(CLAIM, claim({ requests: [GPU] }), after)).toEqual([
       'spec: Invalid value: {"Devices":{"Requests":[{"Name":"gpu","Exactly":{"DeviceClassName":"other","Selectors":null,"AllocationMode":"ExactCount","Count":1,"AdminAccess":null,"Tolerations":null,"Capacity":null},"FirstAvailable":null}],"Constraints":null,"Config":null}}: field is immutable',
@@ -98,7 +98,7 @@ describe("a claim", () => {
     expect(toldOfUpdate(CLAIM, claim({ requests: [GPU] }), claim({ requests: [GPU], config: [] }))).toEqual([]);
   });
 
-  test("is reserved for somebody once it is allocated", () => {
+  test("can be reserved for consumers only once it is allocated", () => {
     const pod = { resource: "pods", name: "p", uid: "1" };
     expect(toldOfStatus(CLAIM, claim({}), claim({}, { reservedFor: [pod, pod, {}] }))).toEqual([
       "status.reservedFor[2].resource: Required value",
@@ -110,7 +110,7 @@ describe("a claim", () => {
   });
 });
 
-test("a template is a claim with metadata, and stays what it is", () => {
+test("a ResourceClaimTemplate defaults its metadata and has an immutable spec", () => {
   const TEMPLATE = resourceClaimTemplateOf("general");
   const template = (labels?: JsonObject): JsonObject => ({
     metadata: { name: "t" },

@@ -1,4 +1,4 @@
-/** Claims on devices, and templates of them. */
+/** The rules of the kinds ResourceClaim and ResourceClaimTemplate. */
 import { forbiddenField, invalidValue } from "../../../../meta/field-errors.ts";
 import { objectAt, objectsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";

@@ -9,8 +9,8 @@ function slice(spec: JsonObject): JsonObject {
   return { metadata: { name: "s" }, spec: { driver: "d.example.com", pool: POOL, nodeName: "n", ...spec } };
 }
 
-describe("a slice", () => {
-  test("says since when a device is tainted", () => {
+describe("a ResourceSlice", () => {
+  test("defaults the time of a device taint", () => {
     const devices = [{ name: "a", taints: [{ key: "k", effect: "NoSchedule" }] }];
     expect(defaulted(RESOURCE_SLICE, slice({ devices }))["spec"]).toMatchObject({
       devices: [{ name: "a", taints: [{ key: "k", effect: "NoSchedule", timeAdded: CONTEXT.time }] }],
@@ -18,9 +18,9 @@ describe("a slice", () => {
   });
 
   test.each<[string, JsonObject, readonly string[]]>([
-    ["is fine", { devices: [{ name: "a" }] }, []],
+    ["is accepted if it is valid", { devices: [{ name: "a" }] }, []],
     [
-      "is part of a pool",
+      "needs a driver and a valid pool",
       { driver: "", pool: { generation: -1 } },
       [
         "spec.driver: Required value",
@@ -30,7 +30,7 @@ describe("a slice", () => {
       ],
     ],
     [
-      "is somewhere",
+      "needs a node selection",
       { nodeName: undefined, allNodes: false },
       [
         "spec.allNodes: Invalid value: false: must be either unset or set to true",
@@ -38,14 +38,14 @@ describe("a slice", () => {
       ],
     ],
     [
-      "is in one place",
+      "rejects two node selections",
       { allNodes: true },
       [
         'spec: Invalid value: "{`nodeName`, `allNodes`}": exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required, but multiple fields are set',
       ],
     ],
     [
-      "has different devices with proper names",
+      "needs unique devices with valid attributes and taints",
       {
         devices: [
           { name: "a", taints: [{ key: "k" }] },
@@ -62,7 +62,7 @@ describe("a slice", () => {
     expect(told(RESOURCE_SLICE, slice(spec))).toEqual(sentences);
   });
 
-  test("stays with its driver, pool and node", () => {
+  test("cannot change its driver, pool and node", () => {
     const after = slice({ driver: "e", pool: { ...POOL, name: "q" }, nodeName: "m" });
     expect(toldOfUpdate(RESOURCE_SLICE, slice({}), after)).toEqual([
       'spec.pool.name: Invalid value: "q": field is immutable',
@@ -71,7 +71,7 @@ describe("a slice", () => {
     ]);
   });
 
-  test("is warned about drivers in capitals", () => {
+  test("causes a warning about a driver name in upper case", () => {
     expect(warned(RESOURCE_SLICE, slice({ driver: "D" }))).toEqual([
       'spec.driver: driver names should be lowercase; "D" contains uppercase characters',
     ]);
@@ -84,7 +84,7 @@ describe("a device", () => {
 
   test.each<[string, JsonObject, readonly string[]]>([
     [
-      "has attributes of one value each",
+      "needs attributes with exactly one valid value",
       { attributes: { none: {}, two: { int: 1, bool: true }, long: { string: "x".repeat(65) }, v: { version: "1" } } },
       [
         "spec.devices[0].attributes[long].string: Too long: may not be more than 64 bytes",
@@ -94,17 +94,17 @@ describe("a device", () => {
       ],
     ],
     [
-      "has not too many of them",
+      "limits the number of attributes",
       { attributes: Object.fromEntries(Array.from({ length: 33 }, (_, index) => [`a${index}`, { int: index }])) },
       ["spec.devices[0]: Invalid value: 33: the total number of attributes and capacities must not exceed 32"],
     ],
     [
-      "shares a capacity only when it may be given more than once",
+      "needs allowMultipleAllocations for a request policy",
       { capacity: { mem: { value: "1Gi", requestPolicy: { default: "1Gi" } } } },
       ["spec.devices[0].capacity[mem].requestPolicy: Forbidden: allowMultipleAllocations must be true"],
     ],
     [
-      "takes from different sets of counters",
+      "needs distinct counter sets",
       { consumesCounters: [{ counterSet: "", counters: { a: {} } }, { counterSet: "" }] },
       [
         "spec.devices[0].consumesCounters[0].counterSet: Required value",
@@ -114,7 +114,7 @@ describe("a device", () => {
       ],
     ],
     [
-      "says both when it is bound and when that failed",
+      "needs both binding conditions and binding failure conditions",
       { bindingConditions: ["a", "a"] },
       [
         'spec.devices[0].bindingConditions[1]: Duplicate value: "a"',
@@ -122,14 +122,14 @@ describe("a device", () => {
       ],
     ],
     [
-      "fails to be bound in other ways than it is bound",
+      "needs different conditions for binding and binding failure",
       { bindingConditions: ["a"], bindingFailureConditions: ["a"] },
       [
         'spec.devices[0].bindingFailureConditions[0]: Invalid value: "a": bindingFailureConditions must not overlap with bindingConditions',
       ],
     ],
     [
-      "is where the slice is",
+      "rejects a node selection of its own, unless the slice allows it",
       { allNodes: true },
       [
         "spec.devices[0]: Invalid value: null: `nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in the ResourceSlice spec",
@@ -138,9 +138,9 @@ describe("a device", () => {
   ])("%s", (_what, device, sentences) => expect(ofDevice(device)).toEqual(sentences));
 
   test.each<[string, JsonObject, readonly string[]]>([
-    ["somewhere", { nodeName: "n" }, []],
+    ["is accepted with a node", { nodeName: "n" }, []],
     [
-      "not nowhere",
+      "is rejected without a node",
       { nodeName: "", allNodes: false },
       [
         'spec.devices[0].nodeName: Invalid value: "": must not be empty',
@@ -149,17 +149,17 @@ describe("a device", () => {
       ],
     ],
     [
-      "not in two places",
+      "is rejected with two node selections",
       { nodeName: "n", allNodes: true },
       [
         'spec.devices[0]: Invalid value: "{`nodeName`, `allNodes`}": exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true in the ResourceSlice spec',
       ],
     ],
-  ])("is %s when each says where it is", (_what, device, sentences) =>
+  ])("%s under perDeviceNodeSelection", (_what, device, sentences) =>
     expect(ofDevice(device, { nodeName: undefined, perDeviceNodeSelection: true })).toEqual(sentences),
   );
 
-  test("without what no release knows unasked", () => {
+  test("loses the fields of features that are off by default", () => {
     const devices = [{ name: "a", attributes: { l: { ints: [1] } }, nodeAllocatableResourceMappings: { cpu: {} } }];
     expect(defaulted(RESOURCE_SLICE, slice({ devices }))["spec"]).toMatchObject({
       devices: [{ name: "a", attributes: { l: {} } }],
@@ -168,7 +168,7 @@ describe("a device", () => {
   });
 });
 
-test("sets of counters have different names and count something", () => {
+test("shared counter sets need unique names and counters", () => {
   const sharedCounters = [{ name: "a", counters: { mem: {} } }, { name: "a" }];
   expect(told(RESOURCE_SLICE, slice({ sharedCounters }))).toEqual([
     "spec.sharedCounters[1].counters: Required value",

@@ -1,4 +1,4 @@
-/** The slices in which drivers say what devices they have. */
+/** Defaults, validation and warnings of ResourceSlices, in which drivers publish their devices. */
 import { invalidValue, required, tooLong } from "../../../../meta/field-errors.ts";
 import {
   isJsonObject,
@@ -49,7 +49,7 @@ function withDeviceDefaults(given: JsonObject, time: string): JsonObject {
   const device = withAmounts(withoutUnknown(given), "capacity");
   if (Array.isArray(device["consumesCounters"]))
     device["consumesCounters"] = objectsAt(device, "consumesCounters").map((set) => withAmounts(set, "counters"));
-  // A taint is there from when it was first said.
+  // A taint without a time gets the current one.
   if (Array.isArray(device["taints"]))
     device["taints"] = objectsAt(device, "taints").map((taint) =>
       taint["timeAdded"] === undefined ? { ...taint, timeAdded: time } : taint,
@@ -57,7 +57,7 @@ function withDeviceDefaults(given: JsonObject, time: string): JsonObject {
   return device;
 }
 
-/** What no release knows without asking for it: lists as attributes, and what of a node a device takes. */
+/** Drops fields of features that are off by default in every release: list attributes and node resource mappings. */
 function withoutUnknown(given: JsonObject): JsonObject {
   const { nodeAllocatableResourceMappings: _mappings, ...device } = given;
   if (!isJsonObject(device["attributes"])) return device;
@@ -75,7 +75,7 @@ function withoutUnknown(given: JsonObject): JsonObject {
   return { ...device, attributes };
 }
 
-/** A copy, in which each amount of the member has a value. */
+/** A copy in which each amount of the member has a value. */
 function withAmounts(parent: JsonObject, key: string): JsonObject {
   if (!isJsonObject(parent[key])) return { ...parent };
   const amounts: JsonObject = {};
@@ -172,7 +172,7 @@ function* placeErrors(spec: JsonObject): Generator<FieldError> {
     yield invalidValue("spec", `{${places.join(", ")}}`, `${EXACTLY_ONE}, but multiple fields are set`);
 }
 
-/** One term only: slices are merged by what they select. */
+/** Exactly one term is allowed, because slices are merged by what they select. */
 function* selectorErrors(selector: JsonObject, field: string): Generator<FieldError> {
   yield* nodeSelectorErrors(selector, field);
   const terms = selector["nodeSelectorTerms"];

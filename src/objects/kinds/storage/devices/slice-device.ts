@@ -1,4 +1,4 @@
-/** What holds for one device of a slice: what it is, what it takes, and where it is. */
+/** Validation of one device of a ResourceSlice. */
 import {
   duplicateValue,
   forbiddenField,
@@ -29,9 +29,9 @@ const ONE_PLACE =
   "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true in the ResourceSlice spec";
 
 interface DeviceContext {
-  /** Whether each device says where it is. */
+  /** True if each device has a node selection of its own. */
   readonly isPlacedAlone: boolean;
-  /** By their names, as the slice was before. */
+  /** Devices of the stored slice, by name. */
   readonly before: ReadonlyMap<string, JsonObject>;
 }
 
@@ -113,7 +113,7 @@ function* capacityErrors(device: JsonObject, field: string): Generator<FieldErro
   }
 }
 
-/** As kubernetes shows keys that are too long: without their middle. */
+/** As kubernetes shows keys that are too long: without the middle part. */
 function keyField(field: string, key: string, bytesMax: number): string {
   if (key.length <= bytesMax) return `${field}[${key}]`;
   const rest = bytesMax - "...".length;
@@ -162,7 +162,7 @@ function* placeErrors(device: JsonObject, field: string): Generator<FieldError> 
   if (places.length > 1) yield invalidValue(field, `{${places.join(", ")}}`, ONE_PLACE);
 }
 
-/** Also of devices that have been given to a claim. */
+/** Also used for devices that are allocated to a claim. */
 export function* bindingErrors(device: JsonObject, field: string): Generator<FieldError> {
   const conditions = stringsAt(device, "bindingConditions");
   const failures = stringsAt(device, "bindingFailureConditions");

@@ -1,4 +1,4 @@
-/** Identities as shares of devices have them. */
+/** Validation of the share IDs of devices. */
 import { invalidValue } from "../../../../meta/field-errors.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 
@@ -18,7 +18,7 @@ export function* uuidErrors(uid: string, field: string): Generator<FieldError> {
     );
 }
 
-/** By its length: with a prefix, in braces, or without hyphens it is one too. */
+/** The length decides the accepted form: with a prefix, in braces, without hyphens, or canonical. */
 function uuidProblem(uid: string): string | undefined {
   const bytes = Buffer.byteLength(uid);
   const badFormat = "invalid UUID format";

@@ -1,4 +1,4 @@
-/** The object that a token is to end with. */
+/** The object that a token is bound to: the token becomes invalid when the object is deleted. */
 import { parseGroupVersion, type GroupResource } from "../../../../meta/group-version.ts";
 import { goQuote } from "../../../../meta/go-quote.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
@@ -10,7 +10,7 @@ import type { NamedObject, TokenRequestSpec } from "./token-request-spec.ts";
 interface BindingTo {
   readonly objects: Pick<ObjectReader, "get" | "newest">;
   readonly namespace: string;
-  /** The service account's. */
+  /** The name of the service account. */
   readonly name: string;
   readonly gates: ReleaseGates;
 }
@@ -21,7 +21,7 @@ const PODS: GroupResource = { group: "", resource: "pods" };
 const SECRETS: GroupResource = { group: "", resource: "secrets" };
 const NODES: GroupResource = { group: "", resource: "nodes" };
 
-/** Throws a StatusError for what is not there, not as it is said to be, or nothing to bind a token to. */
+/** Throws a StatusError if the object does not exist, differs from the reference, or cannot be bound. */
 export async function boundObject(reference: unknown, to: BindingTo): Promise<Bound> {
   if (!isJsonObject(reference)) return {};
   const kind = stringAt(reference, "kind");
@@ -62,7 +62,7 @@ async function boundPod(pod: JsonObject, { objects, name, gates }: BindingTo): P
   const nodeName = stringAt(spec, "nodeName");
   if (nodeName === "" || !gates.isOn("ServiceAccountTokenPodNodeInfo")) return { pod: identity(pod) };
   const node = objects.get(NODES, "", nodeName) ?? (await objects.newest(NODES, "", nodeName));
-  // A node that has not come, or has gone, is named all the same.
+  // A node that does not exist is still recorded by name.
   return { pod: identity(pod), node: node === undefined ? { name: nodeName, uid: "" } : identity(node) };
 }
 
@@ -72,7 +72,7 @@ function refuseOther(kind: string, { name, uid }: NamedObject, wanted: string): 
   throw conflict({ group: "", resource: kind }, name, why);
 }
 
-/** As kubernetes: what is no version is none. */
+/** As kubernetes: a malformed version counts as empty. */
 function groupVersionOf(apiVersion: string): { readonly group: string; readonly version: string } {
   const isOne = apiVersion.split("/", 3).length <= 2;
   return apiVersion === "" || !isOne ? { group: "", version: "" } : parseGroupVersion(apiVersion);

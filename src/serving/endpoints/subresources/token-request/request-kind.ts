@@ -1,4 +1,4 @@
-/** TokenRequest, which is spoken at a service account's strategy and never stored. */
+/** The kind TokenRequest, which is used at a subresource of service accounts and never stored. */
 import { assert } from "../../../../base/assert.ts";
 import type { GroupVersion } from "../../../../meta/group-version.ts";
 import type { ServedResource } from "../../../registry/resource.ts";
@@ -11,7 +11,7 @@ const API_VERSION = "authentication.k8s.io/v1";
 
 export function tokenRequestKind(accounts: ServedResource): ServedResource {
   const schema = accounts.schemaOf(AUTHENTICATION_V1, TOKEN_REQUEST.kind);
-  assert(schema !== undefined, "every release knows the kind TokenRequest");
+  assert(schema !== undefined, "every release has the kind TokenRequest");
   const { kind } = TOKEN_REQUEST;
   return {
     ...bindingKind(accounts),

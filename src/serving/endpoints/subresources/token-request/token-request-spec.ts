@@ -1,4 +1,4 @@
-/** What a token is to contain, for the issuer that signs it. */
+/** The content of a token for the issuer that signs it. */
 export interface NamedObject {
   readonly name: string;
   readonly uid: string;
@@ -9,20 +9,20 @@ export interface TokenRequestSpec {
   readonly serviceAccount: NamedObject;
   readonly pod?: NamedObject | undefined;
   readonly secret?: NamedObject | undefined;
-  /** What the token is bound to, or where its pod runs. */
+  /** The node that the token is bound to, or that runs its pod. */
   readonly node?: NamedObject | undefined;
   readonly audiences: readonly string[];
   readonly expirationSeconds: number;
-  /** When its use is to be noted; undefined for never. */
+  /** Time after which the use of the token is recorded; undefined: never. */
   readonly warnAfterSeconds?: number | undefined;
-  /** Releases before 1.30 give tokens no id. */
+  /** False before release 1.30, whose tokens have no id. */
   readonly hasId: boolean;
   readonly nowMs: number;
 }
 
 interface IssuedToken {
   readonly token: string;
-  /** Empty for one without an id. */
+  /** Empty if the token has no id. */
   readonly credentialId: string;
 }
 

@@ -117,7 +117,7 @@ function bound(reference: JsonObject, more: JsonObject = {}): JsonObject {
 }
 
 describe("a token request", () => {
-  test("is answered with a token, and who has asked for what", async () => {
+  test("returns a token, the complete spec and managedFields", async () => {
     expect(await ask({ body: {} })).toEqual({
       status: 201,
       warnings: undefined,
@@ -156,14 +156,14 @@ describe("a token request", () => {
     });
   });
 
-  test("may name audiences and a time; what it says of its status is nothing", async () => {
+  test("may set audiences and an expiration, and its status is ignored", async () => {
     const spec = { audiences: ["a", "b"], expirationSeconds: 700 };
     const { body, wish } = await ask({ body: { metadata: { labels: { a: "b" } }, spec, status: { token: "x" } } });
     expect(wish).toMatchObject(spec);
     expect(body).toMatchObject({ metadata: { labels: { a: "b" } }, spec, status: { token: "signed" } });
   });
 
-  test("that asks for too long gets less, and is told", async () => {
+  test("with too long an expiration gets a shorter one and a warning", async () => {
     const { wish, body, warnings } = await ask({
       body: { spec: { expirationSeconds: 172_801 } },
       tokens: { maxExpirationSeconds: 172_800 },
@@ -173,7 +173,7 @@ describe("a token request", () => {
     expect(warnings).toEqual(['299 - "requested expiration of 172801 seconds shortened to 172800 seconds"']);
   });
 
-  test("asks admission, which may change it and refuse it", async () => {
+  test("passes admission, which may change and reject it", async () => {
     const seen: unknown[] = [];
     const admission: Admission = {
       mutate: async ({ object }) => ({ ...object, spec: { expirationSeconds: 900 } }),
@@ -188,14 +188,14 @@ describe("a token request", () => {
     ]);
   });
 
-  test("of a release before 1.34 cannot be about another account; before 1.30 tokens have no id", async () => {
+  test("before 1.34 ignores another uid, and before 1.30 yields a token without an id", async () => {
     const { wish, body } = await ask({ body: { metadata: { uid: "other" } }, release: "1.29" });
     expect(wish?.hasId).toBe(false);
     expect(body).toHaveProperty("metadata.uid", "sa-uid");
   });
 });
 
-describe("a token may be bound", () => {
+describe("a bound token", () => {
   const pod = { name: "web", uid: "pod-uid" };
   const node = { name: "node", uid: "node-uid" };
 
@@ -215,7 +215,7 @@ describe("a token may be bound", () => {
     [{ kind: "Pod", name: "idle" }, { pod: { name: "idle", uid: "idle-uid" } }],
     [{ kind: "Node", name: "node" }, { node }],
     [{ kind: "Secret", name: "strategy" }, { secret: { name: "strategy", uid: "secret-uid" } }],
-  ])("to %j", async (reference, wish) => {
+  ])("can be bound to %j", async (reference, wish) => {
     const answer = await ask({ body: bound(reference) });
     const { pod: toPod, node: toNode, secret } = answer.wish!;
     expect({ pod: toPod, node: toNode, secret }).toEqual({
@@ -236,21 +236,26 @@ describe("a token may be bound", () => {
     readonly [why: string, body: JsonObject, tokens: Partial<TokenRequests>, warnAfterSeconds: number | undefined]
   >([
     [
-      "a pod's token for an hour holds for a year",
+      "for a pod and an hour is valid for a year",
       bound({ kind: "Pod", name: "web" }, { expirationSeconds: 3607 }),
       {},
       3607,
     ],
-    ["of another hour not", bound({ kind: "Pod", name: "web" }, { expirationSeconds: 3608 }), {}, undefined],
-    ["of a node not", bound({ kind: "Node", name: "node" }, { expirationSeconds: 3607 }), {}, undefined],
     [
-      "for others not",
+      "for a pod and another period is not extended",
+      bound({ kind: "Pod", name: "web" }, { expirationSeconds: 3608 }),
+      {},
+      undefined,
+    ],
+    ["for a node is not extended", bound({ kind: "Node", name: "node" }, { expirationSeconds: 3607 }), {}, undefined],
+    [
+      "for a pod and other audiences is not extended",
       bound({ kind: "Pod", name: "web" }, { expirationSeconds: 3607, audiences: [AUDIENCE, "vault"] }),
       {},
       undefined,
     ],
     [
-      "where it is switched off not",
+      "for a pod is not extended if extension is off",
       bound({ kind: "Pod", name: "web" }, { expirationSeconds: 3607 }),
       { extendsExpiration: false },
       undefined,
@@ -264,7 +269,7 @@ describe("a token may be bound", () => {
   });
 });
 
-describe("a token request is refused", () => {
+describe("a token request is rejected", () => {
   test.each<readonly [body: unknown, code: number, message: string, more?: Partial<Asked>]>([
     [
       { metadata: { name: "x" } },

@@ -1,4 +1,4 @@
-/** POST serviceaccounts/x/token: a token for the account. */
+/** POST serviceaccounts/x/token: issues a token for the account. */
 import { invalidValue } from "../../../../meta/field-errors.ts";
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { ObjectReader } from "../../../../meta/object-table.ts";
@@ -22,35 +22,37 @@ import { TOKEN_REQUEST, tokenRequestKind } from "./request-kind.ts";
 import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 import type { IssueToken, NamedObject } from "./token-request-spec.ts";
 
-/** How this server makes tokens. */
+/** The token settings of this server. */
 export interface TokenRequests {
   readonly issue: IssueToken;
   readonly objects: Pick<ObjectReader, "get" | "newest">;
-  /** What a token is for when nobody says. */
+  /** The audiences of a token request that names none. */
   readonly apiAudiences: readonly string[];
-  /** 0: as long as is asked for. */
+  /** 0: no limit. */
   readonly maxExpirationSeconds: number;
-  /** Tokens of pods that were made for an hour hold for a year, and their use is noted after the hour. */
+  /** Tokens of pods that were requested for an hour are valid for a year, and their use after the hour is recorded. */
   readonly extendsExpiration: boolean;
 }
 
 interface TokenRequestContext {
   readonly representation: Representation;
   readonly tokens: TokenRequests;
-  /** The audit event is told. */
+  /** Adds an annotation to the audit event. */
   readonly annotate?: ((key: string, value: string) => void) | undefined;
 }
 
 const DEFAULT_SECONDS = 3600;
 const SECONDS_MIN = 600;
 const SECONDS_MAX = 2 ** 32;
-/** What pods are given by admission: an hour, and a little by which it can be told from other hours. */
+/**
+ * The expiration that admission requests for pods: an hour plus a few seconds that distinguish it from other requests.
+ */
 const EXTENDED_WHEN_SECONDS = 3607;
 const EXTENDED_TO_SECONDS = 365 * 24 * 3600;
 
 const ISSUED_CREDENTIAL = "authentication.kubernetes.io/issued-credential-id";
 
-/** As kubernetes: a dry run makes a token like any other. */
+/** As kubernetes: a dry run issues a token like any other request. */
 export async function tokenRequestEndpoint(
   call: EndpointCall,
   context: TokenRequestContext,
@@ -79,7 +81,7 @@ interface Sent {
   readonly admission: Admission | undefined;
 }
 
-/** With defaults, owners, and whatever admission makes of it. */
+/** Adds defaults and managedFields, and runs mutating admission. */
 async function admitted(call: EndpointCall, kind: ServedResource, sent: Sent): Promise<JsonObject> {
   const { context, served, request } = call;
   const { namespace, name } = request.info;
@@ -104,7 +106,7 @@ async function admitted(call: EndpointCall, kind: ServedResource, sent: Sent): P
   return sent.admission === undefined ? owned : sent.admission.mutate(write);
 }
 
-/** As kubernetes: the reference always stands there, if only as null, so nobody has put it there. */
+/** As kubernetes: the reference is always present, if only as null, so no manager owns the reference itself. */
 function withoutReferenceItself(entry: JsonObject): JsonObject {
   const fields = objectAt(entry, "fieldsV1");
   const spec = objectAt(fields, "f:spec");
@@ -129,7 +131,7 @@ async function answered(
   refuseOtherName(wanted, name);
   const account = await accountOf(call);
   refuseOtherUid(wanted, account, served.gates);
-  // Before the token is made: it must not end before it is said to.
+  // Taken before the token is issued, so that the token is valid at least as long as reported.
   const nowMs = context.clock.now();
   const complete = completed(wanted, { account, namespace, nowMs, apiAudiences: tokens.apiAudiences });
   const errors = [...expirationErrors(complete)];
@@ -216,7 +218,7 @@ interface Life {
   readonly bound: Bound;
 }
 
-/** Clients that do not read their token again shall not fail at once, but be noticed. */
+/** Clients that do not reload their token should not fail at once; their use of the old token is recorded instead. */
 function lifetime(
   { extendsExpiration, apiAudiences }: TokenRequests,
   { expirationSeconds, audiences, bound }: Life,

@@ -1,6 +1,6 @@
 import type { ResponseBody, StreamSink } from "../../message.ts";
 
-/** What a stream may do to the connection it comes from. */
+/** The control that a stream has over its connection. */
 interface StreamControl {
   pause(): void;
   resume(): void;
@@ -9,8 +9,8 @@ interface StreamControl {
 }
 
 /**
- * An answer on its way from a connection to its reader, at the reader's pace: what the reader has not taken stays with
- * the server. Begins paused, with what had arrived together with the head.
+ * A response on its way from a connection to its reader, at the reader's pace: bytes that the reader has not taken stay
+ * with the server. Begins paused, with the bytes that arrived together with the head.
  */
 export class AnswerStream {
   readonly #flow: StreamControl;
@@ -37,14 +37,14 @@ export class AnswerStream {
     }
   }
 
-  /** The answer is complete. */
+  /** The response is complete. */
   end(): void {
     if (this.#state !== "flowing") return;
     this.#state = "ended";
     this.#sink?.end();
   }
 
-  /** The rest of the answer will not come. */
+  /** The rest of the response will not arrive. */
   break(): void {
     if (this.#state !== "flowing") return;
     this.#state = "broken";

@@ -2,21 +2,21 @@ import type { Writable } from "node:stream";
 
 interface SendParts {
   readonly socket: Writable;
-  /** The request's head as it goes on the wire. */
+  /** The head of the request as sent on the wire. */
   readonly head: string;
   readonly body: AsyncIterable<Buffer>;
-  /** Undefined: it goes out in chunks. */
+  /** Undefined: chunked encoding. */
   readonly contentLength: number | undefined;
-  /** Called at most once: the body broke off or was not as long as announced. */
+  /** Called at most once: the body broke off or does not have the announced length. */
   readonly onFailed: (error: unknown) => void;
 }
 
 /**
- * Sends a request's head and its body, a piece at a time as the server takes them. The head goes out together with a
- * first piece that is at hand, and does not wait for one that is not.
+ * Sends the head of a request and its body, one piece at a time as the server takes them. The head is sent together
+ * with the first piece if that is available, and does not wait for it otherwise.
  */
 export class BodySender {
-  /** The whole body has been written. */
+  /** True when the whole body has been written. */
   isDone = false;
   readonly #parts: SendParts;
   readonly #iterator: AsyncIterator<Buffer>;
@@ -38,7 +38,7 @@ export class BodySender {
     try {
       await this.#sendPieces();
       if (this.#isStopped) return;
-      if (this.#sent !== (contentLength ?? this.#sent)) throw new Error("the body is shorter than announced");
+      if (this.#sent !== (contentLength ?? this.#sent)) throw new Error("the request body is shorter than announced");
       if (contentLength === undefined) socket.write("0\r\n\r\n", "latin1");
       this.isDone = true;
       this.#releaseHead();
@@ -49,13 +49,13 @@ export class BodySender {
     }
   }
 
-  /** Reads nothing more of the body and writes nothing more. */
+  /** Stops reading and writing the body. */
   stop(): void {
     if (this.#isStopped || this.isDone) return;
     this.#isStopped = true;
     this.#releaseHead();
     this.onDrain();
-    // Who makes the body may still be waiting for its next piece; nobody waits for it to notice.
+    // The producer of the body may still be waiting for its next piece; it is not awaited.
     void Promise.resolve(this.#iterator.return?.()).catch(() => undefined);
   }
 
@@ -68,7 +68,7 @@ export class BodySender {
     for (;;) {
       const step = await this.#iterator.next();
       if (this.#isStopped || step.done === true) return;
-      // An empty chunk would be the end of the body.
+      // An empty chunk would end the body.
       if (step.value.length === 0) continue;
       const hasRoom = this.#write(step.value);
       if (!hasRoom) await this.#drained();
@@ -79,7 +79,7 @@ export class BodySender {
   #write(piece: Buffer): boolean {
     const { socket, contentLength } = this.#parts;
     this.#sent += piece.length;
-    if (this.#sent > (contentLength ?? this.#sent)) throw new Error("the body is longer than announced");
+    if (this.#sent > (contentLength ?? this.#sent)) throw new Error("the request body is longer than announced");
     if (contentLength !== undefined) {
       const hasRoom = socket.write(piece);
       this.#releaseHead();

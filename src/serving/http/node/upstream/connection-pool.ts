@@ -1,7 +1,8 @@
 /**
- * Requests to other servers over pooled HTTP/1.1 connections with TLS. Owns every connection it has made, idle, busy or
- * upgraded, until that is closed. The connection used last is used again first, so that what a burst has opened grows old
- * and goes. Nothing is retried and nothing is queued: a request without an idle connection gets a new one.
+ * Requests to other servers over pooled HTTP/1.1 connections with TLS. The pool owns every connection that it has made,
+ * idle, busy or upgraded, until it is closed. The most recently used connection is reused first, so that extra
+ * connections of a burst become idle and are closed. The pool neither retries nor queues: a request without an idle
+ * connection gets a new one.
  */
 import {
   authorityOf,
@@ -25,16 +26,19 @@ interface PoolOptions {
   readonly limits: PoolLimits;
 }
 
-/** Whom a connection must reach, and how either end proves who it is. */
+/** The server that a connection must reach, and the certificates of both ends. */
 export interface PoolTarget {
   /** Connections are shared by targets with the same key. */
   readonly key: string;
-  /** The name the server's certificate must be for. */
+  /** The name for which the server's certificate must be valid. */
   readonly serverName: string;
-  /** PEM of who may have signed it. Undefined: whom the system trusts. */
+  /** PEM of the CAs that may have signed it. Undefined: the CAs that the system trusts. */
   readonly ca: string | undefined;
   readonly insecureSkipTlsVerify: boolean;
-  /** Connections made with another object than the target's last one are closed once they are idle. */
+  /**
+   * When a target's certificate is another object than before, connections made with the earlier one are closed once
+   * idle.
+   */
   readonly certificate: ClientCertificate | undefined;
 }
 
@@ -43,13 +47,13 @@ interface TargetConnections {
   target: PoolTarget;
   readonly address: UpstreamAddress;
   readonly authority: string;
-  /** The one used last at the end. */
+  /** The most recently used connection is the last. */
   readonly idle: UpstreamConnection[];
   readonly open: Set<UpstreamConnection>;
   readonly opening: Set<AbortController>;
 }
 
-/** A server that announces how long it keeps connections gets no request in the last moment of it. */
+/** Margin before the announced keep-alive timeout of a server, in which its connection is not used. */
 const SERVER_CLOSES_MARGIN_MS = 1_000;
 
 export class ConnectionPool {
@@ -60,7 +64,7 @@ export class ConnectionPool {
   readonly #places = new Map<string, TargetConnections>();
   #total = 0;
   #sweepTimer: NodeJS.Timeout | undefined;
-  /** Set from `close` on; called when the last connection has gone. */
+  /** Set by `close`; called when the last connection has closed. */
   #onEmpty: (() => void) | undefined;
 
   constructor({ dial, log, limits }: PoolOptions) {
@@ -69,7 +73,7 @@ export class ConnectionPool {
     this.#dial = dial ?? directDial(limits.tcpKeepAliveMs);
   }
 
-  /** `targetOf` is called once, with the address as it stands in the Host header. */
+  /** `targetOf` is called once, with the address as in the Host header. */
   send(
     request: UpstreamMessage,
     address: UpstreamAddress,
@@ -96,10 +100,10 @@ export class ConnectionPool {
     if (place !== undefined) retire(place, () => true);
   }
 
-  /** Breaks off everything that is under way to the target with this key. */
+  /** Breaks off all requests to the target with this key. */
   disconnect(key: string): void {
     const place = this.#places.get(key);
-    if (place !== undefined) emptyPlace(place, `the connections to ${place.authority} were given up`);
+    if (place !== undefined) emptyPlace(place, `the connections to ${place.authority} were dropped`);
   }
 
   close(): Promise<void> {
@@ -137,7 +141,7 @@ export class ConnectionPool {
     if (!isKept) return connection.destroy();
     connection.idleUntilMs = performance.now() + idleMs;
     idle.push(connection);
-    // A reader that was slow at the end has left it paused, and then nobody would see the server close.
+    // A slow reader may have left the socket paused, and then the server's close would not be noticed.
     if (connection.socket.isPaused()) connection.socket.resume();
     this.#sweepTimer ??= setTimeout(() => this.#sweep(), idleTimeoutMs / 8).unref();
   }
@@ -153,7 +157,7 @@ export class ConnectionPool {
     if (isAnyIdle) this.#sweepTimer = setTimeout(() => this.#sweep(), this.#limits.idleTimeoutMs / 8).unref();
   }
 
-  /** Never rejects: what fails here, the exchange is told. */
+  /** Never rejects: failures are reported to the exchange. */
   async #connect(place: TargetConnections, exchange: SentExchange): Promise<void> {
     const opening = new AbortController();
     this.#places.set(place.target.key, place);
@@ -162,7 +166,10 @@ export class ConnectionPool {
     exchange.whileConnecting((reason) => opening.abort(reason));
     try {
       if (this.#total > this.#limits.connectionsMax && !this.#evictIdle()) {
-        throw unsent("exhausted", `there are ${this.#limits.connectionsMax} connections to other servers already`);
+        throw unsent(
+          "exhausted",
+          `the limit of ${this.#limits.connectionsMax} connections to other servers is reached`,
+        );
       }
       const connection = await this.#open(place, opening);
       place.open.add(connection);
@@ -228,7 +235,7 @@ function takeIdle({ idle }: TargetConnections): UpstreamConnection | undefined {
   return undefined;
 }
 
-/** A dialer that does not heed the signal must not hold up the caller. */
+/** A dialer that ignores the signal must not delay the caller. */
 async function dialed(dial: Dial, address: UpstreamAddress, signal: AbortSignal): ReturnType<Dial> {
   signal.throwIfAborted();
   const aborted = new Promise<never>((_resolve, reject) => {

@@ -2,13 +2,13 @@ import type { TLSSocket } from "node:tls";
 
 import type { ClientCertificate } from "./credentials.ts";
 
-/** The exchange that has a connection for itself. */
+/** The exchange that currently owns a connection. */
 export interface ConnectionUser {
   onData(bytes: Buffer): void;
   /** The server sends nothing more. */
   onEnd(): void;
   onDrain(): void;
-  /** Called once, when the connection is gone before it was given back. */
+  /** Called once, if the connection is closed before it was given back. */
   onGone(cause: Error | undefined): void;
 }
 
@@ -20,15 +20,15 @@ interface ConnectionParts {
 }
 
 /**
- * One connection, which has one user at a time. Without a user nothing may come from the server: the first byte, and the
- * end, close it at once, so that the next request does not go to a server that has just let go.
+ * One connection, which has one user at a time. Without a user, no data may arrive from the server: the first byte, or
+ * the end, closes the connection at once, so that the next request is not sent to a server that has just closed it.
  */
 export class UpstreamConnection {
   readonly socket: TLSSocket;
   readonly certificate: ClientCertificate | undefined;
-  /** No answer has come on it yet. */
+  /** True until the first response has arrived on it. */
   isFresh = true;
-  /** Of the clock of `performance.now`; only with meaning while idle. */
+  /** By the clock of `performance.now`; meaningful only while idle. */
   idleUntilMs = 0;
   readonly #parts: ConnectionParts;
   #user: ConnectionUser | undefined;
@@ -38,7 +38,7 @@ export class UpstreamConnection {
     this.socket = socket;
     this.certificate = parts.certificate;
     this.#parts = parts;
-    // An alert after the handshake is an error that Node does not close the socket for.
+    // Node does not close the socket after an alert that follows the handshake.
     socket.on("error", (error: Error) => this.destroy(error));
     socket.on("close", () => {
       this.#leave(undefined);
@@ -57,7 +57,7 @@ export class UpstreamConnection {
     this.#user = user;
   }
 
-  /** The user is done with it and will not be called again. */
+  /** The user is done and will not be called again. */
   giveBack(): void {
     this.#user = undefined;
     this.isFresh = false;
@@ -68,7 +68,7 @@ export class UpstreamConnection {
     this.#leave(cause);
   }
 
-  /** From now on the socket's bytes are somebody else's; the user still hears of its end. */
+  /** Hands over the socket to another reader; the user is still notified when it closes. */
   surrender(): TLSSocket {
     const { socket } = this;
     socket.pause();
@@ -93,7 +93,7 @@ export class UpstreamConnection {
       this.#user.onData(bytes);
     } catch (error) {
       // A throw out of a socket event would end the process.
-      this.#parts.log("handing on an answer failed", { error });
+      this.#parts.log("passing on a response failed", { error });
       this.destroy(error instanceof Error ? error : undefined);
     }
   };

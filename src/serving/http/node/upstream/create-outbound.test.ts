@@ -19,11 +19,11 @@ import { createOutbound, type OutboundOptions } from "./create-outbound.ts";
 const CERTIFICATES = testCertificates();
 const OWN = { cert: CERTIFICATES.client.certPem, key: CERTIFICATES.client.keyPem };
 const CLOCK = createSystemClock();
-/** Asks nobody for a certificate. */
+/** Requests no client certificate. */
 const OPEN = { requestCert: false } as const;
 
 describe("a target", () => {
-  test("must have the name and be vouched for by its bundle", async () => {
+  test("must have the server name and a certificate signed by its CA bundle", async () => {
     await using server = await rawServer(CERTIFICATES, answering(ok("{}")), OPEN);
     await using outbound = testOutbound();
     expect(await outcomeOf(await outbound.send(get(server.address)))).toMatchObject({ status: 200, body: "{}" });
@@ -42,7 +42,7 @@ describe("a target", () => {
       });
   });
 
-  test("is believed without proof only where that is said", async () => {
+  test("is accepted without verification only with insecureSkipTlsVerify", async () => {
     await using server = await rawServer(CERTIFICATES, answering(ok("{}")), OPEN);
     await using outbound = testOutbound();
     const trusting = { serverName: "127.0.0.1", caBundle: undefined, insecureSkipTlsVerify: true };
@@ -50,7 +50,7 @@ describe("a target", () => {
     await expect(outbound.send(get(server.address, { ...trusting, insecureSkipTlsVerify: false }))).rejects.toThrow();
   });
 
-  test("is shown this server's certificate when it is to be", async () => {
+  test("receives this server's certificate only if it is configured to", async () => {
     await using server = await rawServer(CERTIFICATES, answering(ok("{}")));
     await using outbound = testOutbound({ clientCertificate: () => OWN });
     const shown = { presentsClientCertificate: true };
@@ -61,7 +61,7 @@ describe("a target", () => {
     await expect(bare.send(get(server.address, shown))).rejects.toMatchObject({ failure: "tls" });
   });
 
-  test("that does not listen is told apart from one that stalls", async () => {
+  test("that does not listen is distinguished from one that stalls", async () => {
     const server = await rawServer(CERTIFICATES, () => undefined, OPEN);
     const { address } = server;
     await server[Symbol.asyncDispose]();
@@ -71,7 +71,7 @@ describe("a target", () => {
 });
 
 describe("connections", () => {
-  test("are used again by equal targets only", async () => {
+  test("are reused only for equal targets", async () => {
     await using server = await rawServer(CERTIFICATES, answering(ok("{}")), OPEN);
     await using outbound = testOutbound();
     const send = async (changes: Partial<OutboundTarget> = {}): Promise<void> => {
@@ -85,7 +85,7 @@ describe("connections", () => {
     expect(server.connections).toHaveLength(3);
   });
 
-  test("that are upgraded belong to one request, from its first byte", async () => {
+  test("for upgrades serve one request, from its first byte", async () => {
     const switching = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n";
     await using server = await rawServer(CERTIFICATES, answering(switching), OPEN);
     await using outbound = testOutbound();
@@ -99,7 +99,7 @@ describe("connections", () => {
     await closing(server.connections[0]!);
   });
 
-  test("with an old certificate are not used again", async () => {
+  test("with an old certificate are not reused", async () => {
     await using server = await rawServer(CERTIFICATES, answering(ok("{}")));
     let certificate = OWN;
     await using outbound = testOutbound({ clientCertificate: () => certificate });
@@ -109,7 +109,7 @@ describe("connections", () => {
     expect(server.connections).toHaveLength(2);
   });
 
-  test("beyond the limit are refused, unless an idle one can make place", async () => {
+  test("beyond the limit are rejected, unless an idle one can be closed", async () => {
     await using server = await rawServer(
       CERTIFICATES,
       onRequest((socket, head) => void (head.startsWith("GET /hang") ? undefined : socket.write(ok("{}")))),
@@ -122,7 +122,7 @@ describe("connections", () => {
     await expect(outbound.send(get(server.address))).rejects.toMatchObject({ failure: "exhausted" });
   });
 
-  test("are all closed by close, which breaks off what is under way", async () => {
+  test("are all closed by close, which breaks off open requests", async () => {
     await using server = await rawServer(
       CERTIFICATES,
       onRequest(() => undefined),
@@ -139,8 +139,8 @@ describe("connections", () => {
   });
 });
 
-describe("a question", () => {
-  test("is a POST of JSON with its length, and its answer is read whole", async () => {
+describe("askOutbound", () => {
+  test("sends a POST of JSON with its length and reads the whole response", async () => {
     const heads: string[] = [];
     const bodies: string[] = [];
     await using server = await rawServer(
@@ -179,7 +179,7 @@ describe("a question", () => {
     ["announces too much", `HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n${"x".repeat(60_000)}`, "malformed"],
     ["never ends", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n", "timeout"],
     ["never begins", "", "timeout"],
-  ])("fails when the answer %s", async (_rule, text, failure) => {
+  ])("fails if the response %s", async (_rule, text, failure) => {
     await using server = await rawServer(CERTIFICATES, answering(text), OPEN);
     await using outbound = testOutbound();
     const asked = {
@@ -193,7 +193,7 @@ describe("a question", () => {
     await expect(askOutbound({ outbound, clock: CLOCK }, asked)).rejects.toMatchObject({ failure, isSent: true });
   });
 
-  test("is over when its asker gives up", async () => {
+  test("ends when its caller aborts", async () => {
     await using server = await rawServer(CERTIFICATES, answering(""), OPEN);
     await using outbound = testOutbound();
     const asked = { to: target(server.address), method: "GET", target: "/", headers: [], ...BOUNDS };
@@ -203,7 +203,7 @@ describe("a question", () => {
     });
   });
 
-  test("takes a redirect for an answer", async () => {
+  test("returns a redirect as the response", async () => {
     const redirect = "HTTP/1.1 302 Found\r\nLocation: https://elsewhere/\r\nContent-Length: 0\r\n\r\n";
     await using server = await rawServer(CERTIFICATES, answering(redirect), OPEN);
     await using outbound = testOutbound();

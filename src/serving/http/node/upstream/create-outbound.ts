@@ -1,4 +1,4 @@
-/** Requests to servers outside of the cluster's own set: each target says which CA and server name it is known by. */
+/** Requests to servers outside of the cluster's own set: each target names its own CA and server name. */
 import { createHash } from "node:crypto";
 
 import type { Outbound, OutboundTarget } from "../../outbound.ts";
@@ -9,11 +9,11 @@ import { OUTBOUND_LIMITS, type PoolLimits } from "./upstream-limits.ts";
 
 export interface OutboundOptions {
   /**
-   * Asked before every request to a target that wants it, so it must be quick. As long as it returns the same object its
-   * connections are used again. Undefined: this server has no certificate to show.
+   * Called before every request to a target that requires a certificate, so it must be fast. While it returns the same
+   * object, connections are reused. Undefined: this server has no certificate to present.
    */
   readonly clientCertificate?: () => ClientCertificate | undefined;
-  /** Direct TCP unless given. */
+  /** Direct TCP by default. */
   readonly dial?: Dial;
   readonly log: (message: string, detail?: object) => void;
   readonly limits?: Partial<PoolLimits>;

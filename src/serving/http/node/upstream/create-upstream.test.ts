@@ -25,7 +25,7 @@ const { tls: TLS } = CERTIFICATES;
 const CHUNKED = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
 describe("requests", () => {
-  test("go out as given, with a host and without what concerns another connection", async () => {
+  test("are sent as given, with a Host header and without headers of another connection", async () => {
     const heads: string[] = [];
     await using server = await rawServer(
       CERTIFICATES,
@@ -52,7 +52,7 @@ describe("requests", () => {
     expect(heads[1]).toContain("\r\nContent-Length: 0");
   });
 
-  test("that could become two requests are refused unsent", async () => {
+  test("that could become two requests are rejected before they are sent", async () => {
     await using server = await rawServer(CERTIFICATES, answering(ok("")));
     await using upstream = testUpstream(TLS);
     const bad: Partial<UpstreamRequest>[] = [
@@ -83,7 +83,7 @@ describe("requests", () => {
     expect(server.connections).toEqual([]);
   });
 
-  test("with a body of known length carry it as it is, others in chunks", async () => {
+  test("with a body of known length send it unchanged, others in chunks", async () => {
     const received: Buffer[] = [];
     await using server = await rawServer(CERTIFICATES, (socket) => {
       socket.on("data", (bytes: Buffer) => {
@@ -103,7 +103,7 @@ describe("requests", () => {
     expect(server.connections).toHaveLength(1);
   });
 
-  test("whose body breaks off or has another length than announced are broken off", async () => {
+  test("whose body breaks off or differs from the announced length are broken off", async () => {
     const seen = Promise.withResolvers<void>();
     await using server = await rawServer(CERTIFICATES, (socket) => socket.on("data", () => seen.resolve()));
     await using upstream = testUpstream(TLS);
@@ -125,7 +125,7 @@ describe("requests", () => {
     await closing(socket!);
   });
 
-  test("are answered also when the server does not read their body, which is then read no further", async () => {
+  test("get a response even if the server does not read their body, which is then not read further", async () => {
     await using server = await rawServer(CERTIFICATES, (socket) => {
       socket.once("data", () => {
         socket.pause();
@@ -160,7 +160,7 @@ describe("requests", () => {
 });
 
 describe("connections", () => {
-  test("are used again, the latest first, and only while nothing unexpected has come on them", async () => {
+  test("are reused, the latest first, unless unexpected data has arrived on them", async () => {
     const used: TLSSocket[] = [];
     await using server = await rawServer(
       CERTIFICATES,
@@ -188,7 +188,7 @@ describe("connections", () => {
     expect(await send()).toMatchObject({ status: 200 });
   });
 
-  test("are not used again when the server says so, or sent more than its answer", async () => {
+  test("are not reused if the server requests it or sent more than its response", async () => {
     const answers = [
       ok("x", "Connection: close"),
       `${ok("x")}HTTP/1.1 200 OK\r\n`,
@@ -205,7 +205,7 @@ describe("connections", () => {
     }
   });
 
-  test("are kept only so many and only so long", async () => {
+  test("are limited in number and idle time", async () => {
     await using server = await rawServer(CERTIFICATES, answering(ok("x")));
     await using upstream = testUpstream(TLS, { limits: { idlePerTargetMax: 1, idleTimeoutMs: 40 } });
     await Promise.all([1, 2, 3].map(() => upstream.send(getRequest(server.address))));
@@ -216,7 +216,7 @@ describe("connections", () => {
     expect(server.connections).toHaveLength(4);
   });
 
-  test("beyond the bound are refused, unless an idle one can make place", async () => {
+  test("beyond the limit are rejected, unless an idle one can be closed", async () => {
     await using idle = await rawServer(CERTIFICATES, answering(ok("x")));
     await using busy = await rawServer(CERTIFICATES, () => undefined);
     await using upstream = testUpstream(TLS, { limits: { connectionsMax: 1 } });
@@ -231,7 +231,7 @@ describe("connections", () => {
     expect(await pending).toMatchObject({ failure: "reset" });
   });
 
-  test("made with other credentials are not used again", async () => {
+  test("made with other credentials are not reused", async () => {
     const other = testCertificates();
     let tls = TLS;
     await using server = await rawServer(CERTIFICATES, answering(ok("x")));
@@ -246,7 +246,7 @@ describe("connections", () => {
     expect(await upstream.send(getRequest(server.address))).toMatchObject({ status: 200 });
   });
 
-  test("need a server with the right name and authority, and a server that accepts us", async () => {
+  test("need a server with the right name and CA that accepts this server's certificate", async () => {
     const other = testCertificates();
     await using server = await rawServer(CERTIFICATES, answering(ok("x")));
     const broken = [
@@ -264,7 +264,8 @@ describe("connections", () => {
       await expect(upstream.send(getRequest(server.address))).rejects.toMatchObject({ failure: "tls", isSent: false });
       await upstream.close();
     }
-    // Node's servers refuse a certificate by closing the connection, with TLS 1.3 after our end of the handshake.
+    // Node's servers reject a certificate by closing the connection; with TLS 1.3 this happens after the client has
+    // finished its handshake.
     await using unknown = testUpstream({ ...other.tls, ca: TLS.ca });
     await expect(unknown.send(getRequest(server.address))).rejects.toMatchObject({ failure: "reset" });
     await using old = await rawServer(CERTIFICATES, answering(ok("x")), { maxVersion: "TLSv1.2" });
@@ -273,7 +274,7 @@ describe("connections", () => {
     expect(await ours.send(getRequest(old.address))).toMatchObject({ status: 200 });
   });
 
-  test("carry the server name, and no address, in the handshake", async () => {
+  test("send the server name, and no address, as SNI", async () => {
     await using server = await rawServer(CERTIFICATES, answering(ok("x")));
     await using upstream = testUpstream(TLS);
     await upstream.send(getRequest(server.address));
@@ -282,7 +283,7 @@ describe("connections", () => {
     expect(socket!.alpnProtocol).toBe("http/1.1");
   });
 
-  test("that cannot be made in time or at all were certainly not used", async () => {
+  test("that fail or time out count as not used", async () => {
     await using server = await rawServer(CERTIFICATES, () => undefined);
     const { address } = server;
     await server[Symbol.asyncDispose]();
@@ -296,8 +297,8 @@ describe("connections", () => {
   });
 });
 
-describe("answers", () => {
-  test("come over any stream of bytes that a dialer gives", async () => {
+describe("responses", () => {
+  test("arrive over any byte stream that a dialer returns", async () => {
     await using server = await rawServer(CERTIFICATES, answering(ok("y".repeat(100_000))));
     const direct = directDial(1_000);
     await using upstream = testUpstream(TLS, {
@@ -312,7 +313,7 @@ describe("answers", () => {
     expect(await outcomeOf(response)).toMatchObject({ kind: "complete", body: "y".repeat(100_000) });
   });
 
-  test("that are small or have arrived whole are bytes", async () => {
+  test("that are small or have arrived completely are bytes", async () => {
     const body = "x".repeat(60_000);
     const answers: [string, ResponseBody["kind"]][] = [
       [ok(body), "bytes"],
@@ -332,7 +333,7 @@ describe("answers", () => {
     }
   });
 
-  test("stream as they come, and their connection is used again after the end", async () => {
+  test("stream as they arrive, and their connection is reused after the end", async () => {
     const sockets: TLSSocket[] = [];
     await using server = await rawServer(
       CERTIFICATES,
@@ -352,7 +353,7 @@ describe("answers", () => {
     expect(await outcomeOf(next)).toMatchObject({ kind: "aborted" });
   });
 
-  test("wait with the server while their reader is full", async () => {
+  test("stay with the server while their reader is full", async () => {
     const size = 8 * 1024 * 1024;
     let server!: TLSSocket;
     await using raw = await rawServer(
@@ -378,7 +379,7 @@ describe("answers", () => {
     expect(sink.text).toBe("x".repeat(size));
   });
 
-  test("are given up with their connection when the reader goes", async () => {
+  test("are dropped with their connection when the reader goes", async () => {
     await using server = await rawServer(CERTIFICATES, answering(CHUNKED));
     await using upstream = testUpstream(TLS);
     const { body } = await upstream.send(getRequest(server.address));
@@ -389,7 +390,7 @@ describe("answers", () => {
     await closing(server.connections[0]!);
   });
 
-  test("that cannot be read close the connection", async () => {
+  test("that are malformed close the connection", async () => {
     await using server = await rawServer(
       CERTIFICATES,
       answering("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"),
@@ -402,7 +403,7 @@ describe("answers", () => {
     expect(await outcomeOf(await upstream.send(getRequest(late.address)))).toMatchObject({ kind: "aborted" });
   });
 
-  test("a refusal without a length ends with its connection", async () => {
+  test("with an error status and without a length end with their connection", async () => {
     await using server = await rawServer(
       CERTIFICATES,
       onRequest((socket) => socket.end("HTTP/1.1 431 Too Large\r\nConnection: close\r\n\r\ntoo large")),
@@ -413,8 +414,8 @@ describe("answers", () => {
   });
 });
 
-describe("giving up", () => {
-  test("before there is a connection leaves none", async () => {
+describe("ending requests", () => {
+  test("by the signal before there is a connection leaves no connection", async () => {
     await using server = await rawServer(CERTIFICATES, () => undefined);
     await using upstream = testUpstream(TLS);
     const aborted = getRequest(server.address, { signal: AbortSignal.abort() });
@@ -426,7 +427,7 @@ describe("giving up", () => {
     expect(server.connections).toEqual([]);
   });
 
-  test("while waiting, and while the answer streams, closes the connection", async () => {
+  test("by the signal while waiting or during the response closes the connection", async () => {
     const seen = Promise.withResolvers<void>();
     await using silent = await rawServer(
       CERTIFICATES,
@@ -449,7 +450,7 @@ describe("giving up", () => {
     await closing(streaming.connections[0]!);
   });
 
-  test("an address breaks off everything that is under way to it, and nothing else", async () => {
+  test("by disconnect breaks off all requests to the address, and no others", async () => {
     await using server = await rawServer(
       CERTIFICATES,
       onRequest((socket, head) => void (head.includes("/stream") && socket.write(CHUNKED))),
@@ -476,7 +477,7 @@ describe("giving up", () => {
     expect(other.connections).toHaveLength(1);
   });
 
-  test("all of it: what is under way fails and nothing more is sent", async () => {
+  test("by close fails open requests and rejects new ones", async () => {
     await using server = await rawServer(CERTIFICATES, () => undefined);
     const upstream = testUpstream(TLS);
     const sent = upstream.send(getRequest(server.address)).catch((error: unknown) => error);

@@ -7,13 +7,13 @@ import { UPSTREAM_LIMITS, type PoolLimits } from "./upstream-limits.ts";
 
 export interface UpstreamOptions {
   /**
-   * Asked before every request, so it must be quick. As long as it returns the same object its connections are used
-   * again; from another one on, connections made with the older are closed once they are idle.
+   * Called before every request, so it must be fast. While it returns the same object, connections are reused; after it
+   * returns another one, connections made with the earlier one are closed once idle.
    */
   readonly tls: () => UpstreamTls;
-  /** The name every server must prove to have, whatever its address. */
+  /** The name for which every server's certificate must be valid, whatever its address. */
   readonly serverName: string;
-  /** Direct TCP unless given. */
+  /** Direct TCP by default. */
   readonly dial?: Dial;
   readonly log: (message: string, detail?: object) => void;
   readonly limits?: Partial<PoolLimits>;

@@ -1,30 +1,30 @@
-/** The certificates that connections to other servers are made with, and what Node makes of them. */
+/** The certificates of connections to other servers, and the TLS contexts that Node creates from them. */
 import { createSecureContext, type SecureContext } from "node:tls";
 
 import { LruMap } from "../../../../base/lru-map.ts";
 import { UpstreamError } from "../../upstream.ts";
 
-/** By which this server proves who it is. PEM texts. */
+/** The client certificate of this server, as PEM texts. */
 export interface ClientCertificate {
   readonly cert: string;
   readonly key: string;
 }
 
 export interface UpstreamTls extends ClientCertificate {
-  /** PEM of who may have signed the server's certificate; nobody else is trusted. */
+  /** PEM of the only CAs that may have signed the server's certificate. */
   readonly ca: string;
 }
 
-/** Targets differ in the CA bundles they name; those in use at one time are few. */
+/** Maximum number of cached CA bundles per certificate; only few are in use at one time. */
 const BUNDLES_MAX = 64;
 
 const NO_CERTIFICATE: object = {};
 
-/** Keeps contexts for as long as the same certificate is in use: parsing the PEM texts costs more than a handshake. */
+/** Caches contexts while the same certificate is in use: parsing the PEM texts costs more than a handshake. */
 export class SecureContexts {
   readonly #made = new WeakMap<object, LruMap<SecureContext>>();
 
-  /** Throws an `UpstreamError` for PEM texts that cannot be used. */
+  /** Throws an `UpstreamError` if the PEM texts cannot be used. */
   get(ca: string | undefined, certificate: ClientCertificate | undefined): SecureContext {
     let ofCertificate = this.#made.get(certificate ?? NO_CERTIFICATE);
     if (ofCertificate === undefined) {
@@ -42,7 +42,7 @@ export class SecureContexts {
 
 function createContext(ca: string | undefined, own: ClientCertificate | undefined): SecureContext {
   try {
-    // Node would take a bundle without a certificate for trust in everybody whom the system trusts.
+    // With a bundle that holds no certificate, Node would trust every CA of the system.
     if (ca !== undefined && !ca.includes("-----BEGIN CERTIFICATE-----"))
       throw new Error("unable to load root certificates: the bundle holds no certificate");
     return createSecureContext({

@@ -1,4 +1,6 @@
-/** How a connection comes about: bytes by a dialer, then TLS over them. Either of them fails with an `UpstreamError`. */
+/**
+ * Makes a connection: a dialer opens the byte stream, then TLS is negotiated on it. Both fail with an `UpstreamError`.
+ */
 import { connect as connectTcp, isIP, type NetConnectOpts, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { connect as connectTls, type SecureContext, type TLSSocket } from "node:tls";
@@ -6,8 +8,8 @@ import { connect as connectTls, type SecureContext, type TLSSocket } from "node:
 import { type UpstreamAddress, UpstreamError, type UpstreamFailure } from "../../upstream.ts";
 
 /**
- * A raw connection to the address. Rejects, and leaves nothing open, once the signal aborts; a dialer that cannot do that
- * may be late, its connection is then destroyed.
+ * Opens a raw connection to the address. Rejects, and leaves nothing open, once the signal aborts. If a dialer cannot
+ * do that and returns late, its connection is destroyed.
  */
 export type Dial = (address: UpstreamAddress, signal: AbortSignal) => Promise<Duplex>;
 
@@ -25,7 +27,7 @@ export function openSocket(options: NetConnectOpts, signal: AbortSignal): Promis
     socket.once("connect", () => {
       signal.removeEventListener("abort", onAbort);
       socket.off("error", onError);
-      // Whoever gets the socket listens too, but perhaps only in a later turn.
+      // The receiver of the socket also adds a listener, but perhaps only in a later turn.
       socket.on("error", ignore);
       resolve(socket);
     });
@@ -39,13 +41,13 @@ export function openSocket(options: NetConnectOpts, signal: AbortSignal): Promis
 
 interface TlsParts {
   readonly context: SecureContext;
-  /** Sent as SNI and looked for in the server's certificate. */
+  /** Sent as SNI and required in the server's certificate. */
   readonly serverName: string;
-  /** Whoever answers is believed. */
+  /** The certificate is not verified. */
   readonly insecureSkipTlsVerify?: boolean;
 }
 
-/** The handshake on a raw connection, which belongs to this function from now on. */
+/** Performs the handshake on a raw connection, which this function owns from now on. */
 export function secure(
   raw: Duplex,
   { context, serverName, insecureSkipTlsVerify = false }: TlsParts,
@@ -60,7 +62,7 @@ export function secure(
     const socket = connectTls({
       socket: raw,
       secureContext: context,
-      // Addresses are not allowed as SNI, but can stand in a certificate.
+      // An IP address is not allowed as SNI, but a certificate may contain it.
       ...(isIP(serverName) === 0 ? { servername: serverName } : { host: serverName }),
       ALPNProtocols: ["http/1.1"],
       rejectUnauthorized: !insecureSkipTlsVerify,
@@ -79,7 +81,8 @@ export function secure(
         reject(error);
       });
     const onAbort = (): void => fail(reasonOf(signal));
-    const onClose = (): void => fail(new UpstreamError("reset", "the connection ended in the handshake", UNSENT));
+    const onClose = (): void =>
+      fail(new UpstreamError("reset", "the connection ended during the TLS handshake", UNSENT));
     signal.addEventListener("abort", onAbort, { once: true });
     socket.once("secureConnect", () => settle(() => resolve(socket)));
     socket.once("error", fail);
@@ -89,7 +92,7 @@ export function secure(
 
 const UNSENT = { isSent: false } as const;
 
-/** What went wrong before a request could be sent. */
+/** A failure before the request could be sent. */
 export function connectFailure(error: unknown, authority: string): UpstreamError {
   if (error instanceof UpstreamError) return error;
   const { code, message }: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));
@@ -100,10 +103,10 @@ export function connectFailure(error: unknown, authority: string): UpstreamError
   });
 }
 
-/** This process or this host has no more sockets to give. */
+/** This process or this host has no sockets left. */
 const OUT_OF_ROOM: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM", "EADDRNOTAVAIL"]);
 
-/** Certificate errors have OpenSSL's names, such as CERT_HAS_EXPIRED; those of the system begin with E. */
+/** Certificate errors have OpenSSL's names, such as CERT_HAS_EXPIRED; system errors begin with E. */
 function connectFailureKind(code: string | undefined): UpstreamFailure {
   if (code === "ECONNRESET" || code === "EPIPE") return "reset";
   if (code !== undefined && OUT_OF_ROOM.has(code)) return "exhausted";
@@ -111,7 +114,7 @@ function connectFailureKind(code: string | undefined): UpstreamFailure {
   return "tls";
 }
 
-/** Those by which a server says that it does not accept our certificate; with TLS 1.3 that comes after the handshake. */
+/** Alerts by which a server rejects this server's certificate; with TLS 1.3 they arrive after the handshake. */
 const CERTIFICATE_ALERT = /^ERR_SSL_.*ALERT_(?:\w*CERTIFICATE\w*|UNKNOWN_CA|ACCESS_DENIED)$/;
 
 export function isCertificateAlert(error: NodeJS.ErrnoException | undefined): boolean {
@@ -119,12 +122,10 @@ export function isCertificateAlert(error: NodeJS.ErrnoException | undefined): bo
   return code !== undefined && CERTIFICATE_ALERT.test(code);
 }
 
-/** Why the signal aborted, as an error. */
+/** The reason for which the signal aborted, as an error. */
 export function reasonOf(signal: AbortSignal): Error {
   const reason: unknown = signal.reason;
-  return reason instanceof Error
-    ? reason
-    : new UpstreamError("aborted", "the connection is not wanted any more", UNSENT);
+  return reason instanceof Error ? reason : new UpstreamError("aborted", "the connection is no longer needed", UNSENT);
 }
 
 function ignore(): void {}

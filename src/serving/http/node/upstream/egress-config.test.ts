@@ -29,7 +29,7 @@ describe("the connection to peers", () => {
     expect(parseEgressConfig(config())).toEqual(direct);
   });
 
-  test("over TCP names host, port and files", () => {
+  test("over TCP has the host, port and files of the configuration", () => {
     expect(peer(overTcp("http://proxy:8131"))).toEqual({
       isValid: true,
       connection: { kind: "connect-over-tcp", host: "proxy", port: 8131 },
@@ -47,15 +47,15 @@ describe("the connection to peers", () => {
     expect(peer(overTcp("https://proxy", { caBundle: "" }))).toMatchObject({ connection: { port: 443, tls: {} } });
   });
 
-  test("by GRPC is refused, but only where it would be used", () => {
+  test("by GRPC is rejected, but only where it would be used", () => {
     expect(parseEgressConfig(config({ name: "cluster", connection: GRPC }))).toMatchObject({ isValid: true });
     expect(peer(GRPC)).toEqual({
       isValid: false,
-      problems: ["The egress selection peer asks for GRPC, which is not supported; use HTTPConnect or Direct."],
+      problems: ["The egress selection peer uses GRPC, which is not supported; use HTTPConnect or Direct."],
     });
   });
 
-  test("is not guessed: what is wrong is said", () => {
+  test("is not guessed: problems are reported", () => {
     const wrong: [unknown, RegExp][] = [
       [undefined, /one EgressSelectorConfiguration/],
       [[], /one EgressSelectorConfiguration/],

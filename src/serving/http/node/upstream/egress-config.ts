@@ -1,6 +1,9 @@
-/** The file of `--egress-selector-config-file`, as far as connections to other servers of this cluster are concerned. */
+/**
+ * Parses the file of `--egress-selector-config-file`, as far as it concerns connections to other servers of this
+ * cluster.
+ */
 
-/** File names are those of the file; whoever dials reads them. */
+/** File names are those in the configuration; the dialer reads the files. */
 export type EgressConnection =
   | { readonly kind: "direct" }
   | { readonly kind: "connect-over-tcp"; readonly host: string; readonly port: number; readonly tls?: EgressTlsFiles }
@@ -14,23 +17,23 @@ export interface EgressTlsFiles {
 
 type EgressConfig =
   | { readonly isValid: true; readonly connection: EgressConnection }
-  /** Sentences for the operator. */
+  /** Messages for the operator. */
   | { readonly isValid: false; readonly problems: readonly string[] };
 
 const API_VERSION = "apiserver.k8s.io/v1beta1";
 const KIND = "EgressSelectorConfiguration";
 
-/** `peer` is ours; the others are those of Kubernetes. */
+/** `peer` is specific to Evenkeel; the others are those of Kubernetes. */
 const CONTEXTS: readonly string[] = ["peer", "controlplane", "cluster", "etcd"];
 const PROTOCOLS: readonly string[] = ["Direct", "HTTPConnect", "GRPC"];
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Takes the parsed document. Says how peers are reached: by context `peer`, else `controlplane`, else directly. */
+/** Parses the decoded document. Peers are reached by context `peer`, else `controlplane`, else directly. */
 export function parseEgressConfig(value: unknown): EgressConfig {
   const problems: string[] = [];
   const connections = new Map<string, EgressConnection | "grpc">();
-  if (!isFields(value)) return { isValid: false, problems: [`The file must hold one ${KIND}.`] };
+  if (!isFields(value)) return { isValid: false, problems: [`The file must contain one ${KIND}.`] };
   if (value.apiVersion !== API_VERSION) problems.push(`apiVersion must be ${API_VERSION}.`);
   if (value.kind !== KIND) problems.push(`kind must be ${KIND}.`);
   const selections = value.egressSelections ?? [];
@@ -39,7 +42,7 @@ export function parseEgressConfig(value: unknown): EgressConfig {
   const name = connections.has("peer") ? "peer" : "controlplane";
   const connection = connections.get(name) ?? { kind: "direct" };
   if (connection === "grpc") {
-    problems.push(`The egress selection ${name} asks for GRPC, which is not supported; use HTTPConnect or Direct.`);
+    problems.push(`The egress selection ${name} uses GRPC, which is not supported; use HTTPConnect or Direct.`);
   }
   return problems.length > 0 || connection === "grpc" ? { isValid: false, problems } : { isValid: true, connection };
 }
@@ -55,7 +58,7 @@ function readSelections(
     if (!isFields(selection) || name === undefined || !CONTEXTS.includes(name)) {
       problems.push(`${at}.name must be one of ${CONTEXTS.join(", ")}.`);
     } else if (connections.has(name)) {
-      problems.push(`${at}.name is ${name}, which an earlier selection has already.`);
+      problems.push(`${at}.name is ${name}, which an earlier selection already has.`);
     } else {
       const connection = readConnection(selection.connection, `${at}.connection`);
       if (typeof connection === "string" && connection !== "grpc") problems.push(connection);
@@ -64,7 +67,7 @@ function readSelections(
   }
 }
 
-/** The connection, "grpc", or a sentence about what is wrong. */
+/** The connection, "grpc", or a message about a problem. */
 function readConnection(value: unknown, at: string): EgressConnection | string {
   if (!isFields(value)) return `${at} is required.`;
   const { proxyProtocol, transport } = value;
@@ -114,7 +117,7 @@ function isOnlyAddress({ username, password, search, hash, pathname }: URL): boo
 
 function readTlsFiles({ caBundle, clientCert, clientKey }: Fields, at: string): EgressTlsFiles | string {
   for (const file of [caBundle, clientCert, clientKey]) {
-    if (file !== undefined && file !== null && typeof file !== "string") return `${at} must hold file names.`;
+    if (file !== undefined && file !== null && typeof file !== "string") return `${at} must contain file names.`;
   }
   const [caFile, certFile, keyFile] = [caBundle, clientCert, clientKey].map(fileName);
   if ((certFile === undefined) !== (keyFile === undefined)) {

@@ -73,10 +73,10 @@ describe("through an egress proxy", () => {
     }
   });
 
-  test("a proxy that refuses, babbles, hangs up or stalls is reported as such", async () => {
+  test("a proxy that rejects, misbehaves, closes or stalls is reported as such", async () => {
     const answers: [string, string, RegExp][] = [
-      ["HTTP/1.1 403 Forbidden\r\n\r\n", "connect", /did not connect to 127.0.0.1:1: it answered 403/],
-      [`${GRANTED}\x15`, "connect", /sent bytes of its own/],
+      ["HTTP/1.1 403 Forbidden\r\n\r\n", "connect", /did not connect to 127.0.0.1:1: it returned 403/],
+      [`${GRANTED}\x15`, "connect", /sent unexpected bytes/],
       ["SSH-2.0\r\n\r\n", "connect", /does not speak HTTP/],
       ["x".repeat(40_000), "connect", /has no end/],
       ["end", "connect", /closed the connection instead of connecting/],
@@ -92,7 +92,7 @@ describe("through an egress proxy", () => {
     }
   });
 
-  test("giving up the request gives up the proxy's connection", async () => {
+  test("aborting the request closes the connection to the proxy", async () => {
     await using proxy = await startProxy({ how: "HTTP/1.1 200" });
     await using upstream = testUpstream(CERTIFICATES.tls, { dial: connectProxyOverTcp(proxy.address) });
     const controller = new AbortController();
@@ -113,7 +113,7 @@ interface Proxy extends AsyncDisposable {
 }
 
 interface ProxyOptions {
-  /** "tunnel", "end", or what is answered. */
+  /** "tunnel", "end", or the text of the response. */
   readonly how: string;
   readonly path?: string;
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string };

@@ -1,4 +1,4 @@
-/** Dialers that reach other servers through an egress proxy, which is asked by HTTP CONNECT. */
+/** Dialers that reach other servers through an egress proxy by HTTP CONNECT. */
 import type { Socket, TcpNetConnectOpts } from "node:net";
 import type { Duplex } from "node:stream";
 import { createSecureContext, type SecureContext } from "node:tls";
@@ -9,9 +9,9 @@ import { type Dial, openSocket, reasonOf, secure } from "./dial.ts";
 export interface TcpProxy {
   readonly host: string;
   readonly port: number;
-  /** PEM texts. Undefined: the proxy is spoken to in clear. */
+  /** PEM texts. Undefined: the connection to the proxy is not encrypted. */
   readonly tls?: {
-    /** Undefined: the authorities Node trusts. */
+    /** Undefined: the CAs that Node trusts. */
     readonly ca?: string;
     readonly cert?: string;
     readonly key?: string;
@@ -24,15 +24,15 @@ interface UnixProxy {
   readonly timeoutMs?: number;
 }
 
-/** Until the proxy has connected. A caller's own deadline comes first when it is shorter. */
+/** Time until the proxy must have connected. A shorter deadline of the caller applies first. */
 const PROXY_TIMEOUT_MS = 10_000;
 
-/** No proxy has more to say about a connection. */
+/** Limit for the head of the proxy's response. */
 const PROXY_HEAD_BYTES_MAX = 16 * 1024;
 
 const STATUS = /^HTTP\/1\.[01] (\d{3})(?:[ \r]|$)/;
 
-/** Throws when the PEM texts cannot be used. */
+/** Throws if the PEM texts cannot be used. */
 export function connectProxyOverTcp({ host, port, tls, timeoutMs = PROXY_TIMEOUT_MS }: TcpProxy): Dial {
   const proxy = authorityOf({ host, port });
   const options: TcpNetConnectOpts = { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 15_000 };
@@ -49,7 +49,7 @@ export function connectProxyOverUnixSocket({ path, timeoutMs = PROXY_TIMEOUT_MS 
 }
 
 interface ProxyFacts {
-  /** For messages. */
+  /** Used in messages. */
   readonly proxy: string;
   readonly timeoutMs: number;
 }
@@ -87,7 +87,7 @@ interface Tunnel {
   readonly signal: AbortSignal;
 }
 
-/** Resolves once the bytes on the socket are those of the address; else destroys it. */
+/** Resolves once the socket is connected to the address through the proxy; otherwise destroys it. */
 function askForTunnel(socket: Duplex, { proxy, address, signal }: Tunnel): Promise<void> {
   const authority = authorityOf(address);
   return new Promise((resolve, reject) => {
@@ -136,17 +136,17 @@ function readVerdict(answer: Buffer, { proxy, authority }: Parties): "incomplete
   const end = answer.indexOf("\r\n\r\n");
   if (end < 0 && answer.length <= PROXY_HEAD_BYTES_MAX) return "incomplete";
   if (end < 0 || end > PROXY_HEAD_BYTES_MAX) {
-    return failure("connect", `the answer of the egress proxy ${proxy} has no end`);
+    return failure("connect", `the response of the egress proxy ${proxy} has no end`);
   }
-  // Whatever length the headers speak of, only the bytes of the tunnel follow an answer that grants one.
+  // Whatever length the headers announce, only the bytes of the tunnel follow a successful response.
   const status = STATUS.exec(answer.toString("latin1", 0, end))?.[1];
   if (status === undefined) return failure("connect", `the egress proxy ${proxy} does not speak HTTP/1.1`);
   if (!status.startsWith("2")) {
-    return failure("connect", `the egress proxy ${proxy} did not connect to ${authority}: it answered ${status}`);
+    return failure("connect", `the egress proxy ${proxy} did not connect to ${authority}: it returned ${status}`);
   }
-  // In TLS it is the client who speaks first.
+  // In TLS the client sends first.
   if (answer.length > end + 4) {
-    return failure("connect", `the egress proxy ${proxy} sent bytes of its own before those of ${authority}`);
+    return failure("connect", `the egress proxy ${proxy} sent unexpected bytes before those of ${authority}`);
   }
   return "open";
 }

@@ -1,7 +1,7 @@
 /**
- * One request and its answer. An exchange waits for a connection, has it for itself, and ends exactly once: the answer is
- * complete and the connection is given back, or something broke and the connection is destroyed. Until the answer has
- * been delivered a failure rejects the caller's promise; from then on it breaks the answer's stream.
+ * One request and its response. An exchange waits for a connection, owns it, and ends exactly once: either the response
+ * is complete and the connection is given back, or a failure destroys the connection. Until the response has been
+ * delivered, a failure rejects the caller's promise; after that it breaks the response stream.
  */
 import type { ResponseBody } from "../../message.ts";
 import { UpstreamError, type UpstreamFailure, type UpstreamMessage, type UpstreamResponse } from "../../upstream.ts";
@@ -17,11 +17,11 @@ import { join } from "./upgrade.ts";
 interface SentExchangeParts {
   readonly request: UpstreamMessage;
   readonly authority: string;
-  /** The request's head as it goes on the wire. */
+  /** The head of the request as sent on the wire. */
   readonly head: string;
   readonly resolve: (response: UpstreamResponse) => void;
   readonly reject: (error: UpstreamError) => void;
-  /** Takes a connection that can serve the next request. */
+  /** Returns a connection that can serve the next request. */
   readonly release: (connection: UpstreamConnection, head: ResponseHead) => void;
 }
 
@@ -41,7 +41,7 @@ export class SentExchange implements ConnectionUser {
     const { request } = parts;
     this.#parts = parts;
     this.#reader = new ResponseReader({ isHead: request.method === "HEAD", isUpgrade: request.isUpgrade });
-    this.#onAbort = () => this.#fail("aborted", "the request was given up", request.signal.reason);
+    this.#onAbort = () => this.#fail("aborted", "the request was aborted", request.signal.reason);
     if (request.signal.aborted) this.#onAbort();
     else request.signal.addEventListener("abort", this.#onAbort);
   }
@@ -50,7 +50,7 @@ export class SentExchange implements ConnectionUser {
     return this.#isOver;
   }
 
-  /** A connection is being made for this exchange; if it ends before, the connection is not wanted. */
+  /** A connection is being made for this exchange; if the exchange ends first, the connection attempt is canceled. */
   whileConnecting(cancel: (reason: UpstreamError) => void): void {
     this.#cancelConnecting = cancel;
   }
@@ -71,12 +71,12 @@ export class SentExchange implements ConnectionUser {
       head,
       body: request.body,
       contentLength: request.contentLength,
-      onFailed: (error) => this.#fail("aborted", "the request's body broke off", error),
+      onFailed: (error) => this.#fail("aborted", "the request body broke off", error),
     });
     void this.#sender.run();
   }
 
-  /** Before there is a connection. */
+  /** Fails the exchange before it has a connection. */
   refuse(error: UpstreamError): void {
     this.#failWith(error);
   }
@@ -112,17 +112,17 @@ export class SentExchange implements ConnectionUser {
   onGone(cause: Error | undefined): void {
     const { authority } = this.#parts;
     if (this.#connection?.isFresh === true && this.#reader.head === undefined && isCertificateAlert(cause)) {
-      // The handshake failed in the server's eyes, so it has not read the request behind it.
+      // The server considers the handshake failed, so it has not read the request that follows it.
       this.#isSent = false;
-      return this.#fail("tls", `${authority} does not accept our certificate: ${cause?.message.trim()}`, cause);
+      return this.#fail("tls", `${authority} rejected the client certificate: ${cause?.message.trim()}`, cause);
     }
     const reason = cause === undefined ? "" : `: ${cause.message.trim()}`;
-    this.#fail("reset", `the connection to ${authority} ended before the answer${reason}`, cause);
+    this.#fail("reset", `the connection to ${authority} ended before the response${reason}`, cause);
   }
 
-  /** Small answers of known length are waited for; the others go to their reader as they come. */
+  /** Small responses of known length are buffered; others are passed to their reader as they arrive. */
   #onIncomplete(head: ResponseHead): void {
-    // Who refuses a request, or will close, is not going to read the rest of its body.
+    // A server that rejects a request or closes the connection will not read the rest of the body.
     if (head.status >= 400 || !head.isReusable) this.#sender?.stop();
     if (head.framing === "length" && head.contentLength <= SMALL_ANSWER_BYTES) return;
     const { socket } = this.#connection!;
@@ -130,7 +130,7 @@ export class SentExchange implements ConnectionUser {
       {
         pause: () => void socket.pause(),
         resume: () => void socket.resume(),
-        cancel: () => this.#fail("aborted", "the reader of the answer has gone", undefined),
+        cancel: () => this.#fail("aborted", "the reader of the response has gone", undefined),
       },
       this.#reader.takePieces(),
     );

@@ -1,4 +1,4 @@
-/** Whatever the wire does, an answer is complete and correct, or it is seen to be broken. */
+/** Injects faults into connections: a response is either complete and correct, or reported as broken. */
 import type { TLSSocket } from "node:tls";
 
 import { describe, expect, test } from "vitest";
@@ -22,7 +22,7 @@ const SMALL = "s".repeat(300);
 const LARGE = "l".repeat(70_000);
 const CHUNKS = ["first event\n", "c".repeat(40_000), "last event\n"];
 
-/** Path, and what must be read there. */
+/** Path → the bytes on the wire and the expected body. */
 const ANSWERS: Readonly<Record<string, { readonly wire: string; readonly body: string }>> = {
   "/small": { wire: ok(SMALL), body: SMALL },
   "/large": { wire: ok(LARGE), body: LARGE },
@@ -32,13 +32,13 @@ const ANSWERS: Readonly<Record<string, { readonly wire: string; readonly body: s
   },
 };
 
-/** Handshake and small answers lie in the first few thousand bytes. */
+/** The handshake and small responses are within the first few thousand bytes. */
 const PLACES = [...range(1, 2_600, 61), ...range(2_600, 8_000, 499), ...range(8_000, 76_000, 9_973)];
 
-describe("a wire that breaks", () => {
+describe("a connection that breaks", () => {
   for (const how of ["fin", "reset", "stall"] as const) {
     for (const [path, { body }] of Object.entries(ANSWERS)) {
-      test(`never makes a short answer of ${path} look complete (${how})`, async () => {
+      test(`never makes a truncated response of ${path} look complete (${how})`, async () => {
         await using server = await rawServer(CERTIFICATES, onRequest(answerAll));
         const seen = new Set<string>();
         for (const afterBytes of PLACES) {
@@ -53,7 +53,7 @@ describe("a wire that breaks", () => {
       });
     }
 
-    test(`never makes a request that was seen look unsent (${how})`, async () => {
+    test(`never makes a request that the server received look unsent (${how})`, async () => {
       let requests = 0;
       await using server = await rawServer(
         CERTIFICATES,
@@ -72,7 +72,7 @@ describe("a wire that breaks", () => {
     });
   }
 
-  test("leaves the next request to a connection that works", async () => {
+  test("does not affect the next request", async () => {
     await using server = await rawServer(CERTIFICATES, onRequest(answerAll));
     let isCut = true;
     await using upstream = testUpstream(CERTIFICATES.tls);
@@ -82,7 +82,7 @@ describe("a wire that breaks", () => {
     const [idle] = server.connections;
     idle!.destroy();
     while (isCut) {
-      // Until the end of the idle connection has arrived a request may go to it; then it fails as sent.
+      // Until the end of the idle connection has arrived, a request may use it; then it fails as sent.
       const result = await upstream
         .send(getRequest(server.address, { target: "/small" }))
         .catch((error: unknown) => error);
@@ -92,7 +92,7 @@ describe("a wire that breaks", () => {
     expect(server.connections).toHaveLength(2);
   });
 
-  test("with a body under way, the body is read no further", async () => {
+  test("while a body is being sent stops reading the body", async () => {
     await using server = await rawServer(CERTIFICATES, (socket) => {
       socket.once("data", () => socket.destroy());
     });
@@ -110,7 +110,7 @@ describe("a wire that breaks", () => {
     await returned.promise;
   });
 
-  test("before the handshake was certainly not used", async () => {
+  test("before the handshake counts as not used", async () => {
     for (const how of ["fin", "reset"] as const) {
       await using server = await rawServer(CERTIFICATES, () => undefined);
       const result = await sendOverBreakingWire(server.address, { path: "/small", from: "server", how, afterBytes: 1 });
@@ -118,7 +118,7 @@ describe("a wire that breaks", () => {
     }
   });
 
-  test("in a silent stream ends the stream", async () => {
+  test("during a silent stream ends the stream", async () => {
     await using server = await rawServer(
       CERTIFICATES,
       onRequest((socket) => socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n")),
@@ -143,7 +143,7 @@ interface Fault {
   readonly afterBytes: number;
 }
 
-/** A stalled wire is given up when it stalls; whether that is in time for the answer does not matter. */
+/** The request is aborted when the connection stalls; the response may or may not have arrived by then. */
 async function sendOverBreakingWire(to: UpstreamAddress, fault: Fault): Promise<Outcome | UpstreamError> {
   const controller = new AbortController();
   const onBroken = (): void => void (fault.how === "stall" && afterTurns(5, () => controller.abort()));

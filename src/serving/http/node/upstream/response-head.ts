@@ -1,26 +1,26 @@
 /**
- * The head of an answer. Strict, because two readers that disagree about where an answer ends are how answers get to the
- * wrong reader: whatever could be read in two ways is malformed, and its connection is not used again.
+ * Parses the head of a response. It is strict: if two parsers disagree about where a response ends, a response can
+ * reach the wrong reader. Everything ambiguous is malformed, and its connection is not reused.
  */
 import { UpstreamError } from "../../upstream.ts";
 import { HEADERS_MAX } from "./upstream-limits.ts";
 
 export interface ResponseHead {
   readonly status: number;
-  /** name, value, …; names in lower case, without those that concern only this connection. */
+  /** name, value, …; names in lower case, without headers that concern only this connection. */
   readonly headers: readonly string[];
   readonly framing: Framing;
   /** 0 unless the framing is `length`. */
   readonly contentLength: number;
-  /** The server will take another request on this connection. */
+  /** True if the server accepts another request on this connection. */
   readonly isReusable: boolean;
-  /** For how long it says it will, when it says so. */
+  /** The time for which the server keeps the connection, if it announces one. */
   readonly reusableMs: number | undefined;
 }
 
 type Framing = "none" | "length" | "chunked" | "until-close";
 
-/** What the reading of an answer depends on. */
+/** The facts about the request that parsing its response depends on. */
 export interface RequestFacts {
   readonly isHead: boolean;
   readonly isUpgrade: boolean;
@@ -29,7 +29,7 @@ export interface RequestFacts {
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const NOT_IN_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
-/** Fifteen digits stay exact. */
+/** Numbers of fifteen digits are exact. */
 const LENGTH = /^\d{1,15}$/;
 const KEEP_ALIVE_TIMEOUT = /(?:^|[,;\s])timeout=(\d{1,6})(?:$|[,;\s])/i;
 
@@ -42,11 +42,11 @@ interface Fields {
   upgrade: string | undefined;
 }
 
-/** The text without the empty line at its end. */
+/** `text` is the head without the empty line at its end. */
 export function parseResponseHead(text: string, asked: RequestFacts): ResponseHead {
   const firstEnd = lineEnd(text, 0);
   const statusLine = STATUS_LINE.exec(text.slice(0, firstEnd));
-  if (statusLine === null) throw malformed("its first line is not that of an HTTP/1.1 answer");
+  if (statusLine === null) throw malformed("the status line is not one of HTTP/1.1");
   const status = Number(statusLine[2]);
   const fields = parseFields(text, firstEnd + 2);
   if (status === 101) return switching(fields, asked);
@@ -81,9 +81,9 @@ function parseFields(text: string, start: number): Fields {
     if (colon < 0 || colon > end) throw malformed("a header has no colon");
     const name = text.slice(at, colon).toLowerCase();
     const value = trimmed(text, colon + 1, end);
-    // Also refuses a space before the colon, and lines that go on with the header before.
-    if (!TOKEN.test(name)) throw malformed("a header's name has characters that no name has");
-    if (NOT_IN_VALUE.test(value)) throw malformed("a header's value has control characters");
+    // Also rejects a space before the colon, and folded lines.
+    if (!TOKEN.test(name)) throw malformed("a header name has invalid characters");
+    if (NOT_IN_VALUE.test(value)) throw malformed("a header value has control characters");
     addField(fields, name, value);
     at = end + 2;
   }
@@ -93,7 +93,7 @@ function parseFields(text: string, start: number): Fields {
 function addField(fields: Fields, name: string, value: string): void {
   switch (name) {
     case "content-length":
-      if (!LENGTH.test(value) || (fields.contentLength ?? value) !== value) throw malformed("its length is not clear");
+      if (!LENGTH.test(value) || (fields.contentLength ?? value) !== value) throw malformed("its length is ambiguous");
       fields.contentLength = value;
       return;
     case "transfer-encoding":
@@ -131,15 +131,16 @@ function decideFraming(fields: Fields, { status, isHttp10, asked }: FramingFacts
   if (asked.isHead || status < 200 || status === 204 || status === 304) return "none";
   if (transferEncoding !== undefined) return "chunked";
   if (contentLength !== undefined) return "length";
-  // Node does not tell whether TLS was closed properly, so an answer that ends with its connection cannot be told from
-  // one that was cut short. Servers end only refusals of what they could not read that way; those are prose.
-  if (status < 400) throw malformed("it does not say where it ends");
+  // Node does not report whether TLS was closed properly, so a response that ends with its connection cannot be
+  // distinguished from a truncated one. Servers end only error responses to unreadable requests that way, and these are
+  // plain text.
+  if (status < 400) throw malformed("it does not indicate where it ends");
   return "until-close";
 }
 
-/** From here on the bytes are neither HTTP nor ours. */
+/** From here on, the bytes belong to the other protocol. */
 function switching(fields: Fields, asked: RequestFacts): ResponseHead {
-  if (!asked.isUpgrade) throw malformed("it switches protocols though nobody asked");
+  if (!asked.isUpgrade) throw malformed("it switches protocols without being asked");
   if (fields.upgrade !== undefined) fields.headers.push("upgrade", fields.upgrade);
   const headers = withoutNominated(fields);
   return { status: 101, headers, framing: "none", contentLength: 0, isReusable: false, reusableMs: undefined };
@@ -151,7 +152,7 @@ function closes(connection: string | undefined, isHttp10: boolean): boolean {
   return options.includes("close") || (isHttp10 && !options.includes("keep-alive"));
 }
 
-/** A server may name further headers that concern only this connection. */
+/** A server may nominate further headers that concern only this connection. */
 function withoutNominated({ headers, connection }: Fields): readonly string[] {
   if (connection === undefined || connection === "keep-alive" || connection === "close") return headers;
   const nominated = new Set(listOf(connection));
@@ -183,7 +184,7 @@ function lineEnd(text: string, from: number): number {
   return end < 0 ? text.length : end;
 }
 
-/** Not `trim`, which also takes away characters that are no white space in HTTP. */
+/** Unlike `trim`, which also removes characters that are not white space in HTTP. */
 function trimmed(text: string, start: number, end: number): string {
   let from = start;
   let to = end;
@@ -196,7 +197,7 @@ function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x09;
 }
 
-/** The server has seen the request, or it would not answer. */
+/** The server has received the request, otherwise it would not respond. */
 export function malformed(problem: string): UpstreamError {
-  return new UpstreamError("malformed", `the answer cannot be read: ${problem}`, { isSent: true });
+  return new UpstreamError("malformed", `malformed response: ${problem}`, { isSent: true });
 }

@@ -49,7 +49,7 @@ function withHeaders(...headers: readonly string[]): string {
 }
 
 describe("framing", () => {
-  test("a length says where the body ends, and what follows is not part of it", () => {
+  test("a length determines where the body ends, and later bytes are not part of it", () => {
     expect(readText(`${withHeaders("Content-Length: 5")}hello there`)).toMatchObject({
       status: 200,
       body: "hello",
@@ -72,7 +72,7 @@ describe("framing", () => {
     expect(readText(`${chunked}5\r\nhello\r\n0\r\nX: 1\r\n`)).toMatchObject({ isComplete: false });
   });
 
-  test("a refusal may end with its connection, anything else may not", () => {
+  test("only an error response may end with its connection", () => {
     const reader = new ResponseReader(GET);
     reader.push(Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\nwhat?"));
     expect(reader.isComplete).toBe(false);
@@ -82,7 +82,7 @@ describe("framing", () => {
     expect(readText("HTTP/1.1 200 OK\r\n\r\n{}")).toBe("malformed");
   });
 
-  test("answers to HEAD, 204 and 304 have no body whatever their headers say; only HEAD keeps the length", () => {
+  test("responses to HEAD, 204 and 304 have no body whatever their headers say; only HEAD keeps the length", () => {
     const headers = { isHead: true, isUpgrade: false };
     expect(readText(withHeaders("Content-Length: 5"), headers)).toMatchObject({
       isComplete: true,
@@ -95,13 +95,13 @@ describe("framing", () => {
     expect(readText("HTTP/1.1 304 Not Modified\r\nETag: x\r\n\r\n")).toMatchObject({ isComplete: true });
   });
 
-  test("informational answers are skipped, but not for ever", () => {
+  test("informational responses are skipped, up to a limit", () => {
     const early = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
     expect(readText(`${early}${withHeaders("Content-Length: 0")}`)).toMatchObject({ status: 200, isComplete: true });
     expect(readText("HTTP/1.1 102 Processing\r\n\r\n".repeat(100))).toBe("malformed");
   });
 
-  test("101 hands over what follows, and only to who asked for it", () => {
+  test("101 hands over the bytes that follow, and only if the request asked for it", () => {
     const switching = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade\r\n\r\n\x01\x02";
     expect(readText(switching, { isHead: false, isUpgrade: true })).toMatchObject({
       status: 101,
@@ -113,7 +113,7 @@ describe("framing", () => {
 });
 
 describe("headers", () => {
-  test("those that concern only the connection are left out, those it nominates too", () => {
+  test("those that concern only the connection are dropped, including those that it nominates", () => {
     const text = withHeaders(
       "Connection: X-Hop , keep-alive",
       "X-Hop: 1",
@@ -129,12 +129,12 @@ describe("headers", () => {
     expect(readText(text)).toMatchObject({ headers: ["x-kept", "a b", "warning", "one", "warning", "two"] });
   });
 
-  test("a server that will close is believed", () => {
+  test("a server that announces to close is not reused", () => {
     expect(readText(withHeaders("Content-Length: 0", "Connection: Close"))).toMatchObject({ isReusable: false });
     expect(readText("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n")).toMatchObject({ isReusable: false });
   });
 
-  test("what could be read in two ways is malformed", () => {
+  test("ambiguous heads are malformed", () => {
     const heads = [
       ["Content-Length: 5", "Transfer-Encoding: chunked"],
       ["Content-Length: 5", "Content-Length: 6"],
@@ -162,7 +162,7 @@ describe("headers", () => {
     expect(readText("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")).toBe("malformed");
   });
 
-  test("chunks that are not exactly chunks are malformed", () => {
+  test("invalid chunks are malformed", () => {
     const bodies = [
       "\r\n",
       "+5\r\nhello\r\n",
@@ -185,7 +185,7 @@ describe("headers", () => {
     }
   });
 
-  test("a head that is too large or no HTTP is refused before its end", () => {
+  test("a head that is too large or not HTTP is rejected before its end", () => {
     const many = Array.from({ length: HEADERS_MAX + 1 }, (_, index) => `X-${index}: y`);
     expect(readText(withHeaders(...many, "Content-Length: 0"))).toBe("malformed");
     expect(readText(`HTTP/1.1 200 OK\r\nX: ${"y".repeat(HEAD_BYTES_MAX)}`)).toBe("malformed");
@@ -229,7 +229,7 @@ describe("reads", () => {
       ),
     );
 
-  test("however the bytes are cut into reads, the answer is the same", () => {
+  test("the response is the same however its bytes are split into reads", () => {
     fc.assert(
       fc.property(answer, fc.array(fc.nat(400), { maxLength: 12 }), (bytes, cuts) => {
         expect(read(cutAt(bytes, cuts))).toEqual(read([bytes]));
@@ -239,7 +239,7 @@ describe("reads", () => {
     );
   });
 
-  test("bytes of any kind are read or refused, never more", () => {
+  test("arbitrary bytes are malformed or an incomplete response", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         const result = read([Buffer.from(bytes)]);
@@ -248,7 +248,7 @@ describe("reads", () => {
     );
   });
 
-  test("no beginning of an answer is taken for the whole", () => {
+  test("no prefix of a response is treated as complete", () => {
     fc.assert(
       fc.property(answer, fc.nat(400), (bytes, length) => {
         const whole = read([bytes]);

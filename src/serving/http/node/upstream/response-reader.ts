@@ -1,7 +1,7 @@
 /**
- * Takes an answer apart as its bytes arrive, however they are cut into reads. After each `push` the reader's fields say
- * what is known; body bytes are handed out as views of what was pushed, never copied. Throws an `UpstreamError` at the
- * first byte that cannot belong to an answer; the reader is of no use after that.
+ * Parses a response as its bytes arrive, however they are split into reads. After each `push` the reader's fields hold
+ * the current state; body bytes are returned as views of the pushed buffers, never copied. Throws an `UpstreamError` at
+ * the first byte that cannot belong to a response; the reader is unusable after that.
  */
 import { HEAD_BYTES_MAX } from "./upstream-limits.ts";
 import { type RequestFacts, malformed, parseResponseHead, type ResponseHead } from "./response-head.ts";
@@ -29,17 +29,17 @@ const SEMICOLON = 0x3b;
 const HEAD_END = Buffer.from("\r\n\r\n");
 const PREFIX = Buffer.from("HTTP/1.");
 const NOTHING = Buffer.alloc(0);
-/** Twelve hexadecimal digits stay exact. */
+/** Numbers of twelve hexadecimal digits are exact. */
 const SIZE_DIGITS_MAX = 12;
 const EXTENSION_BYTES_MAX = 256;
 const TRAILER_BYTES_MAX = 16 * 1024;
-/** Answers before the answer, such as 103. */
+/** Responses before the final one, such as 103. */
 const INFORMATIONAL_MAX = 16;
 
 export class ResponseReader {
-  /** Of the final answer. */
+  /** The head of the final response. */
   head: ResponseHead | undefined;
-  /** What came after the end of the answer. */
+  /** Bytes after the end of the response. */
   rest: Buffer = NOTHING;
   readonly #asked: RequestFacts;
   #state: State = "head";
@@ -48,7 +48,7 @@ export class ResponseReader {
   /** Digits of a size, bytes of an extension, or bytes of trailers so far. */
   #count = 0;
   #informational = 0;
-  /** The beginning of a head that has not arrived whole; filled up to #heldBytes. */
+  /** The beginning of an incomplete head; filled up to #heldBytes. */
   #held: Buffer = NOTHING;
   #heldBytes = 0;
 
@@ -60,7 +60,7 @@ export class ResponseReader {
     return this.#state === "done";
   }
 
-  /** The body bytes found since this was asked last. */
+  /** The body bytes found since the last call. */
   takePieces(): Buffer[] {
     const pieces = this.#pieces;
     this.#pieces = [];
@@ -75,7 +75,7 @@ export class ResponseReader {
     if (at < bytes.length) this.rest = this.rest.length === 0 ? bytes.subarray(at) : Buffer.concat([this.rest, bytes]);
   }
 
-  /** The server sends nothing more: completes what ends with its connection. */
+  /** The server sends nothing more: completes a response that ends with its connection. */
   finish(): void {
     if (this.#state === "until-close") this.#state = "done";
   }
@@ -96,7 +96,7 @@ export class ResponseReader {
     const before = this.#heldBytes;
     this.#hold(bytes, at);
     const held = this.#held.subarray(0, this.#heldBytes);
-    // The end may have begun up to three bytes before what has come now.
+    // The end mark may have begun up to three bytes before the new bytes.
     const end = held.indexOf(HEAD_END, Math.max(0, before - 3));
     if (end < 0) {
       if (this.#heldBytes >= HEAD_BYTES_MAX) throw headTooLarge();
@@ -113,7 +113,7 @@ export class ResponseReader {
   }
 
   #hold(bytes: Buffer, at: number): void {
-    // Enough to see that it is too much; the rest would be thrown away anyway.
+    // Enough to see that the head is too large; the rest would be discarded anyway.
     const added = Math.min(bytes.length - at, HEAD_BYTES_MAX + 4 - this.#heldBytes);
     const needed = this.#heldBytes + added;
     if (needed > this.#held.length) {
@@ -128,7 +128,7 @@ export class ResponseReader {
   #onHead(text: string): void {
     const head = parseResponseHead(text, this.#asked);
     if (head.status < 200 && head.status !== 101) {
-      if (++this.#informational > INFORMATIONAL_MAX) throw malformed("it never gets to the answer");
+      if (++this.#informational > INFORMATIONAL_MAX) throw malformed("it has too many informational responses");
       return;
     }
     this.head = head;
@@ -182,7 +182,7 @@ export class ResponseReader {
   #readSize(byte: number): void {
     const digit = hexDigit(byte);
     if (digit >= 0) {
-      if (++this.#count > SIZE_DIGITS_MAX) throw malformed("a chunk is larger than any");
+      if (++this.#count > SIZE_DIGITS_MAX) throw malformed("a chunk is too large");
       this.#remaining = this.#remaining * 16 + digit;
       return;
     }
@@ -195,7 +195,7 @@ export class ResponseReader {
 
   #readExtension(byte: number): void {
     if (byte === CR) this.#state = "size-lf";
-    else if (isControl(byte) || ++this.#count > EXTENSION_BYTES_MAX) throw malformed("a chunk's extension is too long");
+    else if (isControl(byte) || ++this.#count > EXTENSION_BYTES_MAX) throw malformed("a chunk extension is too long");
   }
 
   #readTrailer(byte: number): void {
@@ -203,7 +203,7 @@ export class ResponseReader {
     else if (isControl(byte) || ++this.#count > TRAILER_BYTES_MAX) throw malformed("its trailers are too long");
   }
 
-  /** States in which only one byte, or a new line, can follow. */
+  /** States in which only one byte or a line break may follow. */
   #readMark(byte: number): void {
     switch (this.#state) {
       case "size-lf":
@@ -249,7 +249,7 @@ function isControl(byte: number): boolean {
 }
 
 function expectByte(byte: number, expected: number): void {
-  if (byte !== expected) throw malformed("its chunks do not follow one another");
+  if (byte !== expected) throw malformed("a chunk is not followed by a line break");
 }
 
 function headTooLarge(): Error {

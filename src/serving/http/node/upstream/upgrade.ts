@@ -1,8 +1,8 @@
 import type { Duplex } from "node:stream";
 
 /**
- * Joins both ends of an upgraded connection until both have ended. Each end may stop sending and go on reading, so what
- * one end has sent before it left still arrives; when one breaks, the other is broken too.
+ * Joins both ends of an upgraded connection until both have ended. Each end may stop sending and continue reading, so
+ * the bytes that one end sent before it ended still arrive. If one breaks, the other is broken too.
  */
 export function join(upstream: Duplex, client: Duplex, firstBytes: Buffer): void {
   for (const end of [upstream, client]) {
@@ -21,7 +21,9 @@ export function join(upstream: Duplex, client: Duplex, firstBytes: Buffer): void
   client.pipe(upstream);
 }
 
-/** An end that closed after it had sent and taken everything leaves the other time to take what it was sent. */
+/**
+ * When one end closes after it has sent and received everything, the other end gets time to read its remaining bytes.
+ */
 function breakTogether(one: Duplex, other: Duplex): void {
   one.once("close", () => {
     if (!one.readableEnded || !one.writableFinished) other.destroy();

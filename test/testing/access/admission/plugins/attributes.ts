@@ -1,4 +1,4 @@
-/** Writes for plugins to judge, and objects for them to read. */
+/** Admission attributes for tests of plugins, and objects that the plugins read. */
 import { formatGroupResource } from "../../../../../src/meta/group-version.ts";
 import { cloneJson, objectAt, stringAt, type JsonObject } from "../../../../../src/meta/json.ts";
 import type { ObjectReader } from "../../../../../src/meta/object-table.ts";
@@ -7,7 +7,7 @@ import type { AdmissionPlugin, Attributes } from "../../../../../src/access/admi
 
 export type TestAttributes = Attributes & { readonly object: JsonObject };
 
-/** A pod that is created, where nothing else is said. */
+/** Attributes of the creation of a pod, with the given changes. */
 export function attributes(given: Partial<Attributes> & { readonly object: JsonObject }): TestAttributes {
   const metadata = objectAt(given.object, "metadata");
   return {
@@ -54,7 +54,7 @@ function placeOf(object: JsonObject): string {
   return `${stringAt(metadata, "namespace")}/${stringAt(metadata, "name")}`;
 }
 
-/** The object as the plugin leaves it; what it was given is as it was. */
+/** The object as the plugin returns it; fails if the plugin changes its input. */
 export async function mutated(plugin: AdmissionPlugin, given: TestAttributes): Promise<JsonObject> {
   const before = cloneJson(given.object);
   const after = (await plugin.mutate?.(given)) ?? given.object;
@@ -62,7 +62,7 @@ export async function mutated(plugin: AdmissionPlugin, given: TestAttributes): P
   return after;
 }
 
-/** What the client is told; undefined where there is nothing to tell. */
+/** The rejection as the client receives it; undefined if the plugin admits the request. */
 export async function refusal(ask: () => unknown): Promise<string | undefined> {
   try {
     await ask();
@@ -77,7 +77,7 @@ export function pod(spec: JsonObject, metadata: JsonObject = {}): JsonObject {
   return { apiVersion: "v1", kind: "Pod", metadata: { name: "p", namespace: "ns", ...metadata }, spec };
 }
 
-/** Named c0, c1, …, with these requests and limits. */
+/** Containers named c0, c1, …, with these requests and limits. */
 export function containers(...resources: readonly JsonObject[]): JsonObject[] {
   return resources.map((one, index) => ({ name: `c${index}`, image: "i", resources: one }));
 }

@@ -1,4 +1,4 @@
-/** Policies that change pods in tests. */
+/** Mutating policies for tests, and pods to which they apply. */
 import { celEnvironment } from "../../../../../src/objects/cel/environment.ts";
 import type { JsonObject } from "../../../../../src/meta/json.ts";
 import { StatusError } from "../../../../../src/meta/status-error.ts";
@@ -74,7 +74,7 @@ export const TEST_POD: JsonObject = pod({
   ],
 });
 
-/** The pod as it is left, or what the client is told instead. */
+/** The mutated pod, or the error that the client receives. */
 export async function mutatedPod(
   plugin: AdmissionPlugin,
   given: Partial<Omit<MutatedAttributes, "object">> = {},

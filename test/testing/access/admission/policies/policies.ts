@@ -1,4 +1,4 @@
-/** Policies that are asked about pods in tests. */
+/** Validating policies for tests, and pods that they validate. */
 import { gatesOf } from "../../../../../src/objects/catalogue/release-gates.ts";
 import type { Authorizer } from "../../../../../src/access/auth/authorize.ts";
 import { celEnvironment } from "../../../../../src/objects/cel/environment.ts";
@@ -19,7 +19,7 @@ const MATCH_POD = {
   resourceRules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["*"], resources: ["pods"], scope: "*" }],
 };
 
-/** A revision for each content. */
+/** The resource version is derived from the content. */
 function metadata(name: string, spec: JsonObject): JsonObject {
   return { name, uid: name, resourceVersion: JSON.stringify(spec) };
 }
@@ -49,7 +49,7 @@ function configMap(namespace: string, name: string, max: string): JsonObject {
 
 const CONFIG_MAPS = [configMap("ns", "one", "1"), configMap("ns", "two", "2"), configMap("other", "three", "3")];
 
-/** ConfigMaps and Namespaces. */
+/** Supports ConfigMaps and Namespaces. */
 export const testParamKinds: ParamKinds = ({ group, kind }) => {
   const all: readonly JsonObject[] = kind === "ConfigMap" ? CONFIG_MAPS : [NAMESPACE];
   if (group !== "" || !["ConfigMap", "Namespace"].includes(kind)) return undefined;
@@ -91,7 +91,7 @@ export interface Asked {
   readonly annotations: readonly (readonly [string, string])[];
 }
 
-/** About a pod that is created, where nothing else is said. */
+/** Validates the creation of a pod, with the given changes. */
 export async function ask({ plugin }: PolicyServer, given: Partial<Attributes> = {}): Promise<Asked> {
   const warnings: string[] = [];
   const annotations: [string, string][] = [];
@@ -112,7 +112,7 @@ export async function ask({ plugin }: PolicyServer, given: Partial<Attributes> =
   return { error, warnings, annotations };
 }
 
-/** What one policy with one binding says about the pod. */
+/** Validates the pod with one policy and one binding. */
 export async function askOne(
   spec: JsonObject,
   bound: JsonObject = {},

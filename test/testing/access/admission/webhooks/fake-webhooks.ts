@@ -1,4 +1,4 @@
-/** Configurations of webhooks, and webhooks that answer in-process. */
+/** Webhook configurations for tests, and webhooks that respond in-process. */
 import { MetricsRegistry } from "../../../../../src/base/metrics.ts";
 import type { JsonObject } from "../../../../../src/meta/json.ts";
 import { readerOf } from "../plugins/attributes.ts";
@@ -8,7 +8,7 @@ import type { MutatingParts } from "../../../../../src/access/admission/webhooks
 import type { CompileConditions } from "../../../../../src/access/admission/webhooks/webhook.ts";
 import { createWebhookTables, type WebhookTables } from "../../../../../src/access/admission/webhooks/webhook-table.ts";
 
-/** An AdmissionReview, as far as tests read it. */
+/** The parts of an AdmissionReview that tests read. */
 export interface Review {
   readonly apiVersion: string;
   readonly request: {
@@ -20,7 +20,7 @@ export interface Review {
   };
 }
 
-/** What a webhook says to a review. Throws: it cannot be called. */
+/** The response of a webhook to a review. If it throws, the call of the webhook fails. */
 export type WebhookReply = (review: Review, webhook: string) => JsonObject | Promise<JsonObject>;
 
 export const EVERYTHING = { operations: ["*"], apiGroups: ["*"], apiVersions: ["*"], resources: ["*/*"] };
@@ -29,7 +29,7 @@ export function configuration(name: string, ...webhooks: readonly JsonObject[]):
   return { metadata: { name, uid: name, resourceVersion: "1" }, webhooks: webhooks.map(webhook) };
 }
 
-/** Named `a`, where nothing else is said; its url is its name. */
+/** A webhook with defaults: its name is `a` and its url is its name. */
 function webhook(given: JsonObject): JsonObject {
   const name = given["name"] ?? "a";
   return {
@@ -42,7 +42,7 @@ export class FakeWebhooks {
   readonly asked: { readonly name: string; readonly review: Review; readonly timeoutMs: number }[] = [];
   readonly metrics = new MetricsRegistry();
   readonly tables: WebhookTables;
-  /** What waits for time to pass. */
+  /** Callbacks that wait for the clock. */
   readonly waiting: (() => void)[] = [];
   readonly #answer: WebhookReply;
 

@@ -1,4 +1,4 @@
-/** Roles, bindings and whoever asks, as tests write them. */
+/** Short notations for roles, bindings and access attributes in tests. */
 import type { JsonObject } from "../../../../../src/meta/json.ts";
 import type { AccessAttributes } from "../../../../../src/access/auth/authorize.ts";
 import type { User } from "../../../../../src/access/auth/user.ts";
@@ -15,7 +15,7 @@ export function role(namespace: string, name: string, ...rules: JsonObject[]): J
   return { metadata: { namespace, name }, rules };
 }
 
-/** `roleRef` is "Kind/name"; so are subjects, of which service accounts may be "ServiceAccount/namespace/name". */
+/** `roleRef` and subjects are "Kind/name"; service accounts may be "ServiceAccount/namespace/name". */
 export function binding(place: string, roleRef: string, ...subjects: string[]): JsonObject {
   const [name, namespace] = place.split("/").toReversed();
   const [kind, referred] = roleRef.split("/");
@@ -32,7 +32,7 @@ function subjectOf(text: string): JsonObject {
   return { kind, name, ...(namespace === undefined ? {} : { namespace }) };
 }
 
-/** "verbs groups resources [names]", each a list with commas; "core" is the group without a name. */
+/** "verbs groups resources [names]", each a comma-separated list; "core" is the core group. */
 export function rule(text: string): JsonObject {
   const [verbs = [], groups = [], resources = [], resourceNames] = text.split(" ").map((list) => list.split(","));
   const apiGroups = groups.map((group) => (group === "core" ? "" : group));

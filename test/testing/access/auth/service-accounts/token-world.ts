@@ -1,4 +1,4 @@
-/** A service account with keys, and what a server knows of it, for tests of its tokens. */
+/** A service account with keys and the objects that a server reads, for tests of tokens. */
 import { generateKeyPairSync } from "node:crypto";
 import type { TokenRequestSpec } from "../../../../../src/serving/endpoints/subresources/token-request/token-request-spec.ts";
 import type { Random } from "../../../../../src/base/random.ts";
@@ -30,7 +30,7 @@ export const KEY: SigningKey = parseSigningKey(ecPem());
 
 export const RANDOM: Random = { float: () => 0, bytes: (length) => new Uint8Array(length) };
 
-/** What `get` finds, and, where it differs, what the store has by now. */
+/** `known`: objects in the cache, which `get` returns. `stored`: objects in the store, which `newest` returns. */
 export interface World {
   readonly known: Map<string, JsonObject>;
   readonly stored: Map<string, JsonObject>;

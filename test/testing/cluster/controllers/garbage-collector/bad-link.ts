@@ -1,4 +1,4 @@
-/** A transport to one server on which resources can be made to fail, and requests take their time. */
+/** A transport to one server with faults by resource and with latency. */
 import { sleep, type Clock } from "../../../../../src/base/clock.ts";
 import { randomInteger, type Random } from "../../../../../src/base/random.ts";
 import { ANSWER_BYTES_MAX } from "../../../../../src/client/client-limits.ts";
@@ -11,20 +11,21 @@ import {
 } from "../../../../../src/client/transport.ts";
 
 /**
- *   unavailable  503, by somebody who cannot reach who serves it
- *   not-served   a 404 by somebody who does not serve it
- *   broken       the connection breaks before the answer, after a write was done
+ * Faults of a resource:
+ * - unavailable: 503 from a server that cannot reach the server of the resource
+ * - not-served: 404 from a server that does not serve the resource
+ * - broken: the connection breaks before the response; writes are executed
  */
 export type Fault = "unavailable" | "not-served" | "broken";
 
 export class BadLink implements Transport {
-  /** By the plural. */
+  /** By plural name. */
   readonly faults = new Map<string, Fault>();
   /** "DELETE /path" of every write. */
   readonly writes: string[] = [];
   /** "GET /path" of every read of one object. */
   readonly reads: string[] = [];
-  /** Each request and each answer takes a random time up to this. */
+  /** Each request and each response takes a random time up to this limit. */
   latencyMsMax = 0;
   readonly #server: Transport;
   readonly #clock: Clock;
@@ -38,13 +39,13 @@ export class BadLink implements Transport {
     this.#random = random;
   }
 
-  /** From now on, open watches included. */
+  /** Takes effect at once, also on open watches. */
   fail(resource: string, fault: Fault): void {
     this.faults.set(resource, fault);
     for (const [watch, of] of this.#watches) if (of === resource) watch.abort("cut");
   }
 
-  /** What watches of the resource say from now on comes so much later. */
+  /** Delays the watch events of the resource from now on. */
   delayNews(resource: string, byMs: number): void {
     this.#delays.set(resource, byMs);
   }
@@ -82,7 +83,7 @@ export class BadLink implements Transport {
     return { ...response, body: this.#events(response, watch) };
   }
 
-  /** News travel too, in order. */
+  /** Watch events are delayed, too, but stay in order. */
   async *#events(response: ClientResponse, watch: AbortController): AsyncGenerator<Uint8Array, void, undefined> {
     try {
       for await (const chunk of response.body) {
@@ -104,7 +105,7 @@ const SAYS_UNAVAILABLE = JSON.stringify({
   metadata: {},
   status: "Failure",
   reason: "ServiceUnavailable",
-  message: "who serves it cannot be reached",
+  message: "the server of the resource cannot be reached",
   details: { retryAfterSeconds: 1 },
   code: 503,
 });

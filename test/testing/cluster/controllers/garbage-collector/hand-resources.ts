@@ -1,4 +1,4 @@
-/** What a cluster serves, in the hands of a test. */
+/** The resources of a cluster, controlled by a test. */
 import type {
   ClusterResource,
   ClusterResources,
@@ -9,7 +9,7 @@ export const ALL_VERBS: ReadonlySet<string> = new Set(["create", "delete", "get"
 
 export class HandResources implements ClusterResources {
   isOneServer = false;
-  /** Whether it can be known who has joined. */
+  /** The result of `catchUp`. */
   isKnown = true;
   catchUps = 0;
   #served: readonly ClusterResource[];

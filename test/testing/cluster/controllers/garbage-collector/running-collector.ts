@@ -1,4 +1,4 @@
-/** A garbage collector at work, as the runtime drives it, and what it said. */
+/** A garbage collector that the controller runtime drives, and its log. */
 import { SILENT_LOG, type Log, type LogFields } from "../../../../../src/base/log.ts";
 import { MetricsRegistry } from "../../../../../src/base/metrics.ts";
 import { createClient } from "../../../../../src/client/client.ts";
@@ -20,7 +20,7 @@ export interface RunningCollectorOptions {
 
 export class RunningCollector {
   readonly collector: GarbageCollector;
-  /** Every line above debug. */
+  /** Log lines above debug. */
   readonly said: string[] = [];
   readonly run: ControllerRun;
   readonly #world: World;
@@ -47,7 +47,7 @@ export class RunningCollector {
     this.#running = this.run.run(this.#stop.signal);
   }
 
-  /** 0 while the series does not exist. */
+  /** 0 if the series does not exist. */
   metric(series: string): number {
     const line = this.#registry
       .render()

@@ -1,4 +1,4 @@
-/** A namespace controller on a server, driven key by key, with the cluster it believes in in the hands of the test. */
+/** A namespace controller on a server. The test drives it key by key and controls which resources it sees. */
 import type { TestServer } from "../../../../api/start.ts";
 import { MetricsRegistry } from "../../../../../src/base/metrics.ts";
 import { SILENT_LOG } from "../../../../../src/base/log.ts";
@@ -18,7 +18,7 @@ export class Deleting {
   readonly resources: FixedResources;
   readonly metrics = new MetricsRegistry();
   readonly controller: NamespaceController;
-  /** "DELETE /api/v1/…", in order. */
+  /** Requests such as "DELETE /api/v1/…", in order. */
   readonly requests: string[] = [];
   readonly #never = new AbortController().signal;
 
@@ -53,14 +53,16 @@ export class Deleting {
     return this.api.world.run(this.controller.reconcile(name, this.#never));
   }
 
-  /** As often as it takes, with the waits in between. Resolves to how often. */
+  /**
+   * Reconciles until the namespace is finished, with the requested delays. Resolves to the number of reconciliations.
+   */
   async finish(name = "team", looksMax = 20): Promise<number> {
     for (let looks = 1; looks <= looksMax; looks++) {
       const result = await this.reconcile(name);
       if (result?.requeueAfterMs === undefined) return looks;
       await this.api.world.advance(result.requeueAfterMs);
     }
-    throw new Error("it does not come to an end");
+    throw new Error("the namespace deletion did not finish");
   }
 
   async condition(type: string, name = "team"): Promise<string> {
@@ -70,7 +72,7 @@ export class Deleting {
     return found === undefined ? "" : `${found.status} ${found.reason}: ${found.message}`;
   }
 
-  /** Keys of the namespace that the store holds, without the root. */
+  /** Keys in the store that belong to the namespace, without the prefix. */
   async keys(name = "team"): Promise<string[]> {
     const { items } = await this.api.kv.range({ start: "/registry/", end: "/registry0" });
     return items.map(({ key }) => key.slice("/registry/".length)).filter((key) => key.split("/").includes(name));

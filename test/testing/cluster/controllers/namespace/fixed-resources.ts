@@ -1,4 +1,4 @@
-/** What a cluster serves and what is in doubt, in the hands of a test. */
+/** The resources of a cluster and those in doubt, controlled by a test. */
 import type {
   ClusterResource,
   ClusterResources,
@@ -7,7 +7,7 @@ import type {
 
 export class FixedResources implements ClusterResources {
   isOneServer = false;
-  /** What `catchUp` comes to. */
+  /** The result of `catchUp`. */
   isCurrent = true;
   readonly #listeners = new Set<() => void>();
   #served: readonly ClusterResource[];
@@ -38,7 +38,7 @@ export class FixedResources implements ClusterResources {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Tells everybody. */
+  /** Notifies all listeners. */
   change(to: { readonly served?: readonly ClusterResource[]; readonly doubts?: readonly Doubt[] } = {}): void {
     this.#served = to.served ?? this.#served;
     this.#doubts = to.doubts ?? this.#doubts;

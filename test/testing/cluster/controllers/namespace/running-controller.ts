@@ -1,4 +1,4 @@
-/** A controller on a server as the leader runs it. */
+/** A namespace controller on a server, run as the leader runs it. */
 import type { TestServer } from "../../../../api/start.ts";
 import { SILENT_LOG } from "../../../../../src/base/log.ts";
 import { createClient, type Client } from "../../../../../src/client/client.ts";

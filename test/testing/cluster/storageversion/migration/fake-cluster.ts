@@ -1,7 +1,7 @@
 /**
- * An API server as far as migrations see it, on a virtual clock: objects that lie in a stored version and are written
- * anew when that is not the current one, StorageVersions, ConfigMaps, migration objects, watches and discovery. Whatever
- * is to go wrong is put before it by the test.
+ * A fake API server for migration tests, on a virtual clock. It has objects with a stored version, which a write
+ * updates to the current one, StorageVersions, ConfigMaps, migration objects, watches and discovery. Tests inject
+ * failures with `before`.
  */
 import { jsonResponse } from "../../../client/json-response.ts";
 import { sleep } from "../../../../../src/base/clock.ts";
@@ -17,8 +17,8 @@ import {
 import { ScriptedStream } from "../../../client/scripted-transport.ts";
 import { World } from "../../../../../src/tools/simulator/world.ts";
 
-/** Objects are looked into freely: a missing member makes the expectation fail, not the compiler. */
-export type Json = any; // oxlint-disable-line typescript/no-explicit-any -- as the sentence above says
+/** Tests read objects without types: a missing member fails the expectation instead of the compilation. */
+export type Json = any; // oxlint-disable-line typescript/no-explicit-any -- see above
 
 export interface FakeAnswer {
   readonly status: number;
@@ -30,7 +30,7 @@ export interface Call {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly body: Json;
-  /** Of objects; empty for lists. */
+  /** Name of the object; empty for lists. */
   readonly name: string;
   readonly resource: string;
 }
@@ -54,15 +54,15 @@ export class FakeCluster implements Transport {
   readonly world = new World({ seed: 11 });
   readonly client: Client;
   readonly calls: Call[] = [];
-  /** What servers encode in, by resource. */
+  /** Current encoding version, by resource. */
   readonly encodings = new Map<string, string>();
-  /** As aggregated discovery shows it; by group. */
+  /** Resources in aggregated discovery, by group. */
   readonly served: Record<string, { version: string; resource: string; verbs: string[] }[]> = {};
-  /** Answers in the server's place, or throws; undefined lets the server answer. */
+  /** Responds instead of the server, or throws; undefined lets the server respond. */
   before: (call: Call) => FakeAnswer | { readonly failure: TransportFailure } | undefined = () => undefined;
-  /** Told after an answer was made. */
+  /** Called after each response. */
   after: (call: Call) => void = () => {};
-  /** Events of watches wait until they are released. */
+  /** True to hold watch events until they are released. */
   holdsNews = false;
   patchMs = 0;
   inFlight = 0;
@@ -127,7 +127,7 @@ export class FakeCluster implements Transport {
     return this.#objects.get(keyOf({ resource, namespace, name }))?.object;
   }
 
-  /** How many objects lie in which version. */
+  /** Number of objects by stored version. */
   storedVersions(resource: string): Record<string, number> {
     const counts: Record<string, number> = {};
     for (const { storedVersion } of this.#all(resource)) counts[storedVersion] = (counts[storedVersion] ?? 0) + 1;
@@ -235,7 +235,7 @@ export class FakeCluster implements Transport {
     return { status: 200, headers: {}, body: stream.chunks(signal) };
   }
 
-  /** The oldest events, so many of them. */
+  /** Releases the oldest `count` events. */
   releaseNews(count = Infinity): void {
     for (const { resource, event } of this.#held.splice(0, count)) this.#send(resource, event);
   }
@@ -262,7 +262,7 @@ export function refuse(code: number, reason: string, details: Json = {}, more: J
   return { status: code, body: { ...status, message: `as the test says: ${reason}`, ...more } };
 }
 
-/** A StorageVersion object in which servers a, b, … write these versions. */
+/** A StorageVersion object in which servers a, b, … encode these versions. */
 export function storageVersion(name: string, encodings: readonly string[], more: Json = {}): Json {
   const { since = "2030-01-01T00:00:00Z", decodable = ["example.io/v1", "example.io/v2"], pending } = more;
   const common = pending === undefined && new Set(encodings).size === 1 ? encodings[0] : undefined;

@@ -1,4 +1,7 @@
-/** A controller as the runtime would drive it, on a fake cluster: keys wait once, one worker a key, errors come again. */
+/**
+ * Runs a controller on a fake cluster as the runtime does: keys are deduplicated, workers run in parallel, errors are
+ * retried.
+ */
 import type { KeySource } from "../../../../../src/cluster/controller-runtime/controller.ts";
 import { SILENT_LOG } from "../../../../../src/base/log.ts";
 import { MetricsRegistry } from "../../../../../src/base/metrics.ts";
@@ -39,7 +42,7 @@ export function storedState(cluster: FakeCluster, name: string): StorageState {
   return parseStorageState(configMap?.data?.[name]);
 }
 
-/** One term: ends as a crash would, without a word to anybody. */
+/** One term of leadership; it ends abruptly, as in a crash. */
 export class RunningController {
   readonly errors: unknown[] = [];
   readonly #stop = new AbortController();

@@ -1,4 +1,4 @@
-/** Definitions that differ from a good one in one thing. */
+/** Custom resource definitions that differ from a valid one in one part. */
 import type { JsonObject } from "../../../../../src/meta/json.ts";
 import { told } from "../../../objects/kinds/core/told.ts";
 import { CUSTOM_RESOURCE_DEFINITION } from "../../../../../src/extensions/crd/definition-validation/definition-kind.ts";
@@ -18,14 +18,14 @@ export function definitionOf(schema: JsonObject, members: JsonObject = {}): Json
   return definition({ versions: [version("v1", { schema: { openAPIV3Schema: schema }, ...members })] });
 }
 
-/** What is said about the schema of all versions, without saying each time that it is. */
+/** Errors about a schema, with its path abbreviated to `root`. */
 export function toldOfSchema(schema: JsonObject, members: JsonObject = {}): string[] {
   return told(CUSTOM_RESOURCE_DEFINITION, definitionOf(schema, members)).map((sentence) =>
     sentence.replaceAll("spec.validation.openAPIV3Schema", "root"),
   );
 }
 
-/** Of a property `a`. */
+/** Errors about a property `a`, with its path abbreviated. */
 export function toldOfProperty(property: JsonObject): string[] {
   const sentences = toldOfSchema({ type: "object", properties: { a: property } });
   return sentences.map((sentence) => sentence.replaceAll("root.properties[a]", "a"));

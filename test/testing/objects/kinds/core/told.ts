@@ -1,4 +1,4 @@
-/** A kind asked about one object, as the registry does it. */
+/** Runs the rules of a kind on one object, as the registry does. */
 import { gatesOf } from "../../../../../src/objects/catalogue/release-gates.ts";
 import { cloneJson, type JsonObject } from "../../../../../src/meta/json.ts";
 import type { FieldError } from "../../../../../src/meta/status-error.ts";
@@ -12,19 +12,19 @@ export function defaulted(kind: Kind, object: JsonObject, context = CONTEXT): Js
   return copy;
 }
 
-/** As it is stored when it is new. */
+/** A new object as it is stored. */
 export function prepared(kind: Kind, object: JsonObject, context = CONTEXT): JsonObject {
   const copy = defaulted(kind, object, context);
   kind.prepareCreate?.(copy, context);
   return copy;
 }
 
-/** What is said about a new object. */
+/** Errors about a new object. */
 export function told(kind: Kind, object: JsonObject, context = CONTEXT): string[] {
   return sentences(kind.createErrors?.(prepared(kind, object, context), context));
 }
 
-/** What is said about a change, with what is stored as it was. */
+/** Errors about an update. */
 export function toldOfUpdate(kind: Kind, before: JsonObject, after: JsonObject, context = CONTEXT): string[] {
   const existing = prepared(kind, before, context);
   const object = defaulted(kind, after, context);

@@ -1,4 +1,4 @@
-/** Pods for tests, and what is said of them. */
+/** Pods for tests, and the errors about them. */
 import { gatesOf } from "../../../../../src/objects/catalogue/release-gates.ts";
 import type { ReleaseName } from "../../../../../src/objects/catalogue/release.ts";
 import type { JsonObject } from "../../../../../src/meta/json.ts";
@@ -12,7 +12,7 @@ export function release(name: ReleaseName): KindContext {
   return { ...CONTEXT, gates: gatesOf(name) };
 }
 
-/** With defaults, as everybody but the defaults sees it. */
+/** A pod with defaults. */
 export function pod(spec: JsonObject = {}, metadata: JsonObject = {}, context = CONTEXT): JsonObject {
   const object = {
     metadata: { name: "p", namespace: "default", ...metadata },

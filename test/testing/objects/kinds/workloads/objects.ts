@@ -1,4 +1,4 @@
-/** Workloads for the tests beside them. */
+/** Workloads for tests, and the errors about them. */
 import { gatesOf } from "../../../../../src/objects/catalogue/release-gates.ts";
 import { firstErrors } from "../../../../../src/meta/field-errors.ts";
 import type { JsonObject } from "../../../../../src/meta/json.ts";
@@ -11,7 +11,7 @@ export function template(labels: JsonObject = { app: "web" }, spec: JsonObject =
   return { metadata: { labels }, spec: { containers: [{ name: "c", image: "example/app:1" }], ...spec } };
 }
 
-/** With a selector and a template that go together. */
+/** A workload whose selector matches its template. */
 export function workload(spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject {
   return {
     metadata: { name: "web", namespace: "default", ...metadata },
@@ -25,12 +25,12 @@ export function defaulted(kind: Kind, object: JsonObject, context: KindContext =
   return copy;
 }
 
-/** What stands after "field: ", with the field before it. */
+/** Errors as "field: message". */
 export function sentences(errors: Iterable<FieldError> | undefined): string[] {
   return firstErrors(errors ?? []).map(({ field, message }) => `${field}: ${message}`);
 }
 
-/** As it would be stored. */
+/** A new object as it is stored. */
 export function prepared(kind: Kind, object: JsonObject, context: KindContext = CONTEXT): JsonObject {
   const copy = defaulted(kind, object, context);
   kind.prepareCreate?.(copy, context);
@@ -41,7 +41,7 @@ export function created(kind: Kind, object: JsonObject, context: KindContext = C
   return sentences(kind.createErrors?.(prepared(kind, object, context), context));
 }
 
-/** As the registry does it: defaults, preparation, checks. */
+/** Errors about an update, after defaults and preparation, as in the registry. */
 export function updated(kind: Kind, before: JsonObject, after: JsonObject, context: KindContext = CONTEXT): string[] {
   const existing = prepared(kind, before, context);
   const next = defaulted(kind, after, context);

@@ -1,4 +1,4 @@
-/** Servers of several releases in one process that answer each other, for tests. */
+/** Servers of several releases in one process that send each other requests, for OpenAPI tests. */
 import { openCatalogue, type Catalogue } from "../../../../../src/objects/catalogue/catalogue.ts";
 import type { ReleaseName } from "../../../../../src/objects/catalogue/release.ts";
 import { SILENT_LOG } from "../../../../../src/base/log.ts";
@@ -17,21 +17,21 @@ export interface OpenApiReply {
 
 export interface Cluster {
   readonly clock: ManualClock;
-  /** Servers that can neither be reached nor answer. */
+  /** Servers that are unreachable. */
   readonly cut: Set<string>;
-  /** Servers of which nobody has heard anything. */
+  /** Servers that have not published a discovery document. */
   readonly undescribed: Set<string>;
-  /** What a server says instead of what it would, by "ID target". */
+  /** Fake responses of a server, by "ID target". */
   readonly lies: Map<string, (signal: AbortSignal) => Promise<OpenApiPeerAnswer>>;
-  /** What servers have asked each other: "ID target". */
+  /** Requests that servers have sent to each other: "ID target". */
   readonly asked: string[];
   readonly documentKeys: Map<string, string>;
   catalogue(id: string): Catalogue;
-  /** A client's question to one of them. */
+  /** Sends a client's request to a server. */
   get(id: string, url: string, headers?: RequestHeaders): Promise<OpenApiReply>;
-  /** Another server's. */
+  /** Sends a peer's request to a server. */
   getAsPeer(id: string, url: string, headers?: RequestHeaders): Promise<OpenApiReply>;
-  /** The same server comes back as another release. */
+  /** Restarts the server as another release. */
   restart(id: string, release: ReleaseName): void;
   leave(id: string): void;
 }
@@ -73,7 +73,7 @@ export function createCluster(
       asked.push(`${serverId} ${target}`);
       const lie = lies.get(`${serverId} ${target}`);
       if (lie !== undefined) return lie(signal);
-      if (cut.has(serverId)) throw new Error("nobody there");
+      if (cut.has(serverId)) throw new Error("unreachable");
       const { status, bytes, headers } = await call(serverId, target, {}, true);
       return { status, body: bytes, header: (name) => headers[name]?.toString() };
     },
@@ -97,7 +97,7 @@ export function createCluster(
   };
 }
 
-/** A lie: 200 with this body. */
+/** A fake response: 200 with this body. */
 export function saying(body: string | Buffer, etag?: string): () => Promise<OpenApiPeerAnswer> {
   return async () => ({ status: 200, body: Buffer.from(body), header: (name) => (name === "etag" ? etag : undefined) });
 }

@@ -1,4 +1,4 @@
-/** What the tests of this folder share: a listener on 127.0.0.1 with its own certificate, and clients for it. */
+/** A listener on 127.0.0.1 with its own certificate, and clients for it. */
 import {
   connect as connectHttp2,
   type ClientHttp2Session,
@@ -61,7 +61,7 @@ export interface TestResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Identifies the connection an HTTP/1.1 answer came on. */
+  /** Identifies the connection of an HTTP/1.1 response. */
   readonly localPort: number | undefined;
 }
 
@@ -83,7 +83,7 @@ export interface Client extends AsyncDisposable {
   upload(path: string): Upload;
 }
 
-/** One connection, kept alive. */
+/** A client with one keep-alive connection. */
 export function http1Client(server: TestServer): Client & { readonly agent: Agent } {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: server.certificate.caPem });
   return {
@@ -153,7 +153,7 @@ export async function http2Response(
   return { status: Number(headers[":status"]), headers };
 }
 
-/** A TLS connection for what no well-behaved client sends. */
+/** A raw TLS connection, for malformed requests. */
 export async function rawConnection(server: TestServer, alpn: string): Promise<TLSSocket> {
   const options = {
     host: "127.0.0.1",
@@ -167,7 +167,7 @@ export async function rawConnection(server: TestServer, alpn: string): Promise<T
   return socket;
 }
 
-/** Everything the server sends until it closes the connection. */
+/** All bytes that the server sends until it closes the connection. */
 export async function untilClosed(socket: TLSSocket): Promise<string> {
   let text = "";
   socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));

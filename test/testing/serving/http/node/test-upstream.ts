@@ -1,4 +1,4 @@
-/** What the tests of this folder share: certificates, TLS servers that send what they are told, and a wire that breaks. */
+/** Certificates, TLS servers with scripted output, and a wire that breaks, for upstream tests. */
 import { once } from "node:events";
 import { type AddressInfo, connect as connectTcp, createServer as createTcpServer, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from "node:tls";
@@ -34,11 +34,11 @@ export function testCertificates(): Certificates {
 
 export interface RawServer extends AsyncDisposable {
   readonly address: UpstreamAddress;
-  /** Every connection whose handshake was complete. */
+  /** All connections with a completed handshake. */
   readonly connections: TLSSocket[];
 }
 
-/** A TLS server that asks for our certificate and leaves everything after the handshake to the test. */
+/** A TLS server that requests our certificate and leaves everything after the handshake to the test. */
 export async function rawServer(
   certificates: Certificates,
   onConnection: (socket: TLSSocket) => void,
@@ -70,14 +70,14 @@ export async function rawServer(
   return { address: addressOf(server.address()), connections, [Symbol.asyncDispose]: () => shut(server, sockets) };
 }
 
-/** Answers each request head with the same bytes. Requests must have no body. */
+/** Responds to each request head with the same bytes. Requests must have no body. */
 export function answering(...pieces: readonly string[]): (socket: TLSSocket) => void {
   return onRequest((socket) => {
     for (const piece of pieces) socket.write(piece, "latin1");
   });
 }
 
-/** Calls back with the text of each complete request head. */
+/** Calls `answer` with the text of each complete request head. */
 export function onRequest(answer: (socket: TLSSocket, head: string) => void): (socket: TLSSocket) => void {
   return (socket) => {
     let text = "";
@@ -100,14 +100,14 @@ export function ok(body: string, ...headers: readonly string[]): string {
 export type Broken = "fin" | "reset" | "stall";
 
 export interface WireFault {
-  /** Whose bytes are counted. */
+  /** The side whose bytes are counted. */
   readonly from: "client" | "server";
   readonly afterBytes: number;
   readonly how: Broken;
   readonly onBroken: () => void;
 }
 
-/** A wire to the address that passes so many bytes on and then breaks for good, both ways. */
+/** A wire to the address that forwards a number of bytes and then breaks for good in both directions. */
 export async function breakingWire(to: UpstreamAddress, fault: WireFault): Promise<RawServer> {
   const sockets = new Set<Socket>();
   const server = createTcpServer({ allowHalfOpen: true, noDelay: true }, (client) => {
@@ -168,7 +168,7 @@ export type Outcome =
   | { readonly kind: "complete"; readonly status: number; readonly body: string }
   | { readonly kind: "aborted"; readonly body: string };
 
-/** The answer's body as a reader that takes everything at once sees it. */
+/** The response body, read without backpressure. */
 export function outcomeOf({ status, body }: UpstreamResponse): Promise<Outcome> {
   if (body.kind === "bytes") {
     return Promise.resolve({ kind: "complete", status, body: Buffer.concat(body.chunks).toString("latin1") });
@@ -180,7 +180,7 @@ export function outcomeOf({ status, body }: UpstreamResponse): Promise<Outcome> 
   });
 }
 
-/** A sink whose fullness and end the test decides. */
+/** A sink whose backpressure and end the test controls. */
 export class TestSink implements StreamSink {
   isFull = false;
   text = "";
@@ -229,7 +229,7 @@ export class TestSink implements StreamSink {
   }
 }
 
-/** Resolves when the socket has closed, however it came to that. */
+/** Resolves when the socket has closed for any reason. */
 export function closing(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
     if (socket.closed) resolve();
