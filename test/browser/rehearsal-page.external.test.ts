@@ -9,18 +9,18 @@ import { disposableDirectory } from "../smoke/start-evenkeel.ts";
 import { findChromium, launchChromium } from "./chromium.ts";
 
 const executable = findChromium();
-if (executable === undefined) console.warn("The page of a rehearsal is not opened: there is no chromium here.");
+if (executable === undefined) console.warn("Chromium is not installed, so the test of the report page was not run.");
 
 interface Shown {
   readonly path: string;
   readonly text: string;
 }
 
-/** What the page shows, and what its own report says there. */
+/** The figures on the page, and their values in the embedded report. */
 const FIGURES = `[...document.querySelectorAll("[data-figure]")].map((cell) => ({ path: cell.dataset.figure, text: cell.textContent }))`;
 const VALUES = `(paths) => paths.map((path) => path.split(".").reduce((value, key) => value?.[key], JSON.parse(document.getElementById("report").textContent)) ?? 0)`;
 
-describe.skipIf(executable === undefined)("the page of a rehearsal in a real browser", () => {
+describe.skipIf(executable === undefined)("the report page of a rehearsal in a browser", () => {
   let browser: Browser;
   let url: string;
   const directory = disposableDirectory();
@@ -52,7 +52,7 @@ describe.skipIf(executable === undefined)("the page of a rehearsal in a real bro
     return { page, said };
   }
 
-  test("opens without a word on the console and without a request", async () => {
+  test("opens without console messages and without requests", async () => {
     const { said } = await open();
     expect(said).toEqual([]);
   });
@@ -65,7 +65,7 @@ describe.skipIf(executable === undefined)("the page of a rehearsal in a real bro
     expect(shown.map(({ text }) => text)).toEqual(values.map(String));
   });
 
-  test("draws its charts, and what a manifest says is text", async () => {
+  test("draws its charts, and shows text of a manifest as text", async () => {
     const { page } = await open();
     const sizes = await page.evaluate<number[]>(
       `[...document.querySelectorAll("svg")].map((svg) => svg.getBoundingClientRect().height)`,
@@ -84,7 +84,7 @@ describe.skipIf(executable === undefined)("the page of a rehearsal in a real bro
     expect(said).toEqual([]);
   });
 
-  test("narrows wrong answers down to what is looked for", async () => {
+  test("filters wrong responses by a search text", async () => {
     const { page } = await open();
     await page.fill("details.wrong input", "nothing says this");
     expect(await page.evaluate(`document.querySelectorAll("details.wrong tbody tr:not([hidden])").length`)).toBe(0);

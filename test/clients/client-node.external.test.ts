@@ -37,7 +37,7 @@ function inDefault(name: string, data: Record<string, string> = {}): V1ConfigMap
 }
 
 describe("the object API", () => {
-  test("creates, reads, replaces, lists and deletes what discovery tells it how to reach", async () => {
+  test("creates, reads, replaces, lists and deletes objects of kinds that it discovers", async () => {
     const objects = KubernetesObjectApi.makeApiClient(config);
     const made = await objects.create(inDefault("whole", { a: "1" }));
     expect(made.metadata.resourceVersion).toMatch(/^\d+$/);
@@ -69,7 +69,7 @@ describe("the object API", () => {
     const merged = await patch(inDefault("patched", { b: "2" }), PatchStrategy.MergePatch);
     expect(merged.data).toEqual({ a: "1", b: "2" });
     const core = config.makeApiClient(CoreV1Api);
-    // This API sends a list as a JSON patch unless told otherwise.
+    // This API sends a list as a JSON patch by default.
     const body = [{ op: "remove", path: "/data/a" }];
     const patched = await core.patchNamespacedConfigMap({ name: "patched", namespace: NAMESPACE, body });
     expect(patched.data).toEqual({ b: "2" });
@@ -135,12 +135,12 @@ describe("the typed APIs", () => {
   });
 });
 
-/** The client has an underscore where the word is reserved. */
+/** The client adds an underscore to the reserved word. */
 function tokenOf({ _continue }: V1ListMeta = {}): { _continue?: string } {
   return _continue === undefined || _continue === "" ? {} : { _continue };
 }
 
-/** Events as they come, and a promise for the moment when enough have. */
+/** Events as they arrive, and a promise for the moment when there are enough. */
 class Seen {
   readonly #events: string[] = [];
   readonly #waiting = new Set<() => void>();
@@ -161,7 +161,7 @@ class Seen {
 }
 
 describe("watching", () => {
-  test("Watch tells of each change from a resource version on, and ends when aborted", async () => {
+  test("Watch delivers each change after a resource version, and ends when it is aborted", async () => {
     const core = config.makeApiClient(CoreV1Api);
     const { metadata } = await core.listNamespacedConfigMap({ namespace: NAMESPACE });
     const seen = new Seen();
@@ -186,7 +186,7 @@ describe("watching", () => {
     await ended.promise;
   });
 
-  test("a watch that the server refuses ends with its status code", async () => {
+  test("a rejected watch ends with its status code", async () => {
     const refused = async (path: string): Promise<unknown> => {
       const ended = Promise.withResolvers<unknown>();
       await new Watch(config).watch(path, {}, () => {}, ended.resolve);
@@ -196,7 +196,7 @@ describe("watching", () => {
     expect(await refused(`${CONFIG_MAPS}?fieldSelector=nonsense%3D1`)).toMatchObject({ statusCode: 400 });
   });
 
-  test("an informer follows its objects, reports a server that is gone, and catches up with one that is back", async () => {
+  test("an informer watches its objects, reports a server that is down, and catches up when it is back", async () => {
     using directory = disposableDirectory();
     await using first = await startEvenkeel({ dataDir: directory.path, flags: ["--controllers="] });
     const before = configOf(first);

@@ -1,4 +1,4 @@
-/** The package as npm packs it, beside a program that uses it. */
+/** The package as npm packs it, installed beside a program that uses it. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -64,7 +64,7 @@ describe.each([
     expect(run(`${folder}/program.ts`)).toBe("true undefined false [ undefined, undefined ]\n");
   });
 
-  test("the strictest compiler accepts what is right, and nothing else", () => {
+  test("the strictest compiler accepts correct programs, and rejects wrong ones", () => {
     const compilerOptions = {
       target: "es2024",
       lib: ["es2024", "esnext.disposable"],
@@ -73,7 +73,7 @@ describe.each([
       strict: true,
       noEmit: true,
       exactOptionalPropertyTypes: true,
-      // Those of client-node are not ours to judge.
+      // The types of client-node are not checked.
       skipLibCheck: true,
     };
     const config = { compilerOptions, files: ["program.ts", "refused.ts"] };
@@ -82,7 +82,7 @@ describe.each([
   });
 });
 
-test("a program without client-node can use the package: it needs nothing but itself", () => {
+test("a program without client-node can use the package, which has no dependencies", () => {
   writeFileSync(
     join(directory.path, "alone.mjs"),
     'console.log(Object.keys(await import("evenkeel/client/client-node")));',

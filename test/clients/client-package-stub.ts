@@ -1,4 +1,4 @@
-/** A server behind TLS that answers by a script and keeps what it was asked, and a clock that does not wait. */
+/** A TLS server that responds by a script and records its requests, and a clock that does not wait. */
 import { once } from "node:events";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
@@ -11,7 +11,7 @@ import type { Clock } from "../../src/client/index.ts";
 export type ClientNode = typeof ClientNodeModule;
 export type KubeConfig = InstanceType<ClientNode["KubeConfig"]>;
 
-/** As `withEvenkeel`, from the built package. */
+/** The type of `withEvenkeel` in the built package. */
 export type WithEvenkeel = typeof withEvenkeel;
 
 export interface Asked {
@@ -25,7 +25,7 @@ export interface Reply {
   readonly status: number;
   readonly headers?: Record<string, string>;
   readonly body?: unknown;
-  /** Watches stay open. */
+  /** Whether watches stay open. */
   readonly isOpen?: boolean;
 }
 
@@ -41,9 +41,9 @@ export function ready(body: unknown, status = 200): Reply {
 
 export class Stub implements AsyncDisposable {
   readonly asked: Asked[] = [];
-  /** By turns; beyond the last one everything is answered with an empty object. */
+  /** Responses in order; after the last one every response is an empty object. */
   readonly script: (Reply | "reset")[] = [];
-  /** How many of the next connections break before they stand. */
+  /** Number of next connections that break before the handshake. */
   connectionsToBreak = 0;
   readonly #certificate = createServingCertificate({ hosts: ["127.0.0.1"], commonName: "stub", nowMs: Date.now() });
   readonly #server: Server;
@@ -69,7 +69,7 @@ export class Stub implements AsyncDisposable {
     return stub;
   }
 
-  /** On the port it had, if it had one. */
+  /** Listens on the previous port, if there was one. */
   async listen(): Promise<void> {
     this.#server.listen(this.#port, "127.0.0.1");
     await once(this.#server, "listening");
@@ -133,10 +133,10 @@ export class Stub implements AsyncDisposable {
   }
 }
 
-/** Every wait is over at once, and is remembered; the clock has moved on by it. */
+/** A clock that ends and records every wait at once, and advances by it. */
 export class HastyClock implements Clock {
   readonly waitsMs: number[] = [];
-  /** Before a wait ends. */
+  /** Called before a wait ends. */
   onWait: () => Promise<void> = async () => {};
   #now = 0;
 

@@ -1,4 +1,4 @@
-/** What holds for every major of client-node once a config is in the hands of `withEvenkeel`. */
+/** The behavior of every major of client-node after `withEvenkeel` was applied to its config. */
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
@@ -61,7 +61,7 @@ type Start = (script: (Reply | "reset")[], options?: EvenkeelOptions) => Promise
 type Load = () => Promise<Loaded>;
 
 function describeHeaders(load: Load, start: Start): void {
-  test("every kind of request says that it would rather wait, and for which release it was made", async () => {
+  test("every kind of request has the If-Ready header and the compatibility version of the client", async () => {
     const resources = {
       kind: "APIResourceList",
       resources: [{ kind: "ConfigMap", name: "configmaps", namespaced: true }],
@@ -99,7 +99,7 @@ function describeHeaders(load: Load, start: Start): void {
       });
   });
 
-  test("without the options nothing is said, and nothing is known", async () => {
+  test("without the options no header is sent, and readiness is unknown", async () => {
     await using started = await start([ready(LIST)], { ifReadyHeader: false });
     const { stub, core, evenkeel } = started;
     await core.listNamespacedConfigMap({ namespace: "default" });
@@ -107,14 +107,14 @@ function describeHeaders(load: Load, start: Start): void {
     expect(evenkeel.ready).toBeUndefined();
   });
 
-  test("a config is taken once", async () => {
+  test("a config can be used once", async () => {
     const { withEvenkeel } = await load();
     await using started = await start([]);
     expect(() => withEvenkeel(started.config)).toThrow("withEvenkeel was called with this config before");
   });
 }
 
-/** By every class that sends requests. */
+/** Sends requests with every class that can. */
 async function askEverything(clientNode: ClientNode, { config, core }: Started): Promise<void> {
   const { KubernetesObjectApi, Watch, makeInformer, Log, Metrics, Health, Exec } = clientNode;
   await core.listNamespacedConfigMap({ namespace: "default" });
@@ -138,7 +138,7 @@ async function askEverything(clientNode: ClientNode, { config, core }: Started):
 }
 
 function describeApiClients(start: Start): void {
-  test("503 with Retry-After is asked again after that time, and what the latest answer says of the server is told", async () => {
+  test("a 503 with Retry-After is retried after that time, and the readiness of the latest response is reported", async () => {
     await using started = await start([
       EARLY,
       { ...EARLY, headers: { ...EARLY.headers, "retry-after": "2" } },
@@ -156,7 +156,7 @@ function describeApiClients(start: Start): void {
     expect(evenkeel.ready).toBe("not understood");
   });
 
-  test("a write is asked again with the body it had, and with credentials of the day", async () => {
+  test("a write is retried with the same body and with current credentials", async () => {
     await using started = await start([EARLY, ready(CONFIG_MAP, 201)]);
     const { stub, core, config, clock } = started;
     clock.onWait = async () => void Object.assign(config.getCurrentUser()!, { token: "rotated" });
@@ -173,7 +173,7 @@ function describeGivingUp(load: Load, start: Start): void {
     [undefined, 11],
     [2, 3],
     [0, 1],
-  ])("with retriesMax %j there are %i attempts, and the last 503 is what is thrown", async (retriesMax, count) => {
+  ])("with retriesMax %j there are %i attempts, and the last 503 is thrown", async (retriesMax, count) => {
     const { readyOf } = await import("../../src/client/readiness.ts");
     const { clientNode } = await load();
     await using started = await start(Array<Reply>(20).fill(EARLY), retriesMax === undefined ? {} : { retriesMax });
@@ -187,7 +187,7 @@ function describeGivingUp(load: Load, start: Start): void {
     expect(started.stub.asked).toHaveLength(count);
   });
 
-  test("answers without Retry-After, or other than 429 and 5xx, are final", async () => {
+  test("responses without Retry-After, or other than 429 and 5xx, are not retried", async () => {
     const late: Reply = { status: 404, headers: { "retry-after": "1" } };
     await using started = await start([{ status: 503 }, { status: 429 }, late]);
     for (const code of [503, 429, 404])
@@ -195,7 +195,7 @@ function describeGivingUp(load: Load, start: Start): void {
     expect(started.clock.waitsMs).toEqual([]);
   });
 
-  test("a wait ends when the request's signal aborts", async () => {
+  test("a wait ends when the signal of the request aborts", async () => {
     const { clientNode } = await load();
     await using started = await start([EARLY]);
     const { stub, core, clock } = started;
@@ -214,7 +214,7 @@ function describeGivingUp(load: Load, start: Start): void {
     expect(stub.asked).toHaveLength(1);
   });
 
-  test("health is what it is now: it is asked once", async () => {
+  test("health requests are not retried", async () => {
     const { clientNode } = await load();
     await using started = await start([EARLY]);
     expect(await new clientNode.Health(started.config).readyz({})).toBe(false);
@@ -223,7 +223,7 @@ function describeGivingUp(load: Load, start: Start): void {
 }
 
 function describeConnections(start: Start): void {
-  test("a read whose connection breaks is asked again, a write is not", async () => {
+  test("a read is retried after a broken connection, a write is not", async () => {
     await using started = await start(["reset", ready(CONFIG_MAP), "reset"]);
     const { stub, core, clock } = started;
     expect((await core.readNamespacedConfigMap(KEY)).metadata?.name).toBe("a");
@@ -234,7 +234,7 @@ function describeConnections(start: Start): void {
     expect(stub.lines).toEqual([`GET ${CONFIG_MAPS}/a`, `GET ${CONFIG_MAPS}/a`, `POST ${CONFIG_MAPS}`]);
   });
 
-  test("a client that starts before its server gets its answer, also to a write", async () => {
+  test("a client that starts before its server receives the response, even to a write", async () => {
     await using started = await start([EARLY, ready(CONFIG_MAP, 201)]);
     const { stub, core, clock } = started;
     await stub.close();
@@ -244,7 +244,7 @@ function describeConnections(start: Start): void {
     expect(clock.waitsMs).toEqual([500, 500, 500, 5_000]);
   });
 
-  test("a connection that breaks before it stands has brought nothing to anybody: a write goes on too", async () => {
+  test("a connection that breaks before the handshake has sent nothing, so a write is retried as well", async () => {
     await using started = await start([ready(CONFIG_MAP, 201)]);
     started.stub.connectionsToBreak = 2;
     await started.core.createNamespacedConfigMap({ namespace: "default", body: CONFIG_MAP });
@@ -257,7 +257,7 @@ function describeConnections(start: Start): void {
     [{ waitForServerMs: 0 }, 0],
     [{ waitForServerMs: 1_200 }, 3],
     [{}, 120],
-  ])("with %j nobody is waited for longer than that", async (options, waits) => {
+  ])("with %j the client waits for the server no longer than that", async (options, waits) => {
     await using started = await start([], options);
     await started.stub.close();
     const reading = started.core.readNamespacedConfigMap(KEY);
@@ -267,7 +267,7 @@ function describeConnections(start: Start): void {
 }
 
 function describeWatches(load: Load, start: Start): void {
-  test("a watch whose opening is answered with 503 and Retry-After is opened again", async () => {
+  test("a watch that is rejected with 503 and Retry-After is retried", async () => {
     const { Watch } = (await load()).clientNode;
     await using started = await start([EARLY, EARLY, added]);
     const { stub, config, clock, evenkeel } = started;
@@ -287,7 +287,7 @@ function describeWatches(load: Load, start: Start): void {
     await ended.promise;
   });
 
-  test("a watch that is refused to the last ends with that status, and one that is cut ends", async () => {
+  test("a watch that is rejected after all retries ends with that status, and a broken one ends", async () => {
     const { Watch } = (await load()).clientNode;
     await using started = await start([EARLY, EARLY, EARLY, added], { retriesMax: 1 });
     const { stub, config } = started;
@@ -299,7 +299,7 @@ function describeWatches(load: Load, start: Start): void {
     expect(stub.asked).toHaveLength(4);
   });
 
-  test("a watch whose opening breaks is opened again", async () => {
+  test("a watch whose connection breaks before the response is retried", async () => {
     const { Watch } = (await load()).clientNode;
     await using started = await start(["reset", added]);
     const seen = Promise.withResolvers<unknown>();
@@ -309,7 +309,7 @@ function describeWatches(load: Load, start: Start): void {
     watch.abort();
   });
 
-  test("a watch waits for a server that is not there yet", async () => {
+  test("a watch waits for a server that has not started yet", async () => {
     const { Watch } = (await load()).clientNode;
     await using started = await start([added]);
     const { stub, config, clock } = started;
@@ -324,7 +324,7 @@ function describeWatches(load: Load, start: Start): void {
 }
 
 function describeInformersAndLogs(load: Load, start: Start): void {
-  test("an informer gets its list and its watch from a server that is not ready yet, without one error", async () => {
+  test("an informer lists and watches a server that is not ready yet, without an error", async () => {
     const { makeInformer } = (await load()).clientNode;
     await using started = await start([EARLY, ready(LIST), EARLY, { ...added }]);
     const { stub, config, core } = started;
@@ -338,7 +338,7 @@ function describeInformersAndLogs(load: Load, start: Start): void {
     await informer.stop();
   });
 
-  test("a log is asked for again, and comes whole", async () => {
+  test("a log request is retried, and the log is complete", async () => {
     const { Log } = (await load()).clientNode;
     await using started = await start([
       EARLY,

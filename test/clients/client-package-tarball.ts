@@ -1,4 +1,4 @@
-/** Puts the package, as npm packs it, into a directory's node_modules: without a registry. */
+/** Installs the package, as npm packs it, into the node_modules of a directory, without a registry. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** The built client package and both majors of client-node. */
+/** The built client package with both majors of client-node. */
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ensureBuilt, ROOT } from "../smoke/built.ts";
@@ -21,7 +21,7 @@ const MAJORS: [name: string, load: () => Promise<Loaded>][] = [
 
 for (const [name, loadMajor] of MAJORS) describeClientNode(name, loadMajor);
 
-test("in 2.x a watch that waits for its server longer than it may be silent ends, and its request with it", async () => {
+test("in 2.x a watch that waits for its server longer than its silence timeout ends together with its request", async () => {
   const { clientNode, withEvenkeel } = await load("@kubernetes/client-node");
   await using stub = await Stub.start(EARLY);
   const config = stub.configFor(clientNode);
@@ -35,7 +35,7 @@ test("in 2.x a watch that waits for its server longer than it may be silent ends
   expect(stub.asked.length).toBeLessThan(2);
 });
 
-test("in 2.x a config without certificates of its own, which leaves the connection to undici, is no exception", async () => {
+test("in 2.x a config without certificates, which leaves the connection to undici, is supported as well", async () => {
   const { clientNode, withEvenkeel } = await load("@kubernetes/client-node");
   await using stub = await Stub.start(EARLY, ready({ items: [] }), EARLY, {
     ...ready({ type: "ADDED" }),
@@ -43,7 +43,7 @@ test("in 2.x a config without certificates of its own, which leaves the connecti
   });
   const place = Symbol.for("undici.globalDispatcher.2");
   const before: unknown = Reflect.get(globalThis, place);
-  // Trusts the stub, as the system's authorities would.
+  // Trusts the stub, as the system's CAs would.
   const context = new clientNode.RequestContext("https://127.0.0.1", clientNode.HttpMethod.GET);
   await stub.configFor(clientNode).applySecurityAuthentication(context);
   Reflect.set(globalThis, place, context.getDispatcher());
@@ -72,7 +72,7 @@ describe.each(MAJORS)("a real server and %s", (_name, loadMajor) => {
     return config;
   }
 
-  test("a server without the option does not understand, one with it is ready", async () => {
+  test("a server without the option reports no readiness, and one with it reports ready", async () => {
     const { clientNode, withEvenkeel } = await loadMajor();
     for (const [flags, expected] of [
       [["--controllers="], "not understood"],
@@ -91,7 +91,7 @@ describe.each(MAJORS)("a real server and %s", (_name, loadMajor) => {
     }
   });
 
-  test("a write, a list and a watch that start before the server are answered when it is there", async () => {
+  test("a write, a list and a watch that start before the server succeed when it is up", async () => {
     const { clientNode, withEvenkeel } = await loadMajor();
     using directory = disposableDirectory();
     const first = await startEvenkeel({ dataDir: directory.path, flags: IF_READY });

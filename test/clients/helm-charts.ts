@@ -1,4 +1,4 @@
-/** Charts that the helms install. */
+/** Charts that the helm tests install. */
 export const TINY_CHART = {
   "Chart.yaml": "apiVersion: v2\nname: tiny\nversion: 0.1.0\nappVersion: '1'\n",
   "values.yaml": "colour: blue\nreplicas: 2\n",
@@ -33,7 +33,7 @@ spec:
 `,
 };
 
-/** Most of what charts are made of; what is in it and what has changed is up to its values. */
+/** A chart with most kinds that charts use; values control its content and its changes. */
 export const WHOLE_CHART = {
   "Chart.yaml": "apiVersion: v2\nname: whole\nversion: 0.2.0\nappVersion: '2'\n",
   "values.yaml": `colour: blue

@@ -1,4 +1,4 @@
-/** One helm against one server, with a home, a namespace and a release of its own. */
+/** One helm against one server, with its own home, namespace and release. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
@@ -18,13 +18,13 @@ export class HelmSession {
     this.#path = path!;
   }
 
-  /** Standard output of a command that must succeed; controllers are played while it runs. */
+  /** Returns standard output of a command that must succeed; the test simulates controllers while it runs. */
   async run(...commandLine: string[]): Promise<string> {
     const { stdout } = await this.#ended(commandLine, { code: 0, stderr: "" });
     return stdout;
   }
 
-  /** Standard error of a command that must fail. */
+  /** Returns standard error of a command that must fail. */
   async fails(...commandLine: string[]): Promise<string> {
     return (await this.#ended(commandLine, { code: 1 })).stderr;
   }
@@ -42,7 +42,7 @@ export class HelmSession {
     });
     const { code } = await attended(command.exited, this.server, this.namespace);
     const { stdout } = command;
-    // Helm 4 logs what it waits for, and sometimes that it waits no more.
+    // Helm 4 logs what it waits for, and sometimes that it stops waiting.
     const stderr = command.stderr.replaceAll(
       /^(level=(INFO|DEBUG|WARN)|I\d{4} \S+ +\d+ reflector\.go:\d+\]) .*\n/gm,
       "",
@@ -54,7 +54,7 @@ export class HelmSession {
   }
 }
 
-/** The directory of a chart that is written here. */
+/** Writes a chart and returns its directory. */
 export function writeChart(directory: string, files: Readonly<Record<string, string>>): string {
   for (const [name, text] of Object.entries(files)) {
     const path = join(directory, name);

@@ -1,4 +1,4 @@
-/** What every helm must be able to do. Controllers are played by the test (played-controllers.ts). */
+/** The tests that every helm must pass. The test simulates controllers (played-controllers.ts). */
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Json } from "../smoke/client.ts";
@@ -39,7 +39,7 @@ export function forEachHelm(
 
 const isNew = ({ version }: Tool): boolean => !version.startsWith("3.");
 
-/** With objects that helm makes itself: from version 4 on it leaves that to the server unless told not to. */
+/** Uses client-side apply: Helm 4 uses server-side apply by default. */
 export function testTinyChart(session: () => HelmSession, tool: Tool): void {
   test("installs a chart, lists it, shows its manifest and uninstalls it", async () => {
     const helm = session();
@@ -74,7 +74,7 @@ const history = async (helm: HelmSession): Promise<string[]> =>
   );
 
 export function testWholeChart(session: () => HelmSession, tool: Tool): void {
-  test("install makes every kind, waits for its hooks and for the workload", async () => {
+  test("install creates every kind, and waits for its hooks and for the workload", async () => {
     const helm = session();
     const installed = await helm.run("install", "whole", chartOf(helm), "--create-namespace", "--wait", ...TIMEOUT);
     expect(installed).toContain("STATUS: deployed");
@@ -89,7 +89,7 @@ export function testWholeChart(session: () => HelmSession, tool: Tool): void {
     );
   });
 
-  test("a dry run on the server changes nothing, an upgrade changes, adds and removes", async () => {
+  test("a server dry run changes nothing, and an upgrade changes, adds and removes objects", async () => {
     const helm = session();
     const upgrade = ["upgrade", "whole", chartOf(helm), "--set", UPGRADE];
     const dry = await helm.run(...upgrade, "--dry-run=server");
@@ -106,7 +106,7 @@ export function testWholeChart(session: () => HelmSession, tool: Tool): void {
     expect(await helm.run("get", "manifest", "whole")).toContain("  colour: red\n");
   });
 
-  test("an upgrade that the server refuses is rolled back when told so", async () => {
+  test("a rejected upgrade is rolled back if requested", async () => {
     const helm = session();
     const rollback = isNew(tool) ? "--rollback-on-failure" : "--atomic";
     const flags = ["--reuse-values", "--set", "selected=other,colour=green", rollback, ...TIMEOUT];
@@ -122,7 +122,7 @@ export function testWholeChart(session: () => HelmSession, tool: Tool): void {
     ]);
   });
 
-  test("rollback brings an older revision back, uninstall leaves nothing but what is to be kept", async () => {
+  test("rollback restores an older revision, and uninstall removes everything except objects to be kept", async () => {
     const helm = session();
     expect(await helm.run("rollback", "whole", "1", "--wait", ...TIMEOUT)).toContain("Rollback was a success");
     expect((await helm.get("configmaps/whole")).body.data.colour).toBe("blue");
@@ -156,9 +156,9 @@ async function expectUpgraded(helm: HelmSession): Promise<void> {
   expect((await helm.get("configmaps/upgraded")).body.data).toEqual({ colour: "red" });
 }
 
-/** Of versions that apply on the server. */
+/** For versions that use server-side apply. */
 export function testServerSideHelm(session: () => HelmSession): void {
-  test("what others have changed is a conflict of an upgrade, unless it is forced", async () => {
+  test("a field that another manager changed is a conflict of an upgrade, unless it is forced", async () => {
     const helm = session();
     const chart = writeChart(join(helm.server.dataDir, "tiny"), TINY_CHART);
     await helm.run("install", "contested", chart);

@@ -1,4 +1,4 @@
-/** apply as kubectl itself does it: three-way merges with what was last applied, pruning, kustomizations. */
+/** Client-side apply: three-way merges with the last applied configuration, pruning, kustomizations. */
 import { expect, test } from "vitest";
 import type { Json } from "../smoke/client.ts";
 import { IN_ORDER, type KubectlSession } from "./kubectl-session.ts";
@@ -66,7 +66,7 @@ export function testThreeWayMerge(session: () => KubectlSession): void {
     const version = async (): Promise<string> =>
       (await kubectl.object("deployments/merged", "apps/v1")).metadata.resourceVersion;
     const before = await version();
-    // kubectl sends the order it wants as others have put something in between; to the server that is no change.
+    // kubectl sends its own order of the list; the server treats it as no change.
     expect(await kubectl.run(...apply)).toBe("deployment.apps/merged configured\nservice/merged unchanged\n");
     expect(await version()).toBe(before);
     const last = await kubectl.run("apply", "view-last-applied", "deployment/merged", "-o", "json");
@@ -97,7 +97,7 @@ async function expectMerged(kubectl: KubectlSession): Promise<void> {
 }
 
 export function testApplyOfOthers(session: () => KubectlSession): void {
-  test("apply adopts what was created otherwise, and says so", IN_ORDER, async () => {
+  test("apply adopts an object that was created otherwise, with a warning", IN_ORDER, async () => {
     const kubectl = session();
     const path = kubectl.path("configmaps");
     await kubectl.server.request("POST", path, configMap("adopted", { kept: "yes", changed: "no" }));
@@ -111,31 +111,35 @@ export function testApplyOfOthers(session: () => KubectlSession): void {
     expect((await kubectl.object("configmaps/adopted")).data).toEqual({ kept: "yes", changed: "yes" });
   });
 
-  test("apply of what may not change fails with the server's reason, and --force makes it anew", IN_ORDER, async () => {
-    const kubectl = session();
-    const made = (app: string): object => {
-      const labels = { app };
-      const containers = [{ name: "main", image: "nginx:1" }];
-      return deployment("reselected", containers, {
-        selector: { matchLabels: labels },
-        template: { metadata: { labels }, spec: { containers } },
-      });
-    };
-    const file = kubectl.file("reselected.json", made("old"));
-    await kubectl.run("apply", "-f", file);
-    const { uid } = (await kubectl.object("deployments/reselected", "apps/v1")).metadata;
-    kubectl.file("reselected.json", made("new"));
-    expect(await kubectl.fails("apply", "-f", file)).toMatch(
-      /^The Deployment "reselected" is invalid: (.*\n)*.*spec\.selector: Invalid value: .*: field is immutable\n$/,
-    );
-    const forced = await kubectl.run("apply", "-f", file, "--force", "--grace-period=0");
-    expect(forced).toBe("deployment.apps/reselected configured\n");
-    const now = await kubectl.object("deployments/reselected", "apps/v1");
-    expect(now.metadata.uid).not.toBe(uid);
-    expect(now.spec.selector).toEqual({ matchLabels: { app: "new" } });
-  });
+  test(
+    "apply of an immutable field fails with the server's reason, and --force recreates the object",
+    IN_ORDER,
+    async () => {
+      const kubectl = session();
+      const made = (app: string): object => {
+        const labels = { app };
+        const containers = [{ name: "main", image: "nginx:1" }];
+        return deployment("reselected", containers, {
+          selector: { matchLabels: labels },
+          template: { metadata: { labels }, spec: { containers } },
+        });
+      };
+      const file = kubectl.file("reselected.json", made("old"));
+      await kubectl.run("apply", "-f", file);
+      const { uid } = (await kubectl.object("deployments/reselected", "apps/v1")).metadata;
+      kubectl.file("reselected.json", made("new"));
+      expect(await kubectl.fails("apply", "-f", file)).toMatch(
+        /^The Deployment "reselected" is invalid: (.*\n)*.*spec\.selector: Invalid value: .*: field is immutable\n$/,
+      );
+      const forced = await kubectl.run("apply", "-f", file, "--force", "--grace-period=0");
+      expect(forced).toBe("deployment.apps/reselected configured\n");
+      const now = await kubectl.object("deployments/reselected", "apps/v1");
+      expect(now.metadata.uid).not.toBe(uid);
+      expect(now.spec.selector).toEqual({ matchLabels: { app: "new" } });
+    },
+  );
 
-  test("what was last applied can be set and edited by itself", IN_ORDER, async () => {
+  test("the last applied configuration can be set and edited", IN_ORDER, async () => {
     const kubectl = session();
     const path = kubectl.path("configmaps");
     await kubectl.server.request("POST", path, configMap("remembered", { a: "1", b: "2" }));
@@ -156,7 +160,7 @@ export function testPruning(session: () => KubectlSession): void {
   const first = list(configMap("pruned-a", {}, { app: "pruned" }), configMap("pruned-b", {}, { app: "pruned" }));
   const second = list(configMap("pruned-a", {}, { app: "pruned" }));
 
-  test("apply --prune removes what has the label and is applied no more", IN_ORDER, async () => {
+  test("apply --prune removes objects with the label that are no longer applied", IN_ORDER, async () => {
     const kubectl = session();
     const file = kubectl.file("pruned.json", first);
     const path = kubectl.path("configmaps");
@@ -170,12 +174,12 @@ export function testPruning(session: () => KubectlSession): void {
     );
   });
 
-  test("apply --prune --applyset removes what the set has had and has no more", IN_ORDER, async () => {
+  test("apply --prune --applyset removes objects of the set that are no longer applied", IN_ORDER, async () => {
     const kubectl = session().withEnv({ KUBECTL_APPLYSET: "true" });
     const file = kubectl.file("set.json", list(configMap("set-a"), service("set-b", [{ port: 80 }])));
     const apply = ["apply", "-f", file, "--prune", "--applyset=configmaps/the-set"];
     expect(await kubectl.run(...apply)).toBe("configmap/set-a created\nservice/set-b created\n");
-    // The oldest kubectl lists resources where the newer ones list kinds.
+    // The oldest kubectl lists resources where newer ones list kinds.
     const contained = async (): Promise<string> => {
       const { annotations } = (await kubectl.object("configmaps/the-set")).metadata;
       const [kinds, resources] = ["kinds", "resources"].map(
@@ -219,7 +223,7 @@ patches:
 };
 
 export function testKustomize(session: () => KubectlSession): void {
-  test("apply -k builds a kustomization and applies it, diff -k and delete -k know it", IN_ORDER, async () => {
+  test("apply -k, diff -k and delete -k build and use a kustomization", IN_ORDER, async () => {
     const kubectl = session();
     const files = Object.entries(KUSTOMIZATION).map(([name, text]) => kubectl.file(`kustomize/${name}`, text));
     const over = files.at(-1)!.replace(/\/[^/]*$/, "");

@@ -11,7 +11,7 @@ import { findTools } from "./tools.ts";
 
 const RELEASE = "1.36";
 const NEWEST = "1.36";
-/** The oldest, one between, the newest. */
+/** The oldest, one between, and the newest. */
 const SUBSET = new Set(["1.27", "1.31", NEWEST]);
 
 let server: Evenkeel;
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Applying and editing are kubectl's own work and differ among releases; the rest is tried with the newest. */
+/** Applying and editing are done by kubectl and differ among its releases; the rest is tested with the newest. */
 const kubectls = findTools().kubectls.filter(({ version, path }) => SUBSET.has(version) && path !== "kubectl");
 forEachKubectl(kubectls, { release: RELEASE, server: () => server }, (session, { version }) => {
   testThreeWayMerge(session);

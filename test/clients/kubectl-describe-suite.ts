@@ -1,4 +1,4 @@
-/** describe, and waiting for what is yet to come. */
+/** describe, and waiting for the creation of an object. */
 import { expect, test } from "vitest";
 import { IN_ORDER, type KubectlSession } from "./kubectl-session.ts";
 import { configMap, deployment, service } from "./manifests.ts";
@@ -6,7 +6,7 @@ import { configMap, deployment, service } from "./manifests.ts";
 const OF_DESCRIBED = ["pod/described", "service/described", "deployment/described"];
 
 export function testDescribing(session: () => KubectlSession): void {
-  test("describe tells of a pod, a workload, a service and what was reported of them", IN_ORDER, async () => {
+  test("describe shows a pod, a workload, a service and their events", IN_ORDER, async () => {
     const kubectl = session();
     const containers = [{ name: "main", image: "nginx:1", env: [{ name: "A", value: "1" }] }];
     const metadata = { name: "described", labels: { app: "described" } };
@@ -44,7 +44,7 @@ export function testDescribing(session: () => KubectlSession): void {
 
 /** From kubectl 1.31 on. */
 export function testWaitingForCreation(session: () => KubectlSession): void {
-  test("wait --for=create ends when the object is there", IN_ORDER, async () => {
+  test("wait --for=create ends when the object exists", IN_ORDER, async () => {
     const kubectl = session();
     await using waiting = kubectl.start("wait", "--for=create", "configmap/late", "--timeout=30s");
     expect(await kubectl.run("get", "configmap", "late", "--ignore-not-found")).toBe("");

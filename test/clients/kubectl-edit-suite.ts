@@ -1,11 +1,11 @@
-/** edit, with a script for an editor. */
+/** edit, with a script as the editor. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { IN_ORDER, type KubectlSession } from "./kubectl-session.ts";
 import { configMap, deployment } from "./manifests.ts";
 
 export function testEditing(session: () => KubectlSession): void {
-  test("edit saves what the editor changed, and nothing when it changed nothing", IN_ORDER, async () => {
+  test("edit saves the changes of the editor, and nothing without changes", IN_ORDER, async () => {
     const kubectl = session();
     const path = kubectl.path("deployments", "apps/v1");
     const containers = [
@@ -33,11 +33,11 @@ export function testEditing(session: () => KubectlSession): void {
     expect((await kubectl.object("deployments/edited", "apps/v1")).status).toEqual({ replicas: 5 });
   });
 
-  test("edit opens what the server refuses again with the reason, and keeps it when given up", IN_ORDER, async () => {
+  test("edit reopens a rejected object with the reason, and keeps a copy when it is canceled", IN_ORDER, async () => {
     const kubectl = session();
     await kubectl.server.request("POST", kubectl.path("configmaps"), configMap("refused", { a: "1" }));
     const seen = kubectl.file("seen.yaml", "");
-    // The first time it breaks a rule, the second time it only looks.
+    // The first time the script breaks a rule, the second time it changes nothing.
     const script = `if grep -q '# *\\* data' "$1"; then cp "$1" ${seen}; else sed -i 's/^  a: .*/  a: "2"\\n  b\\/d: "1"/' "$1"; fi`;
     const editor = kubectl.script("breaks-rules.sh", script);
     await using refused = kubectl.withEnv({ EDITOR: editor }).start("edit", "configmap/refused");

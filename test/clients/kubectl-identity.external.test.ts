@@ -1,4 +1,4 @@
-/** kubectl with every credential: who it is for the server, what it may, and what it prints when it may not. */
+/** kubectl with every kind of credentials: its user, its permissions, and its output when a request is denied. */
 import { rmSync, writeFileSync } from "node:fs";
 import { request as httpsRequest } from "node:https";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ import { findTools } from "./tools.ts";
 const RELEASE = "1.36";
 const NAMESPACE = "identity";
 const UNAUTHORIZED = "error: You must be logged in to the server (Unauthorized)\n";
-/** Files are looked at every ten seconds; a busy machine is a little late. */
+/** Files are checked every ten seconds; a busy machine may be late. */
 const RELOAD_POLLS_MAX = 60;
 const POLL_MS = 250;
 
@@ -76,7 +76,7 @@ describe.skipIf(path === undefined)("kubectl", { timeout: 60_000 }, () => {
   const cannot = (user: string, verb: string, where = `in the namespace "${NAMESPACE}"`): string =>
     `configmaps is forbidden: User "${user}" cannot ${verb} resource "configmaps" in API group "" ${where}\n`;
 
-  test("with a client certificate is its common name, with its organizations as groups", async () => {
+  test("with a client certificate is the user of its common name, with its organizations as groups", async () => {
     const kubectl = as("jane", { certificate: jane });
     expect(await whoIs(kubectl)).toEqual({
       username: "jane",
@@ -100,7 +100,7 @@ describe.skipIf(path === undefined)("kubectl", { timeout: 60_000 }, () => {
     );
   });
 
-  test("is told what it may do", async () => {
+  test("shows the permissions of its user", async () => {
     const kubectl = as("jane", { certificate: jane });
     expect(await kubectl.run("auth", "can-i", "list", "pods")).toBe("yes\n");
     await using refused = kubectl.start("auth", "can-i", "delete", "pods");
@@ -117,7 +117,7 @@ describe.skipIf(path === undefined)("kubectl", { timeout: 60_000 }, () => {
     expect(await admin.run("auth", "can-i", "--list", "--no-headers")).toMatch(/^\*\.\* +\[\] +\[\] +\[\*\]$/m);
   });
 
-  test("with a token of a service account is the account, for as long as that is there", async () => {
+  test("with a service account token is the account, until the account is deleted", async () => {
     await admin.run("create", "serviceaccount", "robot");
     const token = (await admin.run("create", "token", "robot", "--duration=10m")).trim();
     const kubectl = as("robot", { token });
@@ -144,7 +144,7 @@ describe.skipIf(path === undefined)("kubectl", { timeout: 60_000 }, () => {
     expect(await kubectl.fails("get", "configmaps")).toBe(UNAUTHORIZED);
   });
 
-  test("--as, --as-group and --as-uid make an administrator somebody else, and nobody else", async () => {
+  test("with --as, --as-group and --as-uid impersonates exactly that user as an administrator", async () => {
     expect(await whoIs(admin, "--as", "anna")).toEqual({ username: "anna", groups: ["system:authenticated"] });
     const all = ["--as", "anna", "--as-group", "devs", "--as-group", "ops", "--as-uid", "u-7"];
     expect(await whoIs(admin, ...all)).toEqual({
@@ -167,7 +167,7 @@ describe.skipIf(path === undefined)("kubectl", { timeout: 60_000 }, () => {
     expect(await kubectl.fails("get", "configmaps", "--as", "jane", "--as-uid", "0")).toBe(refusal);
   });
 
-  test("auth reconcile brings roles and bindings up to what a file says, and no further than its user may", async () => {
+  test("auth reconcile updates roles and bindings as in a file, within the permissions of its user", async () => {
     const api = { apiVersion: "rbac.authorization.k8s.io/v1" };
     const rule = (verbs: readonly string[]): Json => ({ apiGroups: [""], resources: ["configmaps"], verbs });
     const role = (verbs: readonly string[]): Json => ({
@@ -202,14 +202,14 @@ describe.skipIf(path === undefined)("kubectl", { timeout: 60_000 }, () => {
     );
   });
 
-  test("without credentials is turned away where strangers are", async () => {
+  test("without credentials is rejected if anonymous requests are disabled", async () => {
     for (const target of ["/version", "/livez", "/api/v1/namespaces"]) expect(await statusOf(server, target)).toBe(401);
     const basic = ["--username", "admin", "--password", "admin"];
     expect(await as("stranger", {}).fails("get", "configmaps", ...basic)).toBe(UNAUTHORIZED);
     expect(await as("wrong", { token: "wrong" }).fails("auth", "whoami")).toBe(UNAUTHORIZED);
   });
 
-  test("with a certificate of the new CA is let in once the file of the CA has been replaced, and with the old no more", async () => {
+  test("with a certificate of a new CA is accepted after the CA file has been replaced, and rejected with one of the old CA", async () => {
     const next = createAuthority({ commonName: "next-ca", nowMs });
     const anna = issueCertificate({
       ca: next,

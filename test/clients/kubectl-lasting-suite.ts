@@ -1,10 +1,10 @@
-/** What lasts: deleting, waiting, watching. */
+/** Commands that take time: deleting, waiting, watching. */
 import { expect, test } from "vitest";
 import { cells, IN_ORDER, type KubectlSession } from "./kubectl-session.ts";
 import { configMap } from "./manifests.ts";
 
 export function testDeleting(session: () => KubectlSession): void {
-  test("delete by name, label, file and all of a kind", IN_ORDER, async () => {
+  test("delete works by name, label, file and for all objects of a kind", IN_ORDER, async () => {
     const kubectl = session();
     for (const name of ["one", "two", "three", "four"])
       await kubectl.server.request("POST", kubectl.path("secrets"), {
@@ -32,7 +32,7 @@ export function testDeleting(session: () => KubectlSession): void {
     expect(await kubectl.run("get", "roles", "-o", "name")).toBe("");
   });
 
-  test("delete cascades in the background, in the foreground, or leaves orphans", IN_ORDER, async () => {
+  test("delete cascades in the background or in the foreground, or orphans dependents", IN_ORDER, async () => {
     const kubectl = session();
     const deployments = `/apis/apps/v1/namespaces/${kubectl.namespace}/deployments`;
     for (const [cascade, finalizer] of [
@@ -41,7 +41,7 @@ export function testDeleting(session: () => KubectlSession): void {
       ["orphan", "orphan"],
     ] as const) {
       await kubectl.run("create", "deployment", cascade, "--image=nginx:1");
-      // Without a garbage collector an object whose dependents matter stays until its finalizer is taken away.
+      // Without a garbage collector an object with the finalizer stays until the finalizer is removed.
       const deletion = ["delete", "deployment", cascade, `--cascade=${cascade}`, "--wait=false"];
       expect(await kubectl.run(...deletion)).toMatch(new RegExp(`^deployment.apps "${cascade}" deleted`));
       const path = `${deployments}/${cascade}`;
@@ -58,7 +58,7 @@ export function testDeleting(session: () => KubectlSession): void {
     }
   });
 
-  test("delete of a pod takes its grace period, --now and --force", IN_ORDER, async () => {
+  test("delete of a pod accepts a grace period, --now and --force", IN_ORDER, async () => {
     const kubectl = session();
     for (const flags of [["--grace-period=1"], ["--now"]]) {
       await kubectl.run("run", "brief", "--image=nginx:1");
@@ -74,7 +74,7 @@ export function testDeleting(session: () => KubectlSession): void {
 }
 
 export function testWaiting(session: () => KubectlSession): void {
-  test("wait ends when an object is gone, has a condition, or has a value", IN_ORDER, async () => {
+  test("wait ends when an object is deleted, has a condition, or has a value", IN_ORDER, async () => {
     const kubectl = session();
     await kubectl.run("create", "deployment", "awaited", "--image=nginx:1");
     await using forCondition = kubectl.start(
@@ -115,7 +115,7 @@ export function testWaiting(session: () => KubectlSession): void {
 }
 
 export function testWatching(session: () => KubectlSession): void {
-  test("get -w prints what is there and then each event as it comes", IN_ORDER, async () => {
+  test("get -w prints existing objects and then each event", IN_ORDER, async () => {
     const kubectl = session();
     const services = kubectl.path("services");
     const service = (name: string): object => ({
@@ -140,7 +140,7 @@ export function testWatching(session: () => KubectlSession): void {
     await named.printed(/^service\/before\nservice\/before$/m);
   });
 
-  test("get --watch-only prints events and nothing that was there before", IN_ORDER, async () => {
+  test("get --watch-only prints events, but no existing objects", IN_ORDER, async () => {
     const kubectl = session();
     const endpoint = kubectl.path("limitranges");
     const limits = (name: string): object => ({ apiVersion: "v1", kind: "LimitRange", metadata: { name }, spec: {} });
@@ -149,7 +149,7 @@ export function testWatching(session: () => KubectlSession): void {
     const seen = watching.printed(/^limitrange\/later-\d+$/m);
     let isSeen = false;
     void seen.finally(() => (isSeen = true)).catch(() => {});
-    // When a watch has begun cannot be seen from outside, so there is something new until one is shown.
+    // The start of a watch cannot be observed, so the test creates objects until one is printed.
     for (let turn = 0; !isSeen; turn++) {
       await kubectl.server.request("POST", endpoint, limits(`later-${turn}`));
       await Promise.race([seen, new Promise((resolve) => setTimeout(resolve, 20))]);
@@ -161,7 +161,7 @@ export function testWatching(session: () => KubectlSession): void {
 }
 
 export function testEvents(session: () => KubectlSession): void {
-  test("get events and events show what was reported, oldest first, of one object when asked", IN_ORDER, async () => {
+  test("get events and events show events, oldest first, or those of one object", IN_ORDER, async () => {
     const kubectl = session();
     const report = (name: string, about: string, lastTimestamp: string): object => ({
       apiVersion: "v1",

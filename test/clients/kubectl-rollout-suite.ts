@@ -1,11 +1,11 @@
-/** Rollouts: their status, history, undoing, restarting, pausing. The test is the controller that rolls out. */
+/** Rollouts: status, history, undo, restart, pause. The test simulates the controller. */
 import { expect, test } from "vitest";
 import { IN_ORDER, type KubectlSession } from "./kubectl-session.ts";
 import { deployment } from "./manifests.ts";
 import { playDeploymentController } from "./played-controllers.ts";
 
 export function testRollouts(session: () => KubectlSession): void {
-  test("rollout tells the status and the history, undoes, restarts, pauses and resumes", IN_ORDER, async () => {
+  test("rollout shows status and history, undoes, restarts, pauses and resumes", IN_ORDER, async () => {
     const kubectl = session();
     const target = "deployment/rolled";
     const control = (): Promise<void> => playDeploymentController(kubectl.server, kubectl.namespace, "rolled");
@@ -53,7 +53,7 @@ export function testRollouts(session: () => KubectlSession): void {
 }
 
 export function testDaemonRollouts(session: () => KubectlSession): void {
-  test("rollout undo of a DaemonSet applies the patch that its ControllerRevision holds", IN_ORDER, async () => {
+  test("rollout undo of a DaemonSet applies the patch of its ControllerRevision", IN_ORDER, async () => {
     const kubectl = session();
     const { spec, metadata } = deployment("daemon", [{ name: "main", image: "nginx:2" }]) as {
       spec: { template: object };

@@ -1,4 +1,4 @@
-/** apply --server-side: who owns which field, and what happens when two want the same. */
+/** apply --server-side: field managers and their conflicts. */
 import { expect, test } from "vitest";
 import type { Json } from "../smoke/client.ts";
 import { IN_ORDER, type KubectlSession } from "./kubectl-session.ts";
@@ -10,54 +10,58 @@ function managers(object: Json): string[] {
 }
 
 export function testServerSideApply(session: () => KubectlSession): void {
-  test("apply --server-side creates and updates, and removes what is applied no more", IN_ORDER, async () => {
-    const kubectl = session();
-    const made = (containers: Json[], ports: object[]): object =>
-      list(deployment("served", containers, { replicas: 2 }), service("served", ports));
-    const file = kubectl.file(
-      "served.json",
-      made(
-        [
-          { name: "main", image: "nginx:1", env: [{ name: "A", value: "1" }] },
-          { name: "side", image: "busybox:1" },
-        ],
-        [
-          { name: "http", port: 80 },
-          { name: "metrics", port: 9090 },
-        ],
-      ),
-    );
-    const apply = ["apply", "--server-side", "-f", file];
-    const applied = "deployment.apps/served serverside-applied\nservice/served serverside-applied\n";
-    expect(await kubectl.run(...apply)).toBe(applied);
-    kubectl.file(
-      "served.json",
-      made(
-        [{ name: "main", image: "nginx:2", env: [{ name: "C", value: "3" }] }],
-        [
-          { name: "http", port: 80 },
-          { name: "https", port: 443 },
-        ],
-      ),
-    );
-    await using difference = kubectl.start("diff", "--server-side", "-f", file);
-    expect((await difference.exited).code).toBe(1);
-    expect(difference.stdout).toMatch(/^- +image: nginx:1$[^]*^\+ +image: nginx:2$/m);
-    expect(await kubectl.run(...apply, "--dry-run=server")).toBe(
-      applied.replaceAll("applied", "applied (server dry run)"),
-    );
-    expect((await kubectl.object("deployments/served", "apps/v1")).metadata.generation).toBe(1);
+  test(
+    "apply --server-side creates and updates objects, and removes fields that are no longer applied",
+    IN_ORDER,
+    async () => {
+      const kubectl = session();
+      const made = (containers: Json[], ports: object[]): object =>
+        list(deployment("served", containers, { replicas: 2 }), service("served", ports));
+      const file = kubectl.file(
+        "served.json",
+        made(
+          [
+            { name: "main", image: "nginx:1", env: [{ name: "A", value: "1" }] },
+            { name: "side", image: "busybox:1" },
+          ],
+          [
+            { name: "http", port: 80 },
+            { name: "metrics", port: 9090 },
+          ],
+        ),
+      );
+      const apply = ["apply", "--server-side", "-f", file];
+      const applied = "deployment.apps/served serverside-applied\nservice/served serverside-applied\n";
+      expect(await kubectl.run(...apply)).toBe(applied);
+      kubectl.file(
+        "served.json",
+        made(
+          [{ name: "main", image: "nginx:2", env: [{ name: "C", value: "3" }] }],
+          [
+            { name: "http", port: 80 },
+            { name: "https", port: 443 },
+          ],
+        ),
+      );
+      await using difference = kubectl.start("diff", "--server-side", "-f", file);
+      expect((await difference.exited).code).toBe(1);
+      expect(difference.stdout).toMatch(/^- +image: nginx:1$[^]*^\+ +image: nginx:2$/m);
+      expect(await kubectl.run(...apply, "--dry-run=server")).toBe(
+        applied.replaceAll("applied", "applied (server dry run)"),
+      );
+      expect((await kubectl.object("deployments/served", "apps/v1")).metadata.generation).toBe(1);
 
-    expect(await kubectl.run(...apply)).toBe(applied);
-    const now = await kubectl.object("deployments/served", "apps/v1");
-    expect(now.spec.template.spec.containers).toMatchObject([
-      { name: "main", image: "nginx:2", env: [{ name: "C", value: "3" }] },
-    ]);
-    expect(now.metadata.annotations).toBeUndefined();
-    expect(managers(now)).toEqual(["kubectl Apply"]);
-    const { ports } = (await kubectl.object("services/served")).spec;
-    expect(ports.map(({ name }: Json) => name)).toEqual(["http", "https"]);
-  });
+      expect(await kubectl.run(...apply)).toBe(applied);
+      const now = await kubectl.object("deployments/served", "apps/v1");
+      expect(now.spec.template.spec.containers).toMatchObject([
+        { name: "main", image: "nginx:2", env: [{ name: "C", value: "3" }] },
+      ]);
+      expect(now.metadata.annotations).toBeUndefined();
+      expect(managers(now)).toEqual(["kubectl Apply"]);
+      const { ports } = (await kubectl.object("services/served")).spec;
+      expect(ports.map(({ name }: Json) => name)).toEqual(["http", "https"]);
+    },
+  );
 }
 
 export function testConflicts(session: () => KubectlSession): void {
@@ -81,7 +85,7 @@ export function testConflicts(session: () => KubectlSession): void {
     expect(await data()).toEqual({ shared: "same", own: "one" });
     expect(await kubectl.run(...apply("two", two, "--force-conflicts"))).toBe(applied);
     expect(await data()).toEqual({ shared: "same", own: "two", more: "two" });
-    // What one gives up stays as long as another applies it.
+    // A field that one manager gives up stays while another applies it.
     expect(await kubectl.run(...apply("one", file("one", {})))).toBe(applied);
     expect(await data()).toEqual({ shared: "same", own: "two", more: "two" });
     expect(await kubectl.run(...apply("two", file("two", { own: "two" })))).toBe(applied);
@@ -107,7 +111,7 @@ See https://kubernetes.io/docs/reference/using-api/server-side-apply/#conflicts
 
 export function testServerSideMigration(session: () => KubectlSession): void {
   test(
-    "apply --server-side takes over what apply had applied, and removes what is applied no more",
+    "apply --server-side takes over the fields of client-side apply, and removes those that are no longer applied",
     IN_ORDER,
     async () => {
       const kubectl = session();
@@ -123,7 +127,7 @@ export function testServerSideMigration(session: () => KubectlSession): void {
       expect(await kubectl.run(...apply)).toBe(applied);
       const { data, metadata } = await kubectl.object("configmaps/migrated");
       expect(data).toEqual({ kept: "2" });
-      // Whoever goes back to apply on the client finds what was last applied.
+      // The last applied configuration is kept for a return to client-side apply.
       const last = metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"];
       expect(JSON.parse(last).data).toEqual({ kept: "2" });
       kubectl.file("migrated.json", configMap("migrated", { other: "3" }));
@@ -134,7 +138,7 @@ export function testServerSideMigration(session: () => KubectlSession): void {
     },
   );
 
-  test("what others have changed since is a conflict that names them", IN_ORDER, async () => {
+  test("a field that another manager changed meanwhile is a conflict that names the manager", IN_ORDER, async () => {
     const kubectl = session();
     const file = kubectl.file("scaled-meanwhile.json", deployment("meanwhile", [MAIN], { replicas: 1 }));
     const apply = ["apply", "--server-side", "-f", file];

@@ -1,11 +1,11 @@
-/** One kubectl against one server, with a home and a namespace of its own. */
+/** One kubectl against one server, with its own home and namespace. */
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
 import type { Json } from "../smoke/client.ts";
 import { runProgram, type Command, type Evenkeel } from "../smoke/start-evenkeel.ts";
 
-/** For tests of one session: they build on each other. */
+/** For the tests of one session, which build on each other. */
 export const IN_ORDER = { concurrent: false } as const;
 
 interface SessionOptions {
@@ -27,12 +27,12 @@ export class KubectlSession {
     this.#env = env;
     this.server = server;
     this.namespace = namespace;
-    // kubectl keeps what it has discovered in its home: several versions must not share one.
+    // kubectl caches discovery in its home, so versions must not share one.
     this.#home = join(server.dataDir, `home-of-${namespace}`);
     mkdirSync(this.#home, { recursive: true });
   }
 
-  /** The same session with more in its environment. */
+  /** The same session with additional environment variables. */
   withEnv(env: NodeJS.ProcessEnv): KubectlSession {
     const { server, namespace } = this;
     return new KubectlSession({ path: this.#path, server, namespace, env: { ...this.#env, ...env } });
@@ -47,22 +47,22 @@ export class KubectlSession {
     });
   }
 
-  /** Standard output of a command that must succeed and say nothing on standard error. */
+  /** Returns standard output of a command that must succeed without standard error. */
   async run(...commandLine: string[]): Promise<string> {
     return (await this.#ended(commandLine, { code: 0, stderr: "" })).stdout;
   }
 
-  /** Standard error of a command that must succeed and print nothing else. */
+  /** Returns standard error of a command that must succeed without standard output. */
   async says(...commandLine: string[]): Promise<string> {
     return (await this.#ended(commandLine, { code: 0, stdout: "" })).stderr;
   }
 
-  /** Standard error of a command that must fail and print nothing else. */
+  /** Returns standard error of a command that must fail without standard output. */
   async fails(...commandLine: string[]): Promise<string> {
     return (await this.#ended(commandLine, { code: 1, stdout: "" })).stderr;
   }
 
-  /** What a command that must succeed said on both. */
+  /** Returns both outputs of a command that must succeed. */
   async both(...commandLine: string[]): Promise<{ readonly stdout: string; readonly stderr: string }> {
     const { stdout, stderr } = await this.#ended(commandLine, { code: 0 });
     return { stdout, stderr };
@@ -72,7 +72,7 @@ export class KubectlSession {
     return JSON.parse(await this.run(...commandLine, "-o", "json")) as T;
   }
 
-  /** A file to give to -f. */
+  /** Writes a file for -f. */
   file(name: string, content: string | object): string {
     const path = join(this.#home, name);
     mkdirSync(dirname(path), { recursive: true });
@@ -80,7 +80,7 @@ export class KubectlSession {
     return path;
   }
 
-  /** A shell script to give as an editor: $1 is the file to be edited. */
+  /** Writes a shell script to use as an editor: $1 is the file to edit. */
   script(name: string, text: string): string {
     const path = this.file(name, `#!/bin/sh\n${text}\n`);
     chmodSync(path, 0o755);
@@ -93,7 +93,7 @@ export class KubectlSession {
     return `${root}/namespaces/${this.namespace}/${resources}`;
   }
 
-  /** What the server has, asked for without kubectl. */
+  /** Reads an object from the server without kubectl. */
   async object(resource: string, groupVersion = ""): Promise<Json> {
     return (await this.server.request("GET", this.path(resource, groupVersion))).body;
   }

@@ -1,4 +1,4 @@
-/** What every kubectl must be able to do with every server: reading, creating, changing. */
+/** The tests that every kubectl must pass with every server: reading, creating, changing. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Evenkeel } from "../smoke/start-evenkeel.ts";
 import { cells, IN_ORDER, KubectlSession } from "./kubectl-session.ts";
@@ -13,8 +13,8 @@ export interface Subject {
 }
 
 /**
- * Tests of each kubectl, in a namespace of its own; those that could not be had count as skipped. The kubectls
- * run side by side, the tests of one after each other.
+ * Defines the tests for each kubectl, in its own namespace; those of an unavailable kubectl are skipped. Different
+ * kubectls run in parallel, the tests of one sequentially.
  */
 export function forEachKubectl(
   kubectls: readonly Tool[],
@@ -46,7 +46,7 @@ export function testReading(release: string, session: () => KubectlSession): voi
     const kubectl = session();
     await using version = kubectl.start("version", "-o", "json");
     expect((await version.exited).code).toBe(0);
-    // A word about versions that are far apart is kubectl's own business.
+    // kubectl may warn about a large version difference.
     expect(version.stderr).toMatch(/^$|^warning: version difference [^\n]*\n$/i);
     expect(JSON.parse(version.stdout)).toMatchObject({
       serverVersion: { gitVersion: expect.stringContaining(`v${release}.`) },
@@ -71,7 +71,7 @@ export function testReading(release: string, session: () => KubectlSession): voi
     expect(await kubectl.run("get", "--raw", "/api/v1/namespaces/default")).toContain('"kind":"Namespace"');
   });
 
-  test("explain knows a kind's fields, and recursively all of them", IN_ORDER, async () => {
+  test("explain shows the fields of a kind, and recursively all of them", IN_ORDER, async () => {
     const kubectl = session();
     const plain = await kubectl.run("explain", "deployment.spec");
     expect(plain).toMatch(/^GROUP: +apps\nKIND: +Deployment\nVERSION: +v1\n\nFIELD: spec <DeploymentSpec>\n/);
@@ -86,7 +86,7 @@ export function testReading(release: string, session: () => KubectlSession): voi
   testForms(session);
   testSelections(session);
 
-  test("an error is the server's own sentence", IN_ORDER, async () => {
+  test("an error shows the message of the server", IN_ORDER, async () => {
     const kubectl = session();
     expect(await kubectl.fails("get", "configmap", "absent")).toBe(
       'Error from server (NotFound): configmaps "absent" not found\n',
@@ -142,7 +142,7 @@ function testForms(session: () => KubectlSession): void {
     );
   });
 
-  test("managed fields are shown when asked for", IN_ORDER, async () => {
+  test("managed fields are shown if requested", IN_ORDER, async () => {
     const kubectl = session();
     await kubectl.run("create", "configmap", "managed", "--from-literal=a=b");
     const get = ["get", "configmap", "managed", "-o", "yaml"];
@@ -178,7 +178,7 @@ function testSelections(session: () => KubectlSession): void {
       "moose",
       "zebra",
     ]);
-    // A table sorted by what no column shows needs the whole objects in its rows.
+    // A table that is sorted by a field without a column needs the whole objects in its rows.
     const table = cells(await kubectl.run("get", "configmaps", "-l", "zoo", "--sort-by=.data.order"));
     expect(table.map(([name, data]) => [name, data])).toEqual([
       ["NAME", "DATA"],
@@ -195,7 +195,7 @@ function testSelections(session: () => KubectlSession): void {
   });
 }
 
-/** Kinds that kubectl makes from flags, and what it says of each. */
+/** Kinds that kubectl creates from flags, and its output for each. */
 function typedCreations(namespace: string): readonly (readonly [flags: string, created: string])[] {
   return [
     ["secret generic opaque --from-literal=a=b", "secret/opaque"],
@@ -265,7 +265,7 @@ export function testCreating(session: () => KubectlSession): void {
     expect(await kubectl.run("get", "secret", "opaque", "-o", "jsonpath={.data.a}")).toBe("Yg==");
   });
 
-  test("create -f takes YAML and JSON and has the server validate it", IN_ORDER, async () => {
+  test("create -f accepts YAML and JSON, and the server validates it", IN_ORDER, async () => {
     const kubectl = session();
     expect(await kubectl.run("create", "-f", kubectl.file("workloads.yaml", WORKLOADS))).toBe(
       "deployment.apps/web created\npod/alone created\n",
@@ -293,7 +293,7 @@ export function testCreating(session: () => KubectlSession): void {
 }
 
 export function testApplying(session: () => KubectlSession): void {
-  test("diff shows what apply would make, apply makes it, and then there is no difference", IN_ORDER, async () => {
+  test("diff shows the changes of apply, and none after apply", IN_ORDER, async () => {
     const kubectl = session();
     const applied = kubectl.file("applied.yaml", JSON.stringify(configMap("applied", { a: "b" })));
     await using difference = kubectl.start("diff", "-f", applied);
@@ -310,7 +310,7 @@ export function testApplying(session: () => KubectlSession): void {
 }
 
 export function testChanging(session: () => KubectlSession): void {
-  test("patch, label, annotate and replace change what they say they change", IN_ORDER, async () => {
+  test("patch, label, annotate and replace change the object", IN_ORDER, async () => {
     const kubectl = session();
     const target = ["configmap", "changed"];
     const data = (): Promise<string> => kubectl.run("get", ...target, "-o", "jsonpath={.data}");
@@ -350,7 +350,7 @@ export function testChanging(session: () => KubectlSession): void {
     );
   });
 
-  test("scale sets the replicas, and only from what it was told they are", IN_ORDER, async () => {
+  test("scale sets the replicas, and only if the current replicas match", IN_ORDER, async () => {
     const kubectl = session();
     await kubectl.run("create", "deployment", "scaled", "--image=nginx:1", "--replicas=1");
     expect(await kubectl.run("scale", "deployment", "scaled", "--replicas=5")).toBe("deployment.apps/scaled scaled\n");

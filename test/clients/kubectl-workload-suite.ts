@@ -1,4 +1,4 @@
-/** What changes workloads and nodes: set, autoscale, expose, run, patches, cordon, drain, taint. */
+/** Commands that change workloads and nodes: set, autoscale, expose, run, patches, cordon, drain, taint. */
 import { expect, test } from "vitest";
 import type { Json } from "../smoke/client.ts";
 import { IN_ORDER, type KubectlSession } from "./kubectl-session.ts";
@@ -8,7 +8,7 @@ const MAIN = { name: "main", image: "nginx:1" };
 const SIDE = { name: "side", image: "busybox:1" };
 
 export function testPatching(session: () => KubectlSession): void {
-  test("patch of each type, of objects and of their subresources", IN_ORDER, async () => {
+  test("patch works with each type, for objects and their subresources", IN_ORDER, async () => {
     const kubectl = session();
     const target = ["patch", "deployment", "patched"];
     const patched = "deployment.apps/patched patched\n";
@@ -106,7 +106,7 @@ export function testSetting(session: () => KubectlSession): void {
     expect((await kubectl.object("services/set")).spec.selector).toEqual({ tier: "front" });
   });
 
-  test("autoscale makes an autoscaler of a workload", IN_ORDER, async () => {
+  test("autoscale creates an autoscaler of a workload", IN_ORDER, async () => {
     const kubectl = session();
     await kubectl.server.request("POST", kubectl.path("deployments", "apps/v1"), deployment("scaled-by", [MAIN]));
     expect(await kubectl.run("autoscale", "deployment/scaled-by", "--min=2", "--max=5", "--name=scaler")).toBe(
@@ -121,7 +121,7 @@ export function testSetting(session: () => KubectlSession): void {
 }
 
 export function testExposing(session: () => KubectlSession): void {
-  test("run, expose and create fill in what they are told, and the server the rest", IN_ORDER, async () => {
+  test("run, expose and create use their flags, and the server sets the defaults", IN_ORDER, async () => {
     const kubectl = session();
     const flags = ["--image=nginx:1", "--port=80", "--expose", "--env=A=1", "--labels=app=exposed"];
     expect(await kubectl.run("run", "exposed", ...flags)).toBe("service/exposed created\npod/exposed created\n");

@@ -14,7 +14,10 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** The oldest, the newest and the machine's own are tried at everything, those between at what differs among releases. */
+/**
+ * The oldest, the newest and the installed kubectl run all tests; those between run the tests that differ among
+ * releases.
+ */
 const BETWEEN = new Set(["1.28", "1.31", "1.33"]);
 const isBetween = ({ version, path }: Tool): boolean => BETWEEN.has(version) && path !== "kubectl";
 const subject = { release: RELEASE, server: () => server };

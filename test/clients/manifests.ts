@@ -1,4 +1,4 @@
-/** What the clients create. */
+/** Objects that the clients create. */
 export const WORKLOADS = `apiVersion: apps/v1
 kind: Deployment
 metadata:

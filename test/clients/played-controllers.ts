@@ -1,4 +1,4 @@
-/** There is no controller manager: what of its work a client waits for is done here, by the rules. */
+/** Simulates the controllers whose work a client waits for, because there is no controller manager. */
 import { setTimeout } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Answer, Json } from "../smoke/client.ts";
@@ -11,14 +11,14 @@ const ROUND_MS = 100;
 const TEMPLATE_HASH = "pod-template-hash";
 
 /**
- * What the deployment controller does when all pods become ready at once: a ReplicaSet per pod template with the
- * number of its revision, and the status.
+ * Behaves like the deployment controller with pods that are ready at once: creates a ReplicaSet with a revision for
+ * each pod template, and sets the status.
  */
 export async function playDeploymentController(server: Evenkeel, namespace: string, name: string): Promise<void> {
   const path = `${APPS}/${namespace}/deployments/${name}`;
   const revision = await ensureReplicaSet(server, await ok(server.request("GET", path)));
   const annotations = { [REVISION]: String(revision) };
-  // A Deployment's annotations count for its generation.
+  // Annotations of a Deployment increase its generation.
   const { metadata, spec } = await ok(server.request("PATCH", path, { metadata: { annotations } }, MERGE_PATCH));
   const { replicas } = spec;
   const condition = (type: string, reason: string): object => ({ type, status: "True", reason, message: "" });
@@ -37,7 +37,7 @@ export async function playDeploymentController(server: Evenkeel, namespace: stri
   await ok(server.request("PATCH", `${path}/status`, { status }, MERGE_PATCH));
 }
 
-/** The revision of the ReplicaSet that has the template of the Deployment now. */
+/** Returns the revision of the ReplicaSet with the current template of the Deployment. */
 async function ensureReplicaSet(server: Evenkeel, deployment: Json): Promise<number> {
   const { namespace, name, uid } = deployment.metadata;
   const replicaSets = `${APPS}/${namespace}/replicasets`;
@@ -57,7 +57,7 @@ async function ensureReplicaSet(server: Evenkeel, deployment: Json): Promise<num
   return revision;
 }
 
-/** With pods that are ready at once. */
+/** Scales with pods that are ready at once. */
 async function scale(server: Evenkeel, path: string, replicas: number): Promise<void> {
   const { metadata } = await ok(server.request("PATCH", path, { spec: { replicas } }, MERGE_PATCH));
   const status = {
@@ -106,8 +106,8 @@ function changeCause({ metadata }: Json): object {
 }
 
 /**
- * Waits for what needs controllers to get on: meanwhile every Deployment of the namespace that was changed is rolled
- * out, and every Job runs to its end.
+ * Waits for work that needs controllers: meanwhile it rolls out every changed Deployment of the namespace and completes
+ * every Job.
  */
 export async function attended<T>(work: Promise<T>, server: Evenkeel, namespace: string): Promise<T> {
   let isOver = false;
@@ -120,7 +120,7 @@ export async function attended<T>(work: Promise<T>, server: Evenkeel, namespace:
   return over;
 }
 
-/** What was deleted meanwhile needs no more work. */
+/** Objects that were deleted meanwhile need no work. */
 function unlessGone(thrown: unknown): void {
   if (!(thrown instanceof Error && thrown.message.includes('"reason":"NotFound"'))) throw thrown;
 }
@@ -134,7 +134,7 @@ async function playRound(server: Evenkeel, namespace: string): Promise<void> {
     if (status?.completionTime === undefined) await playJobController(server, namespace, metadata.name);
 }
 
-/** A Job that has run to its end. */
+/** Completes a Job. */
 async function playJobController(server: Evenkeel, namespace: string, name: string): Promise<void> {
   const path = `/apis/batch/v1/namespaces/${namespace}/jobs/${name}`;
   const time = new Date().toISOString().replace(/\.\d+/, "");
@@ -151,7 +151,7 @@ async function playJobController(server: Evenkeel, namespace: string, name: stri
   await ok(server.request("PATCH", `${path}/status`, { status }, MERGE_PATCH));
 }
 
-/** What the server has answered, which must be a success. */
+/** Returns the body of a response that must be a success. */
 async function ok(answer: Promise<Answer>): Promise<Json> {
   const { status, text, body } = await answer;
   if (status >= 300) throw new Error(text);

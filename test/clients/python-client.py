@@ -1,4 +1,4 @@
-"""What a user of the Python client does, each step asserted; prints the name of each step that held."""
+"""Uses the Python client as its users do, asserts each step, and prints the name of each completed step."""
 
 import sys
 
@@ -31,7 +31,7 @@ def typed():
     replaced = core.replace_namespaced_config_map("typed", NAMESPACE, read)
     assert replaced.data == {"a": "1", "b": "2"}
     refused(409, lambda: core.replace_namespaced_config_map("typed", NAMESPACE, read))
-    # A list goes as a JSON patch, a mapping as a strategic merge patch.
+    # A list is sent as a JSON patch, a mapping as a strategic merge patch.
     patched = core.patch_namespaced_config_map("typed", NAMESPACE, [{"op": "remove", "path": "/data/a"}])
     assert patched.data == {"b": "2"}
     status = core.delete_namespaced_config_map("typed", NAMESPACE)

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { disposableDirectory, runProgram, startEvenkeel } from "../smoke/start-evenkeel.ts";
 
-/** Debian's python3-kubernetes belongs to Debian's Python, which need not be the first in the PATH. */
+/** Debian's python3-kubernetes belongs to Debian's Python, which need not be the first on the PATH. */
 const PYTHONS = ["/usr/bin/python3", "python3"];
 const SCRIPT = fileURLToPath(new URL("python-client.py", import.meta.url));
 const INSTALL_TIMEOUT_MS = 120_000;
@@ -26,13 +26,13 @@ if (python === undefined) {
   python = findPython();
 }
 if (python === undefined)
-  console.warn("Python's kubernetes package could not be had, so its test was not run (install python3-kubernetes)");
+  console.warn("Python's kubernetes package is not installed, so its test was not run (install python3-kubernetes)");
 
 test.skipIf(python === undefined)(
-  "the Python client creates, reads, replaces, patches, pages, watches on and deletes, typed and dynamic",
+  "the Python client creates, reads, replaces, patches, pages, watches and deletes, typed and dynamic",
   async () => {
     await using server = await startEvenkeel();
-    // The dynamic client keeps what it discovered in the temporary directory, by the server's address.
+    // The dynamic client caches discovery in the temporary directory, by the address of the server.
     using directory = disposableDirectory();
     const env = { PATH: process.env["PATH"], HOME: directory.path, TMPDIR: directory.path };
     await using script = runProgram(python!, ["-W", "ignore", SCRIPT, server.kubeconfig], env);

@@ -1,4 +1,4 @@
-/** The sample API server as its users have it: beside the packed package, as a process, alone and registered. */
+/** The sample API server as its users run it: with the packed package, in a separate process, alone and registered. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { Agent } from "node:https";
@@ -77,7 +77,7 @@ test("the program of docs/library.md is typed and runs", async () => {
   expect(typeErrors("program.ts")).toBe("");
   await using program = runProgram(NODE, [inDirectory("sample/program.ts")]);
   const [url] = await program.printed(/^https:\S+/);
-  // The document does not say where its certificate comes from.
+  // The document does not show the source of its certificate.
   const agent = new Agent({ rejectUnauthorized: false });
   const target: Target = { url, port: Number(new URL(url).port), ca: "", token: "secret", agent };
   const pencil = (name: string): Json => ({
@@ -90,7 +90,7 @@ test("the program of docs/library.md is typed and runs", async () => {
   expect(await program.exited, program.stderr).toEqual({ code: 0, signal: null });
 });
 
-test("by itself it serves its resources, keeps them, and goes when it is told to", async () => {
+test("alone it serves and stores its resources, and stops on SIGTERM", async () => {
   using data = disposableDirectory();
   {
     await using sample = await startSample("--data-dir", data.path);
@@ -115,7 +115,7 @@ test("by itself it serves its resources, keeps them, and goes when it is told to
   expect((await get(again, `${FLUNDERS}/a`)).body.spec).toEqual({ flunderReference: "b", referenceType: "Flunder" });
 });
 
-test("behind a main API server it is served there, and takes part in storage versions until it goes", async () => {
+test("behind a main API server its resources are served there, and it participates in storage versions until it stops", async () => {
   const pki = inDirectory("pki");
   execFileSync(EVENKEEL, ["certs", "--out", pki], { stdio: "ignore" });
   const [port] = await freePorts(1);

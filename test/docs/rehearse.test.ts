@@ -7,17 +7,17 @@ import { inWords } from "../../src/tools/rehearsal/report.ts";
 const ROOT = new URL("../../", import.meta.url);
 const DOCUMENT = readFileSync(new URL("docs/rehearse.md", ROOT), "utf8");
 
-test("every flag is explained, and every flag that is named exists", () => {
+test("every flag is explained, and every flag in the document exists", () => {
   const flags = new Set(rehearseCommand().options.map(({ long }) => long!));
   const named = new Set([...DOCUMENT.matchAll(/(?<![\w-])--[a-z][a-z-]+/g)].map(([flag]) => flag));
   expect([...named].filter((flag) => !flags.has(flag))).toEqual([]);
-  // As "-o".
+  // Documented as "-o".
   flags.delete("--output");
   expect([...flags].filter((flag) => !DOCUMENT.includes(`| \`${flag}\``) && flag !== "--to")).toEqual([]);
   expect(DOCUMENT).toContain("| `-o json`");
 });
 
-test("the defaults and bounds are those of the program", () => {
+test("the defaults and limits match the program", () => {
   const rowOf = (flag: string): string => DOCUMENT.split("\n").find((line) => line.startsWith(`| \`${flag}\``))!;
   for (const { long, defaultValue } of rehearseCommand().options)
     if (defaultValue !== undefined) expect(rowOf(long!).split("|")[2]).toContain(String(defaultValue));
@@ -26,7 +26,7 @@ test("the defaults and bounds are those of the program", () => {
 });
 
 test.each([
-  ["wrong answer", "report.ts", "WrongKind", 10],
+  ["wrong response", "report.ts", "WrongKind", 10],
   ["finding about manifests", "manifests.ts", "ManifestFindingKind", 5],
 ])("every kind of %s is explained", (_what, file, type, count) => {
   const source = readFileSync(new URL(`src/tools/rehearsal/${file}`, ROOT), "utf8");
@@ -36,6 +36,6 @@ test.each([
   expect(kinds.filter((kind) => !DOCUMENT.includes(`\`${kind}\``))).toEqual([]);
 });
 
-test("it is short enough to be read", () => {
+test("the document has at most the allowed number of lines", () => {
   expect(DOCUMENT.split("\n").length - 1).toBeLessThanOrEqual(175);
 });

@@ -1,4 +1,4 @@
-/** Runs the commands of a document as an operator would: one shell, from the first block to the last. */
+/** Runs the commands of a document as an operator would: in one shell, from the first block to the last. */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
@@ -12,7 +12,7 @@ export function hasProgram(name: string, ...args: string[]): boolean {
   return spawnSync(name, args, { stdio: "ignore" }).status === 0;
 }
 
-/** In an empty directory; everything the blocks have started ends with them. */
+/** Runs in an empty directory; all processes that the blocks start are ended with them. */
 export async function expectToRunAll(
   path: string,
   blocks: readonly RunnableBlock[],
@@ -41,20 +41,20 @@ async function expectToRun(shell: Shell, path: string, { line, script, prints }:
 
 interface Shell {
   run(script: string): Promise<{ readonly status: string; readonly output: string }>;
-  /** Ends it and everything it has started. */
+  /** Ends the shell and all processes that it has started. */
   end(): Promise<void>;
 }
 
-/** So that a block that waits for what never comes is named. */
+/** A block that hangs fails after this time, so that the test names it. */
 const BLOCK_MS_MAX = 120_000;
 
-/** A block ends with this line, and how its last command ended. */
+/** The last line of a block, with the exit code of its last command. */
 const END = /^--- block ended: (\d+)$/m;
 
 function startShell(directory: string, variables: Record<string, string>): Shell {
   const { PATH = "", HOME = "" } = process.env;
   const env = { HOME, PATH: `${join(directory, "bin")}:${PATH}`, ...variables };
-  // A group of its own, so that the servers it starts end with it.
+  // A separate process group, so that the servers it starts end with it.
   const child = spawn("sh", ["-s"], { cwd: join(directory), env, detached: true, stdio: ["pipe", "pipe", "pipe"] });
   const guard = endGroupWithThisProcess(child);
   let output = "";
@@ -94,11 +94,11 @@ function endGroup(child: ChildProcess): void {
   try {
     process.kill(-child.pid!, "SIGKILL");
   } catch {
-    // Nobody is left in it.
+    // The process group is empty.
   }
 }
 
-/** A test that hangs ends with its whole process being killed; the pipe to this guard closes all the same. */
+/** If the test process is killed, the pipe to this guard closes and the guard ends the group. */
 function endGroupWithThisProcess(child: ChildProcess): ChildProcess {
   const guard = spawn("sh", ["-c", 'read _; kill -9 -- "-$0"', String(child.pid)], {
     stdio: ["pipe", "ignore", "ignore"],

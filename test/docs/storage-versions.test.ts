@@ -15,7 +15,7 @@ import { startServer } from "../api/start.ts";
 const ROOT = new URL("../../", import.meta.url);
 const DOCUMENT = readFileSync(new URL("docs/storage-versions.md", ROOT), "utf8");
 
-test("every flag that is named exists", () => {
+test("every flag in the document exists", () => {
   const commands = [serveCommand(), upCommand(), rollbackCheckCommand(), storedVersionsCommand(), ...controlCommands()];
   const flags = new Set(commands.flatMap(({ options }) => options.map(({ long }) => long)));
   const named = new Set([...DOCUMENT.matchAll(/(?<![\w-])--[a-z][a-z-]+/g)].map(([flag]) => flag));
@@ -28,7 +28,7 @@ test("every controller of storage versions is explained", () => {
   expect(own.filter((name) => !DOCUMENT.includes(`| \`${name}\``))).toEqual([]);
 });
 
-test("every metric that is named exists, and every metric of storage versions is named", async () => {
+test("every metric in the document exists, and every metric of storage versions is documented", async () => {
   await using api = await startServer({ strictRelease: false });
   const families = [...(await api.get("/metrics")).text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name!);
   const named = [...DOCUMENT.matchAll(/\b(?:evenkeel_storage|evenkeel_controller|leader|workqueue)_\w+/g)].map(String);
@@ -36,7 +36,7 @@ test("every metric that is named exists, and every metric of storage versions is
   expect(families.filter((name) => name.startsWith("evenkeel_storage_") && !named.includes(name))).toEqual([]);
 });
 
-test("the messages of refused writes are those of the program", () => {
+test("the messages of rejected writes match the program", () => {
   const program = [
     ...[
       "cluster/storageversion/write-gate.ts",
@@ -84,7 +84,7 @@ function servedMigrations(release: ReleaseName): string | undefined {
   return catalogue.resource("storagemigration.k8s.io", "storageversionmigrations")?.versions[0]?.version;
 }
 
-test("releases that are one apart can read what the other writes", () => {
+test("adjacent releases can read each other's writes", () => {
   const runtimeConfig = parseRuntimeConfig([]);
   const stored = RELEASES.map((release) =>
     storedResourceVersions(openCatalogue({ release, runtimeConfig, featureGates: new Map(), extensions: true })),
@@ -100,6 +100,6 @@ test("releases that are one apart can read what the other writes", () => {
   expect(unreadable).toEqual([]);
 });
 
-test("it is short enough to be read", () => {
+test("the document has at most the allowed number of lines", () => {
   expect(DOCUMENT.split("\n").length - 1).toBeLessThanOrEqual(275);
 });

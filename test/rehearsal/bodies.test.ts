@@ -1,4 +1,7 @@
-/** What clients of a rehearsal make is accepted: a kind that servers refuse would only be read, and nobody would notice. */
+/**
+ * Servers accept the objects that clients of a rehearsal create. Clients would silently only read a kind whose objects
+ * are rejected.
+ */
 import { describe, expect, test } from "vitest";
 import { RELEASES } from "../../src/objects/catalogue/release.ts";
 import { resourcePath } from "../../src/client/paths.ts";
@@ -7,7 +10,7 @@ import { loadTargets, resourceTypeOf, type LoadTarget } from "../../src/tools/re
 import { startServer } from "../api/start.ts";
 
 const APIS = pathApis(RELEASES);
-/** They hold keys and certificates, or are orders to a controller. */
+/** Kinds that contain keys and certificates, or are requests to a controller. */
 const REFUSED: ReadonlySet<string> = new Set([
   "clustertrustbundles",
   "podcertificaterequests",
@@ -24,8 +27,8 @@ function versionsIn({ group, resource, versions }: LoadTarget, release: (typeof 
   );
 }
 
-describe("objects of every kind that clients make are accepted", () => {
-  test.each(RELEASES)("by %s", async (release) => {
+describe("the objects that clients create are accepted", () => {
+  test.each(RELEASES)("by a server of release %s", async (release) => {
     await using server = await startServer({ release });
     const refused: string[] = [];
     for (const target of WRITTEN)

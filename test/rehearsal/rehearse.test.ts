@@ -12,7 +12,7 @@ describe("a short rehearsal from 1.33 to 1.34", () => {
     report = await rehearse(OPTIONS);
   });
 
-  test("with the proxy no answer is wrong, and requests were handed on", () => {
+  test("has no wrong response with the proxy, and proxies requests", () => {
     const { on } = report.runs;
     expect(on.failures).toEqual([]);
     expect(on.firstWrong).toEqual([]);
@@ -21,7 +21,7 @@ describe("a short rehearsal from 1.33 to 1.34", () => {
     expect(report.verdict).toMatchObject({ isPass: true });
   });
 
-  test("without it the same rehearsal shows what clients would have been told wrongly", () => {
+  test("reports wrong responses without the proxy", () => {
     const { off } = report.runs;
     expect(off.failures).toEqual([]);
     expect(off.wrongByKind["resource-called-unknown"]).toBeGreaterThan(0);
@@ -30,14 +30,14 @@ describe("a short rehearsal from 1.33 to 1.34", () => {
     expect(off.firstWrong[0]).toMatchObject({ right: expect.stringContaining("(1.34) serve") });
   });
 
-  test("every step was played: each server came back as its next release", () => {
+  test("plays every step: each server restarts as its next release", () => {
     for (const { steps } of Object.values(report.runs)) {
       expect(steps.map(({ serverId, to }) => `${serverId} ${to}`)).toEqual(["apiserver-1 1.34", "apiserver-2 1.34"]);
       for (const { readyAtMs, stoppedAtMs } of steps) expect(readyAtMs).toBeGreaterThan(stoppedAtMs);
     }
   });
 
-  test("the figures add up", () => {
+  test("has consistent figures", () => {
     for (const { answers, byStatus, routing, unavailable, wrong, wrongByKind } of Object.values(report.runs)) {
       const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
       expect(sum(Object.values(byStatus))).toBe(answers);
@@ -47,7 +47,7 @@ describe("a short rehearsal from 1.33 to 1.34", () => {
     }
   });
 
-  test("both controllers were given work, and the storage versions of what changes were told", () => {
+  test("has work for both controllers, and records the storage versions that change", () => {
     const { work, storage } = report.runs.on;
     expect(work.objectsMade).toBeGreaterThan(20);
     expect(work.ownersDeleted).toBeGreaterThan(0);
@@ -56,13 +56,13 @@ describe("a short rehearsal from 1.33 to 1.34", () => {
     expect(storage.map(({ resource }) => resource)).toContain("networking.k8s.io.servicecidrs");
   });
 
-  test("the same seed is the same report", async () => {
+  test("has the same report for the same seed", async () => {
     expect(await rehearse(OPTIONS)).toEqual(report);
   });
 });
 
-describe("the way back", () => {
-  test("up and down again with the proxy no answer is wrong; what is not served any more waits", async () => {
+describe("a rehearsal with rollback", () => {
+  test("has no wrong response with the proxy; resources that are no longer served return 503", async () => {
     const report = await rehearse({ ...OPTIONS, minutes: 3, way: "and-back", faults: "none" });
     expect(report.runs.on.firstWrong).toEqual([]);
     expect(report.runs.on.unavailable).toBeGreaterThan(0);

@@ -23,12 +23,12 @@ async function mixedPair(): Promise<Pair> {
   return { cluster, older, newer, askOlder: () => get(cluster, older, CLASSES) };
 }
 
-test("what only another release serves is answered by it", async () => {
+test("a resource that only another release serves is proxied to a server of that release", async () => {
   const { askOlder } = await mixedPair();
   expect(await askOlder()).toMatchObject({ status: 200, servedBy: "server-2 (1.34); reason=served-by-peer" });
 });
 
-test("what a crashed server served is unavailable for the grace, then unknown", async () => {
+test("a resource of a crashed server returns 503 during the grace period, then 404", async () => {
   const { cluster, newer, askOlder } = await mixedPair();
   newer.crash();
   expect((await askOlder()).status).toBe(503);
@@ -38,7 +38,7 @@ test("what a crashed server served is unavailable for the grace, then unknown", 
   expect((await askOlder()).status).toBe(404);
 });
 
-test("a server that comes back as another release serves what that one serves", async () => {
+test("a server that restarts as another release serves the resources of that release", async () => {
   const { cluster, older, newer } = await mixedPair();
   await cluster.stop(older);
   await cluster.restart(older, { release: "1.36" });
@@ -47,7 +47,7 @@ test("a server that comes back as another release serves what that one serves", 
   expect({ status, servedBy }).toEqual({ status: 200, servedBy: undefined });
 });
 
-test("across a one-way partition the other side is unavailable, and is back when it is over", async () => {
+test("a server behind a one-way partition is unavailable until the partition is healed", async () => {
   const { cluster, older, newer, askOlder } = await mixedPair();
   cluster.partition(newer, older);
   await cluster.advance({ seconds: 5 });
@@ -57,7 +57,7 @@ test("across a one-way partition the other side is unavailable, and is back when
   expect((await askOlder()).status).toBe(200);
 });
 
-test("a paused server is out of reach, and is back when it goes on", async () => {
+test("a paused server is unreachable until it is resumed", async () => {
   const { cluster, newer, askOlder } = await mixedPair();
   newer.pause();
   await cluster.advance({ seconds: 5 });
@@ -67,7 +67,7 @@ test("a paused server is out of reach, and is back when it goes on", async () =>
   expect((await askOlder()).status).toBe(200);
 });
 
-test("an outage of the store is not the death of servers", async () => {
+test("a store outage does not make servers count as departed", async () => {
   const { cluster, older, newer, askOlder } = await mixedPair();
   for (const server of [older, newer])
     server.setStoreFault({ isDown: true, slowMs: 0, isLagging: false, answersLost: 0 });
@@ -77,13 +77,13 @@ test("an outage of the store is not the death of servers", async () => {
   expect((await askOlder()).status).toBe(200);
 });
 
-test("the same seed gives the same trace, another seed another one", async () => {
+test("the same seed gives the same trace, and another seed a different one", async () => {
   const digest = async (seed: number): Promise<string> => (await runSeed({ seed, minutes: 3 })).digest;
   expect(await digest(11)).toBe(await digest(11));
   expect(await digest(11)).not.toBe(await digest(12));
 });
 
-test("a server that never comes to rest fails the seed", async () => {
+test("a server that never settles fails the seed", async () => {
   let clock: Clock | undefined;
   const { violations } = await runSeed({
     ...{ seed: 1, minutes: 2 },

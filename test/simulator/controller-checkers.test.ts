@@ -5,7 +5,7 @@ import { STORE_ROOT, StoreHistory } from "../../src/tools/simulator/history.ts";
 import { ObjectRecord } from "./object-record.ts";
 import { World } from "../../src/tools/simulator/world.ts";
 
-/** What is written to the store, one after the other; undefined: it is removed. */
+/** Sequential writes to the store; undefined deletes the key. */
 type Writes = readonly (readonly [key: string, metadata: object | undefined])[];
 
 const LEAVING = { deletionTimestamp: "2030-01-01T00:00:00Z" } as const;
@@ -14,7 +14,7 @@ const CHILD = { uid: "child", namespace: "here", ownerReferences: [{ uid: "owner
 const LAST_FAREWELL = { ...OWNER, ...LEAVING, finalizers: ["foregroundDeletion"] } as const;
 const LEAVES_ORPHANS = { ...OWNER, ...LEAVING, finalizers: ["orphan"] } as const;
 
-/** How often each checker complained. */
+/** Counts the violations that each checker reports. */
 async function complaints(writes: Writes): Promise<{ collected: number; namespaces: number }> {
   const world = new World({ seed: 1 });
   const kv = world.openKv();
@@ -38,7 +38,7 @@ async function complaints(writes: Writes): Promise<{ collected: number; namespac
   return found;
 }
 
-describe("what the garbage collector does is judged by what lies in the store", () => {
+describe("the checker of garbage collection", () => {
   const family: Writes = [
     ["namespaces/here", { uid: "here" }],
     ["owners/one", OWNER],
@@ -46,17 +46,17 @@ describe("what the garbage collector does is judged by what lies in the store", 
   ];
   test.each<[right: string, collected: number, then: Writes]>([
     [
-      "collect what has no owner any more",
+      "collect an object whose owner is deleted",
       0,
       [
         ["owners/one", undefined],
         ["children/here/two", undefined],
       ],
     ],
-    ["collect what has an owner that lives", 1, [["children/here/two", undefined]]],
-    ["mark what has an owner that lives", 1, [["children/here/two", { ...CHILD, ...LEAVING }]]],
+    ["collect an object whose owner exists", 1, [["children/here/two", undefined]]],
+    ["mark an object for deletion whose owner exists", 1, [["children/here/two", { ...CHILD, ...LEAVING }]]],
     [
-      "collect what goes before its owner",
+      "collect a dependent of a foreground deletion",
       0,
       [
         ["owners/one", LAST_FAREWELL],
@@ -64,16 +64,16 @@ describe("what the garbage collector does is judged by what lies in the store", 
       ],
     ],
     [
-      "collect what is to be an orphan",
+      "collect a dependent that must be orphaned",
       1,
       [
         ["owners/one", LEAVES_ORPHANS],
         ["children/here/two", undefined],
       ],
     ],
-    ["forget an owner that lives", 1, [["children/here/two", { ...CHILD, ownerReferences: [] }]]],
+    ["remove the reference to an owner that exists", 1, [["children/here/two", { ...CHILD, ownerReferences: [] }]]],
     [
-      "leave a dependent behind",
+      "remove an owner without orphaning its dependent",
       1,
       [
         ["owners/one", LEAVES_ORPHANS],
@@ -81,7 +81,7 @@ describe("what the garbage collector does is judged by what lies in the store", 
       ],
     ],
     [
-      "leave an orphan behind",
+      "remove an owner after orphaning its dependent",
       0,
       [
         ["owners/one", LEAVES_ORPHANS],
@@ -90,19 +90,19 @@ describe("what the garbage collector does is judged by what lies in the store", 
       ],
     ],
     [
-      "remove what is in a namespace that goes",
+      "remove the content of a terminating namespace",
       0,
       [
         ["namespaces/here", { uid: "here", ...LEAVING }],
         ["children/here/two", undefined],
       ],
     ],
-  ])("%s: %i wrong", async (_right, collected, then) => {
+  ])("%s: %i violations", async (_right, collected, then) => {
     expect((await complaints([...family, ...then])).collected).toBe(collected);
   });
 });
 
-describe("what becomes of a namespace is judged by what lies in the store", () => {
+describe("the checker of namespaces", () => {
   const object = { uid: "object", namespace: "here" };
   const start: Writes = [
     ["namespaces/here", { uid: "here" }],
@@ -111,17 +111,17 @@ describe("what becomes of a namespace is judged by what lies in the store", () =
   ];
   test.each<[what: string, wrong: number, then: Writes]>([
     [
-      "goes empty",
+      "remove an empty namespace",
       0,
       [
         ["things/here/one", undefined],
         ["namespaces/here", undefined],
       ],
     ],
-    ["goes with something in it", 1, [["namespaces/here", undefined]]],
-    ["gets something while it goes", 1, [["things/here/two", object]]],
+    ["remove a namespace with content", 1, [["namespaces/here", undefined]]],
+    ["create an object in a terminating namespace", 1, [["things/here/two", object]]],
     [
-      "gets something when it is gone",
+      "create an object in a removed namespace",
       1,
       [
         ["things/here/one", undefined],
@@ -130,7 +130,7 @@ describe("what becomes of a namespace is judged by what lies in the store", () =
       ],
     ],
     [
-      "gets something when there is a new one of its name",
+      "create an object after the namespace was created again",
       0,
       [
         ["things/here/one", undefined],
@@ -139,7 +139,7 @@ describe("what becomes of a namespace is judged by what lies in the store", () =
         ["things/here/two", object],
       ],
     ],
-  ])("%s: %i wrong", async (_what, wrong, then) => {
+  ])("%s: %i violations", async (_what, wrong, then) => {
     expect((await complaints([...start, ...then])).namespaces).toBe(wrong);
   });
 });

@@ -7,20 +7,23 @@ const isStorageVersion = (key: string): boolean => key.startsWith("storageversio
 test.each([
   { side: "before", made: 3 },
   { side: "after", made: 4 },
-] as const)("who crashes $side its fourth change of a storage version has made $made", async ({ side, made }) => {
-  const cluster = simulate({ seed: 1 });
-  const changes: Commit[] = [];
-  let crashes = 0;
-  cluster.history.onCommit((commit) => void (isStorageVersion(commit.key) && changes.push(commit)));
-  const server = cluster.place();
-  server.crashAt({ what: "a storage version", matches: isStorageVersion, skip: 3, side, onCrash: () => crashes++ });
-  await server.start({ release: "1.36" });
-  await cluster.advance({ seconds: 10 });
-  expect({ crashes, made: changes.length, run: server.run }).toEqual({ crashes: 1, made, run: undefined });
-  expect(new Set(changes.map(({ sending }) => sending?.serverId))).toEqual(new Set([server.id]));
-});
+] as const)(
+  "a server that crashes $side its fourth change of a storage version has committed $made",
+  async ({ side, made }) => {
+    const cluster = simulate({ seed: 1 });
+    const changes: Commit[] = [];
+    let crashes = 0;
+    cluster.history.onCommit((commit) => void (isStorageVersion(commit.key) && changes.push(commit)));
+    const server = cluster.place();
+    server.crashAt({ what: "a storage version", matches: isStorageVersion, skip: 3, side, onCrash: () => crashes++ });
+    await server.start({ release: "1.36" });
+    await cluster.advance({ seconds: 10 });
+    expect({ crashes, made: changes.length, run: server.run }).toEqual({ crashes: 1, made, run: undefined });
+    expect(new Set(changes.map(({ sending }) => sending?.serverId))).toEqual(new Set([server.id]));
+  },
+);
 
-test("who comes back after a crash in the midst of publishing publishes the rest", async () => {
+test("a server that restarts after a crash during publishing publishes the rest", async () => {
   const cluster = simulate({ seed: 1 });
   const server = cluster.place();
   server.crashAt({ what: "anything", matches: isStorageVersion, skip: 20, side: "after", onCrash: () => {} });

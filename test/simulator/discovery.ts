@@ -1,4 +1,4 @@
-/** Discovery as a client sees it: which documents there are, and what they name. */
+/** Discovery as a client sees it: the documents, and the resources that they name. */
 import { isJsonObject, objectsAt, parseJsonObject, type JsonObject } from "../../src/meta/json.ts";
 import { get } from "./get.ts";
 import type { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
@@ -9,12 +9,12 @@ const AGGREGATED = { accept: "application/json;g=apidiscovery.k8s.io;v=v2;as=API
 export interface ListedResource {
   /** "apps/v1/deployments", "v1/pods" */
   readonly name: string;
-  /** Of the list of all. */
+  /** Path of the list of all objects. */
   readonly path: string;
   readonly verbs: readonly string[];
 }
 
-/** Every resource the aggregated documents name. */
+/** Every resource in the aggregated discovery documents. */
 export async function listedResources(
   cluster: SimulatedCluster,
   server: SimulatedServer,
@@ -39,7 +39,7 @@ function resourcesOf(root: string, group: JsonObject): ListedResource[] {
   );
 }
 
-/** All documents, by path and form. What differs from server to server rightly is left out. */
+/** All documents, by path and format, without the parts that may differ between servers. */
 export async function allDocuments(
   cluster: SimulatedCluster,
   server: SimulatedServer,

@@ -1,6 +1,6 @@
 /**
- * What is true of encodings at every revision: in which versions objects lie in the store, what StorageVersion objects
- * say, whose identity lease is fresh, and who takes part in the agreement on which resource.
+ * The truth about encodings at every revision: the stored versions of objects, the StorageVersion objects, the servers
+ * with a valid identity lease, and the servers that participate in the agreement on each resource.
  */
 import type { Catalogue } from "../../src/objects/catalogue/catalogue.ts";
 import { stringAt, type JsonObject } from "../../src/meta/json.ts";
@@ -14,27 +14,27 @@ import type { Run } from "../../src/tools/simulator/server.ts";
 
 export const STORAGE_VERSIONS = "storageversions/";
 const LEASES = "leases/kube-system/";
-/** Clocks of servers run up to this much faster or slower than the world's. */
+/** Clocks of servers run at most this much faster or slower than the clock of the world. */
 const DRIFT_MAX = 0.02;
 
 export interface EncodingRecordOptions {
   readonly history: StoreHistory;
-  /** All there were so far. */
+  /** All runs of servers so far. */
   readonly runs: readonly Run[];
-  /** How long a server may be silent before it must be fenced, and others may do without it. */
+  /** Time without a lease renewal after which a server must be fenced and its peers may ignore it. */
   readonly fenceAfterMs: number;
 }
 
-/** What a run stores, by the first parts of the key and by the name of the StorageVersion object. */
+/** The resources that a run stores, by key prefix and by the name of the StorageVersion object. */
 interface Stored {
   readonly byPlace: ReadonlyMap<string, StoredResourceVersions>;
   readonly byName: ReadonlyMap<string, StoredResourceVersions>;
 }
 
 interface Standing {
-  /** World's times at which its identity lease was written, oldest first. */
+  /** Times of the writes of its identity lease by the world's clock, oldest first. */
   readonly renewals: number[];
-  /** The names of those resources for which its entry has been in the store since its lease was last doubtful. */
+  /** Names of the resources whose entry has been stored continuously since its lease was last in doubt. */
   readonly published: Set<string>;
 }
 
@@ -43,9 +43,12 @@ export class EncodingRecord {
   readonly #stored = new WeakMap<Catalogue, Stored>();
   readonly #standings = new WeakMap<Host, Standing>();
   readonly #statuses = new Map<string, StorageVersionStatus>();
-  /** By name: how many objects lie in which version. */
+  /** Number of objects by resource name and version. */
   readonly #counts = new Map<string, Map<string, number>>();
-  /** By place, of every run so far: also what nobody who lives stores any more stays in the store. */
+  /**
+   * Resource name by key prefix, of every run so far, because objects remain stored when no live server stores the
+   * resource.
+   */
   readonly #names = new Map<string, string>();
 
   constructor(options: EncodingRecordOptions) {
@@ -57,7 +60,7 @@ export class EncodingRecord {
     return this.#options.runs.findLast((run) => run.host === host);
   }
 
-  /** What the run stores at this key. */
+  /** The resource that the run stores at this key. */
   resourceAt(run: Run, key: string): StoredResourceVersions | undefined {
     return lookUp(this.#storedBy(run).byPlace, key);
   }
@@ -70,7 +73,7 @@ export class EncodingRecord {
     return this.#storedBy(run).byName.values();
   }
 
-  /** Of a StorageVersion object that there is. */
+  /** Undefined if the StorageVersion object does not exist. */
   status(name: string): StorageVersionStatus | undefined {
     return this.#statuses.get(name);
   }
@@ -79,35 +82,38 @@ export class EncodingRecord {
     return this.#statuses.keys();
   }
 
-  /** The versions in which objects of a resource lie in the store now. */
+  /** The versions in which objects of a resource are stored now. */
   storedVersions(name: string): readonly string[] {
     return [...(this.#counts.get(name)?.keys() ?? [])];
   }
 
-  /** Others must count it among the living: it runs, and its lease was renewed so recently that it may not be fenced. */
+  /**
+   * Whether peers must treat the server as live: it is running, and its lease was renewed so recently that it must not
+   * be fenced.
+   */
   isMember(run: Run, nowMs: number): boolean {
     const renewedAtMs = this.#standings.get(run.host)?.renewals.at(-1);
     if (run.endedAtMs !== undefined || run.host.state === "dead" || renewedAtMs === undefined) return false;
     return nowMs - renewedAtMs < this.#options.fenceAfterMs * (1 - DRIFT_MAX);
   }
 
-  /** It has published the resource as one of the living, and nobody had reason to forget that. */
+  /** Whether the server has published the resource while live, and its peers had no reason to remove its entry. */
   takesPart(run: Run, name: string, nowMs: number): boolean {
     return this.isMember(run, nowMs) && this.#standings.get(run.host)!.published.has(name);
   }
 
-  /** Members that take part in the agreement on a resource. */
+  /** The live servers that participate in the agreement on a resource. */
   participants(name: string, nowMs: number): Run[] {
     return this.#options.runs.filter((run) => this.takesPart(run, name, nowMs));
   }
 
-  /** For how long a server had not renewed its lease when it sent something; undefined when it had never had one. */
+  /** Time since the last lease renewal when a server sent a change; undefined if it never had a lease. */
   silenceMs({ host }: StoreWriter, sentAtMs: number): number | undefined {
     const renewedAtMs = this.#standings.get(host)?.renewals.findLast((atMs) => atMs <= sentAtMs);
     return renewedAtMs === undefined ? undefined : sentAtMs - renewedAtMs;
   }
 
-  /** After such a silence a server must be fenced, however slow its clock is. */
+  /** The time without renewal after which a server must be fenced, however slow its clock is. */
   get silenceMsMax(): number {
     return this.#options.fenceAfterMs * (1 + DRIFT_MAX);
   }
@@ -122,7 +128,7 @@ export class EncodingRecord {
     if (name === undefined) return;
     this.#count(name, before, -1);
     this.#count(name, after, 1);
-    // Whoever writes a resource believes that others know it.
+    // A server that writes a resource has published it.
     if (sending !== undefined && after !== undefined) this.#notePublished(name, sending);
   }
 
@@ -134,7 +140,7 @@ export class EncodingRecord {
 
   #notePublished(name: string, writer: StoreWriter): void {
     const run = this.runOf(writer);
-    // An entry of a resource it does not store was left by an earlier run.
+    // An entry of a resource that it does not store is from an earlier run.
     if (run === undefined || this.resourceNamed(run, name) === undefined) return;
     const entries = this.#statuses.get(name)?.storageVersions ?? [];
     if (entries.some(({ apiServerID }) => apiServerID === run.serverId))
@@ -184,7 +190,7 @@ export class EncodingRecord {
   }
 }
 
-/** Places are one or two parts of a path. */
+/** A key prefix has one or two path segments. */
 function lookUp<T>(byPlace: ReadonlyMap<string, T>, key: string): T | undefined {
   const first = key.indexOf("/");
   if (first < 0) return undefined;

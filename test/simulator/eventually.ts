@@ -1,10 +1,10 @@
 import type { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
 
-/** Longer than controllers wait before they look again at what nobody tells them of, and than informers do. */
+/** Longer than the resync of controllers and informers. */
 const PATIENCE_SECONDS = 180;
 const STEP_SECONDS = 5;
 
-/** What is still wrong when there was time enough for it to come right. */
+/** Returns the problems that remain after enough time to resolve them. */
 export async function eventuallyNone(
   cluster: SimulatedCluster,
   look: () => readonly string[],

@@ -1,17 +1,17 @@
-/** What owners and their dependents are: resources that every server serves, and some that only some do. */
+/** Resources of owners and dependents: some that every server serves, and some that only some servers serve. */
 import { formatGroupVersion, parseGroupVersion } from "../../src/meta/group-version.ts";
 import type { ResourceQuestion } from "../../src/cluster/peers/view.ts";
 
 export interface FamilyTarget extends ResourceQuestion {
   readonly kind: string;
   readonly isNamespaced: boolean;
-  /** Everything but the metadata. */
+  /** The object without its metadata. */
   readonly body: object;
 }
 
 export interface Relative {
   readonly target: FamilyTarget;
-  /** "" for what lies in none. */
+  /** "" for cluster-scoped objects. */
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
@@ -38,7 +38,7 @@ export const FAMILY_TARGETS: readonly FamilyTarget[] = [
 
 const NAMESPACE = clusterWide("v1", "namespaces", "Namespace", {});
 
-/** Of what there is in a namespace, or of one object. */
+/** Path of all objects in a namespace, or of one object. */
 export function familyPath(
   target: FamilyTarget,
   { namespace, name = "" }: { namespace: string; name?: string },

@@ -1,4 +1,6 @@
-/** Clients that make owners and dependents in namespaces, and delete owners and namespaces: work for controllers. */
+/**
+ * Clients that create owners and dependents in namespaces, and delete owners and namespaces: work for the controllers.
+ */
 import { randomInteger, randomItem, type Random } from "../../src/base/random.ts";
 import { objectAt, parseJsonObject, stringAt } from "../../src/meta/json.ts";
 import { FAMILY_TARGETS, familyPath, namespaceNamed, referenceTo, type Relative } from "./family-targets.ts";
@@ -8,30 +10,30 @@ import type { Workload, WorkloadRequest } from "./workload.ts";
 export interface FamilyWorkloadOptions {
   readonly cluster: SimulatedCluster;
   readonly random: Random;
-  /** By which requests are sent. */
+  /** Sends the requests. */
   readonly workload: Pick<Workload, "request">;
-  /** Between two requests, on average. */
+  /** Average time between two requests. */
   readonly paceMs: number;
   readonly onFailure: (thrown: unknown) => void;
 }
 
-/** What has no owner, and is deleted in one way however often it takes. */
+/** An object without owner. Every attempt to delete it uses the same policy. */
 interface Root extends Relative {
   readonly policy: "Background" | "Foreground" | "Orphan";
 }
 
-/** As many as there are at a time. */
+/** Maximum number of namespaces at a time. */
 const NAMESPACES_MAX = 2;
 
 export class FamilyWorkload {
   readonly #options: FamilyWorkloadOptions;
-  /** Names of namespaces that nobody has asked to delete. */
+  /** Names of namespaces whose deletion was not requested. */
   readonly #namespaces: string[] = [];
-  /** Namespaces that somebody has asked to delete in vain. */
+  /** Namespaces whose deletion failed. */
   readonly #refused: string[] = [];
   readonly #roots: Root[] = [];
   readonly #dependents: Relative[] = [];
-  /** The uids of all that have or had dependents. */
+  /** UIDs of all objects that have or had dependents. */
   readonly #owners = new Set<string>();
   #isStopped = false;
   #made = 0;
@@ -67,7 +69,7 @@ export class FamilyWorkload {
     if ((await this.#create(namespace, [])) !== undefined) this.#namespaces.push(namespace.name);
   }
 
-  /** The one that clients know to hold most. */
+  /** Deletes the namespace that has most objects. */
   async #deleteNamespace(): Promise<void> {
     const relatives = [...this.#roots, ...this.#dependents];
     const count = (name: string): number => relatives.filter(({ namespace }) => namespace === name).length;
@@ -89,7 +91,7 @@ export class FamilyWorkload {
     if (made !== undefined) this.#roots.push({ ...made, policy });
   }
 
-  /** Of one owner or two, which may be dependents themselves. */
+  /** Creates an object with one or two owners, which may be dependents themselves. */
   async #makeDependent(): Promise<void> {
     const { random } = this.#options;
     const owner = randomItem(random, [...this.#roots, ...this.#dependents]);
@@ -109,7 +111,7 @@ export class FamilyWorkload {
     for (const { uid } of owners) this.#owners.add(uid);
   }
 
-  /** Rather one with dependents. A deletion of which nothing is heard again is not repeated. */
+  /** Prefers a root with dependents. A deletion without a response is not repeated. */
   async #deleteRoot(): Promise<void> {
     const { random } = this.#options;
     const owners = this.#roots.filter(({ uid }) => this.#owners.has(uid));
@@ -131,7 +133,7 @@ export class FamilyWorkload {
     return status === 201 && uid !== "" ? { ...object, uid } : undefined;
   }
 
-  /** Whether it was accepted, or is gone already. */
+  /** True if the deletion was accepted, or the object does not exist. */
   async #delete(goner: Omit<Relative, "uid">, propagationPolicy: Root["policy"]): Promise<boolean> {
     const { target, name } = goner;
     const path = familyPath(target, goner);
@@ -152,7 +154,7 @@ export class FamilyWorkload {
   }
 }
 
-/** What goes with its namespace is no concern any more. */
+/** Removes the objects that are deleted with their namespace. */
 function forget(relatives: Relative[], namespace: string): void {
   for (let index = relatives.length - 1; index >= 0; index--)
     if (relatives[index]!.namespace === namespace) relatives.splice(index, 1);

@@ -1,4 +1,4 @@
-/** Sends one GET to one server, and advances virtual time until the response is there. */
+/** Sends one GET to one server, and advances virtual time until the response arrives. */
 import { SERVED_BY_HEADER } from "../../src/cluster/peers/hop.ts";
 import type { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
 import type { SimulatedServer } from "../../src/tools/simulator/server.ts";
@@ -9,7 +9,7 @@ export interface GetResponse {
   readonly servedBy: string | undefined;
 }
 
-/** Longer than any server takes to answer. */
+/** Longer than the response time of any server. */
 const PATIENCE_MS = 120_000;
 
 export async function get(

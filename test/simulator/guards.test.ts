@@ -13,7 +13,7 @@ interface Outcome {
   readonly broken: readonly string[];
 }
 
-/** A server writes what it has not heard yet that another one cannot read. */
+/** A server writes a version that a new peer cannot read, before it has received the peer's entry. */
 async function writeUnawares(plant: Plant): Promise<Outcome> {
   const cluster = simulate({ seed: 1, plant });
   const { history, runs, timing } = cluster;
@@ -35,11 +35,11 @@ async function create(cluster: SimulatedCluster, server: SimulatedServer): Promi
   return status;
 }
 
-test("what a server has published binds the writes of those who have not heard of it", async () => {
+test("a write is rejected if a peer that cannot read it has published, even if the writer has not received that yet", async () => {
   expect(await writeUnawares({})).toEqual({ status: 503, broken: [] });
 });
 
-test("a store that ignores guards lets through what another server cannot read", async () => {
+test("a store that ignores guards commits a write that a peer cannot read", async () => {
   const { status, broken } = await writeUnawares(ignoresGuards());
   expect(status).toBe(201);
   expect(broken.join()).toContain("cannot read");

@@ -8,9 +8,9 @@ import type { CrashPoint, RunOptions, SimulatedServer } from "../../src/tools/si
 import { STORE_IS_FINE, type StoreFault } from "../../src/tools/simulator/store-link.ts";
 import { RUNTIME_CONFIGS } from "./targets.ts";
 
-/** How bad a world is. Drawn from its seed, and printed. */
+/** Severity of the faults of a world, derived from its seed and printed. */
 export interface Swarm {
-  /** Between two faults, on average. */
+  /** Average time between two faults. */
   readonly faultEveryMs: number;
   readonly rates: FaultRates;
   readonly delayMsMax: number;
@@ -18,7 +18,7 @@ export interface Swarm {
   readonly probeIntervalMs: number;
   readonly clockOffsetMsMax: number;
   readonly clockDriftMax: number;
-  /** The kinds of faults that happen in it. */
+  /** The kinds of faults that are injected. */
   readonly faults: readonly FaultName[];
 }
 
@@ -36,18 +36,18 @@ const FAULTS = [
 ] as const;
 export type FaultName = (typeof FAULTS)[number];
 
-/** What a server that crashes may have been about to write, or may just have written. */
+/** Keys at whose change a server may crash, before or after the commit. */
 const CRASH_POINTS: readonly Pick<CrashPoint, "what" | "matches">[] = [
   { what: "a storage version", matches: (key) => key.startsWith("storageversions/") },
   { what: "the storage state", matches: (key) => key === "configmaps/kube-system/evenkeel-storage-state" },
   { what: "a lease", matches: (key) => key.startsWith("leases/") },
   { what: "anything", matches: () => true },
 ];
-/** A server that starts publishes about this many storage versions. */
+/** A starting server publishes about this many storage versions. */
 const SKIPPED_MAX = 70;
 const LEADER_LEASES: readonly string[] = ["evenkeel-controllers", "evenkeel-storage-version-migrations"];
 
-/** Releases that Kubernetes would mix, and some that it would not. */
+/** Releases that Kubernetes supports together, and some that it does not. */
 const MIXED = RELEASES.slice(-7);
 
 export function drawSwarm(random: Random): Swarm {
@@ -102,14 +102,14 @@ export class Nemesis {
     this.#next();
   }
 
-  /** No more faults; who is down comes back or stays away. */
+  /** Stops injecting faults. Servers that are down restart or stay down. */
   stop(): void {
     this.#isStopped = true;
     const { servers } = this.#cluster;
     for (const server of servers) if (server.run?.endedAtMs !== undefined) server.crash();
     const down = servers.filter(({ run }) => run === undefined);
     const back = down.filter(() => randomInteger(this.#random, 4) > 0);
-    // Somebody must be left to be asked.
+    // At least one server must be running.
     if (back.length === 0 && down.length === servers.length) back.push(servers[0]!);
     for (const server of back) this.#begin(server);
   }
@@ -158,12 +158,12 @@ export class Nemesis {
           answersLost: randomInteger(this.#random, 2) * this.#random.float() * 0.3,
         });
       case "lost-history":
-        this.#cluster.trace.add(server.id, "the store has forgotten the history");
+        this.#cluster.trace.add(server.id, "the store has compacted its history");
         return server.run?.store.loseHistory();
     }
   }
 
-  /** While it runs, or when it starts anew. */
+  /** Crashes the server while it is running, or at its next start. */
   #crashAtCommit(server: SimulatedServer): void {
     const random = this.#random;
     const point = randomItem(random, CRASH_POINTS);
@@ -185,7 +185,7 @@ export class Nemesis {
     return this.#cluster.servers.find(({ id }) => holder.startsWith(`${id}_`));
   }
 
-  /** Whatever it does by then, it begins anew. */
+  /** Restarts the server, whatever its state is by then. */
   #comeBack(server: SimulatedServer): void {
     this.#after(500 + this.#random.float() * 60_000, () => {
       if (server.run !== undefined && server.run.endedAtMs === undefined) return;
@@ -204,7 +204,7 @@ export class Nemesis {
     this.#after(1_000 + this.#random.float() * 30_000, () => this.#cluster.network.links.unblock(from.id, to.id));
   }
 
-  /** For one server, or for all. */
+  /** Sets the store fault of one server, or of all. */
   #trouble(server: SimulatedServer, fault: StoreFault): void {
     const servers = randomInteger(this.#random, 3) === 0 ? this.#cluster.servers : [server];
     const ms = 1_000 + this.#random.float() * 24_000;

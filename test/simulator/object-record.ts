@@ -1,4 +1,4 @@
-/** What lies in the store now, found by uid, by namespace and by owner, whoever serves it. */
+/** The current content of the store by UID, by namespace and by owner, independent of the servers that serve it. */
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../src/meta/json.ts";
 import type { Commit, StoreHistory } from "../../src/tools/simulator/history.ts";
 
@@ -6,7 +6,7 @@ export const NAMESPACES = "namespaces/";
 const FOREGROUND = "foregroundDeletion";
 const ORPHAN = "orphan";
 
-/** How an object goes: not at all, before or after what it owns, or without it. */
+/** How an object is deleted: not at all, in the background, in the foreground, or with orphaned dependents. */
 export type Leaving = "no" | "plain" | "foreground" | "orphan";
 
 export interface Owner {
@@ -21,7 +21,7 @@ export class ObjectRecord {
   readonly #inNamespace = new Map<string, Set<string>>();
   readonly #dependents = new Map<string, Set<string>>();
 
-  /** To be made before anybody who asks it about a commit listens to the history. */
+  /** Must be created before any listener of the history that queries it about a commit. */
   constructor(history: StoreHistory) {
     this.#history = history;
     history.onCommit((commit) => this.#observe(commit));
@@ -36,23 +36,23 @@ export class ObjectRecord {
     return key === undefined ? undefined : this.#history.get(key);
   }
 
-  /** The keys of everything that lies in a namespace. */
+  /** The keys of all objects in a namespace. */
   keysIn(namespace: string): string[] {
     return [...(this.#inNamespace.get(namespace) ?? [])];
   }
 
-  /** The keys of everything that names this object as an owner. */
+  /** The keys of all objects that reference this owner. */
   keysOwnedBy(uid: string): string[] {
     return [...(this.#dependents.get(uid) ?? [])];
   }
 
-  /** Everything that names an owner, by key. */
+  /** All objects with an owner, by key. */
   get owned(): [key: string, object: JsonObject][] {
     const keys = new Set([...this.#dependents.values()].flatMap((dependents) => [...dependents]));
     return [...keys].map((key) => [key, this.#history.get(key)!]);
   }
 
-  /** Everything that has been asked to go, by key. */
+  /** All objects that are being deleted, by key. */
   get leaving(): [key: string, object: JsonObject][] {
     return this.#history.under("").filter(([, object]) => leavingOf(object) !== "no");
   }
@@ -61,7 +61,7 @@ export class ObjectRecord {
     return this.#history.get(`${NAMESPACES}${name}`);
   }
 
-  /** Of what lies in a namespace that is being deleted. */
+  /** Whether the namespace of the object is being deleted. */
   goesWithNamespace(object: JsonObject | undefined): boolean {
     return leavingOf(this.namespace(namespaceOf(object))) !== "no";
   }
@@ -81,7 +81,7 @@ export function uidOf(object: JsonObject | undefined): string {
   return stringAt(objectAt(object ?? {}, "metadata"), "uid");
 }
 
-/** "" for what lies in none. */
+/** "" for cluster-scoped objects. */
 export function namespaceOf(object: JsonObject | undefined): string {
   return stringAt(objectAt(object ?? {}, "metadata"), "namespace");
 }

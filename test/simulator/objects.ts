@@ -1,14 +1,14 @@
 /** The objects that clients have created: an acknowledged object exists until a client deletes it. */
 export type ObjectState =
-  /** Asked for, and not heard of since. */
+  /** Requested, without a definite response. */
   | "perhaps"
   | "there"
-  /** Somebody has asked for its deletion. */
+  /** A client has requested its deletion. */
   | "leaving"
   | "gone";
 
 export class KnownObjects {
-  /** By path. */
+  /** State by path. */
   readonly #states = new Map<string, ObjectState>();
 
   set(path: string, state: ObjectState): void {
@@ -19,7 +19,7 @@ export class KnownObjects {
     return this.#states.get(path);
   }
 
-  /** In the order in which they were made. */
+  /** Paths in the order of their creation. */
   in(state: ObjectState): string[] {
     return [...this.#states].filter(([, one]) => one === state).map(([path]) => path);
   }

@@ -1,4 +1,4 @@
-/** Bugs of the kind each checker is there to find, put into an otherwise sound cluster. */
+/** Planted bugs, one for each checker, in an otherwise correct cluster. */
 import { bytesBody, type ApiResponse } from "../../src/serving/http/message.ts";
 import { LOOP_GUARDS } from "../../src/serving/http/proxy-headers.ts";
 import { jsonResponse } from "../../src/serving/http/respond.ts";
@@ -9,7 +9,7 @@ import type { Handle } from "../../src/tools/simulator/server.ts";
 
 const PORT = 6443;
 
-/** What a peer answered is passed off as unknown. */
+/** Replaces responses of peers by a 404. */
 export function forgetsPeers(): Plant {
   return everywhere((handle) => async (request) => {
     const response = await handle(request);
@@ -18,12 +18,12 @@ export function forgetsPeers(): Plant {
   });
 }
 
-/** Hops lose their guard, and arrive at the server that neither sent them nor should get them. */
+/** Removes the loop guard of proxied requests and sends them to a third server. */
 export function losesGuard(): Plant {
   return misroute((from, to) => [1, 2, 3].map(ipOf).find((ip) => ip !== from && ip !== to)!);
 }
 
-/** Hops lose their guard, and come back. */
+/** Removes the loop guard of proxied requests and sends them back. */
 export function sendsInCircles(): Plant {
   return misroute((from) => from);
 }
@@ -37,7 +37,7 @@ export function deletesTwice(): Plant {
   });
 }
 
-/** Says that it has created what it has not. */
+/** Acknowledges creations that are not stored. */
 export function forgetsWrites(): Plant {
   return everywhere(
     (handle) => (request) => handle(request.method === "POST" ? { ...request, rawQuery: "dryRun=All" } : request),
@@ -73,7 +73,7 @@ function inFirst(path: string, change: (response: ApiResponse) => ApiResponse): 
   };
 }
 
-/** Each request once: afterwards it would go on for ever. */
+/** Misroutes each request once; otherwise it would be proxied forever. */
 function misroute(choose: (fromIp: string, toIp: string) => string): Plant {
   const misrouted = new Set<string>();
   return {

@@ -1,4 +1,4 @@
-/** Bugs that mislead controllers, put into an otherwise sound cluster. */
+/** Planted bugs that mislead controllers, in an otherwise correct cluster. */
 import { errorResponse, jsonResponse } from "../../src/serving/http/respond.ts";
 import type { ApiRequest } from "../../src/serving/http/message.ts";
 import { notFound } from "../../src/meta/status-error.ts";
@@ -8,10 +8,10 @@ import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
 
 const OBJECT = /^\/apis\/([^/]+)\/[^/]+\/(?:namespaces\/[^/]+\/)?([^/]+)\/(relative-[0-9]+)$/;
 const LIST = /^\/apis\/[^/]+\/[^/]+\/namespaces\/space-[0-9]+\/[^/]+$/;
-/** Where something of a namespace may lie that clients have made. */
+/** Key prefixes of the objects in namespaces of clients. */
 const PLACE = /^\/registry\/.+\/space-[0-9]+\/$/;
 
-/** What only another server serves is said to be absent to a controller, as if somebody had looked for it. */
+/** Reports an object to controllers as not found, as a server does that treats an unknown resource as absent. */
 export function takesUnknownForAbsent(): Plant {
   return {
     wrapHandle: (handle) => async (request) => {
@@ -22,7 +22,7 @@ export function takesUnknownForAbsent(): Plant {
   };
 }
 
-/** What only another server serves is not deleted with a namespace, and who lets it go does not look into the store. */
+/** Hides the content of a namespace from its controller and from the finalize guard. */
 export function overlooksContent(): Plant {
   return {
     wrapHandle: (handle) => async (request) => {
@@ -39,21 +39,21 @@ export function overlooksContent(): Plant {
   };
 }
 
-/** No object can be removed whose key begins like this. */
+/** Rejects deletions of keys with this prefix. */
 export function removesNothing(prefix: string): Plant {
   return {
     wrapKv: (kv) =>
       overlaidKv(kv, {
         async commit(change): Promise<CommitResult> {
           if (change.kind === "delete" && change.key.startsWith(prefix))
-            throw new StorageError("unavailable", "not this one");
+            throw new StorageError("unavailable", "deletion rejected by the planted bug");
           return kv.commit(change);
         },
       }),
   };
 }
 
-/** Both controllers ask for metadata only, and no client does. */
+/** Both controllers request metadata only, and clients do not. */
 function isReadOfController({ method, headers }: ApiRequest): boolean {
   return method === "GET" && headers["accept"]?.includes("PartialObjectMetadata") === true;
 }

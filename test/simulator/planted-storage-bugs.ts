@@ -1,4 +1,4 @@
-/** Bugs in how objects are stored, put into an otherwise sound cluster between its servers and their store. */
+/** Planted storage bugs, between the servers of an otherwise correct cluster and their store. */
 import type { Clock } from "../../src/base/clock.ts";
 import { isJsonObject, objectAt, type JsonObject } from "../../src/meta/json.ts";
 import type { Plant } from "../../src/tools/simulator/cluster.ts";
@@ -9,10 +9,10 @@ type Put = Change & { readonly kind: "put" };
 
 const STORAGE_VERSIONS = "/registry/storageversions/";
 const STORAGE_STATE = "/registry/configmaps/kube-system/evenkeel-storage-state";
-/** Longer than a server that runs goes without a look at its clock. */
+/** Longer than the interval in which a running server reads its clock. */
 const SLEEP_MS = 4_000;
 
-/** Writes happen whatever has been published since they were decided on. */
+/** Commits writes regardless of entries that were published after the decision. */
 export function ignoresGuards(): Plant {
   return changingPuts(({ guards: _guards, ...put }) => put);
 }
@@ -25,7 +25,7 @@ export function writesOtherwise(): Plant {
   }));
 }
 
-/** Of all entries the first server leaves only its own. */
+/** The first server removes all entries except its own. */
 export function forgetsTheLiving(): Plant {
   return changingObjects({ prefix: STORAGE_VERSIONS, timesMax: 4 }, (object, serverId) => {
     const entries = entriesOf(object).filter(({ apiServerID }) => apiServerID === serverId);
@@ -33,7 +33,7 @@ export function forgetsTheLiving(): Plant {
   });
 }
 
-/** What has been agreed on is forgotten for something older, whatever servers say. */
+/** Replaces the common version by an older one, whatever servers have published. */
 export function movesBack(): Plant {
   const agreed = new Set<unknown>();
   return changingObjects({ prefix: STORAGE_VERSIONS, timesMax: 4 }, (object) => {
@@ -47,7 +47,7 @@ export function movesBack(): Plant {
   });
 }
 
-/** Takes the version that is to be stored for the only one that is stored. */
+/** Reports the target version as the only stored version. */
 export function migratesNothing(): Plant {
   return changingObjects({ prefix: STORAGE_STATE, timesMax: 30 }, (object) => {
     const states = Object.entries(objectAt(object, "data")).map(([name, text]) => {
@@ -59,7 +59,7 @@ export function migratesNothing(): Plant {
   });
 }
 
-/** Its clock stands still while it does, so that no time has passed since it last renewed its lease. */
+/** The clock of a paused server stands still, so that it does not detect the time since its last lease renewal. */
 export function sleepsUnnoticed(): Plant {
   const wrapClock = (clock: Clock): Clock => {
     let lastMs = clock.monotonic();
@@ -75,14 +75,14 @@ export function sleepsUnnoticed(): Plant {
   return { wrapClock };
 }
 
-/** The first server cannot say in which version it stores config maps. */
+/** The first server cannot publish its encoding of config maps. */
 export function staysSilent(): Plant {
   return {
     wrapKv: (kv, serverId) =>
       overlaidKv(kv, {
         async commit(change): Promise<CommitResult> {
           if (serverId === "server-1" && change.key === `${STORAGE_VERSIONS}core.configmaps`)
-            throw new StorageError("unavailable", "not this one");
+            throw new StorageError("unavailable", "write rejected by the planted bug");
           return kv.commit(change);
         },
       }),
@@ -90,9 +90,9 @@ export function staysSilent(): Plant {
 }
 
 interface Tampering {
-  /** Of the keys. */
+  /** Prefix of the affected keys. */
   readonly prefix: string;
-  /** Of each key: sound servers put right what they find wrong, and would do so for ever. */
+  /** Maximum number of changes per key; without it, correct servers would repair the object again and again. */
   readonly timesMax?: number;
 }
 

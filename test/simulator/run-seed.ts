@@ -1,6 +1,6 @@
 /**
- * One seed, two phases. Safety: faults, with promises checked at every answer. Liveness: faults end, and within the time
- * of `settle` everybody must know everybody again.
+ * Runs one seed in two phases. Safety: faults are injected, and guarantees are checked at every response. Liveness:
+ * faults end, and within the time of `settle` all servers must know each other again.
  */
 import type { PeerTiming } from "../../src/cluster/peers/timing.ts";
 import { decodeStatus } from "../../src/cluster/storageversion/decode-status.ts";
@@ -37,12 +37,12 @@ import { World } from "../../src/tools/simulator/world.ts";
 
 export interface SeedOptions {
   readonly seed: number;
-  /** Virtual, both phases together. */
+  /** Virtual minutes of both phases together. */
   readonly minutes: number;
   readonly servers?: number;
   readonly traceLinesMax?: number;
   readonly plant?: Plant;
-  /** In place of what the seed says. */
+  /** Overrides values that are derived from the seed. */
   readonly swarm?: Partial<Swarm>;
 }
 
@@ -50,19 +50,19 @@ export interface SeedReport {
   readonly seed: number;
   readonly swarm: Swarm;
   readonly violations: readonly BrokenPromise[];
-  /** Of the whole trace. */
+  /** Digest of the whole trace. */
   readonly digest: string;
   readonly lines: readonly string[];
-  /** How often each status was answered to clients. */
+  /** Number of responses to clients by status. */
   readonly statuses: ReadonlyMap<number, number>;
   readonly hops: number;
 }
 
 const PACE_MS = 700;
 const FAMILY_PACE_MS = 3_000;
-/** The last part, without faults and with little to do but to settle. */
+/** Duration of the last phase, without faults and with little load. */
 const SETTLE_MS = 60_000;
-/** Of each promise. */
+/** Maximum number of violations per guarantee. */
 const VIOLATIONS_MAX = 5;
 
 export async function runSeed(options: SeedOptions): Promise<SeedReport> {
@@ -99,7 +99,7 @@ class Simulation {
         this.#hops++;
         this.cluster.trace.add(
           hop.from,
-          `hands on to ${hop.to}: ${hop.method} ${hop.target} ${hop.auditId.slice(0, 8)}`,
+          `proxies to ${hop.to}: ${hop.method} ${hop.target} ${hop.auditId.slice(0, 8)}`,
         );
         this.#check((checker) => checker.onHop?.(hop));
       },
@@ -162,11 +162,11 @@ class Simulation {
     for (const checker of this.#checkers) this.#found(checker, (await checker.whenSettled?.(cluster)) ?? []);
   }
 
-  /** The simulation itself, or a server, failed in a way nothing provides for. */
+  /** Records an unexpected failure of the simulation itself or of a server. */
   fail(thrown: unknown): void {
     const what = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
-    // First: it may be what all the rest comes from.
-    this.#violations.unshift({ checker: "simulation", promise: "Nothing fails that is not meant to.", what });
+    // Reported first, because it may be the cause of all others.
+    this.#violations.unshift({ checker: "simulation", promise: "No unexpected failure occurs.", what });
   }
 
   report(): SeedReport {
@@ -190,7 +190,7 @@ class Simulation {
       onResponse: (response) => {
         const { request, status, message } = response;
         this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
-        cluster.trace.add(request.serverId, `answers ${request.auditId.slice(0, 8)}: ${status} ${message}`);
+        cluster.trace.add(request.serverId, `responds to ${request.auditId.slice(0, 8)}: ${status} ${message}`);
         this.#check((checker) => checker.onResponse?.(response));
       },
     });
@@ -209,7 +209,7 @@ class Simulation {
   }
 }
 
-/** Only of what is stored in several versions: the rest is what it is. */
+/** Only for resources that are stored in several versions. */
 function agreementText({ key, after }: Commit): string | undefined {
   if (!key.startsWith(STORAGE_VERSIONS) || after === undefined) return undefined;
   const { storageVersions: entries = [], commonEncodingVersion: common } = decodeStatus(after);
@@ -218,7 +218,7 @@ function agreementText({ key, after }: Commit): string | undefined {
   return `stores ${key}:${encodings.join("")}, common ${common ?? "none"}`;
 }
 
-/** Since its last renewal, when trouble began just before the next. */
+/** Time since the last renewal if a fault begins just before the next one. */
 function leaseKeptMs({ leaseDurationSeconds, leaseRenewMs }: PeerTiming): number {
   return leaseDurationSeconds * 1000 - leaseRenewMs;
 }

@@ -1,6 +1,6 @@
 /**
- * What controllers of a cluster at rest can get at: what somebody serves, everybody can read and may be written. About
- * everything else they wait, for a server that may come back.
+ * The resources that controllers of a settled cluster can process: a server serves them, all servers can read them, and
+ * they may be written. For everything else controllers wait for a server that may come back.
  */
 import { parseGroupVersion } from "../../src/meta/group-version.ts";
 import { storageVersionName } from "../../src/cluster/storageversion/objects.ts";
@@ -10,9 +10,9 @@ import type { ResourceQuestion } from "../../src/cluster/peers/view.ts";
 import type { Owner } from "./object-record.ts";
 import type { Run } from "../../src/tools/simulator/server.ts";
 
-/** A server is taken for gone by all within this time. */
+/** All servers treat a server as departed within this time. */
 const NOTICED_GONE_MS = 20_000;
-/** Clocks of servers run up to this much slower than the world's. */
+/** Clocks of servers run at most this much slower than the clock of the world. */
 const DRIFT_MAX = 0.02;
 
 export class WithinReach {
@@ -24,7 +24,7 @@ export class WithinReach {
     this.#cluster = cluster;
   }
 
-  /** What is stored at this key. */
+  /** Whether the object at this key can be processed. */
   hasKey(key: string): boolean {
     return this.#live.some((run) => this.#isSound(this.#record.resourceAt(run, key)?.name));
   }
@@ -42,12 +42,12 @@ export class WithinReach {
     return this.#live.every(({ served }) => served.has(resource));
   }
 
-  /** Everything that anybody serves. */
+  /** Whether every served resource can be processed. */
   get hasAllServed(): boolean {
     return this.#live.every((run) => [...this.#record.resourcesOf(run)].every(({ name }) => this.#isSound(name)));
   }
 
-  /** What has departed may come back, with dependents that nobody can see now. */
+  /** Whether no resource is served only by departed servers, which may come back with unknown dependents. */
   get hasAllDeparted(): boolean {
     const { runs, timing, world } = this.#cluster;
     const keptMs = (timing.departedGraceMs + NOTICED_GONE_MS) * (1 + DRIFT_MAX);

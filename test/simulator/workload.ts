@@ -1,4 +1,4 @@
-/** Simulated clients: requests at random times to random servers, also for resources that no server serves. */
+/** Simulated clients: requests at random times to random servers, including resources that no server serves. */
 import { randomInteger, randomItem, randomUuid, type Random } from "../../src/base/random.ts";
 import { isJsonObject, parseJsonObject } from "../../src/meta/json.ts";
 import type { SimulatedResponse, SimulatedRequest } from "../../src/tools/simulator/checker.ts";
@@ -11,11 +11,11 @@ export interface WorkloadOptions {
   readonly cluster: SimulatedCluster;
   readonly random: Random;
   readonly objects: KnownObjects;
-  /** Between two requests, on average. */
+  /** Average time between two requests. */
   readonly paceMs: number;
   readonly onRequest: (request: SimulatedRequest) => void;
   readonly onResponse: (response: SimulatedResponse) => void;
-  /** A client failed in a way no server should make it fail. */
+  /** Called if a client fails in a way that no server may cause. */
   readonly onFailure: (thrown: unknown) => void;
 }
 
@@ -26,9 +26,9 @@ export interface WorkloadRequest {
   readonly resource: Target | undefined;
   readonly name?: string;
   readonly body?: object;
-  /** Of a body that is not just an object. */
+  /** Content type of a body that is not a plain object. */
   readonly contentType?: string;
-  /** How long a stream is read. */
+  /** Time for which a stream is read. */
   readonly readMs?: number;
 }
 
@@ -100,7 +100,7 @@ export class Workload {
     if (status === 200) objects.set(path, "gone");
   }
 
-  /** By a patch, or by what was read and then changed. */
+  /** Updates an object by a patch, or by a read and an update. */
   async #update(server: SimulatedServer): Promise<void> {
     const { random, objects } = this.#options;
     const there = objects.in("there");
@@ -132,12 +132,12 @@ export class Workload {
     await this.#send(server, { method: "GET", path, resource: undefined });
   }
 
-  /** The status; never returns when the server dies. */
+  /** Returns the status. Never settles if the server crashes. */
   async #send(server: SimulatedServer, request: WorkloadRequest): Promise<number> {
     return (await this.request(server, request)).status;
   }
 
-  /** As any client; never returns when the server dies. */
+  /** Sends a request as any client. Never settles if the server crashes. */
   async request(
     server: SimulatedServer,
     request: WorkloadRequest,
@@ -169,7 +169,7 @@ export class Workload {
   }
 }
 
-/** A 404 is about an object if it names one, and about nothing if it broke off on its way. */
+/** A 404 is about an object if it names one, and about nothing if the response was truncated. */
 function outcomeOf(code: number, text: string): Pick<SimulatedResponse, "unknown" | "message"> {
   if (code < 400) return { unknown: undefined, message: "" };
   const status = parseJsonObject(text);
@@ -182,7 +182,7 @@ function outcomeOf(code: number, text: string): Pick<SimulatedResponse, "unknown
 
 const PAGE_NOT_FOUND = "404 page not found\n";
 
-/** Subresources are of some object. */
+/** Subresource requests need the name of an object. */
 function nameBelow({ subresource }: Target): string {
   return subresource === "" ? "" : "nobody";
 }

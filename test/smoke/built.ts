@@ -1,4 +1,4 @@
-/** Builds the command when it is older than its sources, once however many test files ask at the same time. */
+/** Builds the command if it is older than its sources, once for all test files that need it at the same time. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -8,14 +8,14 @@ import { fileURLToPath } from "node:url";
 export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 export const NODE = join(ROOT, "node_modules/.bin/node");
 export const EVENKEEL = join(ROOT, "bin/evenkeel");
-/** What tests fetch or make once and keep between runs. */
+/** Files that tests download or create once and keep between runs. */
 export const CACHE = join(ROOT, "node_modules/.cache/evenkeel");
 
 const LOCK_TIMEOUT_MS = 60_000;
 
 export function ensureBuilt(): void {
   mkdirSync(CACHE, { recursive: true });
-  // A database's lock: it can be waited for, and the system releases it whatever ends the process.
+  // The lock of a database: processes can wait for it, and the system releases it when its holder ends.
   using lock = new DatabaseSync(join(CACHE, "build.lock"), { timeout: LOCK_TIMEOUT_MS });
   lock.exec("BEGIN EXCLUSIVE");
   if (!isStale()) return;

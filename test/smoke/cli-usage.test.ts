@@ -32,7 +32,7 @@ describe("help and version", () => {
     expect(stdout).toMatch(/^\d+\.\d+\.\d+\S*\n$/);
   });
 
-  test("no command at all prints usage on standard error and exits 2", async () => {
+  test("no command prints usage on standard error and exits 2", async () => {
     const { code, stdout, stderr } = await ended();
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(/^Usage: evenkeel /);
@@ -42,7 +42,7 @@ describe("help and version", () => {
 /** Never a stack trace, never a second line. */
 const ONE_SENTENCE = /^evenkeel: [^\n]+\n$/;
 
-describe("a command line that cannot be used", () => {
+describe("an invalid command line", () => {
   const cases: readonly (readonly [flags: readonly string[], names: string])[] = [
     [["nonsense"], "nonsense"],
     [["serve", "--nonsense"], "--nonsense"],
@@ -81,23 +81,26 @@ describe("a command line that cannot be used", () => {
     [["explain-route", "get", "/api/v1/pods", "--compatibility-version", "v1.36"], "v1.36"],
     [["serve", "--peer-routing-source", "storageversion", "--strict-release"], "StorageVersionAPI"],
   ];
-  test.each(cases)("%j is one sentence that names it, exit 2, and nothing on the disk", async (flags, names) => {
-    using directory = disposableDirectory();
-    const dataDir = join(directory.path, "data");
-    const { code, stdout, stderr } = await ended(
-      ...flags,
-      ...(flags[0] === "serve" && flags.length > 2 ? ["--data-dir", dataDir] : []),
-    );
-    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toMatch(ONE_SENTENCE);
-    expect(stderr).toContain(names);
-    expect(existsSync(dataDir)).toBe(false);
-  });
+  test.each(cases)(
+    "%j fails with one sentence that names the value, exit code 2, and no file on the disk",
+    async (flags, names) => {
+      using directory = disposableDirectory();
+      const dataDir = join(directory.path, "data");
+      const { code, stdout, stderr } = await ended(
+        ...flags,
+        ...(flags[0] === "serve" && flags.length > 2 ? ["--data-dir", dataDir] : []),
+      );
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toMatch(ONE_SENTENCE);
+      expect(stderr).toContain(names);
+      expect(existsSync(dataDir)).toBe(false);
+    },
+  );
 });
 
-describe("what the machine refuses", () => {
+describe("an error of the operating system", () => {
   test.each(["--token-auth-file", "--etcd-cafile", "--etcd-certfile", "--tls-cert-file"])(
-    "a missing file for %s is one sentence and exit 1",
+    "for a missing file of %s is reported in one sentence, with exit code 1",
     async (flag) => {
       using directory = disposableDirectory();
       const missing = join(directory.path, "missing");
@@ -124,7 +127,7 @@ describe("what the machine refuses", () => {
     },
   );
 
-  test("files that are no certificate, and a token file that is no CSV, are one sentence each", async () => {
+  test("for a file that is no certificate, or a token file that is no CSV, is reported in one sentence", async () => {
     using directory = disposableDirectory();
     const garbage = join(directory.path, "garbage");
     writeFileSync(garbage, 'neither "a certificate, nor\n');
@@ -141,7 +144,7 @@ describe("what the machine refuses", () => {
     expect(tokens).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(ONE_SENTENCE) });
   });
 
-  test("a taken port, an address of another machine, and a data directory that is a file are one sentence and exit 1", async () => {
+  test("for a port in use, an address of another machine, or a data directory that is a file is reported in one sentence", async () => {
     using directory = disposableDirectory();
     const taken = createServer().listen(0, "127.0.0.1");
     await once(taken, "listening");
@@ -169,7 +172,7 @@ describe("what the machine refuses", () => {
     expect(onFile).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(ONE_SENTENCE) });
   });
 
-  test("a data directory that another server uses is one sentence and exit 1, and does that server no harm", async () => {
+  test("for a data directory of another server is reported in one sentence, and that server keeps serving", async () => {
     await using server = await startEvenkeel();
     const second = await ended("serve", "--secure-port", "0", "--data-dir", server.dataDir);
     expect(second).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(ONE_SENTENCE) });

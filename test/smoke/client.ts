@@ -1,9 +1,9 @@
-/** A plain HTTP/1.1 client over TLS that hides nothing: every answer, and how a stream ended. */
+/** A plain HTTP/1.1 client over TLS that exposes every response and how a stream ended. */
 import { once } from "node:events";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { request as httpsRequest, type Agent } from "node:https";
 
-/** Answers are looked into freely: a missing member makes the expectation fail, not the compiler. */
+/** Tests access responses freely: a missing member fails the expectation, not the compiler. */
 export type Json = any; // oxlint-disable-line typescript/no-explicit-any -- as the sentence above says
 
 export interface Target {
@@ -18,7 +18,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** Undefined when the text is not JSON. */
+  /** Undefined if the text is not JSON. */
   readonly body: Json;
 }
 
@@ -60,7 +60,7 @@ function parsed(text: string): Json {
   }
 }
 
-/** How a stream came to its end: as HTTP says a whole body does, by a cut connection, or by us. */
+/** How a stream ended: with a complete body, by a broken connection, or by this client. */
 export type StreamEnd = "complete" | "cut" | "closed here";
 
 export interface WatchEvent {
@@ -70,7 +70,7 @@ export interface WatchEvent {
   readonly object: Json;
 }
 
-/** One watch, on a connection of its own unless an agent is given. */
+/** One watch, on a separate connection unless an agent is given. */
 export class Watch {
   readonly events: WatchEvent[] = [];
   readonly opened: Promise<number>;
@@ -106,7 +106,7 @@ export class Watch {
     this.#request.end();
   }
 
-  /** Resolves when the events satisfy the condition; rejects when the stream ends before. */
+  /** Resolves when the events satisfy the condition; rejects if the stream ends before. */
   async until(condition: (events: readonly WatchEvent[]) => boolean): Promise<void> {
     const ended = this.ended.then((how) => {
       if (!condition(this.events)) throw new Error(`the watch ended (${how}) after ${this.events.length} events`);
@@ -152,7 +152,7 @@ export function configMap(name: string, data: Record<string, string> = { a: "1" 
   return { apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data };
 }
 
-/** How often each answer came, by status: { "201": 12, "503": 3 }. */
+/** Counts responses by status: { "201": 12, "503": 3 }. */
 export class Tally {
   readonly counts: Record<string, number> = {};
 

@@ -1,11 +1,13 @@
-/** The embedded store's promise, seen from a client: what was acknowledged is there, whenever the process is killed. */
+/**
+ * The guarantee of the embedded store for clients: an acknowledged write survives a kill of the process at any time.
+ */
 import { describe, expect, test } from "vitest";
 import { configMap, CONFIG_MAPS, Tally } from "./client.ts";
 import { disposableDirectory, startEvenkeel, type Evenkeel } from "./start-evenkeel.ts";
 
 const ROUNDS = 10;
 const WRITERS = 8;
-/** Rounds differ in how long they run, so that the kill meets different moments. */
+/** Rounds differ in length, so that the kill occurs at different moments. */
 const acknowledgedUntilKill = (round: number): number => 60 + 37 * round;
 
 describe("kill -9 during a stream of creates", { timeout: 60_000 }, () => {
@@ -25,7 +27,7 @@ describe("kill -9 during a stream of creates", { timeout: 60_000 }, () => {
       newest = Math.max(newest, ...acknowledged.values());
     }
     console.info(
-      `kill -9: ${acknowledged.size} acknowledged creates over ${ROUNDS} kills, answers ${JSON.stringify(answers.counts)}`,
+      `kill -9: ${acknowledged.size} acknowledged creates over ${ROUNDS} kills, responses ${JSON.stringify(answers.counts)}`,
     );
     expect(Object.keys(answers.counts).sort()).toEqual(["201", "cut off"]);
     expect(answers.counts["cut off"]).toBeLessThanOrEqual(ROUNDS * WRITERS);
@@ -56,7 +58,7 @@ async function writeUntilKilled(server: Evenkeel, { round, acknowledged, answers
         answers.add("cut off");
         return;
       }
-      // The other writers are in the middle of their requests.
+      // The other writers have requests in flight.
       if (++count === acknowledgedUntilKill(round)) process.kill(server.pid, "SIGKILL");
     }
   };

@@ -1,4 +1,4 @@
-/** Who may use a data directory, and what a command leaves in one that it may not use. */
+/** Exclusive use of a data directory, and the absence of side effects in a directory that a command may not use. */
 import { createHash } from "node:crypto";
 import {
   chmodSync,
@@ -21,7 +21,9 @@ import { disposableDirectory, run, startEvenkeel, type Command, type Exit } from
 
 type Holder = "serve" | "up";
 
-/** A `serve` that makes a new certificate wherever it finds one of `up`: no certificate of `up` has this address. */
+/**
+ * A `serve` that creates a new certificate if it finds one of `up`, because no certificate of `up` has this address.
+ */
 const SERVE = ["serve", "--secure-port", "0", "--advertise-address", "192.0.2.1"];
 const UP = ["up", "--port", "0", "--servers", "1.36"];
 const COMMANDS: Readonly<Record<Holder, readonly string[]>> = { serve: SERVE, up: UP };
@@ -48,7 +50,7 @@ function refusal(directory: string, holder: Holder, pid: number): string {
   return `evenkeel: The directory ${directory} is in use by evenkeel ${holder}, process ${pid}: stop that server or choose another directory.\n`;
 }
 
-/** Everything in the directory, and the directory itself: a file that came and went changes the time of the latter. */
+/** All files of the directory, and the directory itself, whose modification time changes with temporary files. */
 function stateOf(directory: string): Record<string, string> {
   const paths = ["", ...readdirSync(directory, { recursive: true, encoding: "utf8" }).sort()];
   return Object.fromEntries(
@@ -87,7 +89,7 @@ async function hold(holder: Holder): Promise<Holding> {
       // Only the newer server serves it: the older one proxies the request with the certificates in the directory.
       const classes = "/apis/resource.k8s.io/v1/deviceclasses";
       expect((await cluster.servers[0]!.request("GET", classes)).status).toBe(200);
-      await expect(cluster.control("fault", "pause", "nobody")).rejects.toThrow('there is no server "nobody"');
+      await expect(cluster.control("fault", "pause", "nobody")).rejects.toThrow('no server "nobody"');
     },
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
   };
@@ -100,10 +102,10 @@ describe("a data directory in use", { timeout: 60_000 }, () => {
     ["serve", "serve"],
     ["up", "up"],
   ];
-  test.each(pairs)("by %s is refused to %s in one sentence, and stays as it is", async (holder, refused) => {
+  test.each(pairs)("by %s is denied to %s in one sentence, and does not change", async (holder, refused) => {
     await using holding = await hold(holder);
     const { dataDir, command } = holding;
-    // A process that is stopped keeps its locks and writes nothing: what changes now, the other process has changed.
+    // A paused process keeps its locks and writes nothing, so any change now is made by the other process.
     command.child.kill("SIGSTOP");
     const before = stateOf(dataDir);
     const second = await ended(...COMMANDS[refused], "--data-dir", dataDir);
@@ -114,7 +116,7 @@ describe("a data directory in use", { timeout: 60_000 }, () => {
     await holding.isServing();
   });
 
-  test("by an up on etcd is refused to serve and to another up, and stays as it is", async () => {
+  test("by an up on etcd is denied to serve and to another up, and does not change", async () => {
     using directory = disposableDirectory();
     const dataDir = directory.path;
     await using first = run(...UP, ...NO_ETCD, "--data-dir", dataDir);
@@ -132,7 +134,7 @@ describe("a data directory in use", { timeout: 60_000 }, () => {
     ["serve", "serve"],
     ["up", "up"],
     ["serve", "up"],
-  ] as const)("by neither %s nor %s: of two that start at once one runs, and the other is refused", async (...both) => {
+  ] as const)("by %s and %s that start at the same time: one runs, and the other is rejected", async (...both) => {
     using directory = disposableDirectory();
     const dataDir = directory.path;
     await using a = run(...COMMANDS[both[0]], "--data-dir", dataDir);
@@ -141,9 +143,9 @@ describe("a data directory in use", { timeout: 60_000 }, () => {
     const winner = loser === a ? b : a;
     const refused = await endOf(loser);
     expect(refused).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(ONE_SENTENCE) });
-    // A process that has just taken the lock may not have written its name yet.
+    // A process that has just acquired the lock may not have written its name yet.
     expect(refused.stderr).toMatch(/ is in use by (evenkeel (serve|up), process \d+|another server): /);
-    await winner.printed(/^(Ready\.$|Any ready server: )/m);
+    await winner.printed(/^(Ready\.$|Load balancer: )/m);
     await using command = run("status", "--data-dir", dataDir);
     expect((await command.exited).code).toBe(0);
   });
@@ -157,7 +159,7 @@ describe("a data directory that an earlier version of up wrote", { timeout: 60_0
     rmdirSync(folder);
   }
 
-  test("keeps its certificates, also after a serve on it: copies of its kubeconfig stay valid", async () => {
+  test("keeps its certificates, even after a serve on it: copies of its kubeconfig stay valid", async () => {
     using directory = disposableDirectory();
     const dataDir = directory.path;
     const first = await startCluster({ dataDir, flags: ["--servers", "1.36"] });
@@ -182,67 +184,71 @@ describe("a data directory that an earlier version of up wrote", { timeout: 60_0
   });
 });
 
-describe("a data directory that cannot be used is one sentence and exit 1", { timeout: 60_000 }, () => {
-  const WRITERS: readonly (readonly string[])[] = [SERVE, [...SERVE, ...NO_ETCD], UP, [...UP, ...NO_ETCD]];
-  const READERS: readonly (readonly string[])[] = [
-    ["status"],
-    ["explain-route", "get", "/api/v1/pods"],
-    ["stored-versions"],
-    ["purge-namespace", "demo"],
-    ["add-server", "1.36"],
-    ["remove-server", "apiserver-1"],
-    ["upgrade", "apiserver-1", "1.36"],
-    ["fault", "kill", "apiserver-1"],
-  ];
+describe(
+  "a data directory that cannot be used fails the command with one sentence and exit code 1",
+  { timeout: 60_000 },
+  () => {
+    const WRITERS: readonly (readonly string[])[] = [SERVE, [...SERVE, ...NO_ETCD], UP, [...UP, ...NO_ETCD]];
+    const READERS: readonly (readonly string[])[] = [
+      ["status"],
+      ["explain-route", "get", "/api/v1/pods"],
+      ["stored-versions"],
+      ["purge-namespace", "demo"],
+      ["add-server", "1.36"],
+      ["remove-server", "apiserver-1"],
+      ["upgrade", "apiserver-1", "1.36"],
+      ["fault", "kill", "apiserver-1"],
+    ];
 
-  /** Exits 1 when it has found something, and 2 when it could not look. */
-  const ROLLBACK_CHECK = ["rollback-check", "--to", "1.33"];
+    /** Exits 1 if it has findings, and 2 if the check failed. */
+    const ROLLBACK_CHECK = ["rollback-check", "--to", "1.33"];
 
-  async function expectRefusals(path: string, commandLines: readonly (readonly string[])[], code = 1): Promise<void> {
-    for (const commandLine of commandLines) {
-      const refused = await ended(...commandLine, "--data-dir", path);
-      expect(refused, commandLine.join(" ")).toMatchObject({ code, signal: null, stdout: "" });
-      expect(refused.stderr, commandLine.join(" ")).toMatch(ONE_SENTENCE);
-      expect(refused.stderr, commandLine.join(" ")).toContain(path);
-      expect(refused.stderr, commandLine.join(" ")).not.toContain("unexpected");
+    async function expectRefusals(path: string, commandLines: readonly (readonly string[])[], code = 1): Promise<void> {
+      for (const commandLine of commandLines) {
+        const refused = await ended(...commandLine, "--data-dir", path);
+        expect(refused, commandLine.join(" ")).toMatchObject({ code, signal: null, stdout: "" });
+        expect(refused.stderr, commandLine.join(" ")).toMatch(ONE_SENTENCE);
+        expect(refused.stderr, commandLine.join(" ")).toContain(path);
+        expect(refused.stderr, commandLine.join(" ")).not.toContain("unexpected");
+      }
     }
-  }
 
-  test.runIf(process.platform === "linux")("a path that no process can make", async () => {
-    await expectRefusals("/proc/foo", [...WRITERS, ...READERS]);
-    await expectRefusals("/proc/foo", [ROLLBACK_CHECK], 2);
-    expect(await ended("certs", "--out", "/proc/foo")).toMatchObject({
-      code: 1,
-      stdout: "",
-      stderr: expect.stringMatching(ONE_SENTENCE),
+    test.runIf(process.platform === "linux")("if no process can create the path", async () => {
+      await expectRefusals("/proc/foo", [...WRITERS, ...READERS]);
+      await expectRefusals("/proc/foo", [ROLLBACK_CHECK], 2);
+      expect(await ended("certs", "--out", "/proc/foo")).toMatchObject({
+        code: 1,
+        stdout: "",
+        stderr: expect.stringMatching(ONE_SENTENCE),
+      });
+      expect(await ended(...SERVE, "--data-dir", "/proc")).toMatchObject({
+        code: 1,
+        stdout: "",
+        stderr: expect.stringMatching(ONE_SENTENCE),
+      });
     });
-    expect(await ended(...SERVE, "--data-dir", "/proc")).toMatchObject({
-      code: 1,
-      stdout: "",
-      stderr: expect.stringMatching(ONE_SENTENCE),
-    });
-  });
 
-  test("a path below a regular file", async () => {
-    using directory = disposableDirectory();
-    const file = join(directory.path, "file");
-    writeFileSync(file, "");
-    await expectRefusals(join(file, "below"), [...WRITERS, ...READERS]);
-    await expectRefusals(join(file, "below"), [ROLLBACK_CHECK], 2);
-    await expectRefusals(file, WRITERS);
-  });
-
-  const isRoot = process.getuid?.() === 0;
-  test.skipIf(isRoot)(
-    `a directory without write permission${isRoot ? " (skipped: root may write everywhere)" : ""}`,
-    async () => {
+    test("if the path is below a regular file", async () => {
       using directory = disposableDirectory();
-      const path = join(directory.path, "readonly");
-      mkdirSync(path);
-      chmodSync(path, 0o500);
-      await expectRefusals(path, WRITERS);
-      await expectRefusals(join(path, "below"), WRITERS);
-      expect(readdirSync(path)).toEqual([]);
-    },
-  );
-});
+      const file = join(directory.path, "file");
+      writeFileSync(file, "");
+      await expectRefusals(join(file, "below"), [...WRITERS, ...READERS]);
+      await expectRefusals(join(file, "below"), [ROLLBACK_CHECK], 2);
+      await expectRefusals(file, WRITERS);
+    });
+
+    const isRoot = process.getuid?.() === 0;
+    test.skipIf(isRoot)(
+      `if the directory has no write permission${isRoot ? " (skipped: root may write everywhere)" : ""}`,
+      async () => {
+        using directory = disposableDirectory();
+        const path = join(directory.path, "readonly");
+        mkdirSync(path);
+        chmodSync(path, 0o500);
+        await expectRefusals(path, WRITERS);
+        await expectRefusals(join(path, "below"), WRITERS);
+        expect(readdirSync(path)).toEqual([]);
+      },
+    );
+  },
+);

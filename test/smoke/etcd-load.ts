@@ -1,31 +1,31 @@
-/** Clients that write, read and watch through an outage of the store and write down everything they were told. */
+/** Clients that write, read and watch during an outage of the store and record every response. */
 import { setTimeout as delay } from "node:timers/promises";
 import { ask, configMap, Tally, Watch, type Answer, type Target, type WatchEvent } from "./client.ts";
 
-/** Paces the load; conditions are awaited. */
+/** Paces the load only; tests wait for conditions. */
 const BETWEEN_WRITES_MS = 4;
 const BETWEEN_READS_MS = 20;
 const BETWEEN_PROBES_MS = 250;
 
 export const LOAD_PATH = "/api/v1/namespaces/default/configmaps";
 
-/** A change a writer asked for. */
+/** A change that a writer requested. */
 interface Write {
   readonly name: string;
   readonly step: string;
 }
 
-/** What writers know. Keys are "name step", steps are the values written one after another: "1", "2", "3". */
+/** The knowledge of the writers. Keys are "name step"; steps are the consecutive values "1", "2", "3". */
 export class History {
   /** Acknowledged changes with their resourceVersion. */
   readonly acknowledged = new Map<string, number>();
-  /** Answered 504 without a time to come again: may have happened or not. */
+  /** Changes that returned 504 without Retry-After: they may or may not have been executed. */
   readonly unknown = new Set<string>();
-  /** Answers that must not happen. */
+  /** Unexpected responses. */
   readonly unexpected: string[] = [];
   readonly writes = new Tally();
   readonly reads = new Tally();
-  /** Consistent reads that were older than what had been acknowledged before they were asked. */
+  /** Number of consistent reads that were older than a write acknowledged before the read. */
   staleReads = 0;
   /** Newest acknowledged version of each object. */
   readonly newest = new Map<string, number>();
@@ -36,7 +36,10 @@ export class History {
   }
 }
 
-/** Creates an object and updates it twice, then takes the next one; gives an object up when its fate is unknown. */
+/**
+ * Creates an object and updates it twice, then continues with the next one; abandons an object if the outcome is
+ * unknown.
+ */
 export async function writeForLong(target: Target, history: History, writer: number): Promise<void> {
   for (let index = 0; !history.isStopped; index++) {
     const name = `w${writer}-${index}`;
@@ -57,7 +60,7 @@ export async function writeForLong(target: Target, history: History, writer: num
 }
 
 async function noteWrite(history: History, write: Write, answer: Answer | undefined): Promise<string | undefined> {
-  history.writes.add(answer?.status ?? "no answer");
+  history.writes.add(answer?.status ?? "no response");
   const key = history.keyOf(write);
   if (answer?.status === 200 || answer?.status === 201) {
     const version: string = answer.body.metadata.resourceVersion;
@@ -66,19 +69,19 @@ async function noteWrite(history: History, write: Write, answer: Answer | undefi
     return version;
   }
   if (answer?.status === 504 && answer.headers["retry-after"] === undefined) history.unknown.add(key);
-  // Whoever is told to come again may do it again: it has not happened.
+  // A response with Retry-After means that nothing was executed, so the write is repeated.
   else await heedRefusal(history, answer);
   return undefined;
 }
 
-/** Alternates one object, a list, and a read that may be old. */
+/** Alternates a GET, a list, and a list that may be stale. */
 export async function readForLong(target: Target, history: History): Promise<void> {
   for (let turn = 0; !history.isStopped; turn++) {
     const [name, version] = [...history.newest].at(-1) ?? [];
     const path = [`${LOAD_PATH}/${name}`, `${LOAD_PATH}?limit=50`, `${LOAD_PATH}/${name}?resourceVersion=0`][turn % 3]!;
     if (name !== undefined) {
       const answer = await answerOf(history, () => ask(target, { method: "GET", path }));
-      history.reads.add(answer?.status ?? "no answer");
+      history.reads.add(answer?.status ?? "no response");
       if (answer?.status !== 200) await heedRefusal(history, answer);
       else if (turn % 3 === 0 && Number(answer.body.metadata.resourceVersion) < version!) history.staleReads++;
     }
@@ -95,7 +98,7 @@ async function answerOf(history: History, send: () => Promise<Answer>): Promise<
   }
 }
 
-/** The only refusal an outage may cause, and what a client then does. */
+/** Handles the only error that an outage may cause, as a client does. */
 async function heedRefusal(history: History, answer: Answer | undefined): Promise<void> {
   if (answer === undefined) return;
   const retryAfter = Number(answer.headers["retry-after"]);
@@ -104,7 +107,7 @@ async function heedRefusal(history: History, answer: Answer | undefined): Promis
   else await delay(retryAfter * 1000);
 }
 
-/** A client that resumes from what it has seen whenever its watch ends as a whole body. */
+/** A client that resumes its watch from the last event whenever the stream ends with a complete body. */
 export class ResumingWatcher {
   readonly events: WatchEvent[] = [];
   readonly ends: string[] = [];
@@ -139,7 +142,7 @@ export class ResumingWatcher {
     return this.#watch!.opened;
   }
 
-  /** Resolves when the watch has told of this version or a later one. */
+  /** Resolves when the watch has delivered this version or a later one. */
   until(version: number): Promise<void> {
     return this.#watch!.until((events) => (events.at(-1)?.rv ?? 0) >= version);
   }
@@ -150,7 +153,7 @@ export class ResumingWatcher {
   }
 }
 
-/** Asks for a health endpoint until the status comes, counting every answer. */
+/** Polls a health endpoint until it returns the status, counting every response. */
 export async function untilHealth(
   target: Target,
   tally: Tally,

@@ -9,14 +9,14 @@ const OUTAGE_MS = 30_000;
 const WRITERS = 4;
 const READERS = 2;
 const WATCHERS = 2;
-/** Acknowledged writes before, between and after the outages. */
+/** Number of acknowledged writes before, between and after the outages. */
 const WRITES_PER_PHASE = 400;
 
 const isMissing = !hasEtcd();
 if (isMissing) console.warn(ETCD_MISSING);
 
-describe.skipIf(isMissing)("a server under load whose etcd goes away", { timeout: 110_000 }, () => {
-  test("answers 503 with Retry-After if nothing was done, keeps its watches, and recovers by itself without losing or repeating anything", async () => {
+describe.skipIf(isMissing)("a server under load whose etcd is down", { timeout: 110_000 }, () => {
+  test("returns 503 with Retry-After if nothing was executed, keeps its watches, and recovers without losing or repeating a write", async () => {
     const etcd = (await startEtcd())!;
     try {
       await using server = await startEvenkeel({ flags: ["--controllers=", "--etcd-servers", etcd.endpoint] });
@@ -106,7 +106,9 @@ async function settle({ server, history, watchers, watching }: Settling): Promis
   for (const watcher of watchers) expectWholeStory({ watcher, history, list });
 }
 
-/** The stream is the history: ordered, once each, all that was acknowledged, nothing that nobody asked for. */
+/**
+ * The events are ordered, occur once each, and contain every acknowledged write and no write that was not requested.
+ */
 function expectWholeStory({
   watcher,
   history,

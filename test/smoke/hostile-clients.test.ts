@@ -1,4 +1,4 @@
-/** Whatever a client does costs at most its own connection: the server stays one process that answers everybody else. */
+/** A client can only break its own connection: the server process survives and serves all other clients. */
 import { once } from "node:events";
 import { connect as connectHttp2, type ClientHttp2Session, type ClientHttp2Stream } from "node:http2";
 import type { IncomingMessage } from "node:http";
@@ -12,7 +12,7 @@ import { startEvenkeel, type Evenkeel } from "./start-evenkeel.ts";
 const MIB = 1024 * 1024;
 const CONNECTIONS = 2_000;
 const CONNECTIONS_AT_ONCE = 100;
-/** Every n-th goes through the whole TLS handshake. */
+/** Every n-th connection completes the TLS handshake. */
 const HANDSHAKE_EVERY = 5;
 const HTTP2_WATCHES = 200;
 const SECRETS = "/api/v1/namespaces/default/secrets";
@@ -25,7 +25,7 @@ describe("hostile clients", { timeout: 60_000 }, () => {
   beforeEach(() => expectReady(server));
   afterAll(() => server[Symbol.asyncDispose]());
 
-  test("bytes that are no TLS are cut off", async () => {
+  test("that send bytes other than TLS are disconnected", async () => {
     const garbage = [
       "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
       "\0".repeat(5_000),
@@ -42,7 +42,7 @@ describe("hostile clients", { timeout: 60_000 }, () => {
     );
   });
 
-  test("bytes within TLS that are no HTTP are answered 400 or cut off, on both protocols", async () => {
+  test("that send bytes other than HTTP over TLS receive 400 or are disconnected, on both protocols", async () => {
     const twoLengths = `POST ${CONFIG_MAPS} HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`;
     const texts = [
       twoLengths,
@@ -65,7 +65,7 @@ describe("hostile clients", { timeout: 60_000 }, () => {
     }
   });
 
-  test("handshakes that stop half-way keep nobody else waiting", async () => {
+  test("that stop during the handshake do not delay other clients", async () => {
     const hello = Buffer.from("160301020001", "hex");
     const halfOpen = await Promise.all(
       Array.from({ length: 200 }, async () => {
@@ -79,7 +79,7 @@ describe("hostile clients", { timeout: 60_000 }, () => {
     for (const socket of halfOpen) socket.destroy();
   });
 
-  test(`${CONNECTIONS} connections opened and closed leave nothing behind`, async () => {
+  test(`that open and close ${CONNECTIONS} connections leave no resources behind`, async () => {
     const outcomes = new Tally();
     let started = 0;
     const one = async (): Promise<void> => {
@@ -100,7 +100,7 @@ describe("hostile clients", { timeout: 60_000 }, () => {
     expect((await server.request("GET", "/readyz")).status).toBe(200);
   });
 
-  test("a body of 4 MiB is refused with 413 and a Status, announced or not", async () => {
+  test("that send a body of 4 MiB receive 413 and a Status, with and without content length", async () => {
     const body = Buffer.from(JSON.stringify(configMap("big", { filler: "x".repeat(4 * MIB) })));
     const announced = await server.request("POST", CONFIG_MAPS, body);
     const chunked = await server.request("POST", CONFIG_MAPS, body, { "transfer-encoding": "chunked" });
@@ -122,7 +122,7 @@ describe("hostile clients", { timeout: 60_000 }, () => {
     session.destroy();
   });
 
-  test("a URL of 100 kB is refused on HTTP/1.1 with 414 or 431, on HTTP/2 with the same or a refused stream", async () => {
+  test("that send a URL of 100 kB receive 414 or 431 on HTTP/1.1, and the same or a rejected stream on HTTP/2", async () => {
     const path = `${CONFIG_MAPS}?labelSelector=${"x".repeat(100_000)}`;
     expect((await server.request("GET", path)).status).toBeOneOf([414, 431]);
     const session = connectHttp2(server.url, { ca: server.ca });
@@ -136,7 +136,7 @@ describe("hostile clients", { timeout: 60_000 }, () => {
     session.destroy();
   });
 
-  test("a watch that is not read is told it fell behind once it is, and held up nobody", async () => {
+  test("that do not read a watch receive 410 once they read it, and delay no other client", async () => {
     const path = `${CONFIG_MAPS}/churned`;
     const filler = "x".repeat(900_000);
     await server.request("POST", CONFIG_MAPS, configMap("churned"));
@@ -168,7 +168,7 @@ describe("hostile clients", { timeout: 60_000 }, () => {
     expect(turns.length).toBeLessThan(updates);
   });
 
-  test(`${HTTP2_WATCHES} watches and a list of 25 MB share one HTTP/2 connection`, async () => {
+  test(`that open ${HTTP2_WATCHES} watches and a list of 25 MB on one HTTP/2 connection are served`, async () => {
     const items = 28;
     for (let index = 0; index < items; index++) {
       expect(
@@ -194,7 +194,7 @@ describe("hostile clients", { timeout: 60_000 }, () => {
     session.destroy();
   });
 
-  test("after all that nothing was logged, and the server stops with exit 0", async () => {
+  test("leave no log message, and the server stops with exit code 0", async () => {
     expect(server.stderr).toBe("");
     expect(await server.stop()).toEqual({ code: 0, signal: null });
   });
@@ -210,7 +210,7 @@ function open(server: Evenkeel): Socket {
   return socket;
 }
 
-/** The end of a socket, read or not. */
+/** Resolves when the socket has ended, read or not. */
 async function closed(socket: Socket): Promise<void> {
   socket.resume();
   if (!socket.closed) await new Promise((resolve) => void socket.once("close", resolve));

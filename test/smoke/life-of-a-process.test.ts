@@ -10,11 +10,11 @@ import { ask, configMap, CONFIG_MAPS, Watch } from "./client.ts";
 import { disposableDirectory, run, startEvenkeel, type Evenkeel } from "./start-evenkeel.ts";
 
 describe("a start", () => {
-  test("says where it listens, how to use it, where the data is, and when it is ready", async () => {
+  test("prints its address, the kubeconfig, the location of the data, and when it is ready", async () => {
     await using server = await startEvenkeel({ flags: ["--release", "1.35"] });
     expect(server.stdout).toBe(
       [
-        `Evenkeel is Kubernetes 1.35 at https://127.0.0.1:${server.port}`,
+        `Serving Kubernetes 1.35 at https://127.0.0.1:${server.port}`,
         `  kubectl:  export KUBECONFIG=${server.dataDir}/kubeconfig`,
         `  objects:  in ${server.dataDir}`,
         "Ready.",
@@ -25,13 +25,13 @@ describe("a start", () => {
     expect((await server.request("GET", "/readyz")).text).toBe("ok");
   });
 
-  test.runIf(process.platform === "linux")("is one process: the pid is Node.js itself", async () => {
+  test.runIf(process.platform === "linux")("is one process: its PID is that of Node.js", async () => {
     await using server = await startEvenkeel();
     expect(readlinkSync(`/proc/${server.pid}/exe`)).toBe(realpathSync(NODE));
     expect(readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, "utf8")).toBe("");
   });
 
-  test("keeps everything it writes from other users, also in a directory they can read", async () => {
+  test("makes its files unreadable for other users, even in a directory that they can read", async () => {
     using directory = disposableDirectory();
     const dataDir = join(directory.path, "readable");
     mkdirSync(dataDir, { mode: 0o755 });
@@ -47,7 +47,7 @@ describe("a start", () => {
     expect(modes.filter(([, mode]) => mode !== "600")).toEqual([]);
   });
 
-  test("takes the token for the kubeconfig from the first user of the file, behind comments and in quotes", async () => {
+  test("uses the token of the first user in the file for the kubeconfig, after comments and with quotes", async () => {
     using directory = disposableDirectory();
     const tokenFile = join(directory.path, "tokens.csv");
     writeFileSync(tokenFile, '# people\n\n"quoted-token",jane,1,"system:masters"\nother,joe,2\n');
@@ -63,7 +63,7 @@ describe("a start", () => {
 
 describe("a stop", () => {
   test.each(["SIGINT", "SIGTERM"] as const)(
-    "%s ends it with exit 0, idle connections or not, and whole watches on both protocols",
+    "by %s exits with 0, with or without idle connections, and ends watches with a complete body on both protocols",
     async (signal) => {
       await using server = await startEvenkeel({ flags: ["--controllers="] });
       await server.request("GET", "/readyz");
@@ -85,7 +85,7 @@ describe("a stop", () => {
     },
   );
 
-  test("a second signal does not wait for what is still open", async () => {
+  test("by a second signal does not wait for open requests", async () => {
     await using server = await startEvenkeel();
     const unfinished = connectTls({ host: "127.0.0.1", port: server.port, ca: server.ca });
     unfinished.on("error", () => {});
@@ -93,7 +93,7 @@ describe("a stop", () => {
     unfinished.write(
       `POST ${CONFIG_MAPS} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${server.token}\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n`,
     );
-    // The server asks for the body, so the request is open and stays so.
+    // The server has requested the body, so the request stays open.
     await once(unfinished, "data");
     server.command.child.kill("SIGTERM");
     await server.command.printed(/^Stopping\.$/m);
@@ -102,33 +102,37 @@ describe("a stop", () => {
     unfinished.destroy();
   });
 
-  test("a server that waits for its etcd is alive, unready, and ends with exit 0", { timeout: 20_000 }, async () => {
-    using directory = disposableDirectory();
-    await using command = run(
-      "serve",
-      "--secure-port",
-      "0",
-      "--data-dir",
-      directory.path,
-      "--etcd-servers",
-      "http://127.0.0.1:1",
-    );
-    const [, url] = await command.printed(/ at (https:\S+)/);
-    await command.printed(/objects: .*\n/);
-    const kubeconfig = JSON.parse(readFileSync(join(directory.path, "kubeconfig"), "utf8"));
-    const target = {
-      url: url!,
-      port: 0,
-      ca: readFileSync(join(directory.path, "ca.crt"), "utf8"),
-      token: kubeconfig.users[0].user.token,
-      agent: new Agent(),
-    };
-    const health = await Promise.all(["/livez", "/readyz"].map((path) => ask(target, { method: "GET", path })));
-    expect(health.map(({ status }) => status)).toEqual([200, 500]);
-    command.child.kill("SIGTERM");
-    expect(await command.exited).toEqual({ code: 0, signal: null });
-    expect(command.stdout).not.toContain("Ready.");
-  });
+  test(
+    "a server that waits for etcd is live and not ready, and stops with exit code 0",
+    { timeout: 20_000 },
+    async () => {
+      using directory = disposableDirectory();
+      await using command = run(
+        "serve",
+        "--secure-port",
+        "0",
+        "--data-dir",
+        directory.path,
+        "--etcd-servers",
+        "http://127.0.0.1:1",
+      );
+      const [, url] = await command.printed(/ at (https:\S+)/);
+      await command.printed(/objects: .*\n/);
+      const kubeconfig = JSON.parse(readFileSync(join(directory.path, "kubeconfig"), "utf8"));
+      const target = {
+        url: url!,
+        port: 0,
+        ca: readFileSync(join(directory.path, "ca.crt"), "utf8"),
+        token: kubeconfig.users[0].user.token,
+        agent: new Agent(),
+      };
+      const health = await Promise.all(["/livez", "/readyz"].map((path) => ask(target, { method: "GET", path })));
+      expect(health.map(({ status }) => status)).toEqual([200, 500]);
+      command.child.kill("SIGTERM");
+      expect(await command.exited).toEqual({ code: 0, signal: null });
+      expect(command.stdout).not.toContain("Ready.");
+    },
+  );
 });
 
 describe("a restart", () => {
@@ -136,7 +140,7 @@ describe("a restart", () => {
     using directory = disposableDirectory();
     const dataDir = directory.path;
     await using first = await startEvenkeel({ dataDir });
-    // On another port the server would have to correct where its own Service points.
+    // On another port the server would have to update the endpoints of its Service.
     const flags = ["--secure-port", String(first.port)];
     const created = await first.request("POST", CONFIG_MAPS, configMap("kept"));
     const before = await stateOf(first);
@@ -149,7 +153,7 @@ describe("a restart", () => {
     }
   });
 
-  test("keeps the token it made itself", async () => {
+  test("keeps the generated token", async () => {
     using directory = disposableDirectory();
     const tokens: string[] = [];
     for (let round = 0; round < 2; round++) {
@@ -163,7 +167,7 @@ describe("a restart", () => {
   });
 });
 
-/** Everything a server makes by itself; its identity lease is renewed, and lies elsewhere. */
+/** All objects that a server creates itself, without its identity lease, which it renews. */
 const OWNED_LISTS: readonly string[] = [
   "/api/v1/namespaces",
   "/api/v1/services",

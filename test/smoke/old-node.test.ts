@@ -1,4 +1,4 @@
-/** The built command on versions of Node.js that lack modules and exports which the program imports. */
+/** Runs the built command on versions of Node.js that lack modules and exports which the program imports. */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -14,7 +14,7 @@ interface OtherNode {
   readonly version: string;
 }
 
-/** The first one on the PATH, or where systems install it, that is too old for the command. */
+/** The first Node.js on the PATH, or in the usual directories, that is too old for the command. */
 function findOldNode(): OtherNode | undefined {
   const directories = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/local/bin", "/usr/bin"];
   const files = new Set(
@@ -38,7 +38,7 @@ const sentence = (version: string): string => `evenkeel needs Node.js ${NEEDED} 
 test.skipIf(old === undefined)(
   old === undefined
     ? `the command on an old Node.js (skipped: this machine has none older than ${NEEDED})`
-    : `on Node.js ${old.version} every command is one sentence and exit 1`,
+    : `on Node.js ${old.version} every command fails with one sentence and exit code 1`,
   () => {
     ensureBuilt();
     for (const commandLine of [[], ["--version"], ["serve", "--data-dir", "/nowhere"]]) {
@@ -48,7 +48,7 @@ test.skipIf(old === undefined)(
   },
 );
 
-test("a Node.js that reports an older version is refused before the program is loaded", () => {
+test("a Node.js of an older version is rejected before the program is loaded", () => {
   ensureBuilt();
   const pretend = (version: string): string =>
     `data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"${version}"}})`;
@@ -64,7 +64,7 @@ test("a Node.js that reports an older version is refused before the program is l
   expect(run("100.0.0")).toMatchObject({ status: 0, stderr: "" });
 });
 
-test("the entry imports statically only modules and names that every version has", () => {
+test("the entry statically imports only modules and names that every version has", () => {
   ensureBuilt();
   const imported = [...readFileSync(CLI, "utf8").matchAll(/^import .*/gm)].map(([line]) => line.split(";")[0]);
   expect(imported).toEqual([

@@ -31,7 +31,7 @@ describe("evenkeel rehearse", () => {
     expect(stdout).toContain("$ evenkeel rehearse --from 1.33 --to 1.36");
   });
 
-  test("1.33 to 1.36 in 30 virtual minutes: no answer is wrong with the proxy, exit 0, and some are without", async () => {
+  test("from 1.33 to 1.36 in 30 virtual minutes has no wrong response with the proxy, some without, and exits 0", async () => {
     using directory = disposableDirectory();
     const html = join(directory.path, "rehearsal.html");
     const { code, stdout, stderr } = await rehearse("--from", "1.33", "--to", "1.36", "--html", html);
@@ -42,16 +42,16 @@ describe("evenkeel rehearse", () => {
     expect(readFileSync(html, "utf8")).toMatch(/^<!doctype html>/);
   }, 300_000);
 
-  test("--gate off fails, exit 1, and says what was wrong", async () => {
+  test("with --gate off fails, exits 1, and reports the wrong responses", async () => {
     const { code, stdout, stderr } = await rehearse(...SHORT, "--gate", "off", "-o", "json");
     expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
     const report = JSON.parse(stdout) as RehearsalReport;
-    expect(report.verdict.sentence).toMatch(/^Fail: \d+ wrong answers without the mixed version proxy/);
+    expect(report.verdict.sentence).toMatch(/^Fail: \d+ wrong responses without the mixed version proxy/);
     expect(report.runs.off.firstWrong.length).toBeGreaterThan(0);
     expect(report.runs.on.wrong).toBe(0);
   });
 
-  test("a manifest whose API goes fails, and is named with what to use", async () => {
+  test("with a manifest whose API vanishes fails, and names its replacement", async () => {
     using directory = disposableDirectory();
     const manifests = join(directory.path, "deploy");
     mkdirSync(join(manifests, "below"), { recursive: true });
@@ -76,7 +76,7 @@ describe("evenkeel rehearse", () => {
 });
 
 describe("evenkeel rehearse --real", () => {
-  test("plays with processes in real time, tells both runs apart, and leaves nothing behind", async () => {
+  test("plays in real time with processes, distinguishes both runs, and leaves nothing behind", async () => {
     using directory = disposableDirectory();
     const temporary = { ...process.env, TMPDIR: directory.path };
     const flags = ["--from", "1.33", "--to", "1.34", "--servers", "2", "--minutes", "0.5", "-o", "json"];
@@ -115,14 +115,14 @@ describe("a rehearsal that cannot be played", () => {
     [["--from", "1.33", "--to", "1.36", "--manifests", "/nowhere/at/all"], "/nowhere/at/all"],
     [["--from", "1.33", "--to", "1.36", "--html", "/nowhere/at/all.html"], "/nowhere/at/all.html"],
   ];
-  test.each(cases)("%j is one sentence that names it, and exit 2", async (flags, names) => {
+  test.each(cases)("%j is reported in one sentence that names the value, with exit code 2", async (flags, names) => {
     const { code, stdout, stderr } = await rehearse(...flags);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(/^evenkeel: [^\n]+\n$/);
     expect(stderr).toContain(names);
   });
 
-  test("manifests that cannot be read are one sentence that names the file", async () => {
+  test("manifests that cannot be read are reported in one sentence that names the file", async () => {
     using directory = disposableDirectory();
     writeFileSync(join(directory.path, "broken.yaml"), "a: [1\n");
     const html = join(directory.path, "rehearsal.html");

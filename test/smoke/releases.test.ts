@@ -1,4 +1,4 @@
-/** Each release, started as people start it, discovered over the wire, compared with its golden file. */
+/** Starts each release as users do, discovers it over the wire, and compares the result with its golden file. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -10,11 +10,11 @@ import { startEvenkeel, type Evenkeel } from "./start-evenkeel.ts";
 
 const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/** One sorted list of lines per group version: its resources and subresources, as discovery can show them. */
+/** Resources and subresources as sorted lines for each group version, as discovery shows them. */
 type Served = Record<string, readonly string[]>;
 
 describe("release", () => {
-  test.each(RELEASES)("%s starts and discovery says what its golden file says, in both forms", async (release) => {
+  test.each(RELEASES)("%s serves what its golden file contains, in both formats of discovery", async (release) => {
     await using server = await startEvenkeel({ flags: ["--release", release] });
     const { strict, extended } = golden(release);
     expect(await legacyDiscovery(server)).toEqual(extended);
@@ -24,7 +24,7 @@ describe("release", () => {
     expect(Object.keys(extended).length).toBeGreaterThan(Object.keys(strict).length);
   });
 
-  test("1.36 with --strict-release serves the release's own defaults only", async () => {
+  test("1.36 with --strict-release serves only the defaults of the release", async () => {
     await using server = await startEvenkeel({ flags: ["--release", "1.36", "--strict-release"] });
     const { strict } = golden("1.36");
     expect(await legacyDiscovery(server)).toEqual(strict);

@@ -40,7 +40,7 @@ describe("stored-versions and rollback-check", () => {
     expect(await server.stop()).toEqual({ code: 0, signal: null });
   });
 
-  test("say in one sentence why it could not be checked, and never that something was found", async () => {
+  test("explain in one sentence why the check failed, with an exit code other than that of a finding", async () => {
     await using server = await startEvenkeel();
     const at = ["--data-dir", server.dataDir];
     const cases: readonly (readonly [flags: readonly string[], says: string])[] = [
@@ -48,7 +48,7 @@ describe("stored-versions and rollback-check", () => {
       [["--to", "1.99", ...at], "1.99"],
       [["--to", "1.33", "--runtime-config", "nope.io/v1=true", ...at], "nope.io"],
       [["--to", "1.33", "--server", "https://127.0.0.1:1"], "cannot be reached"],
-      [["--to", "1.33", "--token", "wrong", ...at], "does not know who is asking"],
+      [["--to", "1.33", "--token", "wrong", ...at], "could not authenticate the request"],
     ];
     for (const [flags, says] of cases) {
       const result = await ended("rollback-check", ...flags);
@@ -60,7 +60,7 @@ describe("stored-versions and rollback-check", () => {
 });
 
 describe("an upgrade to an older release", { timeout: 60_000 }, () => {
-  test("is refused with the names of what it could not use, unless it is forced", async () => {
+  test("is rejected with the names of the objects that it could not use, unless it is forced", async () => {
     await using cluster = await startCluster({ flags: ["--servers", "1.36,1.36"] });
     expect(await cluster.control("upgrade", "apiserver-1", "1.35")).toMatchObject({ release: "1.35" });
     expect((await cluster.balancer.request("POST", DEVICE_CLASSES, GPU)).status).toBe(201);
@@ -68,12 +68,14 @@ describe("an upgrade to an older release", { timeout: 60_000 }, () => {
     const at = ["--data-dir", cluster.dataDir];
     const refused = await ended("upgrade", "apiserver-1", "1.33", ...at);
     expect(refused).toMatchObject({ code: 1, stdout: "" });
-    expect(refused.stderr).toMatch(/^evenkeel: apiserver-1 \(1\.35\) would become 1\.33, which is older: an object /);
+    expect(refused.stderr).toMatch(
+      /^evenkeel: apiserver-1 would be rolled back from 1\.35 to 1\.33, which could not read or would not serve 1 stored object/,
+    );
     expect(refused.stderr).toContain("\n  deviceclasses.resource.k8s.io gpu (resource.k8s.io/");
     expect((await cluster.servers[0]!.request("GET", "/version")).body.minor).toBe("35");
 
     await cluster.control("fault", "kill", "apiserver-1");
-    await expect(cluster.control("upgrade", "apiserver-1", "1.33")).rejects.toThrow("which is older");
+    await expect(cluster.control("upgrade", "apiserver-1", "1.33")).rejects.toThrow("would be rolled back");
     expect(await cluster.control("upgrade", "apiserver-1", "1.33", "--force")).toMatchObject({ release: "1.33" });
   });
 });

@@ -1,4 +1,4 @@
-/** SIGTERM while everybody is at work: whoever is turned away is told so, and nothing is cut. */
+/** SIGTERM under load: rejected clients receive a clear response, and no response is truncated. */
 import { once } from "node:events";
 import { connect as connectHttp2, type ClientHttp2Stream } from "node:http2";
 import { Agent } from "node:https";
@@ -13,14 +13,14 @@ const IDLE = 10;
 const BUSY = 8;
 
 const MODES = [
-  { name: "refuses connections", flags: [], status: 503, retryAfter: "1", newcomers: "ECONNREFUSED" },
+  { name: "closes its listener", flags: [], status: 503, retryAfter: "1", newcomers: "ECONNREFUSED" },
   { name: "sends Retry-After", flags: ["--shutdown-send-retry-after"], status: 429, retryAfter: "5", newcomers: "429" },
 ];
 
 describe.each(MODES)("a server that $name", (mode) => {
   const { flags, status, retryAfter, newcomers } = mode;
   test.each([{ grace: "0s" }, { grace: "1s" }])(
-    "answers what it has taken, turns away what comes, ends watches over $grace, and exits with 0",
+    "completes accepted requests, rejects new ones, ends watches over $grace, and exits with 0",
     { timeout: 60_000 },
     async ({ grace }) => {
       await using server = await startEvenkeel({
@@ -63,7 +63,7 @@ describe.each(MODES)("a server that $name", (mode) => {
   );
 });
 
-test.each(MODES)("clients in the middle of their work are told to go by a server that $name", async (mode) => {
+test.each(MODES)("busy clients are rejected cleanly by a server that $name", async (mode) => {
   await using server = await startEvenkeel({ flags: [...mode.flags, "--controllers="] });
   const busy = Array.from({ length: BUSY }, () => [askUntilTurnedAway(server), askHttp2UntilTurnedAway(server)]).flat();
   await Promise.all(busy.map(({ connected }) => connected));
@@ -73,7 +73,7 @@ test.each(MODES)("clients in the middle of their work are told to go by a server
   expect(ends.filter((how) => !allowedEnds(mode).includes(how))).toEqual([]);
 });
 
-test("during --shutdown-delay-duration everything is served, by a server that is not ready; a second signal ends it", async () => {
+test("during --shutdown-delay-duration the server serves everything and is not ready; a second signal ends it", async () => {
   await using server = await startEvenkeel({ flags: ["--shutdown-delay-duration=1h"] });
   server.command.child.kill("SIGTERM");
   await server.command.printed(/^Stopping\.$/m);
@@ -87,7 +87,7 @@ function allowedEnds({ status, retryAfter }: (typeof MODES)[number]): string[] {
   return [`${status} ${retryAfter}`, "refused", "goaway"];
 }
 
-/** Resolves when the log tells of this moment of the shutdown. */
+/** Resolves when the log contains this shutdown event. */
 async function said(server: Evenkeel, event: string): Promise<void> {
   const { stderr } = server.command.child;
   while (!server.stderr.includes(event)) await once(stderr!, "data");
@@ -98,11 +98,11 @@ function codeOf(thrown: unknown): string {
 }
 
 interface Upload {
-  /** Sends the rest; what the server answers. */
+  /** Sends the rest of the body; resolves with the response. */
   finish(): Promise<string>;
 }
 
-/** A request that the server has begun to read when this resolves. */
+/** A request whose body the server has begun to read when this resolves. */
 async function beginUpload(server: Evenkeel, index: number): Promise<Upload> {
   const body = Buffer.from(JSON.stringify(configMap(`upload-${index}`)));
   const socket = connectTls({ host: "127.0.0.1", port: server.port, ca: server.ca });
@@ -140,9 +140,9 @@ async function keptAlive(server: Evenkeel): Promise<{ ask(path: string): Promise
 }
 
 interface Busy {
-  /** Its first request has been answered. */
+  /** Resolves after the response to its first request. */
   readonly connected: Promise<void>;
-  /** How it was told to stop: by an answer, a refused connection, GOAWAY; or anything that it should not be. */
+  /** How the client was stopped: by a response, a rejected connection, GOAWAY, or anything unexpected. */
   readonly ended: Promise<string>;
 }
 
@@ -151,7 +151,7 @@ function busyClient(work: (onAnswer: () => void) => Promise<string>): Busy {
   return { connected: connected.promise, ended: work(connected.resolve) };
 }
 
-/** One request after the other, on one connection while it lasts. */
+/** Sends requests sequentially, on one connection while it lasts. */
 function askUntilTurnedAway(server: Evenkeel): Busy {
   const target = { ...server, agent: new Agent({ keepAlive: true, maxSockets: 1 }) };
   return busyClient(async (onAnswer) => {
@@ -167,7 +167,7 @@ function askUntilTurnedAway(server: Evenkeel): Busy {
   });
 }
 
-/** GOAWAY tells which streams nobody has looked at: those are refused, and may be asked again. */
+/** GOAWAY names the streams that were not processed: these are rejected, and may be repeated. */
 function askHttp2UntilTurnedAway(server: Evenkeel): Busy {
   const session = connectHttp2(server.url, { ca: server.ca });
   session.on("error", () => {});
@@ -185,7 +185,7 @@ function askHttp2UntilTurnedAway(server: Evenkeel): Busy {
 }
 
 interface Http2Outcome {
-  /** 0: there was no answer. */
+  /** 0 if there was no response. */
   status: number;
   retryAfter: string;
   isEnded: boolean;
@@ -213,7 +213,7 @@ interface StreamEnd {
   readonly isEnded: boolean;
 }
 
-/** Resolves when the watch is open, to how it will end. */
+/** Resolves when the watch is open, with a promise of how it ends. */
 async function http2Watch(server: Evenkeel): Promise<{ readonly ended: Promise<StreamEnd> }> {
   const session = connectHttp2(server.url, { ca: server.ca });
   session.on("error", () => {});

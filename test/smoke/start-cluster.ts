@@ -1,4 +1,4 @@
-/** `evenkeel up` as a process of its own, and its servers as scripts see them. */
+/** Runs `evenkeel up` in a separate process, and exposes its servers as scripts see them. */
 import { readFileSync, rmSync } from "node:fs";
 import { Agent } from "node:https";
 import { ask, type Answer, type Json, type Target } from "./client.ts";
@@ -18,13 +18,13 @@ export interface RunningCluster extends AsyncDisposable {
   readonly printed: Json;
   readonly servers: readonly ClusterServer[];
   readonly balancer: ClusterServer;
-  /** Runs a command such as `fault kill apiserver-2` on this cluster; its answer. */
+  /** Runs a command such as `fault kill apiserver-2` on this cluster and returns its result. */
   control(...commandLine: string[]): Promise<Json>;
   stop(): Promise<Exit>;
 }
 
 export interface ClusterOptions {
-  /** Kept when given; otherwise made, and removed with the cluster. */
+  /** Kept if given; otherwise created, and removed with the cluster. */
   readonly dataDir?: string;
   readonly flags?: readonly string[];
 }

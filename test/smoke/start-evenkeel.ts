@@ -1,4 +1,4 @@
-/** The built command as a process of its own, reached over real TLS. Whatever is started here is ended by its pid. */
+/** Runs the built command in a separate process, reached over real TLS. Every process is ended by its PID. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,14 +12,14 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A process and everything it has said. */
+/** A process and its output. */
 export interface Command extends AsyncDisposable {
   readonly pid: number;
   readonly child: ChildProcess;
   readonly exited: Promise<Exit>;
   readonly stdout: string;
   readonly stderr: string;
-  /** Resolves when standard output has matched; rejects when the process ends before. */
+  /** Resolves when standard output matches; rejects if the process ends before. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
@@ -31,14 +31,14 @@ export interface Evenkeel extends Target, AsyncDisposable {
   readonly stdout: string;
   readonly stderr: string;
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
-  /** SIGTERM; resolves when the process has ended. */
+  /** Sends SIGTERM; resolves when the process has ended. */
   stop(): Promise<Exit>;
-  /** SIGKILL, however the server is. */
+  /** Sends SIGKILL, whatever the state of the server is. */
   kill9(): Promise<Exit>;
 }
 
 export interface StartOptions {
-  /** Kept when given; otherwise made, and removed with the server. */
+  /** Kept if given; otherwise created, and removed with the server. */
   readonly dataDir?: string;
   readonly flags?: readonly string[];
 }
@@ -111,14 +111,14 @@ function running(made: { command: Command; dataDir: string; url: string; removeD
   };
 }
 
-/** Runs the command; disposing of it kills it when it still runs. */
+/** Runs the command. Disposing kills it if it is still running. */
 export function run(...commandLine: string[]): Command {
   ensureBuilt();
   const child = spawn(EVENKEEL, commandLine, { cwd: tmpdir(), stdio: ["ignore", "pipe", "pipe"] });
   return follow(child);
 }
 
-/** As `run`, for any program. */
+/** Like `run`, for any program. */
 export function runProgram(
   program: string,
   commandLine: readonly string[],
@@ -139,7 +139,7 @@ function follow(child: ChildProcess): Command {
   }
   const exited = new Promise<Exit>((resolve, reject) => {
     child.once("error", reject);
-    // Unlike "exit", "close" comes after the last byte of output.
+    // Unlike "exit", "close" follows the last byte of output.
     child.once("close", (code, signal) => resolve({ code, signal }));
   });
   exited.catch(() => {});
@@ -177,14 +177,14 @@ function follow(child: ChildProcess): Command {
 }
 
 /**
- * A test that hangs ends with its whole process being killed, where no handler of ours runs. The pipe
- * to this guard closes all the same.
+ * If the test process is killed, none of its handlers run, but the pipe to this guard closes and the guard ends the
+ * process.
  */
 function endWithThisProcess(child: ChildProcess): void {
   const guard = spawn("sh", ["-c", 'read _; kill -9 "$0"', String(child.pid)], { stdio: ["pipe", "ignore", "ignore"] });
   guard.unref();
   (guard.stdin as unknown as { unref(): void }).unref();
-  // Without its process the guard must go, lest it end another process that got the same id.
+  // The guard must end with its process; otherwise it could kill another process that got the same ID.
   child.once("exit", () => guard.kill("SIGKILL"));
 }
 
@@ -192,7 +192,7 @@ export function temporaryDirectory(): string {
   return mkdtempSync(join(tmpdir(), "evenkeel-smoke-"));
 }
 
-/** A directory that is gone when the block ends. */
+/** A directory that is removed at the end of the block. */
 export function disposableDirectory(): { readonly path: string } & Disposable {
   const path = temporaryDirectory();
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };

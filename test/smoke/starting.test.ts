@@ -1,6 +1,6 @@
 /**
- * KEP-3028's test plan over real sockets, while servers start slowly: real processes whose store does not answer yet,
- * and, to see what a server says that already knows its peers, one whose store takes no writes yet.
+ * The test plan of KEP-3028 over real sockets, with slow starts: processes whose store does not respond yet, and a
+ * server that knows its peers but whose store accepts no writes yet.
  */
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
@@ -25,7 +25,7 @@ const isMissing = !hasEtcd();
 if (isMissing) console.warn(ETCD_MISSING);
 
 const MODES: readonly IfReadyMode[] = ["off", "retry", "report"];
-/** Off is the default, and what a server does that has never heard of the header. */
+/** Off is the default, and the behavior of a server that does not know the header. */
 const FLAGS: Readonly<Record<IfReadyMode, readonly string[]>> = {
   off: [],
   retry: ["--startup-send-retry-after-if-not-initialized"],
@@ -41,9 +41,9 @@ const WATCH = "?watch=true&timeoutSeconds=1";
 
 interface Question {
   readonly path: string;
-  /** Asked without a token. */
+  /** Sent without a token. */
   readonly isAnonymous?: boolean;
-  /** How a server answers that has not been ready, and one that has. */
+  /** The status before and after the server is ready for the first time. */
   readonly early: number;
   readonly later: number;
   readonly isExempt?: boolean;
@@ -64,7 +64,7 @@ interface Told {
   readonly status: number;
   readonly ready: string | undefined;
   readonly retryAfter: string | undefined;
-  /** Another server has answered. */
+  /** True if another server served the request. */
   readonly isPeers: boolean;
   readonly text: string;
 }
@@ -125,12 +125,12 @@ const askHttp2: Send = async ({ url, ca }, path, given) => {
   }
 };
 
-/** Every question, by every protocol, with the header and without. */
+/** Every request, by every protocol, with and without the header. */
 const ALL: readonly (Asked & { readonly question: Question })[] = QUESTIONS.flatMap((question) =>
   PROTOCOLS.flatMap((protocol) => [true, false].map((isAskedIfReady) => ({ question, protocol, isAskedIfReady }))),
 );
 
-/** What only a newer server serves, asked for in every way. */
+/** Requests for a resource that only a newer server serves, in every way. */
 function proxied(target: Target): Promise<[isAskedIfReady: boolean, Told][]> {
   const asked = [CLAIMS, CLAIMS + WATCH].flatMap((path) =>
     PROTOCOLS.flatMap((protocol) =>
@@ -140,7 +140,7 @@ function proxied(target: Target): Promise<[isAskedIfReady: boolean, Told][]> {
   return Promise.all(asked.map(async (one) => [one.isAskedIfReady, await told(target, one)]));
 }
 
-describe.skipIf(isMissing)("a process that starts while its store does not answer", { timeout: 60_000 }, () => {
+describe.skipIf(isMissing)("a process that starts while its store does not respond", { timeout: 60_000 }, () => {
   let cluster: Cluster;
   let starting: Map<IfReadyMode, StartingMember>;
 
@@ -159,7 +159,7 @@ describe.skipIf(isMissing)("a process that starts while its store does not answe
   });
   afterAll(() => cluster[Symbol.asyncDispose]());
 
-  test.each(MODES)("%s: not ready, with the header and without", async (mode) => {
+  test.each(MODES)("in mode %s is not ready, with and without the header", async (mode) => {
     for (const [{ question, protocol, isAskedIfReady }, answer] of await all(mode)) {
       const what = `${protocol} ${question.path} ${isAskedIfReady ? "if ready" : ""}`;
       const isRefused = mode === "retry" && isAskedIfReady && question.isExempt !== true;
@@ -173,7 +173,7 @@ describe.skipIf(isMissing)("a process that starts while its store does not answe
     }
   });
 
-  test("once the store answers it becomes ready, and so it is said", async () => {
+  test("becomes ready when the store responds, and reports it", async () => {
     cluster.etcd.resume();
     await Promise.all([...starting.values()].map(({ ready }) => ready));
     const others = (mode: IfReadyMode): IfReadyMode[] => MODES.filter((other) => other !== mode);
@@ -187,7 +187,7 @@ describe.skipIf(isMissing)("a process that starts while its store does not answe
         ]);
   });
 
-  test("so it is when another server answers: a request and a watch", async () => {
+  test("reports ready also for a proxied request and a proxied watch", async () => {
     await cluster.start({ id: "newer", release: "1.36", flags: ["--controllers="] });
     await Promise.all(MODES.map((mode) => untilReachable(member(mode), ["newer"])));
     const answers = await Promise.all(MODES.map(async (mode) => ({ mode, all: await proxied(member(mode)) })));
@@ -200,7 +200,7 @@ describe.skipIf(isMissing)("a process that starts while its store does not answe
         });
   });
 
-  test("a server that stops and starts again has not been ready", async () => {
+  test("is not ready again after a restart", async () => {
     await member("retry").stop();
     cluster.etcd.pause();
     const again = await cluster.begin({ id: "retry", release: "1.33", flags: [...FLAGS.retry, "--controllers="] });
@@ -212,10 +212,10 @@ describe.skipIf(isMissing)("a process that starts while its store does not answe
   });
 });
 
-/** Servers of one process keep each other waiting: nobody is to be taken for gone because of that. */
+/** Servers in one process delay each other: none may count as departed because of that. */
 const TIMING = { ...TEST_TIMING, probeIntervalMs: 5_000, documentTimeoutMs: 20_000 };
 
-/** Sees its peers, but cannot be ready: it has to write its identity lease. */
+/** A server that knows its peers but is not ready, because it cannot write its identity lease. */
 interface Held {
   readonly listening: ListeningServer;
   readonly target: Target;
@@ -260,7 +260,7 @@ async function startHeld(cluster: TestCluster, ifReadyMode: IfReadyMode): Promis
 }
 
 test.concurrent.each(MODES)(
-  "%s: a server that sees its peers before it is ready: a request and a watch",
+  "in mode %s a server that knows its peers reports that it is not ready, for a proxied request and a proxied watch",
   async (mode) => {
     await using cluster = await startCluster([{ release: "1.36", peers: { timing: TIMING } }]);
     const { listening, target, release } = await startHeld(cluster, mode);

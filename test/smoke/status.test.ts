@@ -15,20 +15,20 @@ async function ended(...commandLine: string[]): Promise<{ code: number | null; s
 const ONE_SENTENCE = /^evenkeel: [^\n]+\n$/;
 
 describe("status and explain-route", () => {
-  test("tell what a running server says, as a table and as JSON", async () => {
+  test("show the state of a running server, as a table and as JSON", async () => {
     await using server = await startEvenkeel({ flags: ["--server-id", "one", "--release", "1.36"] });
     const at = ["--data-dir", server.dataDir];
     const table = await ended("status", ...at);
     expect(table).toMatchObject({ code: 0, stderr: "" });
     expect(table.stdout).toMatch(
-      /^SERVER .*\none \(asked\) +1\.36 +1\.36\.\d+ +127\.0\.0\.1:\d+ +reachable +- +everything\n/,
+      /^SERVER .*\none \(local\) +1\.36 +1\.36\.\d+ +127\.0\.0\.1:\d+ +reachable +- +everything\n/,
     );
     const json = await ended("status", "-o", "json", "--kubeconfig", server.kubeconfig);
     expect(JSON.parse(json.stdout)).toMatchObject({ kind: "ClusterStatus", server: "one" });
 
     const text = await ended("explain-route", "get", "/apis/batch/v1/namespaces/default/jobs", ...at);
-    expect(text.stdout).toContain("understood as:  list jobs of batch/v1 in namespace default\n");
-    expect(text.stdout).toContain("rule:           served-here\n");
+    expect(text.stdout).toContain("parsed as:    list jobs of batch/v1 in namespace default\n");
+    expect(text.stdout).toContain("rule:         served-here\n");
     const given = ["--server", server.url, "--token", TOKEN, "--ca-file", join(server.dataDir, "ca.crt"), "-o", "json"];
     const route = await ended("explain-route", "get", "/version", ...given);
     expect(JSON.parse(route.stdout)).toMatchObject({ route: { kind: "local", rule: "not-a-resource-request" } });
@@ -38,11 +38,11 @@ describe("status and explain-route", () => {
     expect(await server.stop()).toEqual({ code: 0, signal: null });
   });
 
-  test("say in one sentence what is wrong with the server, the certificate or the caller", async () => {
+  test("explain in one sentence what is wrong with the server, the certificate or the caller", async () => {
     await using server = await startEvenkeel();
     const cases = [
       { flags: ["--server", server.url], says: "--ca-file" },
-      { flags: ["--data-dir", server.dataDir, "--token", "wrong"], says: "does not know who is asking" },
+      { flags: ["--data-dir", server.dataDir, "--token", "wrong"], says: "could not authenticate the request" },
       { flags: ["--data-dir", server.dataDir, "--context", "nowhere"], says: '"nowhere"' },
       { flags: ["--kubeconfig", join(server.dataDir, "missing")], says: "missing" },
       { flags: ["--server", "https://127.0.0.1:1"], says: "cannot be reached" },
@@ -57,7 +57,7 @@ describe("status and explain-route", () => {
     expect(path).toMatchObject({ code: 2, stderr: expect.stringContaining("slash") });
   });
 
-  test("know a server that is none of ours", async () => {
+  test("detect a server that is not Evenkeel", async () => {
     const other = createServer((_request, response) => void response.writeHead(404).end("404 page not found\n"));
     await once(other.listen(0, "127.0.0.1"), "listening");
     try {
@@ -69,13 +69,13 @@ describe("status and explain-route", () => {
   });
 });
 
-test("certs keeps what is there, and its keys are for their owner only", async () => {
+test("certs keeps existing files, and its keys are readable only by their owner", async () => {
   using directory = disposableDirectory();
   const first = await ended("certs", "--out", directory.path);
-  expect(first.stdout.match(/^made /gm)).toHaveLength(5);
+  expect(first.stdout.match(/^created /gm)).toHaveLength(5);
   for (const file of readdirSync(directory.path).filter((name) => name.endsWith(".key")))
     expect(statSync(join(directory.path, file)).mode & 0o077).toBe(0);
   const again = await ended("certs", "--out", directory.path, "--name", "second", "--hosts", "192.0.2.1");
   expect(again.stdout.match(/^kept /gm)).toHaveLength(4);
-  expect(again.stdout).toMatch(/^made .*second\.crt$/m);
+  expect(again.stdout).toMatch(/^created .*second\.crt$/m);
 });

@@ -5,14 +5,14 @@ import { configMap, CONFIG_MAPS, Tally, Watch } from "./client.ts";
 import { startEvenkeel } from "./start-evenkeel.ts";
 
 const ITERATIONS = 300;
-/** How much later than it could one server hears from etcd: what it knows is old whenever it is asked. */
+/** Delay of watch events for one server, so that its cache is always behind. */
 const LAG_MS = 5;
 
 const isMissing = !hasEtcd();
 if (isMissing) console.warn(ETCD_MISSING);
 
 describe.skipIf(isMissing)("two servers of different releases on one etcd", { timeout: 60_000 }, () => {
-  test("each sees the other's acknowledged writes at once, and its watches see them in order", async () => {
+  test("see each other's acknowledged writes at once, and their watches deliver them in order", async () => {
     const etcd = (await startEtcd())!;
     try {
       await using lagging = await startSlowLink(etcd.endpoint);

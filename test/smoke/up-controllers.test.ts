@@ -1,4 +1,4 @@
-/** What the controllers of `evenkeel up` do for kubectl: namespaces really go, and so does garbage. */
+/** The controllers of `evenkeel up` as kubectl users see them: they remove namespaces and garbage. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { Agent } from "node:https";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ const SPEC = { replicas: 1, selector: { matchLabels: { app: "web" } }, template:
 
 const CHAIN = "deployment.apps/web\nreplicaset.apps/web\npod/web\n";
 
-/** A link of the chain that a Deployment's controllers would make. */
+/** An object of the chain that the controllers of a Deployment would create. */
 function made(kind: "Deployment" | "ReplicaSet" | "Pod", owner?: Json): Json {
   const { apiVersion, kind: ownerKind, metadata: { name = "", uid = "" } = {} } = owner ?? {};
   const reference = { apiVersion, kind: ownerKind, name, uid, controller: true, blockOwnerDeletion: true };
@@ -67,7 +67,7 @@ describe.skipIf(kubectlPath === undefined)("a cluster of 1.35 and 1.36", { timeo
     expect(await list(namespace)).toBe(CHAIN);
   }
 
-  test("delete namespace waits until the namespace and all that was in it is gone", async () => {
+  test("deletes a namespace and all its content before kubectl returns", async () => {
     await kubectl("create", "namespace", "doomed");
     await create("doomed", configMap("settings"));
     await create("doomed", made("Pod"));
@@ -85,7 +85,7 @@ describe.skipIf(kubectlPath === undefined)("a cluster of 1.35 and 1.36", { timeo
     );
   });
 
-  test("in the background dependents follow their owner", async () => {
+  test("deletes dependents after their owner in the background", async () => {
     await createChain("background");
     const at = Date.now();
     await kubectl("delete", "-n", "background", "deployment", "web", "--cascade=background");
@@ -94,7 +94,7 @@ describe.skipIf(kubectlPath === undefined)("a cluster of 1.35 and 1.36", { timeo
     expect(await list("background")).toBe("");
   });
 
-  test("in the foreground they go before it", async () => {
+  test("deletes dependents before their owner in the foreground", async () => {
     await createChain("foreground");
     const hold = (finalizers: readonly string[]): Promise<string> =>
       kubectl(
@@ -115,11 +115,11 @@ describe.skipIf(kubectlPath === undefined)("a cluster of 1.35 and 1.36", { timeo
     await hold([]);
     const at = Date.now();
     await kubectl("wait", "-n", "foreground", "--for=delete", "deployment/web", "--timeout=60s");
-    console.info(`deleted in the foreground ${Date.now() - at} ms after the last dependent was let go`);
+    console.info(`deleted in the foreground ${Date.now() - at} ms after the last dependent was released`);
     expect(await list("foreground")).toBe("");
   });
 
-  test("orphans stay and forget their owner, and what they own stays theirs", async () => {
+  test("keeps orphans without their owner reference, and their own dependents", async () => {
     await createChain("orphan");
     await kubectl("delete", "-n", "orphan", "deployment", "web", "--cascade=orphan");
     const owners = (kind: string): Promise<string> =>
@@ -131,7 +131,7 @@ describe.skipIf(kubectlPath === undefined)("a cluster of 1.35 and 1.36", { timeo
     expect(await list("orphan")).toBe("");
   });
 
-  test("a new namespace has its ServiceAccount, and the certificate by which its pods know the servers", async () => {
+  test("creates the ServiceAccount and the CA bundle of a new namespace", async () => {
     await kubectl("create", "namespace", "fresh");
     await kubectl("wait", "-n", "fresh", "--for=create", "serviceaccount/default", "--timeout=60s");
     await kubectl("wait", "-n", "fresh", "--for=create", "configmap/kube-root-ca.crt", "--timeout=60s");

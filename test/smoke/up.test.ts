@@ -26,7 +26,7 @@ async function names(server: ClusterServer, path: string): Promise<string[]> {
 }
 
 describe("a cluster of 1.33 and 1.36", { timeout: 60_000 }, () => {
-  test("answers through the older server for what only the newer serves", async () => {
+  test("proxies requests for resources that only the newer server serves", async () => {
     await using cluster = await startCluster({ flags: ["--servers", "1.33,1.36"] });
     const [older, newer] = cluster.servers as [ClusterServer, ClusterServer];
     expect([older.release, newer.release]).toEqual(["1.33", "1.36"]);
@@ -41,7 +41,7 @@ describe("a cluster of 1.33 and 1.36", { timeout: 60_000 }, () => {
     expect(await names(cluster.balancer, DEVICE_CLASSES)).toEqual([]);
   });
 
-  test("leaves credentials in its directory that clients can use, and nobody else can read", async () => {
+  test("has credentials in its directory that clients can use and other users cannot read", async () => {
     await using cluster = await startCluster({ flags: ["--servers", "1.33,1.36"] });
     const config: Json = JSON.parse(readFileSync(cluster.printed.kubeconfig, "utf8"));
     expect(config.contexts.map(({ name }: Json) => name)).toEqual(["evenkeel", "apiserver-1", "apiserver-2"]);
@@ -66,14 +66,14 @@ describe("a cluster of 1.33 and 1.36", { timeout: 60_000 }, () => {
   });
 });
 
-test("a server that was told not to serve jobs answers for them through the other", async () => {
+test("a server with jobs disabled proxies requests for jobs", async () => {
   await using cluster = await startCluster({ flags: ["--servers", "1.36,1.36+batch/v1=false"] });
   const [, without] = cluster.servers as [ClusterServer, ClusterServer];
   expect((await without.request("POST", JOBS, job("j"))).status).toBe(201);
   expect(await names(without, JOBS)).toEqual(["j"]);
 });
 
-test("how the cluster routes and what it shows is the same for all of its servers", async () => {
+test("options of routing and discovery apply to all servers of the cluster", async () => {
   const flags = ["--discovery-mode", "local", "--field-loss", "refuse", "--peer-routing-source", "storageversion"];
   await using cluster = await startCluster({ flags: ["--servers", "1.31,1.33", ...flags] });
   const [old] = cluster.servers as [ClusterServer];
@@ -88,7 +88,7 @@ test("how the cluster routes and what it shows is the same for all of its server
 });
 
 describe("a restart on the same directory", { timeout: 60_000 }, () => {
-  test("finds the same servers, ports and objects, and what was changed while it ran", async () => {
+  test("starts the same servers with the same ports, objects and later changes", async () => {
     using directory = disposableDirectory();
     const dataDir = directory.path;
     const first = await startCluster({ dataDir, flags: ["--servers", "1.35,1.36"] });
@@ -112,7 +112,7 @@ describe("a restart on the same directory", { timeout: 60_000 }, () => {
     expect(await names(second.servers[1]!, CONFIG_MAPS)).toContain("kept");
   });
 
-  test("is refused while the cluster runs, naming its process", async () => {
+  test("is rejected with the process ID while the cluster is running", async () => {
     await using cluster = await startCluster({ flags: ["--servers", "1.36"] });
     await using second = run("up", "--data-dir", cluster.dataDir, "--port", "0");
     expect((await second.exited).code).toBe(1);
@@ -122,7 +122,7 @@ describe("a restart on the same directory", { timeout: 60_000 }, () => {
     expect((await cluster.balancer.request("GET", "/readyz")).status).toBe(200);
   });
 
-  test("works after a kill -9 that left everything behind", async () => {
+  test("works after a kill -9", async () => {
     using directory = disposableDirectory();
     const dataDir = directory.path;
     const first = await startCluster({ dataDir, flags: ["--servers", "1.36"] });
@@ -135,7 +135,7 @@ describe("a restart on the same directory", { timeout: 60_000 }, () => {
 });
 
 describe("faults", { timeout: 60_000 }, () => {
-  test("of a killed server do not reach clients of the others", async () => {
+  test("of a killed server do not affect clients of the others", async () => {
     await using cluster = await startCluster({ flags: ["--servers", "1.33,1.36,1.36"] });
     const [older, killed] = cluster.servers as [ClusterServer, ClusterServer, ClusterServer];
     expect(await cluster.control("fault", "kill", "apiserver-2")).toMatchObject({ state: "killed", pid: null });
@@ -151,7 +151,7 @@ describe("faults", { timeout: 60_000 }, () => {
     expect((await killed.request("GET", "/version")).body.minor).toBe("37");
   });
 
-  test("a paused server answers nobody and goes on where it stood", async () => {
+  test("pause a server, which serves nothing until it is resumed", async () => {
     await using cluster = await startCluster({ flags: ["--servers", "1.36,1.36"] });
     const [paused, other] = cluster.servers as [ClusterServer, ClusterServer];
     await cluster.control("fault", "pause", "apiserver-1");
@@ -164,7 +164,7 @@ describe("faults", { timeout: 60_000 }, () => {
     expect(await names(paused, CONFIG_MAPS)).toContain("meanwhile");
   });
 
-  test("a partitioned server serves its own clients, and is back after healing", async () => {
+  test("partition a server, which serves its own clients and proxies again after healing", async () => {
     await using cluster = await startCluster({ flags: ["--servers", "1.33,1.36"] });
     const [older, newer] = cluster.servers as [ClusterServer, ClusterServer];
     await cluster.control("fault", "partition", "apiserver-1");
@@ -182,13 +182,13 @@ describe("faults", { timeout: 60_000 }, () => {
   });
 });
 
-describe("up says in a sentence", () => {
+describe("up explains in one sentence", () => {
   test.each([
     [["--servers", "1.99"], /^evenkeel: server 1\.99: the release must be one of/],
     [["--servers", "1.36+nonsense"], /^evenkeel: server 1\.36\+nonsense: /],
     [["--servers", ""], /^evenkeel: --servers must name at least one server/],
     [["--port", "70000"], /70000.* is not a port number/],
-  ])("what is wrong with %j, and leaves nothing behind", async (flags, sentence) => {
+  ])("an error in %j, and leaves no files", async (flags, sentence) => {
     using directory = disposableDirectory();
     const dataDir = join(directory.path, "data");
     await using command = run("up", "--data-dir", dataDir, ...flags);
@@ -197,10 +197,10 @@ describe("up says in a sentence", () => {
     expect(existsSync(dataDir)).toBe(false);
   });
 
-  test("that no cluster runs which a command could reach", async () => {
+  test("that no cluster is running", async () => {
     using directory = disposableDirectory();
     await using command = run("fault", "kill", "apiserver-1", "--data-dir", directory.path);
     expect((await command.exited).code).toBe(1);
-    expect(command.stderr).toMatch(/^evenkeel: no cluster runs in /);
+    expect(command.stderr).toMatch(/^evenkeel: no cluster is running in /);
   });
 });

@@ -1,4 +1,4 @@
-/** The flags that say who may do what, and who is asked before something is written. */
+/** The flags of authorization, flow control and admission. */
 import type { Command } from "commander";
 import type { AccessOptions } from "../../access/access-config.ts";
 import { AUTHORIZATION_MODES } from "../../access/auth/authorization-modes.ts";
@@ -15,17 +15,21 @@ export function withAccessFlags(command: Command): Command {
   return command
     .option(
       "--authorization-mode <modes>",
-      `who decides what users may do, in order: ${AUTHORIZATION_MODES.join(", ")} (default RBAC)`,
+      `ordered list of authorization modes: ${AUTHORIZATION_MODES.join(", ")} (default: RBAC)`,
       commaList,
     )
     .addOption(
       yesOrNo(
         "--enable-priority-and-fairness",
-        "requests wait for each other as FlowSchemas and priority levels say; otherwise reads and writes are counted",
+        "queue and dispatch requests with priority and fairness; if false, only limit the concurrent reads and writes",
       ).default(true),
     )
-    .option("--enable-admission-plugins <names>", "admission plugins beside those that are on by default", commaList)
-    .option("--disable-admission-plugins <names>", "admission plugins to switch off", commaList);
+    .option(
+      "--enable-admission-plugins <names>",
+      "admission plugins to enable in addition to the default ones",
+      commaList,
+    )
+    .option("--disable-admission-plugins <names>", "admission plugins to disable", commaList);
 }
 
 export function accessOptionsOf(flags: AccessFlags): AccessOptions {

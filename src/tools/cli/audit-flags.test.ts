@@ -23,10 +23,10 @@ test("the policy is read as YAML", () => {
 });
 
 test.each([
-  ["that is not there", undefined, /the audit policy .*policy\.yaml cannot be read: ENOENT/],
-  ["that is no YAML", "a: {", /the audit policy .*policy\.yaml cannot be used: /],
-  ["that is far too large", "#".repeat(5 * 1024 * 1024), /cannot be used: it is larger than 4 MB/],
-])("a policy %s ends the command", (_, text, message) => {
+  ["that does not exist", undefined, /the audit policy .*policy\.yaml cannot be read: ENOENT/],
+  ["that is not YAML", "a: {", /the audit policy .*policy\.yaml cannot be used: /],
+  ["that is too large", "#".repeat(5 * 1024 * 1024), /cannot be used: it is larger than 4 MB/],
+])("a policy %s ends the command with an error", (_, text, message) => {
   expect(() => policyOf(text)).toThrow(message);
 });
 
@@ -34,7 +34,7 @@ test.each([
   [["--audit-log-maxsize", "many"], /"many" is not a whole number/],
   [["--audit-log-batch-throttle-qps", "-1"], /is not a number such as 2\.5/],
   [["--audit-log-mode", "sometimes"], /Allowed choices are blocking, batch, blocking-strict/],
-])("%j is refused", (flags, message) => {
+])("%j is rejected", (flags, message) => {
   const command = withAuditFlags(new Command())
     .exitOverride()
     .configureOutput({ writeErr: () => undefined });

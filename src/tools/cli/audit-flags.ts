@@ -1,4 +1,4 @@
-/** The flags of auditing, by kube-apiserver's names and with its defaults. */
+/** The flags of auditing, with the names and defaults of kube-apiserver. */
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { load } from "js-yaml";
 import type { AuditGiven } from "../../access/audit/options.ts";
@@ -26,51 +26,87 @@ export interface AuditFlags {
   readonly auditLogTruncateMaxEventSize: number;
 }
 
-/** Nobody writes so much by hand; whoever may name the file is trusted, but may name the wrong one. */
+/** Far more than an audit policy needs: a larger file is the wrong file. */
 const POLICY_CHARACTERS_MAX = 4 * 1024 * 1024;
 
 export function withAuditFlags(command: Command): Command {
   const file = command
-    .option("--audit-policy-file <file>", "which requests are audited, and how much of them (audit.k8s.io/v1 Policy)")
-    .option("--audit-log-path <file>", "where audit events are written; - for standard output")
-    .addOption(oneOf("--audit-log-format <format>", "how an event is written", ["json", "legacy"]))
-    .addOption(
-      oneOf("--audit-log-mode <mode>", "whether requests wait for their events, and fail if they cannot be stored", [
-        "blocking",
-        "batch",
-        "blocking-strict",
-      ]),
+    .option(
+      "--audit-policy-file <file>",
+      "audit policy: the requests to audit and their level of detail (audit.k8s.io/v1 Policy)",
     )
-    .option("--audit-log-version <version>", "API version of the events", "audit.k8s.io/v1")
-    .option("--audit-log-maxage <days>", "days after which old logs are removed; 0 never", integer, 366)
-    .option("--audit-log-maxbackup <n>", "old logs that are kept; 0 all", integer, 100)
-    .option("--audit-log-maxsize <megabytes>", "size at which a log is put aside; 0 never", integer, 100)
-    .option("--audit-log-compress", "compress logs that were put aside");
+    .option("--audit-log-path <file>", "file for audit events; - for standard output")
+    .addOption(oneOf("--audit-log-format <format>", "format of audit events", ["json", "legacy"]))
+    .addOption(
+      oneOf(
+        "--audit-log-mode <mode>",
+        "batch writes events asynchronously, blocking before the response; blocking-strict also fails a request whose event cannot be written",
+        ["blocking", "batch", "blocking-strict"],
+      ),
+    )
+    .option("--audit-log-version <version>", "API version of audit events", "audit.k8s.io/v1")
+    .option("--audit-log-maxage <days>", "maximum age of rotated log files in days; 0 keeps them forever", integer, 366)
+    .option("--audit-log-maxbackup <n>", "maximum number of rotated log files; 0 keeps all", integer, 100)
+    .option(
+      "--audit-log-maxsize <megabytes>",
+      "maximum size in megabytes before the log file is rotated; 0 never rotates it",
+      integer,
+      100,
+    )
+    .option("--audit-log-compress", "compress rotated log files");
   return withTruncateFlags(withBatchFlags(file));
 }
 
 function withBatchFlags(command: Command): Command {
   return command
-    .option("--audit-log-batch-buffer-size <n>", "batch mode: events that may wait; others are lost", integer, 10_000)
-    .option("--audit-log-batch-max-size <n>", "batch mode: events that are written at once", integer, 1)
+    .option(
+      "--audit-log-batch-buffer-size <n>",
+      "batch mode: number of events to buffer; further events are dropped",
+      integer,
+      10_000,
+    )
+    .option("--audit-log-batch-max-size <n>", "batch mode: maximum number of events in a batch", integer, 1)
     .addOption(
-      new Option("--audit-log-batch-max-wait <duration>", "batch mode: how long a batch is waited for")
+      new Option(
+        "--audit-log-batch-max-wait <duration>",
+        "batch mode: maximum time before an incomplete batch is written",
+      )
         .argParser(duration)
         .default(0, "0"),
     )
-    .option("--audit-log-batch-throttle-enable", "batch mode: limit the batches per second")
-    .option("--audit-log-batch-throttle-qps <n>", "batch mode: batches per second, if limited", decimal, 0)
-    .option("--audit-log-batch-throttle-burst <n>", "batch mode: batches at once after a pause", integer, 0);
+    .option("--audit-log-batch-throttle-enable", "batch mode: limit the rate of batches")
+    .option(
+      "--audit-log-batch-throttle-qps <n>",
+      "batch mode: maximum number of batches per second, if throttled",
+      decimal,
+      0,
+    )
+    .option(
+      "--audit-log-batch-throttle-burst <n>",
+      "batch mode: maximum number of batches in a burst, if throttled",
+      integer,
+      0,
+    );
 }
 
 function withTruncateFlags(command: Command): Command {
   return command
-    .option("--audit-log-truncate-enabled", "leave the objects out of events that are too large")
-    .option("--audit-log-truncate-max-batch-size <bytes>", "at least as much as an event may have", integer, 10_485_760)
-    .option("--audit-log-truncate-max-event-size <bytes>", "how large an event may be, if limited", integer, 102_400);
+    .option("--audit-log-truncate-enabled", "remove request and response objects from events that are too large")
+    .option(
+      "--audit-log-truncate-max-batch-size <bytes>",
+      "maximum size of a batch in bytes; not less than the maximum size of an event",
+      integer,
+      10_485_760,
+    )
+    .option(
+      "--audit-log-truncate-max-event-size <bytes>",
+      "maximum size of an event in bytes, if truncation is enabled",
+      integer,
+      102_400,
+    );
 }
 
-/** For `resolveAudit`, which says what is wrong with the values. */
+/** `resolveAudit` validates the values. */
 export function auditOptionsOf(flags: AuditFlags): AuditGiven {
   const { auditPolicyFile: file, auditLogPath: logPath } = flags;
   return {

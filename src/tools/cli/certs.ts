@@ -1,4 +1,4 @@
-/** `evenkeel certs`: the certificates that servers of one cluster need to call each other. */
+/** `evenkeel certs`: creates the certificates that the servers of one cluster need to call each other. */
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Command } from "commander";
@@ -20,27 +20,30 @@ interface CertsFlags {
   readonly name: string;
 }
 
-/** The common name to be listed in --requestheader-allowed-names. */
+/** The common name for --requestheader-allowed-names. */
 const FRONT_PROXY_NAME = "front-proxy-client";
 const PRIVATE = 0o600;
 
 export function certsCommand(): Command {
   return new Command("certs")
     .description(
-      "Make the certificates with which servers of one cluster call each other: an authority and a serving " +
-        "certificate, a front proxy's authority and certificate, and the key that signs tokens of service accounts. " +
-        "What is there already is kept.",
+      "Create the certificates and keys that the servers of a cluster need to call each other: CA and serving " +
+        "certificate, front proxy CA and client certificate, and the key that signs service account tokens. " +
+        "Existing files are kept.",
     )
-    .requiredOption("--out <directory>", "where to put them")
-    .option("--hosts <names>", "names and addresses of the server, beside those every cluster has", commaList, [
-      "127.0.0.1",
-    ])
-    .option("--name <name>", "what the serving certificate's files are called", "serving")
+    .requiredOption("--out <directory>", "output directory")
+    .option(
+      "--hosts <names>",
+      "host names and IP addresses of the server, in addition to those of every cluster",
+      commaList,
+      ["127.0.0.1"],
+    )
+    .option("--name <name>", "base name of the files of the serving certificate", "serving")
     .action((flags: CertsFlags) => certs(flags));
 }
 
 function certs({ out, hosts, name }: CertsFlags): void {
-  if (!/^[\w.-]+$/.test(name)) throw new CommandFailure(`${JSON.stringify(name)} cannot be the name of a file`, 2);
+  if (!/^[\w.-]+$/.test(name)) throw new CommandFailure(`${JSON.stringify(name)} is not a valid file name`, 2);
   const directory = resolve(out);
   const nowMs = Date.now();
   asUsable(() => {
@@ -49,7 +52,7 @@ function certs({ out, hosts, name }: CertsFlags): void {
     kept(directory, name, () => {
       const names = [...new Set([...CLUSTER_NAMES, ...hosts])];
       const leaf = issueCertificate({ ca, commonName: "kube-apiserver", hosts: names, usage: "serverAuth", nowMs });
-      // With the authority behind it, so that a kubeconfig made from this file alone can be used.
+      // Includes the CA, so that a kubeconfig made from this file alone works.
       return { ...leaf, certPem: leaf.certPem + ca.certPem };
     });
     const frontProxyCa = kept(directory, "front-proxy-ca", () =>
@@ -59,20 +62,20 @@ function certs({ out, hosts, name }: CertsFlags): void {
       issueCertificate({ ca: frontProxyCa, commonName: FRONT_PROXY_NAME, usage: "clientAuth", nowMs }),
     );
     const isThere = existsSync(join(directory, "sa.key"));
-    process.stdout.write(`${isThere ? "kept" : "made"}  ${keptServiceAccountKey(directory).file}\n`);
-  }, `the certificates in ${directory} cannot be made`);
+    process.stdout.write(`${isThere ? "kept   " : "created"}  ${keptServiceAccountKey(directory).file}\n`);
+  }, `the certificates in ${directory} cannot be created`);
 }
 
 function kept(directory: string, name: string, create: () => KeyedCertificate): KeyedCertificate {
   const files = { cert: join(directory, `${name}.crt`), key: join(directory, `${name}.key`) };
   if (existsSync(files.cert) && existsSync(files.key)) {
-    process.stdout.write(`kept  ${files.cert}\n`);
+    process.stdout.write(`kept     ${files.cert}\n`);
     return { certPem: readFileSync(files.cert, "utf8"), keyPem: readFileSync(files.key, "utf8") };
   }
   const made = create();
   writeFileSync(files.key, made.keyPem, { mode: PRIVATE });
   chmodSync(files.key, PRIVATE);
   writeFileSync(files.cert, made.certPem);
-  process.stdout.write(`made  ${files.cert}\n`);
+  process.stdout.write(`created  ${files.cert}\n`);
   return made;
 }

@@ -1,4 +1,4 @@
-/** Rows of text, each column as wide as its widest cell; the last is as long as it is. */
+/** Aligns rows of text: each column is as wide as its widest cell; the last column is not padded. */
 export function alignColumns(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) row.forEach((cell, index) => (widths[index] = Math.max(widths[index] ?? 0, cell.length)));

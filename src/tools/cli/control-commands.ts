@@ -1,4 +1,4 @@
-/** Commands for a cluster that `evenkeel up` runs: servers come, go, change and fail. */
+/** The commands that change a cluster of `evenkeel up`: add, remove and upgrade servers, inject and clear faults. */
 import { resolve } from "node:path";
 import { Argument, Command } from "commander";
 import { FAULTS, type Fault } from "./up/cluster.ts";
@@ -18,8 +18,8 @@ interface AnsweredServer {
 const HAPPENED: Readonly<Record<Fault, string>> = {
   kill: "was killed",
   pause: "is paused",
-  resume: "goes on",
-  partition: "is cut off from the other servers",
+  resume: "is running again",
+  partition: "is partitioned from the other servers",
   heal: "can reach the other servers again",
 };
 
@@ -29,7 +29,7 @@ export function controlCommands(): Command[] {
 
 function addServer(): Command {
   return control("add-server", "Add a server to a running cluster.")
-    .argument("<spec>", "its release, as in 1.37 or 1.36+batch/v1=false")
+    .argument("<spec>", "release of the server, for example 1.37 or 1.36+batch/v1=false")
     .action((spec: string, flags: ControlFlags) =>
       ask(
         flags,
@@ -40,35 +40,37 @@ function addServer(): Command {
 }
 
 function removeServer(): Command {
-  return control("remove-server", "Take a server out of a running cluster: it drains, leaves and stops.")
-    .argument("<id>", "such as apiserver-2")
+  return control("remove-server", "Remove a server from a running cluster: drain it, then stop it.")
+    .argument("<id>", "ID of the server, for example apiserver-2")
     .action((id: string, flags: ControlFlags) =>
-      ask(flags, { command: "remove-server", id }, (server) => `${server.id} (${server.spec}) has left`),
+      ask(flags, { command: "remove-server", id }, (server) => `${server.id} (${server.spec}) was removed`),
     );
 }
 
 function upgrade(): Command {
   return control(
     "upgrade",
-    "Stop a server of a running cluster and start it as another, with the same ID and port. An older release is refused " +
-      "while objects are stored that it could not read or would not serve; see rollback-check.",
+    "Restart a server of a running cluster as another release, with the same ID and port. A rollback is rejected while " +
+      "stored objects exist that the older release cannot read or does not serve; see rollback-check.",
   )
-    .argument("<id>", "such as apiserver-2")
-    .argument("<spec>", "what it is from then on, as in 1.37 or 1.36+batch/v1=false")
-    .option("--force", "also to an older release that could not use everything that is stored")
+    .argument("<id>", "ID of the server, for example apiserver-2")
+    .argument("<spec>", "new release of the server, for example 1.37 or 1.36+batch/v1=false")
+    .option("--force", "roll back even if the older release cannot read or does not serve some stored objects")
     .action((id: string, spec: string, { force = false, ...flags }: ControlFlags & { readonly force?: boolean }) =>
       ask(
         flags,
         { command: "upgrade", id, spec, force },
-        (server) => `${server.id} is ${server.spec} now, at ${server.url}`,
+        (server) => `${server.id} is now ${server.spec} at ${server.url}`,
       ),
     );
 }
 
 function fault(): Command {
-  return control("fault", "Let a server of a running cluster fail, or go on.")
-    .addArgument(new Argument("<fault>", "what happens to it").choices([...FAULTS]))
-    .argument("<id>", "such as apiserver-2")
+  return control("fault", "Inject or clear a fault on a server of a running cluster.")
+    .addArgument(
+      new Argument("<fault>", "fault to inject; resume clears pause, heal clears partition").choices([...FAULTS]),
+    )
+    .argument("<id>", "ID of the server, for example apiserver-2")
     .action((name: Fault, id: string, flags: ControlFlags) =>
       ask(flags, { command: "fault", fault: name, id }, (server) => `${server.id} ${HAPPENED[name]}`),
     );
@@ -77,8 +79,8 @@ function fault(): Command {
 function control(name: string, description: string): Command {
   return new Command(name)
     .description(description)
-    .option("--data-dir <directory>", "of the running cluster", ".evenkeel")
-    .option("--json", "print the answer as one line of JSON");
+    .option("--data-dir <directory>", "data directory of the running cluster", ".evenkeel")
+    .option("--json", "print the result as one line of JSON");
 }
 
 async function ask(

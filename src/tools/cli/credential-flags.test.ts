@@ -21,7 +21,7 @@ function parsed(...args: readonly string[]): CredentialFlags {
 }
 
 describe("credential flags", () => {
-  test("without any the kept key signs", () => {
+  test("without key flags the generated key signs", () => {
     const kept = { file: "sa.key", pem: "" };
     const flags = parsed();
     expect(usesKeptKey(flags)).toBe(true);
@@ -38,7 +38,7 @@ describe("credential flags", () => {
     });
   });
 
-  test("keys and issuers may be named several times, and are not split", () => {
+  test("keys and issuers are repeatable, and commas do not split them", () => {
     const [one, other] = ["a,b.key", "c.key"].map((name) => join(directory, name));
     for (const file of [one!, other!]) writeFileSync(file, "pem");
     const flags = parsed(
@@ -59,7 +59,7 @@ describe("credential flags", () => {
     });
   });
 
-  test("what is on by default can be switched off", () => {
+  test("settings that are on by default can be switched off", () => {
     const flags = parsed(
       "--service-account-lookup=false",
       "--anonymous-auth=false",
@@ -73,13 +73,13 @@ describe("credential flags", () => {
     expect(() => parsed("--anonymous-auth=maybe")).toThrow("not true or false");
   });
 
-  test("a flag alone is true, and help says no more of it than its default", () => {
+  test("a boolean flag without a value is true, and its help shows only its default", () => {
     expect(parsed("--anonymous-auth").anonymousAuth).toBe(true);
     const help = withCredentialFlags(new Command()).helpInformation();
-    expect(help).toContain("tokens in Secrets hold only as long as the Secret is there (default: true)");
+    expect(help).toContain("reject a token from a Secret after the Secret is deleted (default: true)");
   });
 
-  test("the kept key is made once, for its owner's eyes only", () => {
+  test("the generated key is created once, readable only by its owner", () => {
     const made = keptServiceAccountKey(directory);
     expect(createPrivateKey(made.pem).asymmetricKeyDetails).toEqual({ namedCurve: "prime256v1" });
     expect(statSync(made.file).mode & 0o777).toBe(0o600);

@@ -1,4 +1,4 @@
-/** The flags about tokens of service accounts, and about who may ask without any credentials. */
+/** The flags of service account tokens and of anonymous requests. */
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ export interface CredentialFlags {
   readonly serviceAccountExtendTokenExpiration: boolean;
   readonly serviceAccountLookup: boolean;
   readonly apiAudiences?: readonly string[];
-  /** Undefined where nobody has said. */
+  /** Undefined if the flag is not set. */
   readonly anonymousAuth?: boolean;
 }
 
@@ -24,7 +24,7 @@ interface KeyFile {
   readonly pem: string;
 }
 
-/** What the server is told of service accounts. */
+/** The service account options of the server. */
 interface ServiceAccountSettings {
   readonly keyFiles: readonly KeyFile[];
   readonly signingKey: KeyFile | undefined;
@@ -38,40 +38,44 @@ interface ServiceAccountSettings {
 
 export function withCredentialFlags(command: Command): Command {
   return command
-    .option("--service-account-key-file <file>", "keys that verify tokens of service accounts; repeatable", each)
+    .option("--service-account-key-file <file>", "file with keys that verify service account tokens; repeatable", each)
     .option(
       "--service-account-signing-key-file <file>",
-      "key that signs them; without any key one is made and kept in the data directory",
+      "key that signs service account tokens; without any key one is generated in the data directory",
     )
     .option(
       "--service-account-issuer <id>",
-      "who issues them; repeatable: the first one issues, all are accepted (default https://kubernetes.default.svc.cluster.local)",
+      "issuer of service account tokens; repeatable: the first issues, all are accepted (default: https://kubernetes.default.svc.cluster.local)",
       each,
     )
-    .option("--service-account-jwks-uri <url>", "where others find the keys, by default at this server")
+    .option(
+      "--service-account-jwks-uri <url>",
+      "URL of the public keys, for other services that verify tokens (default: on this server)",
+    )
     .addOption(
-      new Option("--service-account-max-token-expiration <duration>", "tokens hold no longer than this")
+      new Option("--service-account-max-token-expiration <duration>", "maximum lifetime of a service account token")
         .argParser(duration)
-        .default(0, "as asked for"),
+        .default(0, "as requested"),
     )
     .addOption(
-      yesOrNo("--service-account-extend-token-expiration", "tokens made for pods for an hour hold for a year").default(
-        true,
-      ),
+      yesOrNo(
+        "--service-account-extend-token-expiration",
+        "extend the lifetime of pod tokens from one hour to one year",
+      ).default(true),
     )
     .addOption(
-      yesOrNo("--service-account-lookup", "tokens in Secrets hold only as long as the Secret is there").default(true),
+      yesOrNo("--service-account-lookup", "reject a token from a Secret after the Secret is deleted").default(true),
     )
-    .option("--api-audiences <names>", "what tokens must be meant for, by default the issuers", commaList)
+    .option("--api-audiences <names>", "accepted audiences of service account tokens (default: the issuers)", commaList)
     .addOption(
       yesOrNo(
         "--anonymous-auth",
-        "requests without credentials are those of system:anonymous (default: true; with AlwaysAllow false)",
+        "treat requests without credentials as system:anonymous (default: true; false with AlwaysAllow)",
       ),
     );
 }
 
-/** `kept` is what signs where no key is named. */
+/** `kept` signs if no flag names a key. */
 export function serviceAccountsOf(flags: CredentialFlags, kept: KeyFile | undefined): ServiceAccountSettings {
   const { serviceAccountKeyFile = [], serviceAccountSigningKeyFile: signing } = flags;
   return {
@@ -81,7 +85,7 @@ export function serviceAccountsOf(flags: CredentialFlags, kept: KeyFile | undefi
         ? usesKeptKey(flags)
           ? kept
           : undefined
-        : { file: signing, pem: readFile(signing, "signing key of service accounts") },
+        : { file: signing, pem: readFile(signing, "service account signing key") },
     issuers: flags.serviceAccountIssuer,
     jwksUri: flags.serviceAccountJwksUri,
     maxTokenExpirationMs: flags.serviceAccountMaxTokenExpiration,
@@ -95,7 +99,10 @@ export function usesKeptKey({ serviceAccountKeyFile, serviceAccountSigningKeyFil
   return serviceAccountKeyFile === undefined && serviceAccountSigningKeyFile === undefined;
 }
 
-/** The key kept in the directory, made when there is none: of servers that start at once all have the same. */
+/**
+ * Returns the key of the directory, and creates it if it is missing. Servers that start at the same time use the same
+ * key.
+ */
 export function keptServiceAccountKey(directory: string): KeyFile {
   const file = join(directory, "sa.key");
   const kept = readIfThere(file);

@@ -25,14 +25,14 @@ function textsIn(path: string): Record<string, string> {
   return Object.fromEntries(files.map((file) => [file, readFileSync(file, "utf8")]));
 }
 
-/** As earlier versions of `evenkeel up` left the directory. */
+/** The layout that earlier versions of `evenkeel up` wrote. */
 function moveIntoDataDirectory(): void {
   for (const name of readdirSync(folder())) renameSync(join(folder(), name), join(directory, name));
   rmdirSync(folder());
 }
 
 describe("the certificates in a data directory", () => {
-  test("of serve stay as they are when up makes its own, and the other way round", () => {
+  test("of serve do not change when up creates its own, and vice versa", () => {
     servingCredentials(directory, HERE);
     const ofServe = textsIn(directory);
     const cluster = clusterCredentials(directory);
@@ -53,7 +53,7 @@ describe("the certificates in a data directory", () => {
     for (const name of keys) expect(statSync(join(folder(), name)).mode & 0o777, name).toBe(0o600);
   });
 
-  test("that an earlier up wrote are taken over", () => {
+  test("that an earlier up wrote are copied and used", () => {
     const before = clusterCredentials(directory);
     moveIntoDataDirectory();
     expect(existsSync(folder())).toBe(false);
@@ -61,7 +61,7 @@ describe("the certificates in a data directory", () => {
     expect(existsSync(join(directory, "ca.crt"))).toBe(true);
   });
 
-  test("that an earlier up wrote survive a serve that makes new ones under the same names", () => {
+  test("that an earlier up wrote survive when serve creates new ones under the same names", () => {
     const before = clusterCredentials(directory);
     moveIntoDataDirectory();
     const { ca } = servingCredentials(directory, ELSEWHERE);
@@ -78,7 +78,7 @@ describe("the certificates in a data directory", () => {
     expect(new X509Certificate(serving.certPem).verify(new X509Certificate(ca.certPem).publicKey)).toBe(true);
   });
 
-  test("are taken over whole when the process was killed while it copied them", () => {
+  test("are copied completely after a process was killed during the copy", () => {
     const before = clusterCredentials(directory);
     moveIntoDataDirectory();
     const copies = clusterCredentials(directory);

@@ -1,7 +1,7 @@
 /**
  * The files that a command keeps in its data directory beside the objects: certificates, the first user's token, a
- * kubeconfig. `evenkeel serve` keeps its certificates in the directory itself, `evenkeel up` in a folder of its own:
- * neither replaces those of the other.
+ * kubeconfig. `evenkeel serve` keeps its certificates in the directory itself, `evenkeel up` in a separate folder, so
+ * that neither replaces the certificates of the other.
  */
 import { randomBytes, X509Certificate } from "node:crypto";
 import { chmodSync, copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -18,7 +18,7 @@ export interface ServingCredentials {
 
 const PRIVATE = 0o600;
 const DAY_MS = 86_400_000;
-/** By these every cluster knows its servers; they call each other by the third. */
+/** DNS names of the servers in every cluster; peers use the third to verify each other. */
 export const CLUSTER_NAMES: readonly string[] = [
   "kubernetes",
   "kubernetes.default",
@@ -31,14 +31,14 @@ export const CLUSTER_NAMES: readonly string[] = [
 const CLUSTER_CERTIFICATES: readonly string[] = ["ca", "serving", "front-proxy-ca", "front-proxy-client", "admin"];
 
 /**
- * Returns the folder with the certificates of `evenkeel up`, and makes it when it is missing. Earlier versions kept
- * them in the data directory itself: they are copied, so that existing kubeconfigs stay valid.
+ * Returns the folder with the certificates of `evenkeel up`, and creates it if it is missing. Earlier versions kept the
+ * certificates in the data directory itself: they are copied, so that existing kubeconfigs stay valid.
  */
 export function clusterFolder(directory: string): string {
   const folder = join(directory, "up");
   if (existsSync(folder)) return folder;
   const fresh = `${folder}.new`;
-  // Left behind by a process that was killed.
+  // A process that was killed may have left it.
   rmSync(fresh, { recursive: true, force: true });
   makeDirectory(fresh);
   if (hasEarlierCluster(directory))
@@ -48,12 +48,15 @@ export function clusterFolder(directory: string): string {
   return folder;
 }
 
-/** `evenkeel serve` does not keep the key of its CA. */
+/** True if an earlier `evenkeel up` wrote the CA: `evenkeel serve` does not keep the key of its CA. */
 function hasEarlierCluster(directory: string): boolean {
   return existsSync(join(directory, "ca.key"));
 }
 
-/** The serving certificate kept in the directory, made anew when it is missing, about to expire or for other addresses. */
+/**
+ * Returns the serving certificate of the directory. It is replaced if it is missing, about to expire or for other
+ * addresses.
+ */
 export function servingCredentials(directory: string, addresses: readonly string[]): ServingCredentials {
   const files = {
     cert: join(directory, "serving.crt"),
@@ -69,7 +72,7 @@ export function servingCredentials(directory: string, addresses: readonly string
     };
     if (isUsable(kept.cert, needed)) return kept;
   }
-  // Earlier versions of `evenkeel up` kept theirs under the same names.
+  // Earlier versions of `evenkeel up` used the same file names.
   if (hasEarlierCluster(directory)) clusterFolder(directory);
   const made = createServingCertificate({
     hosts: [...CLUSTER_NAMES, hostname(), ...needed],
@@ -96,7 +99,7 @@ function isUnspecified(address: string): boolean {
   return address === "0.0.0.0" || address === "::";
 }
 
-/** A token file with one administrator, made on the first start. */
+/** Returns the token file, and creates it with one administrator on the first start. */
 export function ensureTokenFile(directory: string): { readonly text: string; readonly token: string } {
   const file = join(directory, "tokens.csv");
   if (!existsSync(file)) writePrivate(file, `${randomBytes(24).toString("base64url")},admin,admin,"system:masters"\n`);
@@ -104,7 +107,7 @@ export function ensureTokenFile(directory: string): { readonly text: string; rea
   return { text, token: firstToken(text) };
 }
 
-/** The first user's token, for a kubeconfig; empty when the file names nobody. */
+/** Returns the first user's token, for a kubeconfig; empty if the file has no user. */
 export function firstToken(text: string): string {
   const line = text.split(/\r?\n/).find((candidate) => candidate.trim() !== "" && !candidate.startsWith("#")) ?? "";
   const [, quoted, bare = ""] = /^\s*(?:"((?:[^"]|"")*)"|([^",]*))/.exec(line) ?? [];
@@ -129,7 +132,7 @@ export function writeKubeconfig(
     contexts: [{ name: "evenkeel", context: { cluster: "evenkeel", user: "admin" } }],
     "current-context": "evenkeel",
   };
-  // JSON is YAML; kubectl reads it as it is.
+  // JSON is valid YAML, so kubectl reads it.
   writePrivate(file, `${JSON.stringify(config, undefined, 2)}\n`);
   return file;
 }

@@ -1,4 +1,4 @@
-/** Go's way to write a time: "1h0m0s", "500ms", "0". Undefined when it is something else. */
+/** Parses a duration as Go formats it: "1h0m0s", "500ms", "0". Undefined if the text is not a duration. */
 export function parseDurationMs(text: string): number | undefined {
   if (text === "0") return 0;
   const parts = [...text.matchAll(/([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)/g)];

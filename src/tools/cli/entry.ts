@@ -15,7 +15,8 @@ if (Number(version.split(".")[0]) < NODE_MAJOR_MIN) {
   process.stderr.write(`evenkeel needs Node.js ${NODE_MAJOR_MIN} or newer; this is ${version}\n`);
   process.exitCode = 1;
 } else {
-  // Beside the code itself: whoever may write there may change the code as well. Where nobody may, nothing is kept.
+  // The cache is beside the code: a user who can write there can change the code as well. Without write permission
+  // nothing is cached.
   nodeModule.enableCompileCache(join(import.meta.dirname, "compiled"));
   await import("./main.ts");
 }

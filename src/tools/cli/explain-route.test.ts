@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { explanationText } from "./explain-route.ts";
 
-test("an explanation says what was understood, for which client, and who answers in which order", () => {
+test("an explanation shows the parsed request, the release of the client, and the servers in order of preference", () => {
   const text = explanationText({
     server: { id: "a", release: "1.35" },
     request: {
@@ -15,9 +15,9 @@ test("an explanation says what was understood, for which client, and who answers
   });
   expect(text.split("\n").map((line) => line.trim().replaceAll(/\s{2,}/g, " "))).toEqual([
     "request: GET /api/v1/pods",
-    "understood as: list pods of v1 by a client of 1.36",
-    "asked: a (1.35)",
-    "answer: by b or c, else d, else a",
+    "parsed as: list pods of v1 from a client of 1.36",
+    "received by: a (1.35)",
+    "result: served by b or c, else d, else a",
     "rule: peer-fits-client",
     "A sentence.",
     "reason: A reason.",

@@ -1,4 +1,6 @@
-/** `evenkeel explain-route`: which server would answer a request, and by which rule, without sending it. */
+/**
+ * `evenkeel explain-route`: shows which server would serve a request and by which rule, without sending the request.
+ */
 import { Command } from "commander";
 import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { requestJson, printable, withServerFlags, type ServerFlags } from "./request-server.ts";
@@ -16,22 +18,19 @@ const TARGET = "/evenkeel/v1/route";
 export function explainRouteCommand(): Command {
   return withServerFlags(
     new Command("explain-route")
-      .description(
-        "Say which server would answer a request, and by which rule. Nothing is sent to the resource itself.",
-      )
-      .argument("<verb>", "get, list, watch, create, update, patch, delete, deletecollection, or a method of HTTP")
-      .argument("<path>", "such as /apis/batch/v1/namespaces/default/jobs, with a query if it matters")
-      .option("--content-type <type>", "of a patch (default application/merge-patch+json)")
+      .description("Show which server would serve a request, and by which rule. The request itself is not sent.")
+      .argument("<verb>", "get, list, watch, create, update, patch, delete, deletecollection, or an HTTP method")
+      .argument("<path>", "path with an optional query, for example /apis/batch/v1/namespaces/default/jobs")
+      .option("--content-type <type>", "content type of a patch (default: application/merge-patch+json)")
       .option(
         "--compatibility-version <release>",
-        "that the client was made for, such as 1.36: as it says in a header",
+        "release of the client, for example 1.36, as sent in the compatibility version header",
       ),
   ).action((verb: string, path: string, flags: ExplainFlags) => explainRoute(verb, path, flags));
 }
 
 async function explainRoute(verb: string, path: string, flags: ExplainFlags): Promise<void> {
-  if (!path.startsWith("/"))
-    throw new CommandFailure(`the path must begin with a slash, unlike ${JSON.stringify(path)}`, 2);
+  if (!path.startsWith("/")) throw new CommandFailure(`the path must begin with a slash: ${JSON.stringify(path)}`, 2);
   const { compatibilityVersion: release } = flags;
   if (release !== undefined && !isMinorVersion(release))
     throw new CommandFailure(
@@ -55,9 +54,9 @@ export function explanationText(answer: JsonObject): string {
   const [rule, sentence, reason] = [text(route, "rule"), text(route, "sentence"), text(route, "reason")];
   const rows = [
     ["request:", `${text(request, "method")} ${text(request, "path")}`],
-    ["understood as:", understood(request)],
-    ["asked:", `${text(server, "id")} (${text(server, "release")})`],
-    ["answer:", outcome(route)],
+    ["parsed as:", understood(request)],
+    ["received by:", `${text(server, "id")} (${text(server, "release")})`],
+    ["result:", outcome(route)],
     ...(rule === ""
       ? []
       : [
@@ -70,7 +69,7 @@ export function explanationText(answer: JsonObject): string {
 }
 
 function understood(request: JsonObject): string {
-  if (request["isResourceRequest"] !== true) return "no resource";
+  if (request["isResourceRequest"] !== true) return "not a resource request";
   const [group, version, namespace, name] = ["group", "version", "namespace", "name"].map((key) => text(request, key));
   const subresource = text(request, "subresource");
   const contentType = text(request, "contentType");
@@ -82,7 +81,7 @@ function understood(request: JsonObject): string {
     ...(name === "" ? [] : [`named ${name}`]),
     ...(namespace === "" ? [] : [`in namespace ${namespace}`]),
     ...(contentType === "" ? [] : [`as ${contentType}`]),
-    ...(compatibilityVersion === "" ? [] : [`by a client of ${compatibilityVersion}`]),
+    ...(compatibilityVersion === "" ? [] : [`from a client of ${compatibilityVersion}`]),
   ];
   return words.join(" ");
 }
@@ -90,12 +89,12 @@ function understood(request: JsonObject): string {
 function outcome(route: JsonObject): string {
   switch (stringAt(route, "kind")) {
     case "local":
-      return "by the server that was asked";
+      return "served by the local server";
     case "peer":
-      return `by ${candidates(route)}`;
+      return `served by ${candidates(route)}`;
     case "unavailable": {
       const { retryAfterSeconds } = route;
-      return `503 Service Unavailable${typeof retryAfterSeconds === "number" ? `, again after ${retryAfterSeconds} s` : ""}`;
+      return `503 Service Unavailable${typeof retryAfterSeconds === "number" ? `, retry after ${retryAfterSeconds} s` : ""}`;
     }
     case "unknown":
       return `404 Not Found: ${text(route, "message")}`;
@@ -104,7 +103,7 @@ function outcome(route: JsonObject): string {
   }
 }
 
-/** "b or c, else d": within a tier all are equal. */
+/** "b or c, else d": servers of one tier are equal. */
 function candidates(route: JsonObject): string {
   const tiers = Array.isArray(route["candidates"]) ? route["candidates"].filter(Array.isArray) : [];
   return tiers.map((tier) => tier.map((id) => printable(String(id))).join(" or ")).join(", else ");

@@ -1,4 +1,4 @@
-/** A command that cannot go on: one sentence for the user, and the exit code. */
+/** An error that ends a command with a message for the user and an exit code. */
 export class CommandFailure extends Error {
   override readonly name = "CommandFailure";
   readonly exitCode: number;

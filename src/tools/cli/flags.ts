@@ -1,4 +1,4 @@
-/** Values of flags, checked one by one: a bad one is one clear sentence. */
+/** Parsers of flag values. A bad value produces one clear sentence. */
 import { isIP } from "node:net";
 import { InvalidArgumentError, Option } from "commander";
 import { parseBoolean } from "../../meta/boolean.ts";
@@ -35,12 +35,12 @@ export function address(text: string): string {
   return text;
 }
 
-/** A flag that may be given several times, each time with a comma-separated list. */
+/** Parses a repeatable flag, each time with a comma-separated list. */
 export function commaList(text: string, before: readonly string[] | undefined): string[] {
   return [...(before ?? []), ...text.split(",").filter((item) => item !== "")];
 }
 
-/** --flag, --flag=true or --flag=false. */
+/** A flag that accepts --flag, --flag=true and --flag=false. */
 export function yesOrNo(flag: string, description: string): Option {
   return new Option(`${flag} [boolean]`, description).argParser(boolean);
 }

@@ -18,7 +18,7 @@ const USAGE_ERROR = 2;
 async function main(argv: readonly string[]): Promise<void> {
   const program = new Command("evenkeel")
     .description(
-      "A Kubernetes-compatible API server that keeps a control plane on an even keel while it is between versions.",
+      "A Kubernetes-compatible API server that keeps a control plane of mixed versions consistent during upgrades.",
     )
     .version(VERSION)
     .showSuggestionAfterError()
@@ -35,7 +35,7 @@ async function main(argv: readonly string[]): Promise<void> {
     .addCommand(exitOverridden(rehearseCommand()))
     .addCommand(exitOverridden(childServerCommand()), { hidden: true });
   for (const command of controlCommands()) program.addCommand(exitOverridden(command));
-  // Whoever reads the output may leave early (`| head`); the server goes on.
+  // The reader of standard output may close it early (`| head`); the server keeps running.
   process.stdout.on("error", () => {});
   try {
     await program.parseAsync([...argv]);
@@ -44,7 +44,7 @@ async function main(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** Commands inherit nothing: each must be told not to end the process itself. */
+/** Commander does not pass these settings to subcommands. Without them a subcommand ends the process itself. */
 function exitOverridden(command: Command): Command {
   return command
     .exitOverride()
@@ -53,20 +53,20 @@ function exitOverridden(command: Command): Command {
 }
 
 function explain(thrown: unknown): number {
-  // Commander has said what is wrong; asking for help or the version is not.
+  // Commander has printed the error. Help and version are no errors.
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : USAGE_ERROR;
   if (thrown instanceof CommandFailure) {
     process.stderr.write(`evenkeel: ${thrown.message}\n`);
     return thrown.exitCode;
   }
   process.stderr.write(
-    `evenkeel: an unexpected error: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}\n`,
+    `evenkeel: unexpected error: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}\n`,
   );
   return 1;
 }
 
 declare const EVENKEEL_VERSION: string | undefined;
-/** Filled in by the build. */
+/** The build sets it. */
 const VERSION = typeof EVENKEEL_VERSION === "string" ? EVENKEEL_VERSION : "development";
 
 await main(process.argv);

@@ -1,4 +1,4 @@
-/** The flags by which servers of one cluster find and call each other. */
+/** The flags by which the servers of a cluster find, call and route to each other. */
 import { hostname } from "node:os";
 import { Option, type Command } from "commander";
 import { load } from "js-yaml";
@@ -7,7 +7,7 @@ import type { PeerOptions, RoutingOptions } from "../../cluster/peers/peer-confi
 import { count, duration } from "./flags.ts";
 import { asUsable, readFile } from "./read-file.ts";
 
-/** How a cluster routes and what it shows: the same for all of its servers, as a rule. */
+/** Routing and discovery options, usually the same for all servers of a cluster. */
 export interface RoutingFlags {
   readonly peerRouting: string;
   readonly peerRoutingSource: string;
@@ -39,51 +39,76 @@ export function withPeerFlags(command: Command): Command {
   const { probeIntervalMs, probeMissesMax, endpointTtlSeconds, endpointRefreshMs } = DEFAULT_PEER_TIMING;
   const { leaseDurationSeconds, leaseRenewMs, fenceAfterMs, departedGraceMs } = DEFAULT_PEER_TIMING;
   const peered = command
-    .option("--server-id <id>", "this server's identity; without it one is made of the host's name")
-    .option("--peer-ca-file <file>", "CA that signed the serving certificates of the other servers")
-    .option("--proxy-client-cert-file <file>", "client certificate with which this server speaks for users")
-    .option("--proxy-client-key-file <file>", "key of that certificate")
-    .option("--peer-advertise-ip <ip>", "address at which the other servers reach this one")
-    .option("--peer-advertise-port <port>", "port at which the other servers reach this one")
-    .option("--peer-max-requests-inflight <n>", "requests to other servers at the same time", count, 400);
+    .option("--server-id <id>", "ID of this server (default: derived from the host name)")
+    .option("--peer-ca-file <file>", "CA bundle that verifies the serving certificates of peers")
+    .option(
+      "--proxy-client-cert-file <file>",
+      "client certificate for requests that this server proxies on behalf of users",
+    )
+    .option("--proxy-client-key-file <file>", "key of the proxy client certificate")
+    .option("--peer-advertise-ip <ip>", "IP address at which peers reach this server")
+    .option("--peer-advertise-port <port>", "port at which peers reach this server")
+    .option("--peer-max-requests-inflight <n>", "maximum number of concurrent requests to peers", count, 400);
   return withRoutingFlags(peered)
-    .option("--egress-selector-config-file <file>", "how other servers are connected to (context peer or controlplane)")
-    .addOption(time("--peer-probe-interval", "how often each other server is probed", probeIntervalMs))
-    .option("--peer-probe-misses <n>", "probes that may fail before a server is out of routing", count, probeMissesMax)
-    .addOption(time("--peer-endpoint-ttl", "life of this server's endpoint record", endpointTtlSeconds * 1000))
-    .addOption(time("--peer-endpoint-refresh", "how often it is refreshed", endpointRefreshMs))
-    .addOption(time("--identity-lease-duration", "life of this server's identity lease", leaseDurationSeconds * 1000))
-    .addOption(time("--identity-lease-renew-interval", "how often it is renewed", leaseRenewMs))
-    .addOption(time("--fence-after", "without a renewal for this long, writes are refused", fenceAfterMs))
+    .option(
+      "--egress-selector-config-file <file>",
+      "egress selector configuration for connections to peers (context peer or controlplane)",
+    )
+    .addOption(time("--peer-probe-interval", "interval between probes of a peer", probeIntervalMs))
+    .option(
+      "--peer-probe-misses <n>",
+      "number of failed probes in a row after which a peer counts as unreachable",
+      count,
+      probeMissesMax,
+    )
+    .addOption(time("--peer-endpoint-ttl", "lifetime of the endpoint record of this server", endpointTtlSeconds * 1000))
+    .addOption(time("--peer-endpoint-refresh", "refresh interval of the endpoint record", endpointRefreshMs))
     .addOption(
-      time("--departed-grace", "how long what a departed server served is 503 before it is 404", departedGraceMs),
+      time("--identity-lease-duration", "duration of the identity lease of this server", leaseDurationSeconds * 1000),
+    )
+    .addOption(time("--identity-lease-renew-interval", "renew interval of the identity lease", leaseRenewMs))
+    .addOption(
+      time("--fence-after", "time without a lease renewal after which this server rejects writes", fenceAfterMs),
+    )
+    .addOption(
+      time(
+        "--departed-grace",
+        "grace period in which resources of a departed server return 503 instead of 404",
+        departedGraceMs,
+      ),
     );
 }
 
 export function withRoutingFlags(command: Command): Command {
   return command
     .addOption(
-      new Option("--peer-routing <rules>", "extended also routes what only another release understands")
+      new Option(
+        "--peer-routing <rules>",
+        "routing rules: extended also routes requests that only another release understands",
+      )
         .choices(["documents", "extended"])
         .default("extended"),
     )
     .addOption(
-      new Option("--peer-routing-source <source>", "what says which server serves what")
+      new Option("--peer-routing-source <source>", "source of the resources that each server serves, for routing")
         .choices(["discovery", "storageversion"])
         .default("discovery"),
     )
     .addOption(
-      new Option("--field-loss <what>", "what to do with a request that names a field only a newer server knows")
+      new Option("--field-loss <what>", "action for a request with a field that only a newer server knows")
         .choices(["warn", "route", "refuse"])
         .default("route"),
     )
     .addOption(
-      new Option("--discovery-mode <mode>", "what discovery shows: the whole cluster, its newest server, or this one")
+      new Option(
+        "--discovery-mode <mode>",
+        "resources in discovery: of the whole cluster, of its newest server, or of this server",
+      )
         .choices(["merged", "newest", "local"])
         .default("merged"),
     )
     .addOption(
-      new Option("--discovery-merge-scope <scope>", "which forms of discovery are merged")
+      new Option("--discovery-merge-scope <scope>", "discovery formats that are merged")
         .choices(["all", "aggregated"])
         .default("all"),
     );
@@ -115,7 +140,7 @@ export function peerOptionsOf(flags: PeerFlags): PeerOptions {
   };
 }
 
-/** The server reads it again and again; that it can at all is found out before anything is made. */
+/** The server reloads the file periodically; this checks early, before anything is created, that it is readable. */
 function readable(file: string | undefined, what: string): string | undefined {
   if (file !== undefined) readFile(file, what);
   return file;

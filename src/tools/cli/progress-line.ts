@@ -1,7 +1,7 @@
-/** One line on a terminal that says how far a long walk is; elsewhere, and for short ones, nothing. */
+/** A progress line for long walks of the store, on a terminal only. */
 import type { ReportProgress } from "./request-report.ts";
 
-/** Fewer keys than this are read before anybody wonders. */
+/** Shorter walks end before a user needs the line. */
 const KEYS_SHOWN_MIN = 5_000;
 const BAR_LENGTH = 30;
 

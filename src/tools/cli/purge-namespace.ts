@@ -1,4 +1,4 @@
-/** `evenkeel purge-namespace`: what is left of a deleted namespace that nobody serves any more, and its removal. */
+/** `evenkeel purge-namespace`: lists and removes the objects of a terminating namespace that no server serves. */
 import { createInterface } from "node:readline/promises";
 import { Command } from "commander";
 import { objectsAt, stringAt, type JsonObject } from "../../meta/json.ts";
@@ -17,11 +17,11 @@ export function purgeNamespaceCommand(): Command {
   return withServerFlags(
     new Command("purge-namespace")
       .description(
-        "List what the store still holds of a namespace that is being deleted and that no server serves any more, and " +
-          "after a confirmation remove it. What a living server serves, or one that left a short while ago, is not touched.",
+        "List the stored objects of a terminating namespace that no server serves and, after confirmation, remove them. " +
+          "Objects that a live or recently departed server serves are kept.",
       )
-      .argument("<namespace>", "a namespace that is being deleted")
-      .option("--yes", "remove what is listed without asking"),
+      .argument("<namespace>", "a terminating namespace")
+      .option("--yes", "remove the listed objects without confirmation"),
   ).action((namespace: string, flags: PurgeFlags) => purgeNamespace(namespace, flags));
 }
 
@@ -39,7 +39,7 @@ async function purgeNamespace(namespace: string, flags: PurgeFlags): Promise<voi
       throw new CommandFailure("nothing was removed", REFUSED);
     const purged = await requestJson(flags, purgePath(namespace, token), "POST");
     say(purged, isJson ? json : purgedText);
-    // What did not fit into one list comes in the next.
+    // The next list contains the objects that did not fit into this one.
     if (numberOrZero(purged, "more") === 0) return;
   }
 }
@@ -64,33 +64,33 @@ export function leftoversText(leftovers: JsonObject): string {
   const kept = objectsAt(leftovers, "kept");
   const namespace = text(leftovers, "namespace");
   const total = keys.length + numberOrZero(leftovers, "more");
-  if (total === 0 && kept.length === 0) return `The store holds nothing of the namespace ${namespace}.\n`;
+  if (total === 0 && kept.length === 0) return `The store has no objects of namespace ${namespace}.\n`;
   const names = keys.slice(0, NAMES_MAX).map((key) => `  ${text(key, "resource")} ${text(key, "name")}\n`);
   const hidden = total - names.length;
   const listed =
     total === 0
-      ? `Nothing of what is left in the namespace ${namespace} may be removed.\n`
-      : `No server serves ${total} of the objects left in the namespace ${namespace}:\n${names.join("")}${hidden > 0 ? `  and ${hidden} more\n` : ""}`;
+      ? `None of the remaining objects of namespace ${namespace} can be removed.\n`
+      : `No server serves ${total} of the remaining objects of namespace ${namespace}:\n${names.join("")}${hidden > 0 ? `  and ${hidden} more\n` : ""}`;
   const others = kept.map(
     (one) => `  ${numberOrZero(one, "objects")} ${text(one, "resource")}: ${text(one, "because")}\n`,
   );
-  return listed + (others.length === 0 ? "" : `These stay:\n${others.join("")}`);
+  return listed + (others.length === 0 ? "" : `Kept:\n${others.join("")}`);
 }
 
 export function purgedText(purged: JsonObject): string {
   const changed = numberOrZero(purged, "changed");
-  const note = changed === 0 ? "" : `; ${changed} have changed since they were listed and were left alone`;
-  return `Removed ${objects(numberOrZero(purged, "removed"))} of the namespace ${text(purged, "namespace")}${note}.\n`;
+  const note = changed === 0 ? "" : `; kept ${changed} that changed after they were listed`;
+  return `Removed ${objects(numberOrZero(purged, "removed"))} of namespace ${text(purged, "namespace")}${note}.\n`;
 }
 
 async function isConfirmed(leftovers: JsonObject): Promise<boolean> {
   if (!process.stdin.isTTY)
-    throw new CommandFailure("nobody can be asked here whether to remove them: say --yes", USAGE);
+    throw new CommandFailure("confirmation needs a terminal: use --yes to remove the objects without it", USAGE);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     const count = objectsAt(leftovers, "keys").length;
     const answer = await terminal.question(
-      `Remove ${count === 1 ? "this" : "these"} ${objects(count)} for good, finalizers or not? [y/N] `,
+      `Remove ${count === 1 ? "this" : "these"} ${objects(count)} permanently, ignoring finalizers? [y/N] `,
     );
     return /^y(es)?$/i.test(answer.trim());
   } finally {

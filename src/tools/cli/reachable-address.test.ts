@@ -24,18 +24,18 @@ function machineWith(...addresses: string[]): typeof networkInterfaces {
     }) as ReturnType<typeof networkInterfaces>;
 }
 
-test("the address listened on is the one others use, if they can", () => {
+test("the bind address is used if other machines can reach it", () => {
   expect(reachableAddress("192.0.2.10", machineWith("192.0.2.99"))).toBe("192.0.2.10");
   expect(reachableAddress("fd00::1", machineWith())).toBe("fd00::1");
 });
 
 test.each(["127.0.0.1", "127.1.2.3", "::1", "0.0.0.0", "::"])(
-  "%s means this machine, so the machine's first own address is used",
+  "%s is reachable only from this machine, so the machine's first external address is used",
   (bindAddress) => {
     expect(reachableAddress(bindAddress, machineWith("fd00::9", "192.0.2.99", "192.0.2.100"))).toBe("192.0.2.99");
   },
 );
 
-test("a machine that is alone has none", () => {
+test("a machine without an external address has none", () => {
   expect(reachableAddress("127.0.0.1", machineWith())).toBeUndefined();
 });

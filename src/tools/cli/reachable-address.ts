@@ -1,10 +1,10 @@
-/** An address of this machine that other machines may know it by. */
+/** Finds an address at which other machines reach this one. */
 import { isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 
 /**
- * The address listened on, if it means this machine to others; or else the first of the machine that does.
- * Undefined when it has none: nothing may stand behind a Service then.
+ * Returns the bind address if other machines can reach it, else the first external IPv4 address of this machine.
+ * Undefined if there is none: the server then publishes no endpoint of a Service.
  */
 export function reachableAddress(
   bindAddress: string,

@@ -17,7 +17,7 @@ function file(name: string, text: string): string {
 }
 
 describe("a file of certificates", () => {
-  test("may hold several, and other things beside them", () => {
+  test("may contain several, and other text beside them", () => {
     const text = `of last year\n${certPem}${keyPem}${certPem}`;
     expect(readCertificates(file("two", text), "client CA")).toBe(text);
   });
@@ -27,14 +27,14 @@ describe("a file of certificates", () => {
     ["empty", "", "the client CA FILE contains no certificate"],
     ["a key", keyPem, "the client CA FILE contains no certificate"],
     ["cut off", certPem.slice(0, 200), "the client CA FILE cannot be used: "],
-    ["wrong behind a right one", `${certPem}-----BEGIN CERTIFICATE-----\nx\n`, "the client CA FILE cannot be used: "],
-  ])("that is %s is one sentence with its name", (name, text, sentence) => {
+    ["invalid after a valid one", `${certPem}-----BEGIN CERTIFICATE-----\nx\n`, "the client CA FILE cannot be used: "],
+  ])("that is %s fails with one sentence that names it", (name, text, sentence) => {
     const path = text === undefined ? join(directory, name) : file(name, text);
     expect(() => readCertificates(path, "client CA")).toThrow(sentence.replace("FILE", path));
   });
 });
 
-test("of a reason with several lines the first is told", () => {
+test("only the first line of a reason is reported", () => {
   const work = (): never => {
     throw new Error("deficient indentation (2:1)\n\n 1 | a: [");
   };

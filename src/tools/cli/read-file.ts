@@ -1,4 +1,4 @@
-/** Reads files that flags name: a failure is one sentence with the file's name in it. */
+/** Reads the files that flags name. A failure is one sentence that contains the file name. */
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { CommandFailure } from "./failure.ts";
@@ -9,7 +9,7 @@ export function readFile(file: string, what: string): string {
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----.*?(?:-----END CERTIFICATE-----|$)/gs;
 
-/** The text of a PEM bundle in which there is a certificate, and none that cannot be read. */
+/** Returns the text of a PEM bundle. It must contain at least one certificate and no invalid one. */
 export function readCertificates(file: string, what: string): string {
   const text = readFile(file, what);
   const blocks = text.match(CERTIFICATE) ?? [];
@@ -18,7 +18,7 @@ export function readCertificates(file: string, what: string): string {
   return text;
 }
 
-/** What goes wrong ends the command with the sentence and the reason, of which the first line counts. */
+/** An error of `work` ends the command with the sentence and the first line of the reason. */
 export function asUsable<T>(work: () => T, sentence: string): T {
   try {
     return work();

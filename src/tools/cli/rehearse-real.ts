@@ -1,4 +1,4 @@
-/** Plays an upgrade plan in real time: one process per server on one embedded store, and clients over TLS. */
+/** Plays an upgrade plan in real time: one process per server, one embedded store, and clients over TLS. */
 import { must } from "../../base/assert.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { constants, hostname, tmpdir } from "node:os";
@@ -28,12 +28,12 @@ import { createReadinessProbe } from "./up/readiness.ts";
 import { parseServerSpec } from "./up/server-spec.ts";
 
 const PROXY_OFF = "UnknownVersionInteroperabilityProxy=false";
-/** After a pause a server is known again within this time. */
+/** Peers detect a resumed server within this time. */
 const NOTICED_MS = 30_000;
 const FAULT_EVERY_MS = { light: 30_000, heavy: 12_000 } as const;
 const FAULT_MS_MAX = { light: 3_000, heavy: 8_000 } as const;
 
-/** Whatever was started by then, last first. */
+/** Undoes what was started, last first. */
 type Undo = (() => unknown)[];
 
 export async function openRealStage(options: StageOptions): Promise<RehearsalStage> {
@@ -63,7 +63,7 @@ async function open(options: StageOptions, directory: string, undo: Undo): Promi
   const history = new StoreHistory({
     clock: env.clock,
     kv: shared.open(),
-    // That the store is closed at the end is no failure.
+    // At the end the store is closed, which is no failure.
     onFailure: (thrown) => isClosing || onFailure(thrown),
   });
   const credentials = clusterCredentials(directory);
@@ -97,7 +97,10 @@ async function open(options: StageOptions, directory: string, undo: Undo): Promi
   return new RealStage({ ...options, clock: env.clock, history, credentials, cluster, undo });
 }
 
-/** Servers end with this process; what lies on the disk would not. Returns what gives signals their meaning back. */
+/**
+ * Servers end with this process, but files on the disk would remain. Returns a function that restores the signal
+ * handlers.
+ */
 function endOnSignals(undo: Undo): () => void {
   const end = (signal: NodeJS.Signals): void => {
     const exitCode = 128 + constants.signals[signal];
@@ -204,7 +207,7 @@ class RealStage implements RehearsalStage {
     this.#hasFaults = false;
   }
 
-  /** False when the stage was closed meanwhile. */
+  /** False if the stage was closed in the meantime. */
   async pass(ms: number): Promise<boolean> {
     return sleep(this.clock, ms, this.#end.signal);
   }
@@ -226,7 +229,7 @@ class RealStage implements RehearsalStage {
     if (kind === "pause") this.#trouble(id, { sinceMs: this.clock.monotonic(), untilMs: Infinity });
     if (kind === "kill") this.#isGone(id);
     await this.pass(ms);
-    // Whoever is on its way to another release has been brought back by that.
+    // A server that moves to another release is restarted by that step.
     if (this.#moving.has(id)) return;
     if (kind === "partition") await this.#fault("heal", id);
     if (kind === "pause") {
@@ -239,13 +242,13 @@ class RealStage implements RehearsalStage {
     }
   }
 
-  /** False when it was too late for it. */
+  /** False if the server was stopped before the fault. */
   async #fault(fault: Fault, id: string): Promise<boolean> {
     try {
       await this.#options.cluster.fault(fault, id);
       return true;
     } catch {
-      // It has been stopped meanwhile, as the plan says.
+      // A step of the plan has stopped the server in the meantime.
       return false;
     }
   }

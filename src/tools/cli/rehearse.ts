@@ -1,4 +1,4 @@
-/** `evenkeel rehearse`: an upgrade played in virtual time, and every answer a client would have got held against the truth. */
+/** `evenkeel rehearse`: plays an upgrade in virtual time and checks every response that a client receives. */
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
@@ -41,12 +41,12 @@ const FAILED = 1;
 const USAGE = 2;
 const MANIFEST_BYTES_MAX = 64 * 1024 * 1024;
 const EXAMPLES = `
-The plan is played twice with the same seed, with the mixed version proxy and without it. A wrong answer is a 404 for
-what exists or what a server of the cluster serves, an acknowledged object that is missing, a namespace or an object
-that is gone too early or never goes, or discovery without something that has been served for five seconds. Waiting (503) is shown,
-and not wrong.
+The plan is played twice with the same seed, with and without the mixed version proxy. A wrong response is a 404 for
+an existing object or for a resource that a server of the cluster serves, an acknowledged object that is missing, a
+namespace or an object that is deleted too early or never, or discovery without a resource that has been served for
+five seconds. A 503 is counted, but is not wrong.
 
-Exit code 0: no wrong answer, and the last release serves every manifest; 1: not so; 2: it could not be played.
+Exit code 0: no wrong response, and the last release serves every manifest; 1: otherwise; 2: the plan cannot be played.
 
 Examples:
   $ evenkeel rehearse --from 1.33 --to 1.36
@@ -58,25 +58,28 @@ Examples:
 export function rehearseCommand(): Command {
   return new Command("rehearse")
     .description(
-      "Play a rolling upgrade in virtual time with the real server code, with clients at work and things failing, and " +
-        "name every wrong answer a client would have got, with the mixed version proxy and without.",
+      "Play a rolling upgrade in virtual time with the real server code, with clients and faults, and report every " +
+        "wrong response that a client receives, with and without the mixed version proxy.",
     )
-    .requiredOption("--from <release>", "the release the cluster has, such as 1.33", release)
-    .requiredOption("--to <release>", "the release it is to have, minor by minor", release)
-    .option("--servers <number>", "how many servers the cluster has", count, 3)
-    .option("--manifests <directory>", "YAML and JSON files of your own: which of their APIs come, go or change")
-    .option("--down", "play the rollback as well, after the upgrade")
-    .option("--minutes <minutes>", "how long it lasts, in virtual time (default: 30; with --real 2)", minutesOf)
-    .addOption(new Option("--faults <level>", "what fails besides").choices(["none", "light", "heavy"]).default("none"))
+    .requiredOption("--from <release>", "current release of the cluster, for example 1.33", release)
+    .requiredOption("--to <release>", "target release, reached minor by minor", release)
+    .option("--servers <number>", "number of servers in the cluster", count, 3)
+    .option(
+      "--manifests <directory>",
+      "YAML and JSON files to check for APIs that appear, vanish or change their stored version",
+    )
+    .option("--down", "also play the rollback after the upgrade")
+    .option("--minutes <minutes>", "duration in virtual minutes (default: 30; with --real 2, in real time)", minutesOf)
+    .addOption(new Option("--faults <level>", "faults to inject").choices(["none", "light", "heavy"]).default("none"))
     .addOption(
-      new Option("--gate <state>", "whether the verdict is about the run with the proxy")
+      new Option("--gate <state>", "run that the verdict is about: with the proxy (on) or without it (off)")
         .choices(["on", "off"])
         .default("on"),
     )
-    .option("--seed <number>", "the same seed is the same rehearsal", seed, 1)
-    .option("--real", "with separate processes and TLS, in real time: slower, and never twice the same")
-    .option("--html <file>", "write a page with charts that needs nothing else")
-    .addOption(new Option("-o, --output <format>", "print the whole report").choices(["json"]))
+    .option("--seed <number>", "seed of all randomness; the same seed repeats the same rehearsal", seed, 1)
+    .option("--real", "use separate processes and TLS in real time; slower and not repeatable")
+    .option("--html <file>", "write a self-contained HTML page with charts")
+    .addOption(new Option("-o, --output <format>", "print the whole report instead of the summary").choices(["json"]))
     .addHelpText("after", EXAMPLES)
     .action((flags: RehearseFlags) => rehearseWith(flags));
 }
@@ -90,7 +93,7 @@ async function rehearseWith(flags: RehearseFlags): Promise<void> {
   const problem = planProblem(planned);
   if (problem !== undefined) throw new CommandFailure(problem, USAGE);
   const manifests = flags.manifests === undefined ? undefined : openManifests(flags.manifests);
-  // Found out before minutes of work, not after.
+  // Fails before minutes of work, not after.
   if (html !== undefined) writeHtml(html, "");
   const progress = new RehearsalProgress(process.stderr);
   const report = await rehearse({
@@ -112,7 +115,7 @@ async function rehearseWith(flags: RehearseFlags): Promise<void> {
   if (!report.verdict.isPass) process.exitCode = FAILED;
 }
 
-/** One line on a terminal; elsewhere nothing. */
+/** A progress line, on a terminal only. */
 class RehearsalProgress {
   readonly #terminal: Terminal;
 
@@ -143,11 +146,11 @@ function writeHtml(file: string, text: string): void {
 function openManifests(directory: string): Manifest[] {
   const read = readManifests(readFiles(directory));
   if (typeof read === "string") throw new CommandFailure(read, USAGE);
-  if (read.length === 0) throw new CommandFailure(`${directory} holds no manifests (*.yaml, *.yml, *.json)`, USAGE);
+  if (read.length === 0) throw new CommandFailure(`${directory} contains no manifests (*.yaml, *.yml, *.json)`, USAGE);
   return read;
 }
 
-/** Of a directory and those below it, in the order of their names. */
+/** Reads a directory recursively, in the order of names. */
 function readFiles(directory: string): ManifestFile[] {
   try {
     const names = readdirSync(directory, { recursive: true, encoding: "utf8" })

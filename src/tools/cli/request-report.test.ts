@@ -24,7 +24,7 @@ async function stub(answer: (response: ServerResponse) => void): Promise<Stub> {
 const ignore = (): void => {};
 
 describe("a report", () => {
-  test("is the last line; those before it are its progress, however they arrive", async () => {
+  test("is the last line of the response; the lines before it are progress, however they are split", async () => {
     await using server = await stub((response) => {
       response.write('{"kind":"progress","done":1,"total":4}\n{"kind":"prog');
       setImmediate(() =>
@@ -41,21 +41,21 @@ describe("a report", () => {
 
   test.each<[what: string, answer: (response: ServerResponse) => void, says: RegExp]>([
     [
-      "fails half way",
+      "fails before its end",
       (response) => response.end('{"kind":"error","message":"no store"}\n'),
-      /could not finish: no store$/,
+      /could not complete the report: no store$/,
     ],
-    ["ends too early", (response) => response.end('{"kind":"progress"}\n'), /ended before its result$/],
+    ["ends without a result", (response) => response.end('{"kind":"progress"}\n'), /ended before the report$/],
     [
-      "is cut off",
+      "is truncated",
       (response) => (response.write('{"kind":"pro'), setImmediate(() => response.destroy())),
       /cannot be reached/,
     ],
     ["is not JSON", (response) => response.end("nonsense\n"), /not JSON$/],
-    ["is no object", (response) => response.end("[]\n"), /not an object$/],
-    ["is refused", (response) => response.writeHead(429).end('{"message":"busy"}'), /answered 429: busy$/],
-    ["is not known there", (response) => response.writeHead(404).end("404"), /is not an Evenkeel server/],
-  ])("that %s is one sentence", async (_, answer, says) => {
+    ["is not an object", (response) => response.end("[]\n"), /not an object$/],
+    ["is rejected", (response) => response.writeHead(429).end('{"message":"busy"}'), /responded with 429: busy$/],
+    ["the server does not serve", (response) => response.writeHead(404).end("404"), /is not an Evenkeel server/],
+  ])("that %s fails with one sentence", async (_, answer, says) => {
     await using server = await stub(answer);
     const asked = requestReport(server, "/x", ignore);
     await expect(asked).rejects.toMatchObject({ name: "CommandFailure", message: expect.stringMatching(says) });

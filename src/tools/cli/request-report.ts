@@ -10,7 +10,7 @@ export interface ReportProgress {
   readonly total: number;
 }
 
-/** A server that has said nothing for so long will say nothing. */
+/** The request fails if the server sends nothing for this long. */
 const SILENCE_MS = 60_000;
 const LINE_LENGTH_MAX = 64 * 1024 * 1024;
 
@@ -28,10 +28,13 @@ export async function requestReport(
         const { kind } = line;
         if (kind === "result") return objectAt(line, "report");
         if (kind === "error")
-          throw new CommandFailure(`${connection.url} could not finish: ${printable(stringAt(line, "message"))}`, 1);
+          throw new CommandFailure(
+            `${connection.url} could not complete the report: ${printable(stringAt(line, "message"))}`,
+            1,
+          );
         if (kind === "progress") onProgress({ done: numberOrZero(line, "done"), total: numberOrZero(line, "total") });
       }
-      throw new TransportError("reset", "the answer ended before its result");
+      throw new TransportError("reset", "the response ended before the report");
     });
   } finally {
     clearTimeout(timer);
@@ -45,7 +48,7 @@ async function* lines(body: AsyncIterable<Uint8Array>, onChunk: () => void): Asy
     onChunk();
     const complete = (text + decoder.decode(chunk, { stream: true })).split("\n");
     text = complete.pop() ?? "";
-    if (text.length > LINE_LENGTH_MAX) throw new TransportError("malformed", "a line of the answer is too long");
+    if (text.length > LINE_LENGTH_MAX) throw new TransportError("malformed", "a line of the response is too long");
     for (const line of complete) yield parsedLine(line);
   }
 }
@@ -55,9 +58,9 @@ function parsedLine(line: string): JsonObject {
     const value: unknown = JSON.parse(line);
     if (isJsonObject(value)) return value;
   } catch (thrown) {
-    throw new TransportError("malformed", "a line of the answer is not JSON", { cause: thrown });
+    throw new TransportError("malformed", "a line of the response is not JSON", { cause: thrown });
   }
-  throw new TransportError("malformed", "a line of the answer is not an object");
+  throw new TransportError("malformed", "a line of the response is not an object");
 }
 
 export function numberOrZero(parent: JsonObject, key: string): number {

@@ -15,7 +15,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** The kubeconfig of somebody known by a certificate, in a data directory of its own. */
+/** Writes the kubeconfig of a user with a client certificate, in a separate data directory. */
 function dataDirectory(name: string): string {
   const path = join(directory, name);
   mkdirSync(path);
@@ -30,8 +30,8 @@ function dataDirectory(name: string): string {
   return path;
 }
 
-describe("who is asked, and by whom", () => {
-  test("a token is used instead of the kubeconfig's certificate, which a server would believe first", () => {
+describe("the server and the credentials of a command", () => {
+  test("a token replaces the kubeconfig's certificate, which a server would evaluate first", () => {
     const dataDir = dataDirectory("near");
     const flags = { dataDir, output: "table" } as const;
     expect(connectionOf(flags)).toEqual({ url: "https://near", ca: "ca", cert: "certificate", key: "key" });
@@ -44,7 +44,7 @@ describe("who is asked, and by whom", () => {
     });
   });
 
-  test("a data directory that is named counts more than $KUBECONFIG, and a kubeconfig more than both", () => {
+  test("--data-dir has precedence over $KUBECONFIG, and --kubeconfig over both", () => {
     const [near, far] = [dataDirectory("near"), dataDirectory("far")];
     vi.stubEnv("KUBECONFIG", join(far, "kubeconfig"));
     expect(connectionOf({ output: "table" }).url).toBe("https://far");
@@ -54,7 +54,7 @@ describe("who is asked, and by whom", () => {
     );
   });
 
-  test("a kubeconfig that cannot be used is a sentence of the command, with exit code 1", () => {
+  test("an invalid kubeconfig fails the command with one sentence and exit code 1", () => {
     const missing = join(directory, "missing");
     const failure = (() => {
       try {

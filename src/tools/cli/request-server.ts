@@ -24,16 +24,16 @@ const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 
 export function withServerFlags(command: Command): Command {
   return command
-    .option("--kubeconfig <file>", "how to reach the server (default that of --data-dir, else $KUBECONFIG)")
-    .option("--context <name>", "which context of the kubeconfig; ask each server of a cluster by its own")
-    .option("--server <url>", "ask the server at this address instead, such as https://127.0.0.1:6443")
-    .option("--token <token>", "who is asking, with --server or instead of the kubeconfig's user")
-    .option("--ca-file <file>", "CA that signed the server's certificate, instead of the kubeconfig's")
+    .option("--kubeconfig <file>", "kubeconfig file (default: that of --data-dir, else $KUBECONFIG)")
+    .option("--context <name>", "context of the kubeconfig; evenkeel up writes one for each server")
+    .option("--server <url>", "URL of the server instead of the kubeconfig's, for example https://127.0.0.1:6443")
+    .option("--token <token>", "bearer token, with --server or instead of the kubeconfig's user")
+    .option("--ca-file <file>", "CA bundle that verifies the server's certificate, instead of the kubeconfig's")
     .option(
       "--data-dir <directory>",
-      `where \`evenkeel serve\` or \`evenkeel up\` keeps its kubeconfig (default $KUBECONFIG, else ${DATA_DIR})`,
+      `data directory of \`evenkeel serve\` or \`evenkeel up\`, which contains a kubeconfig (default: $KUBECONFIG, else ${DATA_DIR})`,
     )
-    .addOption(new Option("-o, --output <format>", "how to say it").choices(["table", "json"]).default("table"));
+    .addOption(new Option("-o, --output <format>", "output format").choices(["table", "json"]).default("table"));
 }
 
 export async function requestJson(flags: ServerFlags, target: string, method: Method = "GET"): Promise<JsonObject> {
@@ -45,7 +45,7 @@ export async function requestJson(flags: ServerFlags, target: string, method: Me
   return value;
 }
 
-/** Where the flags say the server is, and who is asking. */
+/** The address of the server and the credentials, by the flags. */
 export function connectionOf(flags: ServerFlags): KubeconfigConnection {
   return connectionFrom(flags, process.env["KUBECONFIG"]);
 }
@@ -59,12 +59,12 @@ function connectionFrom(flags: ServerFlags, environment: string | undefined): Ku
   if (server !== undefined && kubeconfig === undefined && context === undefined)
     return { url: server, ...given, ...(token === undefined ? {} : { token }) };
   const { cert, key, ...read } = fromKubeconfigs(kubeconfigsOf(flags, environment), context);
-  // A server believes a certificate before it looks at a token: who gives one does not want to be who the other names.
+  // A server evaluates a certificate before a token, so the certificate is dropped if a token is given.
   if (token !== undefined) return { ...read, ...given, token };
   return { ...read, ...given, ...(cert === undefined ? {} : { cert }), ...(key === undefined ? {} : { key }) };
 }
 
-/** What was said here counts more than what the environment says. */
+/** Flags have precedence over the environment. */
 function kubeconfigsOf({ kubeconfig, dataDir }: ServerFlags, environment = ""): string[] {
   if (kubeconfig !== undefined) return [kubeconfig];
   const listed = environment.split(delimiter).filter((file) => file !== "");
@@ -86,12 +86,12 @@ interface ServerRequest {
   readonly target: string;
   /** Default: GET. */
   readonly method?: Method;
-  /** Aborts when the time is over. */
+  /** Aborts at the timeout. */
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
 }
 
-/** Hands on an answer of 200; everything else is a CommandFailure. */
+/** Passes a response of status 200 to `read`; everything else is a CommandFailure. */
 export async function requestServer<T>(
   connection: KubeconfigConnection,
   { target, method = "GET", signal, timeoutMs }: ServerRequest,
@@ -99,10 +99,7 @@ export async function requestServer<T>(
 ): Promise<T> {
   const { url } = connection;
   if (!URL.canParse(url) || !/^https?:/.test(url))
-    throw new CommandFailure(
-      `${JSON.stringify(url)} is not the address of a server, such as https://127.0.0.1:6443`,
-      2,
-    );
+    throw new CommandFailure(`${JSON.stringify(url)} is not a server URL such as https://127.0.0.1:6443`, 2);
   try {
     using transport = createNodeTransport(connection);
     const headers = { accept: "application/json", "user-agent": "evenkeel" };
@@ -122,11 +119,11 @@ async function readText(body: ClientResponse["body"]): Promise<string> {
 }
 
 function unreachable(url: string, error: TransportError, timeoutMs: number): string {
-  if (error.failure === "aborted") return `${url} did not answer within ${timeoutMs / 1000} s`;
+  if (error.failure === "aborted") return `${url} did not respond within ${timeoutMs / 1000} s`;
   const code = codeOf(error.cause);
   if (/CERT|SIGNATURE|ISSUER/.test(code))
-    return `the certificate of ${url} is not trusted (${error.message}): give its CA with --ca-file`;
-  if (code.includes("ALERT")) return `${url} does not accept the client certificate: ${error.message}`;
+    return `the certificate of ${url} is not trusted (${error.message}): set its CA with --ca-file`;
+  if (code.includes("ALERT")) return `${url} rejected the client certificate: ${error.message}`;
   return `${url} cannot be reached: ${error.message}`;
 }
 
@@ -136,18 +133,18 @@ function codeOf(cause: unknown): string {
 
 function refusal(url: string, status: number, text: string): string {
   const message = printable(stringAt(parseJsonObject(text) ?? {}, "message"));
-  if (status === 401) return `${url} does not know who is asking: give a token with --token, or another --kubeconfig`;
-  if (status === 403) return `${url} does not allow it: ${message}`;
-  // A server that knows the path says what it did not find.
+  if (status === 401) return `${url} could not authenticate the request: set --token or another --kubeconfig`;
+  if (status === 403) return `${url} denied the request: ${message}`;
+  // A server that serves the path sends a message with its 404.
   if (status === 404 && message === "") return notEvenkeel(url);
-  return `${url} answered ${status}${message === "" ? "" : `: ${message}`}`;
+  return `${url} responded with ${status}${message === "" ? "" : `: ${message}`}`;
 }
 
 function notEvenkeel(url: string): string {
-  return `${url} is not an Evenkeel server, or one that is older than this command`;
+  return `${url} is not an Evenkeel server, or is older than this command`;
 }
 
-/** What a server says goes to a terminal: nothing in it may steer one. */
+/** Replaces control characters: text from a server must not control the terminal. */
 export function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, "\u{fffd}");
 }

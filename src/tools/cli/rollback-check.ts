@@ -1,4 +1,4 @@
-/** `evenkeel rollback-check`: what would be lost to a server of another release, by name. */
+/** `evenkeel rollback-check`: lists the objects that a server of another release could not read or would not serve. */
 import { Command } from "commander";
 import { objectsAt, type JsonObject } from "../../meta/json.ts";
 import { numberOrZero } from "./request-report.ts";
@@ -26,16 +26,20 @@ export function rollbackCheckCommand(): Command {
   return withServerFlags(
     new Command("rollback-check")
       .description(
-        "Read the whole store through a server and name the objects that a server of another release could not read, " +
-          "or would not serve. Exit code 0 when there are none, 1 when there are, 2 when it could not be checked.",
+        "Read the whole store through a server and list the objects that a server of another release could not read " +
+          "or would not serve. Exit code 0 if there are none, 1 if there are some, 2 if the check failed.",
       )
-      .requiredOption("--to <release>", "the release to go back to, such as 1.33")
+      .requiredOption("--to <release>", "release to roll back to, for example 1.33")
       .option(
         "--runtime-config <pairs>",
-        "that its servers would have, such as resource.k8s.io/v1beta1=true",
+        "runtime config of the servers after the rollback, for example resource.k8s.io/v1beta1=true",
         commaList,
       )
-      .option("--feature-gates <pairs>", "that its servers would have, Name=true or Name=false", commaList),
+      .option(
+        "--feature-gates <pairs>",
+        "feature gates of the servers after the rollback, Name=true or Name=false",
+        commaList,
+      ),
   ).action((flags: RollbackFlags) => rollbackCheck(flags));
 }
 
@@ -48,7 +52,7 @@ async function rollbackCheck(flags: RollbackFlags): Promise<void> {
   if (objectsAt(report, "findings").length > 0) process.exitCode = FOUND;
 }
 
-/** Nobody may take a server that did not answer for one that found something. */
+/** A separate exit code: a failed check must not look like a finding. */
 async function asNotChecked<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked;
@@ -71,7 +75,7 @@ export function rollbackCheckText(report: JsonObject): string {
   const verdict =
     count === 0
       ? `A server of Kubernetes ${to} can read and serve all ${objects} objects.\n`
-      : `A server of Kubernetes ${to} could not use ${count} of ${objects} objects.\n\n${findingsText(report, Infinity)}\n`;
+      : `A server of Kubernetes ${to} could not read or would not serve ${count} of ${objects} objects.\n\n${findingsText(report, Infinity)}\n`;
   return verdict + brokenNotes(report) + surveyNotes(report);
 }
 
@@ -79,7 +83,7 @@ export function findingCount(report: JsonObject): number {
   return objectsAt(report, "findings").reduce((sum, finding) => sum + numberOrZero(finding, "count"), 0);
 }
 
-/** Each reason and the objects it is about, of which at most so many are named. */
+/** Each reason with its objects; at most `namesMax` objects are named. */
 export function findingsText(report: JsonObject, namesMax: number): string {
   let room = namesMax;
   return objectsAt(report, "findings")
@@ -109,7 +113,7 @@ function brokenNotes(report: JsonObject): string {
     .map((one) => {
       const names = objectsAt(one, "names").slice(0, BROKEN_SHOWN_MAX).map(placeName).join(", ");
       const who = `${numberOrZero(one, "count")} values of ${resourceName(one)}`;
-      return `${who} cannot be read by any release${names === "" ? "" : `, as ${names}`}.\n`;
+      return `${who} cannot be decoded by any release${names === "" ? "" : `, for example ${names}`}.\n`;
     })
     .join("");
 }

@@ -1,4 +1,4 @@
-/** The flags of `serve` that are about this server alone. */
+/** The flags of `serve` that concern this server alone. */
 import { Option, type Command } from "commander";
 import { DEFAULT_RELEASE, RELEASES } from "../../objects/catalogue/release.ts";
 import type { LogLevel } from "../../server/env-node.ts";
@@ -47,133 +47,136 @@ export interface ServeFlags {
   readonly logLevel: LogLevel;
 }
 
-/** Where it listens, what it serves, and where that is kept. */
+/** Address, release and storage of the server. */
 export function withServeFlags(command: Command): Command {
   return command
-    .option("--secure-port <port>", "HTTPS port; 0 takes a free one", port, 6443)
+    .option("--secure-port <port>", "HTTPS port; 0 selects a free port", port, 6443)
     .option("--bind-address <ip>", "address to listen on", address, "127.0.0.1")
-    .option("--advertise-address <ip>", "address at which the rest of the cluster reaches this server", address)
-    .option("--service-cluster-ip-range <cidr>", "subnet that cluster IPs are taken from", "10.0.0.0/24")
-    .option("--service-node-port-range <range>", "ports that node ports are taken from", "30000-32767")
+    .option("--advertise-address <ip>", "IP address to advertise to the rest of the cluster", address)
+    .option("--service-cluster-ip-range <cidr>", "CIDR range of cluster IPs", "10.0.0.0/24")
+    .option("--service-node-port-range <range>", "port range of node ports", "30000-32767")
     .option(
       "--data-dir <directory>",
-      "where objects (without etcd), certificates, tokens and the kubeconfig are kept",
+      "directory for objects (without etcd), certificates, tokens and the kubeconfig",
       ".evenkeel",
     )
-    .option("--release <release>", `Kubernetes release to be: ${RELEASES.join(", ")}`, DEFAULT_RELEASE)
-    .option("--strict-release", "serve exactly the release's own defaults, without the APIs Evenkeel adds")
+    .option("--release <release>", `Kubernetes release to serve: ${RELEASES.join(", ")}`, DEFAULT_RELEASE)
+    .option("--strict-release", "serve exactly the defaults of the release, without the APIs that Evenkeel adds")
     .option(
       "--runtime-config <pairs>",
-      "APIs to switch on or off: api/all, api/beta, group/version, group/version/resource, each =true or =false",
+      "APIs to enable or disable: api/all, api/beta, group/version or group/version/resource, each =true or =false",
       commaList,
     )
-    .option("--feature-gates <pairs>", "gates to switch, Name=true or Name=false", commaList)
+    .option("--feature-gates <pairs>", "feature gates to set, Name=true or Name=false", commaList)
     .option(
       "--service-endpoint-override <pairs>",
-      "NAME.NAMESPACE=HOST:PORT of services that webhooks and aggregated API servers are reached at",
+      "addresses of Services for webhooks and aggregated API servers, NAME.NAMESPACE=HOST:PORT",
       commaList,
     )
     .option(
       "--controllers <names>",
-      'controllers to run while this server leads: "*" (default) for all, name, -name',
+      'controllers to run while this server is the leader: "*" for all, name, -name (default: "*")',
       commaList,
     )
-    .option("--etcd-servers <urls>", "keep objects in etcd instead of the data directory", commaList)
-    .option("--etcd-cafile <file>", "CA that signed etcd's certificate")
+    .option("--etcd-servers <urls>", "etcd URLs; store objects in etcd instead of the data directory", commaList)
+    .option("--etcd-cafile <file>", "CA bundle that verifies etcd's certificate")
     .option("--etcd-certfile <file>", "client certificate for etcd")
-    .option("--etcd-keyfile <file>", "key of the client certificate for etcd")
-    .option("--etcd-prefix <path>", "where everything lies in the store", "/registry")
+    .option("--etcd-keyfile <file>", "key of the etcd client certificate")
+    .option("--etcd-prefix <path>", "key prefix in etcd", "/registry")
     .addOption(
-      new Option("--etcd-compaction-interval <duration>", "how often old history is forgotten; 0 never")
+      new Option("--etcd-compaction-interval <duration>", "interval of store compaction; 0 disables it")
         .argParser(duration)
         .default(300_000, "5m"),
     )
-    .option("--tls-cert-file <file>", "serving certificate; without it one is made and kept in the data directory")
+    .option("--tls-cert-file <file>", "serving certificate; without it one is generated in the data directory")
     .option("--tls-private-key-file <file>", "key of the serving certificate")
-    .option("--root-ca-file <file>", "CA that every namespace is told, by default that of the serving certificate")
+    .option(
+      "--root-ca-file <file>",
+      "CA bundle published to every namespace as kube-root-ca.crt (default: that of the serving certificate)",
+    )
     .option(
       "--token-auth-file <file>",
-      'CSV of token,user,uid,"groups"; without it an administrator\'s token is made and kept',
+      'CSV file of token,user,uid,"groups"; without it an administrator token is generated in the data directory',
     )
     .addOption(
-      new Option("--event-ttl <duration>", "how long events are kept").argParser(duration).default(3_600_000, "1h"),
+      new Option("--event-ttl <duration>", "retention time of events").argParser(duration).default(3_600_000, "1h"),
     )
     .addOption(
-      new Option("--request-timeout <duration>", "everything but watches is answered within this time")
+      new Option("--request-timeout <duration>", "timeout of all requests except watches")
         .argParser(duration)
         .default(60_000, "1m"),
     )
-    .option("--max-requests-inflight <n>", "reads served at the same time", count, 400)
-    .option("--max-mutating-requests-inflight <n>", "writes served at the same time", count, 200);
+    .option("--max-requests-inflight <n>", "maximum number of concurrent non-mutating requests", count, 400)
+    .option("--max-mutating-requests-inflight <n>", "maximum number of concurrent mutating requests", count, 200);
 }
 
-/** How it starts, how it leaves, and what it says meanwhile. */
+/** Startup, shutdown and logging. */
 export function withLifeFlags(command: Command): Command {
   return command
     .addOption(
-      new Option("--shutdown-delay-duration <duration>", "how long to go on serving, unready, before a shutdown")
+      new Option("--shutdown-delay-duration <duration>", "time to keep serving, unready, before a shutdown")
         .argParser(duration)
         .default(0, "0"),
     )
-    .option(
-      "--shutdown-send-retry-after",
-      "during a shutdown go on listening until all is done, and tell who comes meanwhile when to come again",
-    )
+    .option("--shutdown-send-retry-after", "keep listening during shutdown and reject new requests with Retry-After")
     .addOption(
       new Option(
         "--shutdown-watch-termination-grace-period <duration>",
-        "over which time a shutdown ends watches, one after the other",
+        "period over which a shutdown ends watches one by one",
       )
         .argParser(duration)
         .default(0, "0"),
     )
     .option(
       "--goaway-chance <probability>",
-      "how likely an answer by HTTP/2 asks the client to connect anew: 0 to 0.02",
+      "probability that an HTTP/2 response asks the client to reconnect, 0 to 0.02",
       probability,
       0,
     )
     .option(
       "--startup-send-retry-after-if-not-initialized",
-      "honour X-Kubernetes-If-Ready until the server has been ready once",
+      "honor the X-Kubernetes-If-Ready header until the server has been ready once",
     )
     .addOption(
       new Option(
         "--startup-if-ready-mode <mode>",
-        "what that means: retry (default) refuses with 503 and Retry-After, report answers and says whether the server is ready",
+        "effect of that header: retry rejects with 503 and Retry-After, report serves the request and reports readiness (default: retry)",
       ).choices(["retry", "report"]),
     )
     .addOption(
-      new Option("--log-level <level>", "what to log on standard error")
+      new Option("--log-level <level>", "lowest level to log on standard error")
         .choices(["debug", "info", "warn", "error"])
         .default("warn"),
     );
 }
 
-/** Who is known by a certificate, and who may speak for others. */
+/** Client certificates of users, and front proxies that act for users. */
 export function withCallerFlags(command: Command): Command {
   return command
-    .option("--client-ca-file <file>", "CA whose client certificates name users: CN the user, O the groups")
-    .option("--requestheader-client-ca-file <file>", "CA of front proxies and peers, which may speak for users")
+    .option("--client-ca-file <file>", "CA bundle for client certificates of users: CN is the user, O are the groups")
+    .option(
+      "--requestheader-client-ca-file <file>",
+      "CA bundle for client certificates of front proxies and peers, which may act for users",
+    )
     .option(
       "--requestheader-allowed-names <names>",
-      "common names of front proxies; without it all of that CA",
+      "accepted common names of front proxies (default: all that this CA signed)",
       commaList,
     )
     .option(
       "--requestheader-username-headers <names>",
-      "headers with the user's name (default X-Remote-User)",
+      "headers with the user name (default: X-Remote-User)",
       commaList,
     )
-    .option("--requestheader-uid-headers <names>", "headers with the user's uid (default X-Remote-Uid)", commaList)
+    .option("--requestheader-uid-headers <names>", "headers with the user UID (default: X-Remote-Uid)", commaList)
     .option(
       "--requestheader-group-headers <names>",
-      "headers with the user's groups (default X-Remote-Group)",
+      "headers with the user's groups (default: X-Remote-Group)",
       commaList,
     )
     .option(
       "--requestheader-extra-headers-prefix <prefixes>",
-      "how headers about the user begin (default X-Remote-Extra-)",
+      "prefixes of headers with extra user attributes (default: X-Remote-Extra-)",
       commaList,
     );
 }

@@ -1,4 +1,4 @@
-/** `evenkeel serve`: one API server. */
+/** `evenkeel serve`: runs one API server. */
 import type { EmulationOptions } from "../../objects/catalogue/effective-version.ts";
 import { stopOnSignals } from "./stop-on-signals.ts";
 import type { IfReadyMode } from "../../serving/http/filters/if-ready.ts";
@@ -46,7 +46,7 @@ type AllFlags = ServeFlags & AccessFlags & AuditFlags & CredentialFlags & PeerFl
 
 export function serveCommand(): Command {
   const command = new Command("serve").description(
-    "Run one API server. Flags are named as kube-apiserver names them where it has them.",
+    "Run one API server. Flags that it shares with kube-apiserver have the same names.",
   );
   const alone = withLifeFlags(withVersionFlags(withServeFlags(command)));
   const known = withAccessFlags(withCredentialFlags(withCallerFlags(alone)));
@@ -55,15 +55,15 @@ export function serveCommand(): Command {
 
 async function serve(flags: AllFlags): Promise<void> {
   const directory = resolve(flags.dataDir);
-  // A command line that is wrong leaves no trace on the disk.
+  // Invalid flags fail before anything is written to the disk.
   const checked = configOf(flags, directory);
   requireBoth({ "--tls-cert-file": flags.tlsCertFile, "--tls-private-key-file": flags.tlsPrivateKeyFile });
-  // Objects include Secrets: whatever this process writes is for its user only.
+  // Objects include Secrets: only the user of this process may read its files.
   process.umask(0o077);
   const env = createNodeEnv({ logLevel: flags.logLevel });
   const named = readNamedFiles(flags, env);
   asUsable(() => makeDirectory(directory), unusable(directory));
-  // The store locks the directory: it is opened before this process writes any file that another one may use.
+  // The store locks the directory, so it is opened before this process writes any file that another process may use.
   const kv = checked.storage.kind === "embedded" ? await openStore(directory, env) : undefined;
   const parts = { flags, checked, directory, named, env: kv === undefined ? env : { ...env, openKv: async () => kv } };
   const { running, config, ca, token } = await startServer(parts).catch(async (thrown: unknown) => {
@@ -88,7 +88,7 @@ async function openStore(directory: string, { clock }: Env): Promise<Kv> {
 }
 
 interface NamedFiles {
-  /** The files of flags; undefined where the data directory has the command's own. */
+  /** The contents of files named by flags; undefined if the data directory provides them. */
   readonly tokens: string | undefined;
   readonly credentials: ServingCredentials | undefined;
   readonly rootCa: string | undefined;
@@ -106,7 +106,7 @@ function readNamedFiles(flags: AllFlags, { log }: Env): NamedFiles {
 
 interface StartParts {
   readonly flags: AllFlags;
-  /** Without what is kept in the data directory. */
+  /** Without the credentials from the data directory. */
   readonly checked: ServerConfig;
   readonly directory: string;
   readonly named: NamedFiles;
@@ -150,20 +150,20 @@ async function startServer({ flags, checked, directory, named, env }: StartParts
   void followed.follow(env.clock, new AbortController().signal);
   if (config.storage.kind === "etcd" && serviceAccountKey !== undefined)
     env.log.warn(
-      "tokens of service accounts are signed with a key of this server's own: other servers on this etcd need it, see --service-account-signing-key-file",
+      "service account tokens are signed with a key of this server; set --service-account-signing-key-file to the same key on all servers of this etcd",
       { file: serviceAccountKey.file },
     );
   return { running, config, ca: credentials.ca, token: firstToken(tokenFile) };
 }
 
-/** "Every address" is none a client can dial; this machine's own is among them. */
+/** Clients cannot dial an unspecified address; the loopback address is one of those that the server listens on. */
 function hostInUrl(bindAddress: string): string {
   if (bindAddress === "0.0.0.0") return "127.0.0.1";
   if (bindAddress === "::") return "[::1]";
   return bindAddress.includes(":") ? `[${bindAddress}]` : bindAddress;
 }
 
-/** Resolved once, before anything is written; `withKeptCredentials` adds what the data directory keeps. */
+/** Resolved once, before anything is written; `withKeptCredentials` adds the credentials of the data directory. */
 function configOf(flags: AllFlags, directory: string): ServerConfig {
   return asCommand(() =>
     resolveOptions({
@@ -211,7 +211,7 @@ function asCommand<T>(work: () => T): T {
   }
 }
 
-/** A mode of what is not on is a mistake. */
+/** Setting the mode without the flag that enables it is an error. */
 function ifReadyMode({ startupSendRetryAfterIfNotInitialized, startupIfReadyMode }: ServeFlags): IfReadyMode {
   if (startupSendRetryAfterIfNotInitialized === true) return startupIfReadyMode ?? "retry";
   if (startupIfReadyMode !== undefined)
@@ -247,7 +247,7 @@ function fileNamesOf(flags: ServeFlags): CredentialFileNames {
   };
 }
 
-/** The documented order: what was said for everybody, else where the server listens, else the host's own address. */
+/** The documented order: the advertised address, else the bind address, else an address of the host. */
 function peerAddressOf({ advertiseAddress, bindAddress }: ServeFlags): { address?: string } {
   if (advertiseAddress !== undefined) return { address: advertiseAddress };
   const listening = bindAddress === "0.0.0.0" || bindAddress === "::" ? reachableAddress(bindAddress) : bindAddress;
@@ -266,25 +266,25 @@ function storageOf(flags: ServeFlags, directory: string): StorageConfig {
   return { kind: "etcd", endpoints: flags.etcdServers, ...(Object.keys(tls).length === 0 ? {} : { tls }) };
 }
 
-/** Neither is fine too. */
+/** Both flags may be unset. */
 function requireBoth(pair: Readonly<Record<string, string | undefined>>): void {
   const given = Object.values(pair).filter((value) => value !== undefined);
   if (given.length === 1) throw new CommandFailure(`${Object.keys(pair).join(" and ")} must be given together`, 2);
 }
 
-/** Clients come by the address they were given, by the advertised one, and from pods by the Service's. */
+/** Clients use the bind address, the advertised address, or the address of the Service (from pods). */
 function servingAddresses({ bindAddress }: ServeFlags, { advertise, serviceClusterIpRange }: ServerConfig): string[] {
   return [bindAddress, advertise?.address, serviceClusterIpRange.nameAt(0)].filter((one) => one !== undefined);
 }
 
-/** Undefined where no files are named. */
+/** Undefined if no files are named. */
 function namedCredentials({ tlsCertFile, tlsPrivateKeyFile }: ServeFlags): ServingCredentials | undefined {
   if (tlsCertFile === undefined || tlsPrivateKeyFile === undefined) return undefined;
   const cert = readFile(tlsCertFile, "serving certificate");
   return { cert, key: readFile(tlsPrivateKeyFile, "serving key"), ca: cert };
 }
 
-/** CAs have been looked at before. */
+/** CA files have been checked before. */
 function unusableFiles({ tlsCertFile, tlsPrivateKeyFile }: ServeFlags): string {
   if (tlsCertFile === undefined) return "certificates cannot be used";
   return `the serving certificate ${tlsCertFile} and its key ${tlsPrivateKeyFile} cannot be used`;
@@ -298,19 +298,19 @@ async function startOrExplain(start: () => Promise<ListeningServer>, flags: Serv
     const code = (thrown as NodeJS.ErrnoException).code;
     if (code === "EADDRINUSE")
       throw new CommandFailure(
-        `port ${flags.securePort} on ${flags.bindAddress} is already taken: choose another with --secure-port`,
+        `port ${flags.securePort} on ${flags.bindAddress} is already in use: choose another with --secure-port`,
         1,
       );
     if (code === "EACCES")
       throw new CommandFailure(
-        `port ${flags.securePort} on ${flags.bindAddress} may not be used by this user: choose another with --secure-port`,
+        `permission denied for port ${flags.securePort} on ${flags.bindAddress}: choose another with --secure-port`,
         1,
       );
     if (code === "EADDRNOTAVAIL")
       throw new CommandFailure(`this machine does not have the address ${flags.bindAddress}`, 1);
     if (code !== undefined && /^ERR_(OSSL|SSL|TLS|CRYPTO)/.test(code))
       throw new CommandFailure(`the serving certificate or its key cannot be used: ${(thrown as Error).message}`, 1);
-    // What the system refused has been put into a sentence already, as of the audit log.
+    // The error already describes what the operating system rejected, for example the path of the audit log.
     if (thrown instanceof Error && isSystemError(thrown.cause)) throw new CommandFailure(thrown.message, 1);
     throw thrown;
   }
@@ -327,7 +327,7 @@ function isSystemError(cause: unknown): boolean {
 function announce(what: { url: string; kubeconfig: string; config: ServerConfig; directory: string }): void {
   const { storage, release, version } = what.config;
   const as = version.binary === release ? release : `${version.binary}, emulating ${release},`;
-  print(`Evenkeel is Kubernetes ${as} at ${what.url}`);
+  print(`Serving Kubernetes ${as} at ${what.url}`);
   print(`  kubectl:  export KUBECONFIG=${what.kubeconfig}`);
   print(
     `  objects:  ${storage.kind === "etcd" ? `in etcd at ${storage.endpoints.join(", ")}` : `in ${what.directory}`}`,

@@ -22,23 +22,23 @@ const B = {
 };
 const HEALTHY = { isSynced: true, proxy: { isEnabled: true } };
 
-test("the table has a line for each server, each column as wide as its widest cell", () => {
+test("the table has a line for each server and columns as wide as their widest cell", () => {
   expect(statusTable({ ...HEALTHY, servers: [A, B] })).toBe(
     [
-      "SERVER       RELEASE   VERSION   ADDRESS         STATE                       AGE  ONLY IT SERVES",
-      "a (asked)    1.34      1.34.11   127.0.0.1:6443  reachable                   -    nothing",
-      "apiserver-b  not told  not told  not known       unreachable, not described  61s  batch/v1 (2)",
+      "SERVER       RELEASE  VERSION  ADDRESS         STATE                               DISCOVERY AGE  SERVES EXCLUSIVELY",
+      "a (local)    1.34     1.34.11  127.0.0.1:6443  reachable                           -              nothing",
+      "apiserver-b  unknown  unknown  unknown         unreachable, no discovery document  61s            batch/v1 (2)",
       "",
     ].join("\n"),
   );
 });
 
-test("of a server that emulates another release both versions are shown", () => {
+test("a server that emulates another release shows both versions", () => {
   const emulating = { ...A, binaryVersion: "1.36.4" };
   expect(statusTable({ ...HEALTHY, servers: [emulating] })).toContain(" 1.34     1.36.4 as 1.34  ");
 });
 
-test("below it stands what else an operator must know", () => {
+test("notes and departed servers follow the table", () => {
   const departed = [
     { server: "c", release: "1.36", departedAt: "2030-01-01T00:00:00Z", resourceCount: 2, resources: B.onlyServes },
   ];
@@ -51,25 +51,25 @@ test("below it stands what else an operator must know", () => {
   });
   expect(text).toContain("reachable, fenced");
   expect(text).toContain("--peer-ca-file is not set");
-  expect(text).toContain("does not know the others yet");
-  expect(text).toContain("takes no writes: the lease is late.");
+  expect(text).toContain("has not synced its peers yet");
+  expect(text).toContain("rejects writes: the lease is late.");
   expect(text).toContain(
-    "Departed: c (1.36) left at 2030-01-01T00:00:00Z; 2 resources that nobody serves now: batch/v1 (2).",
+    "Departed: c (1.36) at 2030-01-01T00:00:00Z; no server serves 2 of its resources: batch/v1 (2).",
   );
 });
 
-test("a cluster is complete when every server is reachable and has said what it serves", () => {
+test("a cluster is complete if every server is reachable and has published its discovery document", () => {
   expect(isComplete({ servers: [A] })).toBe(true);
   expect(isComplete({ servers: [A, B] })).toBe(false);
   expect(isComplete({ servers: [A, { ...A, isDescribed: false }] })).toBe(false);
 });
 
-test("what is no status at all still makes a table, and nothing in it steers the terminal", () => {
+test("an invalid status still makes a table, without control characters", () => {
   expect(statusTable({ servers: "none" })).toMatch(/^SERVER/);
   expect(statusTable({ ...HEALTHY, servers: [{ ...A, id: "\u001b[31mred" }, null] })).not.toContain("\u001b");
 });
 
-test("an explanation names tiers in order", () => {
+test("an explanation names the tiers of servers in order", () => {
   const route = { kind: "peer", rule: "served-by-peer", sentence: "s", reason: "r", candidates: [["b", "c"], ["d"]] };
-  expect(explanationText({ server: {}, request: {}, route })).toContain("answer:         by b or c, else d\n");
+  expect(explanationText({ server: {}, request: {}, route })).toContain("result:       served by b or c, else d\n");
 });

@@ -1,4 +1,4 @@
-/** `evenkeel status`: the servers of a cluster, as one of them sees it. */
+/** `evenkeel status`: shows the servers of a cluster from the view of one server. */
 import { Command } from "commander";
 import { someOf } from "../../base/some-of.ts";
 import { objectAt, stringAt, stringsAt, type JsonObject, objectsAt } from "../../meta/json.ts";
@@ -6,15 +6,23 @@ import { requestJson, printable, withServerFlags, type ServerFlags } from "./req
 import { alignColumns } from "./columns.ts";
 
 const TARGET = "/evenkeel/v1/status";
-/** A server cannot be reached, or what it serves is not known. */
+/** A server is unreachable, or its discovery document is missing. */
 const INCOMPLETE = 1;
-const HEADINGS: readonly string[] = ["SERVER", "RELEASE", "VERSION", "ADDRESS", "STATE", "AGE", "ONLY IT SERVES"];
+const HEADINGS: readonly string[] = [
+  "SERVER",
+  "RELEASE",
+  "VERSION",
+  "ADDRESS",
+  "STATE",
+  "DISCOVERY AGE",
+  "SERVES EXCLUSIVELY",
+];
 
 export function statusCommand(): Command {
   return withServerFlags(
     new Command("status").description(
-      "Show the servers of a cluster as one of them sees it: release, versions, reachable, how old what is known of " +
-        "them is, and what only they serve. Exit code 1 when one is not reachable or has not said what it serves.",
+      "Show the servers of a cluster from the view of one server: release, version, state, age of their discovery documents " +
+        "and resources that only they serve. Exit code 1 if a server is unreachable or has not published its discovery document.",
     ),
   ).action((flags: ServerFlags) => status(flags));
 }
@@ -25,7 +33,7 @@ async function status(flags: ServerFlags): Promise<void> {
   if (!isComplete(answer)) process.exitCode = INCOMPLETE;
 }
 
-/** Every server can be reached and has said what it serves. */
+/** True if every server is reachable and has published its discovery document. */
 export function isComplete(answer: JsonObject): boolean {
   return objectsAt(answer, "servers").every(
     (server) => server["isReachable"] === true && server["isDescribed"] === true,
@@ -35,10 +43,10 @@ export function isComplete(answer: JsonObject): boolean {
 export function statusTable(answer: JsonObject): string {
   const servers = objectsAt(answer, "servers");
   const rows = servers.map((server) => [
-    text(server, "id") + (server["isSelf"] === true ? " (asked)" : ""),
-    text(server, "release") || "not told",
+    text(server, "id") + (server["isSelf"] === true ? " (local)" : ""),
+    text(server, "release") || "unknown",
     versions(server),
-    text(server, "address") || "not known",
+    text(server, "address") || "unknown",
     state(server, answer),
     age(server),
     servers.length === 1 ? "everything" : summary(objectsAt(server, "onlyServes")),
@@ -48,19 +56,19 @@ export function statusTable(answer: JsonObject): string {
   );
 }
 
-/** The binary's, and what it behaves as if that is something else. */
+/** The binary version, and the emulated release if it differs. */
 function versions(server: JsonObject): string {
   const binary = text(server, "binaryVersion");
   const compatibility = text(server, "compatibilityVersion");
-  if (binary === "") return "not told";
+  if (binary === "") return "unknown";
   return compatibility === "" || binary.startsWith(`${compatibility}.`) ? binary : `${binary} as ${compatibility}`;
 }
 
 function state(server: JsonObject, answer: JsonObject): string {
   const words = [
     server["isReachable"] === true ? "reachable" : "unreachable",
-    ...(server["isDescribed"] === true ? [] : ["not described"]),
-    ...(server["isDraining"] === true ? ["leaving"] : []),
+    ...(server["isDescribed"] === true ? [] : ["no discovery document"]),
+    ...(server["isDraining"] === true ? ["draining"] : []),
     ...(server["isSelf"] === true && text(answer, "fence") !== "" ? ["fenced"] : []),
   ];
   return words.join(", ");
@@ -75,7 +83,7 @@ function age(server: JsonObject): string {
 
 const SHOWN_MAX = 3;
 
-/** "resource.k8s.io/v1 (4), batch/v1 (1) and 2 more": each with how many of its resources. */
+/** "resource.k8s.io/v1 (4), batch/v1 (1) and 2 more": group versions with the number of their resources. */
 function summary(groupVersions: readonly JsonObject[]): string {
   if (groupVersions.length === 0) return "nothing";
   const names = groupVersions.map((one) => `${text(one, "groupVersion")} (${stringsAt(one, "resources").length})`);
@@ -87,12 +95,12 @@ function notes(answer: JsonObject): string[] {
   const missing = text(proxy, "missingFlag");
   const fence = text(answer, "fence");
   return [
-    ...(proxy["isEnabled"] === true ? [] : ["The mixed version proxy is off on the server that was asked."]),
+    ...(proxy["isEnabled"] === true ? [] : ["The mixed version proxy is disabled on the local server."]),
     ...(proxy["isEnabled"] === true && missing !== ""
-      ? [`The server that was asked cannot call others: ${missing} is not set.`]
+      ? [`The local server cannot proxy requests to peers: ${missing} is not set.`]
       : []),
-    ...(answer["isSynced"] === true ? [] : ["The server that was asked does not know the others yet."]),
-    ...(fence === "" ? [] : [`The server that was asked takes no writes: ${fence}.`]),
+    ...(answer["isSynced"] === true ? [] : ["The local server has not synced its peers yet."]),
+    ...(fence === "" ? [] : [`The local server rejects writes: ${fence}.`]),
   ];
 }
 
@@ -101,7 +109,7 @@ function departures(answer: JsonObject): string[] {
     const release = text(departed, "release");
     const who = text(departed, "server") + (release === "" ? "" : ` (${release})`);
     const count = typeof departed["resourceCount"] === "number" ? departed["resourceCount"] : 0;
-    return `Departed: ${who} left at ${text(departed, "departedAt")}; ${count} resources that nobody serves now: ${summary(objectsAt(departed, "resources"))}.`;
+    return `Departed: ${who} at ${text(departed, "departedAt")}; no server serves ${count} of its resources: ${summary(objectsAt(departed, "resources"))}.`;
   });
 }
 

@@ -1,7 +1,7 @@
-/** Ends the command on SIGINT or SIGTERM: the first signal drains, the second does not wait. */
+/** Ends the command on SIGINT or SIGTERM: the first signal drains, the second ends at once. */
 
 interface StopOnSignalsOptions {
-  /** For the message about a failure: "the server". */
+  /** Subject of the failure message: "the server". */
   readonly what: string;
   readonly stop: () => Promise<unknown>;
   readonly onStopping?: () => void;

@@ -23,15 +23,15 @@ const PODS = {
 const GONE = { group: "a.io", resource: "old", versions: [{ apiVersion: "a.io/v1", objects: 1 }], unreadable: 0 };
 const SURVEY = { release: "1.36", revision: 42, isSnapshot: true, privateKeys: 0, unknown: [] };
 
-test("the table has a line for each resource and version, and marks what an operator should look at", () => {
+test("the table has a line for each resource and version, and marks those that need attention", () => {
   expect(storedVersionsText({ ...SURVEY, resources: [PODS, CLAIMS, GONE] })).toBe(
     [
       "RESOURCE                        VERSION                  OBJECTS  NOTE",
       "pods                            v1                       10",
-      "resourceclaims.resource.k8s.io  resource.k8s.io/v1       3        ! one of 2 versions",
-      "resourceclaims.resource.k8s.io  resource.k8s.io/v1beta1  1        ! one of 2 versions, 1.36 writes resource.k8s.io/v1",
-      "resourceclaims.resource.k8s.io  unknown                  2        ! cannot be read",
-      "old.a.io                        a.io/v1                  1        ! 1.36 does not know it",
+      "resourceclaims.resource.k8s.io  resource.k8s.io/v1       3        ! one of 2 stored versions",
+      "resourceclaims.resource.k8s.io  resource.k8s.io/v1beta1  1        ! one of 2 stored versions, 1.36 writes resource.k8s.io/v1",
+      "resourceclaims.resource.k8s.io  unknown                  2        ! cannot be decoded",
+      "old.a.io                        a.io/v1                  1        ! 1.36 does not have this resource",
       "",
       "15 objects of 3 resources at revision 42.",
       "",
@@ -39,15 +39,15 @@ test("the table has a line for each resource and version, and marks what an oper
   );
 });
 
-test("below it stands what is no object, and what the walk could not judge", () => {
+test("keys without a resource, and the limits of the walk, follow the table", () => {
   const unknown = [{ prefix: "example.com/widgets", keys: 2 }];
   const text = storedVersionsText({ ...SURVEY, resources: [], privateKeys: 7, unknown, isSnapshot: false });
-  expect(text).toContain("and 7 keys that servers keep for themselves.\n");
-  expect(text).toContain("such as custom resources: example.com/widgets (2).\n");
+  expect(text).toContain("and 7 internal keys of servers.\n");
+  expect(text).toContain("for example of custom resources: example.com/widgets (2).\n");
   expect(text).toContain("History was compacted");
 });
 
-test("what is no report still makes a table, and nothing in it steers the terminal", () => {
+test("an invalid report still makes a table, without control characters", () => {
   expect(storedVersionsText({})).toMatch(/^RESOURCE/);
   const resources = [{ ...PODS, resource: "\u001b[31mred" }, null, 1];
   expect(storedVersionsText({ ...SURVEY, resources })).not.toContain("\u001b");
@@ -73,7 +73,7 @@ const FINDINGS = [
 test("findings are named by reason, and the rest is counted", () => {
   expect(rollbackCheckText({ ...SURVEY, to: "1.33", objects: 20, findings: FINDINGS, broken: [] })).toBe(
     [
-      "A server of Kubernetes 1.33 could not use 5 of 20 objects.",
+      "A server of Kubernetes 1.33 could not read or would not serve 5 of 20 objects.",
       "",
       "it cannot be read:",
       "  resourceclaims.resource.k8s.io a/one (resource.k8s.io/v1)",
@@ -88,22 +88,22 @@ test("findings are named by reason, and the rest is counted", () => {
   expect(findingsText({ findings: FINDINGS }, 1)).toContain("and 3 more\nit is not served:\n  1 more\n");
 });
 
-test("nothing found is one sentence; values that nobody can read are told beside it", () => {
+test("without findings the report is one sentence, followed by values that no release can decode", () => {
   const broken = [{ group: "", resource: "secrets", count: 2, names: [{ namespace: "a", name: "s" }] }];
   expect(rollbackCheckText({ ...SURVEY, to: "1.33", objects: 20, findings: [], broken })).toBe(
     "A server of Kubernetes 1.33 can read and serve all 20 objects.\n" +
-      "2 values of secrets cannot be read by any release, as a/s.\n",
+      "2 values of secrets cannot be decoded by any release, for example a/s.\n",
   );
 });
 
-test("the flags of the other server go with the question", () => {
+test("the flags of the target release are sent with the request", () => {
   const target = { to: "1.33", runtimeConfig: ["a/v1=true", "b/v1=false"], featureGates: ["G=true"] };
   expect(rollbackCheckPath(target)).toBe(
     "/evenkeel/v1/rollback-check?to=1.33&runtimeConfig=a%2Fv1%3Dtrue&runtimeConfig=b%2Fv1%3Dfalse&featureGates=G%3Dtrue",
   );
 });
 
-test("progress is shown on a terminal, of a store that is large, and wiped away", () => {
+test("progress of a large store is shown on a terminal, and then cleared", () => {
   const shown = (isTTY: boolean, total: number): string => {
     let text = "";
     const line = new ProgressLine({ isTTY, write: (more) => (text += more) });

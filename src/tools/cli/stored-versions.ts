@@ -1,4 +1,4 @@
-/** `evenkeel stored-versions`: in which versions the objects of a store are encoded. */
+/** `evenkeel stored-versions`: shows the stored versions of all objects, by resource. */
 import { Command } from "commander";
 import { formatGroupResource } from "../../meta/group-version.ts";
 import { objectsAt, stringAt, type JsonObject } from "../../meta/json.ts";
@@ -13,8 +13,8 @@ const HEADINGS: readonly string[] = ["RESOURCE", "VERSION", "OBJECTS", "NOTE"];
 export function storedVersionsCommand(): Command {
   return withServerFlags(
     new Command("stored-versions").description(
-      "Read the whole store through a server and show, for each resource, in which versions its objects are stored: " +
-        "several at a time, and versions that the server's release would not write, are marked.",
+      "Read the whole store through a server and show the stored versions of each resource. Resources with several stored " +
+        "versions, and versions that the server's release does not write, are marked.",
     ),
   ).action((flags: ServerFlags) => storedVersions(flags));
 }
@@ -26,7 +26,7 @@ async function storedVersions(flags: ServerFlags): Promise<void> {
   );
 }
 
-/** Shows on standard error how far it is, where that is a terminal. */
+/** Requests the report and shows its progress on standard error, if that is a terminal. */
 export async function askWithProgress(flags: ServerFlags, target: string): Promise<JsonObject> {
   const line = new ProgressLine(process.stderr);
   try {
@@ -46,7 +46,7 @@ export function storedVersionsText(report: JsonObject): string {
   const privateKeys = numberOrZero(report, "privateKeys");
   const summary =
     `${objects} objects of ${resources.length} resources at revision ${numberOrZero(report, "revision")}` +
-    (privateKeys === 0 ? "" : `, and ${privateKeys} keys that servers keep for themselves`);
+    (privateKeys === 0 ? "" : `, and ${privateKeys} internal keys of servers`);
   return `${alignColumns([HEADINGS, ...rows])}\n${summary}.\n${surveyNotes(report)}`;
 }
 
@@ -58,13 +58,13 @@ function rowsOf(resource: JsonObject, release: string): string[][] {
   const rows = versions.map((version) => {
     const apiVersion = text(version, "apiVersion");
     const marks = [
-      ...(versions.length > 1 ? [`one of ${versions.length} versions`] : []),
-      ...(writes === "" ? [`${release} does not know it`] : []),
+      ...(versions.length > 1 ? [`one of ${versions.length} stored versions`] : []),
+      ...(writes === "" ? [`${release} does not have this resource`] : []),
       ...(writes !== "" && writes !== apiVersion ? [`${release} writes ${writes}`] : []),
     ];
     return [name, apiVersion, String(numberOrZero(version, "objects")), mark(marks)];
   });
-  if (unreadable > 0) rows.push([name, "unknown", String(unreadable), mark(["cannot be read"])]);
+  if (unreadable > 0) rows.push([name, "unknown", String(unreadable), mark(["cannot be decoded"])]);
   return rows;
 }
 
@@ -72,15 +72,15 @@ function mark(marks: readonly string[]): string {
   return marks.length === 0 ? "" : `! ${marks.join(", ")}`;
 }
 
-/** What a walk could not judge, and how far it can be trusted. */
+/** Keys that the walk could not classify, and limits of its accuracy. */
 export function surveyNotes(report: JsonObject): string {
   const unknown = objectsAt(report, "unknown").map((one) => `${text(one, "prefix")} (${numberOrZero(one, "keys")})`);
   const notes = [
     ...(unknown.length === 0
       ? []
-      : [`Keys of no resource that any release stores, such as custom resources: ${unknown.join(", ")}.`]),
+      : [`Keys that belong to no built-in resource, for example of custom resources: ${unknown.join(", ")}.`]),
     ...(report["isSnapshot"] === false
-      ? ["History was compacted during the walk: objects that were written meanwhile may be counted as they are now."]
+      ? ["History was compacted during the walk: objects written meanwhile may be counted in their new version."]
       : []),
   ];
   return notes.map((note) => `${note}\n`).join("");

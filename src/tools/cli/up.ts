@@ -1,4 +1,4 @@
-/** `evenkeel up`: a control plane of several servers, of several releases, on this machine. */
+/** `evenkeel up`: runs a control plane of several servers, of one or more releases, on this machine. */
 import { Command, Option } from "commander";
 import { resolve } from "node:path";
 import { makeDirectory } from "../../base/make-directory.ts";
@@ -20,34 +20,34 @@ import { specsOf, type UpFlags } from "./up/up-flags.ts";
 
 export function upCommand(): Command {
   const command = new Command("up")
-    .description("Run a control plane of several API servers, of several releases, on this machine.")
+    .description("Run a control plane of several API servers, of one or more releases, on this machine.")
     .option(
       "--servers <list>",
-      `releases of the servers, each with runtime config of its own if need be, as in 1.36+batch/v1=false (default: those of the data directory, at first ${DEFAULT_SERVERS})`,
+      `releases of the servers, with optional runtime config as in 1.36+batch/v1=false (default: those of the data directory, initially ${DEFAULT_SERVERS})`,
       commaList,
     )
     .option(
       "--data-dir <directory>",
-      "where objects (without etcd), certificates and the kubeconfig are kept",
+      "directory for objects (without etcd), certificates and the kubeconfig",
       ".evenkeel",
     )
     .option(
       "--port <port>",
-      `port of the load balancer, followed by those of the servers; 0 takes free ones (default: those of the data directory, at first ${DEFAULT_PORT} if it is free)`,
+      `port of the load balancer, followed by those of the servers; 0 selects free ports (default: those of the data directory, initially ${DEFAULT_PORT} if free)`,
       port,
     )
-    .option("--etcd-servers <urls>", "keep objects in etcd instead of the data directory", commaList)
-    .option("--processes", "run each server in a process of its own")
-    .option("--feature-gates <pairs>", "gates to switch on all servers, Name=true or Name=false", commaList)
+    .option("--etcd-servers <urls>", "etcd URLs; store objects in etcd instead of the data directory", commaList)
+    .option("--processes", "run each server in a separate process")
+    .option("--feature-gates <pairs>", "feature gates to set on all servers, Name=true or Name=false", commaList)
     .option(
       "--controllers <names>",
-      'controllers to run on the server that leads: "*" (default) for all, name, -name',
+      'controllers to run on the leader: "*" for all, name, -name (default: "*")',
       commaList,
     );
   return withAccessFlags(withRoutingFlags(command))
-    .option("--json", "print one line of JSON when everything is ready, and nothing else")
+    .option("--json", "print only one line of JSON, when all servers are ready")
     .addOption(
-      new Option("--log-level <level>", "what to log on standard error")
+      new Option("--log-level <level>", "lowest level to log on standard error")
         .choices(["debug", "info", "warn", "error"])
         .default("error"),
     )
@@ -57,14 +57,14 @@ export function upCommand(): Command {
 async function up(flags: UpFlags): Promise<void> {
   const directory = resolve(flags.dataDir);
   const kept = readState(directory);
-  // A command line that is wrong leaves no trace on the disk.
+  // Invalid flags fail before anything is written to the disk.
   const specs = specsOf(flags, kept);
-  // Objects include Secrets: whatever this process writes is for its user only.
+  // Objects include Secrets: only the user of this process may read its files.
   process.umask(0o077);
   asUsable(() => makeDirectory(directory), unusable(directory));
   const running = new UpSession();
   try {
-    // Before anything is written: another process may use the directory.
+    // Opened before anything is written: another process may use the directory.
     const store = await openClusterStore(flags, directory);
     running.onStop(() => store.close());
     const control = await openControl(directory, (request) => running.handle(request));

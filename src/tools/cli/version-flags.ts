@@ -1,4 +1,4 @@
-/** The flags by which a server behaves as another release than the one it is. */
+/** The flags by which a server emulates an older release. */
 import type { Command } from "commander";
 import type { EmulationOptions } from "../../objects/catalogue/effective-version.ts";
 import { commaList } from "./flags.ts";
@@ -7,21 +7,21 @@ export function withVersionFlags(command: Command): Command {
   return command
     .option(
       "--emulated-version <version>",
-      "release to behave as: 1.35 or kube=1.35; not greater than --release, at most three less",
+      "release to emulate, 1.35 or kube=1.35; not newer than --release, at most three minors older",
       commaList,
     )
     .option(
       "--min-compatibility-version <version>",
-      "oldest release to stay compatible with: what is stored can be read by it (default the one before the emulated)",
+      "oldest release that must be able to read stored objects (default: the one before the emulated release)",
       commaList,
     )
     .option(
       "--emulation-forward-compatible",
-      "serve later versions, up to --release, of what the emulated release serves",
+      "also serve versions of the emulated release's resources that were introduced later, up to --release",
     )
     .option(
       "--runtime-config-emulation-forward-compatible",
-      "let --runtime-config switch on what came after the emulated release",
+      "let --runtime-config enable APIs that were introduced after the emulated release",
     );
 }
 

@@ -1,7 +1,7 @@
-/** Objects that servers accept, by "group/resource" and without metadata: no more than is required of each kind. */
+/** Minimal objects that servers accept, by "group/resource" and without metadata. */
 import type { JsonObject } from "../../meta/json.ts";
 
-/** Nobody has such a group: policies that match it change nothing. */
+/** No object has this group, so policies that match it have no effect. */
 const DOMAIN = "rehearsal.example.com";
 const NAME = "rehearsal";
 const LABELS = { app: NAME } as const;
@@ -56,7 +56,7 @@ const BODIES: ReadonlyMap<string, JsonObject> = new Map<string, JsonObject>([
   ["storage.k8s.io/volumeattributesclasses", { driverName: NAME, parameters: { a: "b" } }],
 ]);
 
-/** Objects of many kinds need nothing but a spec; whoever is refused with it only reads. */
+/** An empty spec suffices for many kinds. Clients only read the kinds whose objects a server rejects. */
 export function bodyOfKind(name: string): JsonObject {
   return BODIES.get(name) ?? { spec: {} };
 }

@@ -1,4 +1,4 @@
-/** The charts of a report as SVG, made of nothing but the report's own figures. */
+/** The charts of a report as SVG, drawn only from the figures of the report. */
 import { escapeHtml } from "./html-text.ts";
 import type { UpgradePlan } from "./plan.ts";
 import type { RunReport, SeriesKey, StorageLane, StoragePoint } from "./report.ts";
@@ -16,17 +16,17 @@ const STACKED: readonly SeriesKey[] = ["ok", "notFound", "unavailable", "other"]
 const TICKS = 6;
 
 export const SERIES_NAMES: Readonly<Record<SeriesKey, string>> = {
-  ok: "answered",
+  ok: "2xx",
   notFound: "404",
   unavailable: "503",
   other: "other",
   wrong: "wrong",
 };
 
-/** Requests by answer over time, the steps as bands, wrong answers as marks. */
+/** Responses by status over time, with the releases as bands and wrong responses as marks. */
 export function answersChart(run: RunReport, plan: UpgradePlan, scaleMax: number): string {
   const height = TOP + PLOT_HEIGHT + 24;
-  const label = `Answers over time ${run.gate === "on" ? "with" : "without"} the mixed version proxy`;
+  const label = `Responses over time ${run.gate === "on" ? "with" : "without"} the mixed version proxy`;
   return svg(height, label, [
     ...bands(plan, PLOT_HEIGHT),
     ...absences(run, plan, PLOT_HEIGHT),
@@ -38,7 +38,7 @@ export function answersChart(run: RunReport, plan: UpgradePlan, scaleMax: number
   ]);
 }
 
-/** Of both runs, so that they can be compared. */
+/** The maximum over both runs, so that their charts have the same scale. */
 export function highestBucket(runs: readonly RunReport[]): number {
   const sums = runs.flatMap(({ series }) => series.buckets.map((bucket) => stackOf(bucket)));
   return Math.max(1, ...sums);
@@ -48,7 +48,7 @@ function stackOf(bucket: Readonly<Record<SeriesKey, number>>): number {
   return STACKED.reduce((sum, key) => sum + bucket[key], 0);
 }
 
-/** In which version everybody writes a resource, one lane for each. */
+/** The version in which all servers write a resource, one lane for each resource. */
 export function storageChart(lanes: readonly StorageLane[], plan: UpgradePlan): string {
   const rowHeight = LANE_HEIGHT + LANE_LABEL_HEIGHT;
   const height = TOP + lanes.length * rowHeight + 24;
@@ -83,7 +83,9 @@ function laneRow({ resource, points }: StorageLane, plan: UpgradePlan, y: number
   return [text({ x: LEFT, y: y + LANE_LABEL_HEIGHT - 3 }, resource), ...cells];
 }
 
-/** Without a common version: all that are written. The group is in the name of the resource. */
+/**
+ * All written versions if there is no common one. The group is omitted, because the name of the resource contains it.
+ */
 export function laneText({ common, encodings }: StoragePoint): string {
   const versions = common === null ? [...new Set(Object.values(encodings))].sort() : [common];
   return versions.map((version) => version.slice(version.lastIndexOf("/") + 1)).join(" and ") || "none";
@@ -115,7 +117,7 @@ function marks({ series }: RunReport, plan: UpgradePlan): string[] {
   });
 }
 
-/** One for each minor, with its name. */
+/** A labeled band for each minor release. */
 function bands(plan: UpgradePlan, height: number): string[] {
   const { steps, durationMs } = plan;
   const firsts = steps.filter(({ from, to }, index) => {
@@ -133,7 +135,7 @@ function bands(plan: UpgradePlan, height: number): string[] {
   });
 }
 
-/** While a server is away. */
+/** Marks the times in which a server is down. */
 function absences({ steps: played }: RunReport, plan: UpgradePlan, height: number): string[] {
   return played.map(({ serverId, to, stoppedAtMs, readyAtMs }) => {
     const x = xOf(stoppedAtMs, plan);
@@ -184,7 +186,7 @@ function text({ x, y, anchor, kind }: Spot, shown: string): string {
   return `<text ${where}>${escapeHtml(shown)}</text>`;
 }
 
-/** Two decimals are finer than a screen. */
+/** Two decimals are more precise than a screen. */
 function n(value: number): string {
   return String(Math.round(value * 100) / 100);
 }

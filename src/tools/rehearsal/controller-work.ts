@@ -1,4 +1,4 @@
-/** Work for the controllers: owners with dependents, and namespaces with content, are created and later deleted. */
+/** Work for the controllers: creates and later deletes owners with dependents, and namespaces with content. */
 import { sleep } from "../../base/clock.ts";
 import { randomInteger, randomItem } from "../../base/random.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
@@ -15,7 +15,7 @@ export interface ControllerWorkOptions {
   readonly context: LoadContext;
   readonly session: Session;
   readonly counts: WorkCounts;
-  /** How long things are left alone, at most. */
+  /** Maximum time between creation and deletion. */
   readonly restMsMax: number;
 }
 
@@ -33,7 +33,7 @@ const NAMESPACES: LoadTarget = {
   bodies: new Map(),
 };
 
-/** An owner, what it owns, a rest, and the end of the owner. */
+/** Creates an owner and its dependents, waits, and deletes the owner. */
 export async function ownAndDelete(options: ControllerWorkOptions, number: number, signal: AbortSignal): Promise<void> {
   const { context, session, counts } = options;
   const { random } = session;
@@ -62,7 +62,7 @@ export async function ownAndDelete(options: ControllerWorkOptions, number: numbe
   if (await session.delete(entry, path, randomItem(random, POLICIES))) counts.ownersDeleted++;
 }
 
-/** A namespace, some of everything in it, a rest, and the end of it all. */
+/** Creates a namespace with objects of all targets, waits, and deletes the namespace. */
 export async function fillAndDelete(
   options: ControllerWorkOptions,
   number: number,

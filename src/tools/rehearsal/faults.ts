@@ -9,7 +9,7 @@ interface FaultsOptions {
   readonly cluster: SimulatedCluster;
   readonly random: Random;
   readonly level: FaultLevel;
-  /** Not while it is on its way to another release. */
+  /** False while the server moves to another release. */
   readonly mayFail: (server: SimulatedServer) => boolean;
   readonly restart: (server: SimulatedServer) => void;
   readonly onFault: (what: string) => void;
@@ -65,7 +65,7 @@ export class Faults {
     this.#next(LEVELS[level]);
   }
 
-  /** Nothing fails any more, and what has failed is well again. */
+  /** Stops injecting faults and clears all current ones. */
   stop(): void {
     this.#isOver = true;
     const { cluster, restart, mayFail } = this.#options;
@@ -101,7 +101,7 @@ export class Faults {
     this.#after(ms, () => server.setStoreFault(STORE_IS_FINE));
   }
 
-  /** From the others; the store and clients still reach it. */
+  /** Partitions the server from its peers; the store and clients still reach it. */
   #part(server: SimulatedServer, ms: number): void {
     const { cluster } = this.#options;
     const { links } = cluster.network;

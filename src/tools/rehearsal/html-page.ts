@@ -1,4 +1,4 @@
-/** How the page looks, and the little it does by itself: a field that narrows long tables down. */
+/** Style and script of the report page. The script adds a search field that filters long tables. */
 export const PAGE_STYLE = `
 :root { color-scheme: light dark; --ink: #1b2530; --soft: #5b6875; --line: #d5dbe1; --paper: #fff; --band: #f1f4f7; --band2: #e6ebf0;
   --ok: #7fa8c9; --notFound: #d9b44a; --unavailable: #b07cc6; --other: #9aa5af; --wrong: #c62f2f; --step: #5b687566; }

@@ -1,4 +1,4 @@
-/** Text on its way into a page: nothing that a name, a message or a manifest says becomes markup. */
+/** Escapes text for the report page: no name, message or manifest can become markup. */
 const ENTITIES: Readonly<Record<string, string>> = {
   "&": "&amp;",
   "<": "&lt;",
@@ -11,7 +11,7 @@ export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 }
 
-/** JSON that can stand inside a script element: it cannot end it, nor begin a comment. */
+/** JSON for a script element: it can neither end the element nor begin a comment. */
 export function scriptJson(value: unknown): string {
   return JSON.stringify(value).replaceAll(
     /[<>&\u2028\u2029]/g,

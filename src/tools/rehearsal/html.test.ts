@@ -11,8 +11,8 @@ function at(value: unknown, path: string): unknown {
   return path.split(".").reduce<unknown>((parent, key) => (parent as Record<string, unknown>)[key], value);
 }
 
-describe("the page", () => {
-  test("every figure it shows is that of the report in it", () => {
+describe("the report page", () => {
+  test("shows only figures of the embedded report", () => {
     const html = rehearsalHtml(sampleReport({ manifests: { objects: 12, findings: [] } }));
     const [, json = ""] = /<script type="application\/json" id="report">(.*?)<\/script>/s.exec(html) ?? [];
     const embedded: unknown = JSON.parse(json);
@@ -22,14 +22,14 @@ describe("the page", () => {
     expect(embedded).toEqual(JSON.parse(JSON.stringify(sampleReport({ manifests: { objects: 12, findings: [] } }))));
   });
 
-  test("it needs nothing from anywhere", () => {
+  test("loads nothing from the network", () => {
     const html = rehearsalHtml(sampleReport());
     expect(html).toContain("default-src 'none'");
     expect(html).not.toMatch(/(?:src|href)="(?!data:)/);
     expect(html).not.toMatch(/https?:|@import|url\(/);
   });
 
-  test("both runs have a chart, with steps, marks and lanes", () => {
+  test("has a chart of each run, with steps, marks and lanes", () => {
     const off = sampleReport().runs.off;
     const buckets = off.series.buckets.map((bucket) => ({ ...bucket, wrong: 1 }));
     const runs = { on: sampleRun("on"), off: { ...off, series: { ...off.series, buckets } } };
@@ -41,7 +41,7 @@ describe("the page", () => {
     expect(count(/<rect class="lane /g)).toBe(3);
   });
 
-  test("nothing that anybody wrote becomes markup", () => {
+  test("escapes all text from servers, clients and manifests", () => {
     const wrong: WrongAnswer = {
       atMs: 1,
       kind: "write-lost",
@@ -74,11 +74,11 @@ describe("the page", () => {
     const html = rehearsalHtml(sampleReport({ runs: { on: run, off: run }, manifests, verdict }));
     expect(html).not.toContain("<img");
     expect([...html.matchAll(/<\/script>/g)]).toHaveLength(2);
-    // As a value of the report it is JSON, which nothing runs.
+    // In the embedded report it is JSON, which is not executed.
     expect(html.replace(/<script type="application\/json".*?<\/script>/s, "")).not.toMatch(/alert\('1'\)/);
   });
 
-  test("escaping keeps what is said", () => {
+  test("escaping preserves the text", () => {
     expect(escapeHtml(`<a b="c" d='e'>&`)).toBe("&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;");
     expect(JSON.parse(scriptJson({ a: `${EVIL}<!--\u2028` }))).toEqual({ a: `${EVIL}<!--\u2028` });
     expect(scriptJson("</script><!--")).not.toMatch(/[<>]/);

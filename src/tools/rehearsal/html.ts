@@ -1,4 +1,4 @@
-/** A rehearsal as one page: nothing is fetched, everything is readable without scripts, and the report itself is in it. */
+/** Renders a report as one self-contained HTML page: it loads nothing, works without scripts, and embeds the report. */
 import { answersChart, highestBucket, SERIES_NAMES, storageChart } from "./charts.ts";
 import { escapeHtml, scriptJson } from "./html-text.ts";
 import { PAGE_SCRIPT, PAGE_STYLE } from "./html-page.ts";
@@ -17,19 +17,19 @@ export function rehearsalHtml(report: RehearsalReport): string {
     `<!doctype html><html lang="en"><head><meta charset="utf-8">`,
     `<meta http-equiv="Content-Security-Policy" content="${POLICY}">`,
     `<meta name="viewport" content="width=device-width"><title>${escapeHtml(title)}</title>`,
-    // Browsers would otherwise ask for one.
+    // Otherwise browsers request a favicon.
     `<link rel="icon" href="data:,"><style>${PAGE_STYLE}</style></head><body><main>`,
     `<h1>${escapeHtml(title)}</h1>`,
     `<p class="verdict ${verdict.isPass ? "pass" : "fail"}">${escapeHtml(verdict.sentence)}</p>`,
     settingsList(report),
-    `<h2>With the proxy and without</h2>${figures(report)}`,
+    `<h2>With and without the proxy</h2>${figures(report)}`,
     ...[runs.on, runs.off].map((run) => `<h3>${titleOf(run)}</h3>${answersChart(run, plan, scaleMax)}`),
     legend(),
-    "<p>A 404 is wrong only about what somebody serves: clients also ask for what is not there yet, or no longer.</p>",
+    "<p>A 404 is wrong only for a resource that a server serves: clients also request resources that are not served yet, or no longer.</p>",
     `<h2>Servers</h2>${routing(report)}`,
     `<h2>Storage versions</h2>${storage(report)}`,
     manifests === null ? "" : `<h2>Manifests</h2>${manifestTable(manifests)}`,
-    `<h2>Wrong answers</h2>${wrongTable(runs.on)}${wrongTable(runs.off)}`,
+    `<h2>Wrong responses</h2>${wrongTable(runs.on)}${wrongTable(runs.off)}`,
     `<h2>Plan</h2>${stepTable(report)}`,
     `</main><script type="application/json" id="report">${scriptJson(report)}</script>`,
     `<script>${PAGE_SCRIPT}</script></body></html>\n`,
@@ -40,7 +40,7 @@ function titleOf({ gate }: RunReport): string {
   return gate === "on" ? "With the mixed version proxy" : "Without";
 }
 
-/** A figure and where it stands in the report. */
+/** A figure, with its path in the report. */
 function figure(path: string, value: number): string {
   return `<td class="number" data-figure="${escapeHtml(path)}">${value}</td>`;
 }
@@ -65,21 +65,21 @@ function figures({ runs }: RehearsalReport): string {
   return table(
     ["", "With", "Without"],
     [
-      row("Answers", "answers", ({ answers }) => answers),
+      row("Responses", "answers", ({ answers }) => answers),
       ...keysOf(({ byStatus }) => byStatus).map((status) =>
         row(`… ${status}`, `byStatus.${status}`, ({ byStatus }) => byStatus[status] ?? 0),
       ),
-      row("No answer", "unanswered", ({ unanswered }) => unanswered),
+      row("No response", "unanswered", ({ unanswered }) => unanswered),
       tableRow("Longest wait", [wait(runs.on), wait(runs.off)]),
-      row("Wrong answers", "wrong", ({ wrong }) => wrong),
+      row("Wrong responses", "wrong", ({ wrong }) => wrong),
       ...keysOf(({ wrongByKind }) => wrongByKind).map((kind) =>
         row(`… ${inWords(kind)}`, `wrongByKind.${kind}`, (run) => wrongOf(run, kind)),
       ),
-      row("Objects made", "work.objectsMade", ({ work }) => work.objectsMade),
+      row("Objects created", "work.objectsMade", ({ work }) => work.objectsMade),
       row("Owners deleted", "work.ownersDeleted", ({ work }) => work.ownersDeleted),
       row("Namespaces deleted", "work.namespacesDeleted", ({ work }) => work.namespacesDeleted),
-      row("… still there at the end", "work.namespacesLeft", ({ work }) => work.namespacesLeft),
-      row("Objects that should be gone", "work.objectsLeft", ({ work }) => work.objectsLeft),
+      row("… still present at the end", "work.namespacesLeft", ({ work }) => work.namespacesLeft),
+      row("Objects that should be deleted", "work.objectsLeft", ({ work }) => work.objectsLeft),
     ],
   );
 }
@@ -94,14 +94,14 @@ function routing({ runs, plan }: RehearsalReport): string {
     });
     return tableRow(id, cells);
   });
-  const columns = ["answered itself", "by a peer", "503"];
+  const columns = ["served locally", "proxied", "503"];
   return table(["", ...columns.map((name) => `With: ${name}`), ...columns.map((name) => `Without: ${name}`)], rows);
 }
 
 function storage({ runs, plan, settings }: RehearsalReport): string {
   const lanes = runs[settings.gate].storage;
-  if (lanes.length === 0) return "<p>Every resource was stored in one version all the time.</p>";
-  return `<p>The version in which every server writes a resource; outlined while they write several.</p>${storageChart(lanes, plan)}`;
+  if (lanes.length === 0) return "<p>Every resource had one stored version all the time.</p>";
+  return `<p>The version in which all servers write a resource; outlined while servers write different versions.</p>${storageChart(lanes, plan)}`;
 }
 
 function manifestTable({ objects, findings }: ManifestReport): string {
@@ -118,8 +118,8 @@ function wrongTable(run: RunReport): string {
   const rows = firstWrong.map(({ atMs, kind, client, server, request, said, right }) =>
     tableRow(minuteText(atMs), [...[inWords(kind), client, server].map(cell), ...[request, said, right].map(longCell)]),
   );
-  const summary = `${titleOf(run)}: ${wrong}, of which the first ${firstWrong.length} are shown`;
-  const head = ["Time", "Kind", "Client", "Server", "Request", "Said", "Right"];
+  const summary = `${titleOf(run)}: ${wrong}; the first ${firstWrong.length} are shown`;
+  const head = ["Time", "Kind", "Client", "Server", "Request", "Observed", "Why it is wrong"];
   return `<details open class="wrong"><summary>${escapeHtml(summary)}</summary>${table(head, rows)}</details>`;
 }
 
@@ -129,7 +129,7 @@ function stepTable({ runs, settings }: RehearsalReport): string {
     tableRow(minuteText(stoppedAtMs), [
       cell(serverId),
       cell(`${from} to ${to}`),
-      cell(readyAtMs === null ? "not ready again" : `ready at ${minuteText(readyAtMs)}`),
+      cell(readyAtMs === null ? "not ready before the end" : `ready at ${minuteText(readyAtMs)}`),
     ]),
   );
   const told = faults.map(({ atMs, what }) => `<li>${minuteText(atMs)} ${escapeHtml(what)}</li>`);
@@ -140,7 +140,7 @@ function stepTable({ runs, settings }: RehearsalReport): string {
 
 function legend(): string {
   const items = SERIES_KEYS.map((key) => `<li><span class="swatch ${key}"></span>${SERIES_NAMES[key]}</li>`);
-  return `<ul class="legend">${items.join("")}<li><span class="swatch step"></span>a server is away</li></ul>`;
+  return `<ul class="legend">${items.join("")}<li><span class="swatch step"></span>a server is down</li></ul>`;
 }
 
 function table(head: readonly string[], rows: readonly string[]): string {
@@ -152,7 +152,7 @@ function tableRow(name: string, cells: readonly string[]): string {
   return `<tr><th scope="row">${escapeHtml(name)}</th>${cells.join("")}</tr>`;
 }
 
-/** It may break anywhere: what servers say and are asked has no spaces. */
+/** The cell may wrap anywhere, because requests and messages can be long words without spaces. */
 function longCell(text: string): string {
   return `<td class="long">${escapeHtml(text)}</td>`;
 }

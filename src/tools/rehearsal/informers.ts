@@ -17,7 +17,7 @@ interface InformerClientOptions {
 export class InformerClient {
   readonly #options: InformerClientOptions;
   readonly #informer: Informer;
-  /** Each is said once. */
+  /** Entries that have been reported, each once. */
   readonly #told = new Set<LedgerEntry>();
 
   constructor(options: InformerClientOptions) {
@@ -36,7 +36,7 @@ export class InformerClient {
     return this.#informer.run(signal);
   }
 
-  /** Whatever was acknowledged up to the revision it has come to must be in it. */
+  /** The informer must contain everything that was acknowledged up to its revision. */
   check(): void {
     if (!this.#informer.hasSynced) return;
     const revision = Number(this.#informer.resourceVersion);
@@ -44,14 +44,14 @@ export class InformerClient {
       if (entry.revision > revision || this.#told.has(entry)) continue;
       const { name, namespace } = entry;
       if (this.#informer.get({ name, ...(namespace !== "" && { namespace }) }) !== undefined) continue;
-      const said = `an informer at revision ${revision} does not have ${ledgerKeyText(entry)}`;
+      const said = `an informer at revision ${revision} does not contain ${ledgerKeyText(entry)}`;
       this.#wrong(entry, { kind: "missing-from-informer", said });
     }
   }
 
   #deleted(entry: LedgerEntry | undefined, uid: string | undefined): void {
     if (entry?.state !== "there" || entry.uid !== uid) return;
-    this.#wrong(entry, { kind: "told-deleted", said: `an informer was told that ${ledgerKeyText(entry)} is deleted` });
+    this.#wrong(entry, { kind: "told-deleted", said: `an informer received the deletion of ${ledgerKeyText(entry)}` });
   }
 
   #wrong(
@@ -60,7 +60,7 @@ export class InformerClient {
   ): void {
     const { session, target, version, recorder } = this.#options;
     this.#told.add(entry);
-    const right = `${ledgerKeyText(entry)} was created at revision ${entry.revision}, and nobody asked to delete it`;
+    const right = `${ledgerKeyText(entry)} was created at revision ${entry.revision}, and no client deleted it`;
     const request = `informer of ${[target.group, version, target.resource].filter((part) => part !== "").join("/")}`;
     recorder.wrong({ ...found, right }, { client: session.name, server: "", request });
   }

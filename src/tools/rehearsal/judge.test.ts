@@ -50,21 +50,21 @@ const kinds = (answer: ObservedResponse, from: Truth): string[] => judgeResponse
 describe("a 404", () => {
   const OBJECT = "/api/v1/namespaces/default/configmaps/a";
 
-  test("about an object that was acknowledged before the question is wrong", () => {
+  test("for an object that was acknowledged before the request is wrong", () => {
     expect(kinds(answered(OBJECT, 404, ABSENT), truth({ ledger: ledgerWith() }))).toEqual(["object-called-absent"]);
   });
 
-  test("about an object that was acknowledged only meanwhile is not", () => {
+  test("for an object that was acknowledged only during the request is not wrong", () => {
     expect(kinds(answered(OBJECT, 404, ABSENT), truth({ ledger: ledgerWith(10_005) }))).toEqual([]);
   });
 
-  test("about an object that somebody asked to delete is not", () => {
+  test("for an object that a client deletes is not wrong", () => {
     const ledger = ledgerWith();
     ledger.markDeleting(ledger.all()[0]!);
     expect(kinds(answered(OBJECT, 404, ABSENT), truth({ ledger }))).toEqual([]);
   });
 
-  test("about a resource that somebody serves is wrong, and says who", () => {
+  test("for a resource that a server serves is wrong, and the finding names the server", () => {
     const served = { ...SERVES_NOTHING, has: () => true };
     const serverRuns = [serverRun({ serverId: "apiserver-1", served })];
     const from = truth({
@@ -80,7 +80,7 @@ describe("a 404", () => {
     ]);
   });
 
-  test("is about an object only if it names one, and about nothing if it broke off", () => {
+  test("is about an object only if it names one, and about nothing if it is truncated", () => {
     expect(readNotFound(ABSENT).unknown).toBe("object");
     expect(readNotFound(JSON.stringify({ kind: "Status", message: "no" })).unknown).toBe("resource");
     expect(readNotFound(PAGE).unknown).toBe("resource");
@@ -102,13 +102,13 @@ describe("a list", () => {
     expect(kinds(answered("/api/v1/configmaps", 200, list("50", ["a", "b"])), from)).toEqual([]);
   });
 
-  test("without it is right for another namespace, with a selector, or in pieces", () => {
+  test("without it is correct for another namespace, with a selector, or in pages", () => {
     expect(kinds(answered("/api/v1/namespaces/other/configmaps", 200, list("50", [])), from)).toEqual([]);
     expect(kinds(answered("/api/v1/configmaps?labelSelector=x", 200, list("50", [])), from)).toEqual([]);
     expect(kinds(answered("/api/v1/configmaps?limit=1", 200, list("50", [], "token")), from)).toEqual([]);
   });
 
-  test("that may be old is held only to its own revision", () => {
+  test("that may be old is checked only up to its own revision", () => {
     expect(kinds(answered("/api/v1/configmaps?resourceVersion=0", 200, list("39", [])), from)).toEqual([]);
     expect(kinds(answered("/api/v1/configmaps?resourceVersion=0", 200, list("40", [])), from)).toEqual([
       "missing-from-list",
@@ -139,7 +139,7 @@ describe("discovery", () => {
   const empty = JSON.stringify({ kind: "APIGroupDiscoveryList", items: [] });
   const serverRuns = [serverRun({}), serverRun({ serverId: "apiserver-1", groups: GROUPS })];
 
-  test("without what a server that is well serves is wrong", () => {
+  test("without a resource that a healthy server serves is wrong", () => {
     const [found] = judgeResponse(answered("/apis", 200, empty), truth({ serverRuns }));
     expect(found).toMatchObject({
       kind: "missing-from-discovery",
@@ -147,19 +147,19 @@ describe("discovery", () => {
     });
   });
 
-  test("is held to nothing while whoever serves, or whoever answers, is not well", () => {
+  test("is not checked while the serving or the responding server is unhealthy", () => {
     const gone = [serverRun({}), serverRun({ serverId: "apiserver-1", groups: GROUPS, endedAtMs: 9_000 })];
     const troubled = [serverRun({ troubledUntilMs: Infinity }), serverRuns[1]!];
     for (const doubtful of [gone, troubled])
       expect(kinds(answered("/apis", 200, empty), truth({ serverRuns: doubtful }))).toEqual([]);
   });
 
-  test("may be a few seconds behind a server that has just come", () => {
+  test("may lag a few seconds behind a server that has just joined", () => {
     const young = [serverRun({}), serverRun({ serverId: "apiserver-1", groups: GROUPS, readyAtMs: 6_000 })];
     expect(kinds(answered("/apis", 200, empty), truth({ serverRuns: young }))).toEqual([]);
   });
 
-  test("of the core group is another document, and legacy ones name no resources", () => {
+  test("of the core group is a separate document, and legacy documents name no resources", () => {
     expect(kinds(answered("/api", 200, empty), truth({ serverRuns }))).toEqual([]);
     expect(kinds(answered("/apis", 200, '{"kind":"APIGroupList","groups":[]}'), truth({ serverRuns }))).toEqual([]);
   });

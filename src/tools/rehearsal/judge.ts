@@ -8,7 +8,7 @@ import type { LedgerEntry, Ledger, LedgerKey } from "./ledger.ts";
 import type { WrongAnswer } from "./report.ts";
 import type { ServerRun } from "./stage.ts";
 
-/** A request of a client, and what it was told. */
+/** A request of a client, and its response. */
 export interface ObservedResponse {
   readonly client: string;
   readonly serverId: string;
@@ -21,23 +21,23 @@ export interface ObservedResponse {
   readonly startedAtMs: number;
   readonly atMs: number;
   readonly status: number;
-  /** Of a stream: "". */
+  /** Body of the response; "" for a stream. */
   readonly text: string;
-  /** Whoever the request was handed on to; undefined: nobody. */
+  /** The peer that the request was proxied to; undefined if it was served locally. */
   readonly servedBy: string | undefined;
 }
 
 export interface Truth {
   readonly ledger: Ledger;
-  /** All there were so far. */
+  /** All runs of servers so far. */
   readonly serverRuns: readonly ServerRun[];
-  /** Finds whoever serves what was called unknown. */
+  /** Finds the server that serves a resource of a 404. */
   readonly noFalse404: Pick<PromiseChecker, "onResponse">;
 }
 
 export type JudgeFinding = Pick<WrongAnswer, "kind" | "said" | "right">;
 
-/** Everything that is wrong about a response. */
+/** Returns everything that is wrong about a response. */
 export function judgeResponse(response: ObservedResponse, truth: Truth): JudgeFinding[] {
   if (response.status === 404) return judgeNotFound(response, truth);
   if (response.status !== 200 || response.method !== "GET") return [];
@@ -66,16 +66,16 @@ function judgeNotFound(response: ObservedResponse, { ledger, noFalse404, serverR
   return problems.slice(0, 1).map(() => ({ kind: "resource-called-unknown", said: `404: ${message}`, right }));
 }
 
-/** The last that did; who is still there comes first. */
+/** Names a server that serves the resource, else the last that did. */
 function whoServes({ info, startedAtMs }: ObservedResponse, serverRuns: readonly ServerRun[]): string {
   const { isResourceRequest, group, version } = info;
   const serves = ({ served }: ServerRun): boolean =>
     isResourceRequest ? served.has(info) : served.hasGroupVersion(group, version) || version === "";
   const able = serverRuns.filter((run) => (run.readyAtMs ?? Infinity) <= startedAtMs && serves(run));
   const holder = able.findLast(({ endedAtMs }) => endedAtMs === undefined) ?? able.at(-1);
-  if (holder === undefined) return "somebody serves it";
+  if (holder === undefined) return "a server of the cluster serves it";
   const who = `${holder.serverId} (${holder.release})`;
-  return holder.endedAtMs === undefined ? `${who} serves it` : `${who} served it until a short while ago`;
+  return holder.endedAtMs === undefined ? `${who} serves it` : `${who} served it until recently`;
 }
 
 function absent({ info }: ObservedResponse, message: string): JudgeFinding {
@@ -83,7 +83,7 @@ function absent({ info }: ObservedResponse, message: string): JudgeFinding {
   return {
     kind: "object-called-absent",
     said: `404: ${message}`,
-    right: `${name} was created, and nobody asked to delete it`,
+    right: `${name} was created, and no client deleted it`,
   };
 }
 
@@ -93,7 +93,7 @@ function isAbsentWrongly({ info, startedAtMs, method }: ObservedResponse, ledger
   return entry?.state === "there" && entry.acknowledgedAtMs <= startedAtMs;
 }
 
-/** A 404 is about an object if it names one, and about nothing if it broke off on its way. */
+/** A 404 is about an object if it names one, and about nothing if the response was truncated. */
 export function readNotFound(text: string): {
   readonly unknown: "object" | "resource" | undefined;
   readonly message: string;
@@ -122,7 +122,7 @@ function judgeList({ info, query, text, startedAtMs }: ObservedResponse, ledger:
   return missing.slice(0, 1).map((entry) => ({
     kind: "missing-from-list",
     said: `200: ${shown.size} objects at revision ${revision}, without ${ledgerKeyText(entry)}`,
-    right: `${ledgerKeyText(entry)} was created at revision ${entry.revision}, and nobody asked to delete it${more(missing)}`,
+    right: `${ledgerKeyText(entry)} was created at revision ${entry.revision}, and no client deleted it${more(missing)}`,
   }));
 }
 
@@ -139,10 +139,10 @@ function shownNames(list: JsonObject): Set<string> {
   );
 }
 
-/** Others ask a server what it serves when it is there, so a document may be this much behind. */
+/** Peers read the discovery document of a server after it has started, so merged discovery may lag by this time. */
 const LISTED_WITHIN_MS = 5_000;
 
-/** Held only to servers that are well all the time, and only if whoever answers is. */
+/** Checks only resources of servers that are healthy all the time, and only if the responding server is healthy. */
 function judgeDiscovery(response: ObservedResponse, serverRuns: readonly ServerRun[]): JudgeFinding[] {
   const well = serverRuns.filter(
     ({ readyAtMs = Infinity, endedAtMs, troubledUntilMs }) =>
@@ -165,7 +165,7 @@ function judgeDiscovery(response: ObservedResponse, serverRuns: readonly ServerR
   return [];
 }
 
-/** The resources, as "apps/v1/deployments", that an aggregated document should name and does not. */
+/** The resources, as "apps/v1/deployments", that are missing in an aggregated discovery document. */
 export function missingFromDiscovery(document: JsonObject, wanted: readonly DiscoveryGroup[]): string[] {
   const listed = new Set(
     objectsAt(document, "items").flatMap((group) =>

@@ -1,4 +1,4 @@
-/** A client that does what people do with kubectl: discover, list, create, read, change and delete objects. */
+/** A client that behaves like users of kubectl: it discovers, lists, creates, reads, changes and deletes objects. */
 import { randomInteger, randomItem } from "../../base/random.ts";
 import { resourcePath } from "../../client/paths.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
@@ -8,14 +8,14 @@ import { resourceTypeOf, type LoadTarget } from "./targets.ts";
 
 const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;q=0.9";
 const NAMESPACE = "default";
-/** Of one resource and one client's; what is more is deleted first. */
+/** Maximum number of objects per resource and client; before creating more, the client deletes one. */
 const OBJECTS_MAX = 6;
 const MARKS_MAX = 10;
 
 export class KubectlClient {
   readonly #context: LoadContext;
   readonly #session: Session;
-  /** Servers refused objects of these: they are only read. */
+  /** Targets whose objects servers reject; the client only reads them. */
   readonly #refused = new Set<LoadTarget>();
   #made = 0;
 
@@ -77,7 +77,7 @@ export class KubectlClient {
     await this.#session.request("GET", pathOfEntry(randomItem(this.#session.random, there), target, version));
   }
 
-  /** Owners and what they own, and what is in namespaces that go, is others' to change. */
+  /** Excludes owners, dependents and content of namespaces, which other clients change. */
   #pickEntry(target: LoadTarget): ReturnType<LoadContext["ledger"]["present"]>[number] | undefined {
     const there = this.#context.ledger.present(target).filter(({ name }) => name.startsWith("kubectl-"));
     return there.length === 0 ? undefined : randomItem(this.#session.random, there);

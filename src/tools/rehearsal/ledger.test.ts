@@ -14,7 +14,7 @@ function made(
 }
 
 describe("the ledger", () => {
-  test("what is acknowledged is there; what is only asked for is perhaps there", () => {
+  test("an acknowledged object is there; a requested one is perhaps there", () => {
     const ledger = new Ledger();
     const place = { group: "", resource: "configmaps", namespace: "default", name: "a" };
     const entry = ledger.begin(place, { storagePrefix: "configmaps" });
@@ -25,7 +25,7 @@ describe("the ledger", () => {
     expect(ledger.atStoreKey("configmaps/default/a")).toBe(entry);
   });
 
-  test("what an owner owns leaves with it, down to the last", () => {
+  test("dependents leave with their owner, transitively", () => {
     const ledger = new Ledger();
     const owner = made(ledger, "configmaps", "owner");
     const owned = made(ledger, "configmaps", "owned", { owner });
@@ -35,7 +35,7 @@ describe("the ledger", () => {
     expect([owner, owned, last, other].map(({ state }) => state)).toEqual(["leaving", "leaving", "leaving", "there"]);
   });
 
-  test("what is orphaned stays", () => {
+  test("orphaned dependents stay", () => {
     const ledger = new Ledger();
     const owner = made(ledger, "configmaps", "owner");
     const owned = made(ledger, "configmaps", "owned", { owner });
@@ -43,7 +43,7 @@ describe("the ledger", () => {
     expect([owner.state, owned.state]).toEqual(["leaving", "there"]);
   });
 
-  test("what is in a namespace leaves with it, also what is not acknowledged yet", () => {
+  test("objects leave with their namespace, even if they are not acknowledged yet", () => {
     const ledger = new Ledger();
     const namespace = made(ledger, "namespaces", "n");
     const inside = made(ledger, "configmaps", "a", { namespace: "n" });
@@ -57,7 +57,7 @@ describe("the ledger", () => {
     expect([inside, asked, outside].map(({ state }) => state)).toEqual(["leaving", "leaving", "there"]);
   });
 
-  test("only an acknowledged deletion means that something must go, with all that goes with it", () => {
+  test("only an acknowledged deletion means that an object and everything deleted with it must go", () => {
     const ledger = new Ledger();
     const owner = made(ledger, "configmaps", "owner");
     const owned = made(ledger, "configmaps", "owned", { owner });
@@ -67,7 +67,7 @@ describe("the ledger", () => {
     expect([owner.mustGo, owned.mustGo]).toEqual([true, true]);
   });
 
-  test("what is gone can be made again under its name", () => {
+  test("a deleted object can be created again with the same name", () => {
     const ledger = new Ledger();
     const first = made(ledger, "configmaps", "a");
     ledger.forget(first);

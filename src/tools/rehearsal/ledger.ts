@@ -3,33 +3,33 @@
  * its namespace; responses are checked against the ledger.
  */
 type LedgerEntryState =
-  /** Asked for, and not heard of since. */
+  /** Requested, without a definite response. */
   | "perhaps"
   | "there"
-  /** Somebody has asked for its deletion, or for that of something it goes with. */
+  /** A client has requested its deletion, or that of its owner or namespace. */
   | "leaving"
   | "gone";
 
 export interface LedgerKey {
   readonly group: string;
   readonly resource: string;
-  /** "" for what is in none. */
+  /** "" for cluster-scoped objects. */
   readonly namespace: string;
   readonly name: string;
 }
 
 export interface LedgerEntry extends LedgerKey {
-  /** Below the root of the store. */
+  /** Key below the root of the store. */
   readonly storeKey: string;
   readonly owner: LedgerEntry | undefined;
   state: LedgerEntryState;
-  /** Its deletion, or that of something it goes with, was acknowledged. */
+  /** Its deletion, or that of its owner or namespace, was acknowledged. */
   mustGo: boolean;
   uid: string;
-  /** At which it was created. */
+  /** Revision of its creation. */
   revision: number;
   acknowledgedAtMs: number;
-  /** Of acknowledged updates: annotations that must all be there. */
+  /** Annotations of acknowledged updates; all of them must be stored. */
   readonly marks: string[];
 }
 
@@ -37,7 +37,7 @@ export class Ledger {
   readonly #entries = new Map<string, LedgerEntry>();
   readonly #byStoreKey = new Map<string, LedgerEntry>();
 
-  /** Somebody is about to ask for it. */
+  /** Adds an object whose creation is about to be requested. */
   begin(
     place: LedgerKey,
     how: { readonly storagePrefix: string; readonly owner?: LedgerEntry | undefined },
@@ -67,7 +67,7 @@ export class Ledger {
     entry.uid = created.uid;
     entry.revision = created.revision;
     entry.acknowledgedAtMs = created.atMs;
-    // Its owner or namespace may have been asked to go meanwhile.
+    // The deletion of its owner or namespace may have been requested in the meantime.
     if (entry.state === "perhaps") entry.state = "there";
   }
 
@@ -79,44 +79,44 @@ export class Ledger {
     return this.#byStoreKey.get(key);
   }
 
-  /** In the order in which they were made. */
+  /** All entries, in the order of their creation. */
   all(): LedgerEntry[] {
     return [...this.#entries.values()];
   }
 
-  /** Those there of a resource. */
+  /** The objects of a resource that must exist. */
   present(of: Pick<LedgerKey, "group" | "resource">): LedgerEntry[] {
     return this.all().filter(
       ({ group, resource, state }) => state === "there" && group === of.group && resource === of.resource,
     );
   }
 
-  /** From now on it may be absent, and so may everything that goes with it. */
+  /** From now on the object, and everything that is deleted with it, may be absent. */
   markDeleting(entry: LedgerEntry): void {
     for (const one of this.#goingWith(entry)) this.markDeletingAlone(one);
   }
 
-  /** Its deletion was acknowledged: all of it must be gone after a while. */
+  /** The deletion was acknowledged: the object and everything that is deleted with it must disappear. */
   markMustGo(entry: LedgerEntry): void {
     for (const one of this.#goingWith(entry)) one.mustGo = true;
   }
 
-  /** From now on it may be absent; what goes with it otherwise stays. */
+  /** From now on the object may be absent; its dependents stay. */
   markDeletingAlone(entry: LedgerEntry): void {
     if (entry.state !== "gone") entry.state = "leaving";
   }
 
-  /** Only what is left of it is forgotten: whoever knows that it is gone does not ask again. */
+  /** Removes the entry: the object does not exist, so its name can be used again. */
   forget(entry: LedgerEntry): void {
     entry.state = "gone";
     this.#entries.delete(keyOf(entry));
     this.#byStoreKey.delete(entry.storeKey);
   }
 
-  /** Itself, what it owns, and what is in it, down to the last. */
+  /** The object itself, its dependents and the content of its namespace, transitively. */
   #goingWith(entry: LedgerEntry): Set<LedgerEntry> {
     const going = new Set([entry]);
-    // A set is walked in the order in which it grows.
+    // Iteration over a set includes elements that are added meanwhile.
     for (const one of going) {
       const isNamespace = one.resource === "namespaces" && one.group === "";
       for (const other of this.#entries.values())

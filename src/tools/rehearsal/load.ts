@@ -1,4 +1,4 @@
-/** What the clients of a rehearsal share: pacing, and the choice of API versions. */
+/** Functions that all clients of a rehearsal share: pacing, and the choice of API versions. */
 import { sleep, type Clock } from "../../base/clock.ts";
 import { randomItem, type Random } from "../../base/random.ts";
 import type { Ledger } from "./ledger.ts";
@@ -9,13 +9,13 @@ export interface LoadContext {
   readonly clock: Clock;
   readonly ledger: Ledger;
   readonly targets: readonly LoadTarget[];
-  /** Whether a server that runs serves it. */
+  /** Whether a running server serves it. */
   readonly isServed: (target: LoadTarget, version: string) => boolean;
-  /** A client failed in a way no server should make it fail. */
+  /** Called if a client fails in a way that no server may cause. */
   readonly onFailure: (thrown: unknown) => void;
 }
 
-/** Does it again and again, one after the other, with pauses of this length on average. */
+/** Repeats the work sequentially, with pauses of `paceMs` on average. */
 export async function keepDoing(
   { clock, onFailure }: LoadContext,
   { random }: Pick<Session, "random">,
@@ -32,7 +32,10 @@ export async function keepDoing(
   }
 }
 
-/** Who has seen an API in discovery uses it; now and then somebody asks for what is not there yet, or no longer. */
+/**
+ * Clients use the APIs that they have seen in discovery; this share of requests is for a version that may not be
+ * served.
+ */
 const ASKS_BLINDLY = 0.1;
 
 export function pickVersion(random: Random, target: LoadTarget, isServed: LoadContext["isServed"]): string {

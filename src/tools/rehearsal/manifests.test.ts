@@ -11,33 +11,33 @@ function examine(from: ReleaseName, to: ReleaseName, text: string): readonly Man
 }
 
 describe("reading manifests", () => {
-  test("documents of one file are taken one by one, and empty ones are none", () => {
+  test("the documents of a file are read one by one, and empty ones are skipped", () => {
     const text = "# none\n---\napiVersion: v1\nkind: A\n--- # two\napiVersion: v1\nkind: B\ndata: {x: '---'}\n---\n";
     const read = readManifests([{ path: "a.yaml", text }]) as Manifest[];
     expect(read.map(({ object }) => object["kind"])).toEqual(["A", "B"]);
   });
 
-  test("lists are taken apart, and JSON is read as JSON", () => {
+  test("lists are split into their items, and JSON is parsed as JSON", () => {
     const text = JSON.stringify({ apiVersion: "v1", kind: "List", items: [{ apiVersion: "v1", kind: "A" }] });
     expect(readManifests([{ path: "a.json", text }])).toEqual([
       { file: "a.json", object: { apiVersion: "v1", kind: "A" } },
     ]);
   });
 
-  test("what is no manifest is left out", () => {
+  test("documents that are no objects are skipped", () => {
     expect(readManifests([{ path: "values.yaml", text: "colour: blue\n" }])).toEqual([]);
   });
 
   test.each([
     ["a.yaml", "a: [1\n"],
     ["b.json", "{"],
-  ])("%s that cannot be read is one sentence that names it", (path, text) => {
+  ])("%s that cannot be read is reported in one sentence that names it", (path, text) => {
     expect(readManifests([{ path, text }])).toMatch(new RegExp(`^${path} cannot be read: [^\\n]+$`));
   });
 });
 
 describe("examining manifests", () => {
-  test("an API that goes is named with the release and what to use in its place", () => {
+  test("an API that vanishes is reported with the release and its replacement", () => {
     const text = "apiVersion: flowcontrol.apiserver.k8s.io/v1beta3\nkind: FlowSchema\nmetadata: {name: mine}\n";
     expect(examine("1.31", "1.33", text)).toEqual([
       {
@@ -49,7 +49,7 @@ describe("examining manifests", () => {
     ]);
   });
 
-  test("an API that comes, and is stored otherwise later, is both", () => {
+  test("an API that appears and later changes its stored version is reported as both", () => {
     const text = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\n";
     expect(examine("1.33", "1.36", text)).toMatchObject([
       { kind: "appears", release: "1.34" },
@@ -57,19 +57,19 @@ describe("examining manifests", () => {
     ]);
   });
 
-  test("a deprecated API that stays says since when", () => {
+  test("a deprecated API that remains is reported with its replacement", () => {
     const [found] = examine("1.33", "1.34", "apiVersion: v1\nkind: Endpoints\nmetadata: {name: e}\n");
     expect(found).toMatchObject({ kind: "deprecated", replacement: "discovery.k8s.io/v1 EndpointSlice" });
   });
 
-  test("what no release on the way serves says who does, if anybody", () => {
+  test("an API that no release on the way serves is reported with the releases that serve it, if any", () => {
     const old = examine("1.33", "1.34", "apiVersion: flowcontrol.apiserver.k8s.io/v1beta3\nkind: FlowSchema\n");
     expect(old).toMatchObject([{ kind: "not-served", sentence: "served by 1.28 to 1.31 only" }]);
     const custom = examine("1.33", "1.34", "apiVersion: example.com/v1\nkind: Thing\n");
     expect(custom).toMatchObject([{ kind: "not-served", sentence: expect.stringContaining("custom resource") }]);
   });
 
-  test("an API that is the same all the way is not worth a word", () => {
+  test("an API that does not change is not reported", () => {
     expect(examine("1.33", "1.36", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n")).toEqual([]);
   });
 });

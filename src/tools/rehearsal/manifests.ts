@@ -1,4 +1,6 @@
-/** Compares the user's manifests with the releases on the way: APIs that appear, vanish or change encoding. */
+/**
+ * Compares the user's manifests with the releases on the way: APIs that appear, vanish or change their stored version.
+ */
 import { must } from "../../base/assert.ts";
 import { type ReleaseName, RELEASES } from "../../objects/catalogue/release.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
@@ -23,7 +25,7 @@ type ManifestFindingKind =
   | "appears"
   | "changes-encoding"
   | "deprecated"
-  /** By no release on the way: a custom resource, or something older. */
+  /** Not served by any release on the way: a custom resource, or an older version. */
   | "not-served";
 
 export interface ManifestFinding {
@@ -32,9 +34,9 @@ export interface ManifestFinding {
   readonly apiVersion: string;
   readonly objectKind: string;
   readonly name: string;
-  /** In which it happens; null where no single one can be named. */
+  /** The release of the change; null if there is no single one. */
   readonly release: ReleaseName | null;
-  /** What to use in its place, such as "flowcontrol.apiserver.k8s.io/v1 FlowSchema". */
+  /** Replacement, for example "flowcontrol.apiserver.k8s.io/v1 FlowSchema". */
   readonly replacement: string | null;
   readonly sentence: string;
 }
@@ -51,10 +53,13 @@ interface UpgradePath {
 }
 
 const SEPARATOR = /^---(?:[ \t].*)?$/m;
-/** Nobody has more, and a directory of something else should not be read to its end. */
+/** A directory with more files is the wrong directory, and is not read to its end. */
 export const MANIFESTS_MAX = 20_000;
 
-/** Every object of the files, lists taken apart; or one sentence about the first file that cannot be read. */
+/**
+ * Returns every object of the files, with lists split into items; or one sentence about the first file that cannot be
+ * read.
+ */
 export function readManifests(files: readonly ManifestFile[]): Manifest[] | string {
   const manifests: Manifest[] = [];
   for (const { path, text } of files) {
@@ -75,7 +80,7 @@ function readObjects(text: string): JsonObject[] {
   return documents.flatMap(toObjects);
 }
 
-/** What is no object, as an empty document, is no manifest. */
+/** Skips values that are not objects, for example empty documents. */
 function toObjects(value: unknown): JsonObject[] {
   if (Array.isArray(value)) return value.filter(isJsonObject);
   if (!isJsonObject(value)) return [];
@@ -105,7 +110,7 @@ function examineApi(api: PathApi, { apis, releases, way }: UpgradePath): Found[]
   const instead = replacement === null ? "" : `; use ${replacement}`;
   const [first, last] = endsOf(servedBy);
   if (first !== releases[0]) {
-    const back = way === "and-back" ? `, and not any more after the way back to ${releases[0]}` : "";
+    const back = way === "and-back" ? `, and not after the rollback to ${releases[0]}` : "";
     found.push({ kind: "appears", release: first, replacement: null, sentence: `served from ${first} on${back}` });
   }
   if (last !== releases.at(-1)) {
@@ -132,7 +137,7 @@ function removal(removed: string | undefined): string {
   return removed === undefined ? "" : `, to be removed in ${removed}`;
 }
 
-/** As the release itself says, or another version of the same kind that the last release serves. */
+/** The replacement that the release names, or another version of the same kind that the last release serves. */
 function replacementOf({ group, resource, version, lifecycle }: PathApi, apis: readonly PathApi[]): string | null {
   const named = lifecycle?.replacement;
   if (named !== undefined) return `${formatGroupVersion(named)} ${named.kind}`;
@@ -152,7 +157,7 @@ function notServed(apiVersion: string, kind: string): Found[] {
   const known = pathApis(RELEASES).find((api) => formatGroupVersion(api) === apiVersion && api.kind === kind);
   const sentence =
     known === undefined
-      ? "not an API of any release known here: a custom resource, perhaps"
+      ? "not an API of any known release, possibly a custom resource"
       : `served by ${span(known.servedBy)} only`;
   return [{ kind: "not-served", release: null, replacement: null, sentence }];
 }

@@ -10,13 +10,16 @@ export interface PathApi {
   readonly kind: string;
   readonly namespaced: boolean;
   readonly verbs: readonly string[];
-  /** Key part under the root of the store; undefined for what is never stored. */
+  /** Key prefix under the root of the store; undefined for resources that are not stored. */
   readonly storagePrefix: string | undefined;
-  /** Those that serve it, oldest first. */
+  /** Releases that serve it, oldest first. */
   readonly servedBy: readonly ReleaseName[];
-  /** By release that serves the resource in whatever version: what it writes, such as "resource.k8s.io/v1". */
+  /**
+   * Version that a release writes, for example "resource.k8s.io/v1", by each release that serves the resource in any
+   * version.
+   */
   readonly storedAs: ReadonlyMap<ReleaseName, string>;
-  /** As the newest release that serves it says. */
+  /** Lifecycle of the API in the newest release that serves it. */
   readonly lifecycle: CatalogueVersion["lifecycle"];
 }
 
@@ -41,7 +44,7 @@ export function pathApis(releases: readonly ReleaseName[]): PathApi[] {
   return [...found.values()].map((one) => toApi(one, stored));
 }
 
-/** Not every release on the way serves it. */
+/** True if not every release on the way serves it. */
 export function comesOrGoes({ servedBy }: PathApi, releases: readonly ReleaseName[]): boolean {
   return servedBy.length < releases.length;
 }

@@ -4,7 +4,7 @@ import { createPlan, planProblem, type PlanOptions } from "./plan.ts";
 const OPTIONS: PlanOptions = { from: "1.33", to: "1.36", servers: 3, minutes: 30, way: "up" };
 
 describe("the plan", () => {
-  test("every server takes one minor after the other, and no server is two minors ahead", () => {
+  test("moves every server one minor at a time, and no server is two minors ahead", () => {
     const { steps } = createPlan(OPTIONS);
     expect(steps.map(({ serverId, from, to }) => `${serverId} ${from} ${to}`)).toEqual([
       "apiserver-1 1.33 1.34",
@@ -19,7 +19,7 @@ describe("the plan", () => {
     ]);
   });
 
-  test("the way back is the same way, from the newest release to the oldest", () => {
+  test("plays the rollback in the same steps, from the newest release to the oldest", () => {
     const { steps, releases } = createPlan({ ...OPTIONS, to: "1.34", way: "and-back" });
     expect(releases).toEqual(["1.33", "1.34"]);
     expect(steps.map(({ direction, to }) => `${direction} ${to}`)).toEqual([
@@ -28,7 +28,7 @@ describe("the plan", () => {
     ]);
   });
 
-  test("steps are evenly spaced, with quiet before the first and after the last", () => {
+  test("has evenly spaced steps, with quiet time before the first and after the last", () => {
     const { steps, settleAtMs, durationMs } = createPlan(OPTIONS);
     expect(durationMs).toBe(30 * 60_000);
     expect(steps[0]!.atMs).toBe(60_000);
@@ -39,19 +39,19 @@ describe("the plan", () => {
   });
 });
 
-describe("what cannot be played is one sentence", () => {
+describe("a plan that cannot be played", () => {
   const cases: readonly (readonly [Partial<PlanOptions>, RegExp])[] = [
     [{ to: "1.33" }, /--to must be a newer release/],
-    [{ from: "1.36", to: "1.33" }, /--down plays the way back/],
+    [{ from: "1.36", to: "1.33" }, /use --down to play the rollback/],
     [{ servers: 10 }, /--servers must be at most 9/],
     [{ minutes: 2000 }, /--minutes must be at most/],
-    [{ minutes: 2 }, /too short for 9 steps: 5 minutes are enough/],
+    [{ minutes: 2 }, /too short for 9 steps: set at least 5 minutes/],
   ];
-  test.each(cases)("%j", (changed, sentence) => {
+  test.each(cases)("is explained in one sentence: %j", (changed, sentence) => {
     expect(planProblem({ ...OPTIONS, ...changed })).toMatch(sentence);
   });
 
-  test("and the number of minutes it names is enough", () => {
+  test("names a number of minutes that suffices", () => {
     expect(planProblem({ ...OPTIONS, minutes: 5 })).toBeUndefined();
     expect(planProblem({ ...OPTIONS, minutes: 4 })).toMatch(/5 minutes/);
     expect(planProblem(OPTIONS)).toBeUndefined();

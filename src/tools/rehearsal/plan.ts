@@ -1,4 +1,4 @@
-/** The upgrade plan: which server goes to which release at which minute, one server and one minor at a time. */
+/** The upgrade plan: which server moves to which release at which minute, one server and one minor at a time. */
 import { must } from "../../base/assert.ts";
 import { RELEASES, type ReleaseName } from "../../objects/catalogue/release.ts";
 
@@ -7,14 +7,14 @@ export interface PlanOptions {
   readonly to: ReleaseName;
   readonly servers: number;
   readonly minutes: number;
-  /** "and-back": the rollback after it. */
+  /** "and-back" also plays the rollback. */
   readonly way: "up" | "and-back";
-  /** How long a server may need to leave, to come back and to be known. Default 20 s. */
+  /** Time for a server to drain, restart and be known to its peers. Default 20 s. */
   readonly stepMsMin?: number;
 }
 
 export interface PlanStep {
-  /** When the server is asked to stop. All times count from the first request of a client. */
+  /** Time of the stop request. All times count from the first request of a client. */
   readonly atMs: number;
   readonly serverId: string;
   readonly from: ReleaseName;
@@ -23,11 +23,11 @@ export interface PlanStep {
 }
 
 export interface UpgradePlan {
-  /** Every release that is met, oldest first. */
+  /** All releases of the plan, oldest first. */
   readonly releases: readonly ReleaseName[];
   readonly serverIds: readonly string[];
   readonly steps: readonly PlanStep[];
-  /** From here on there are no faults, and nothing changes any more. */
+  /** From this time there are no faults and no changes. */
   readonly settleAtMs: number;
   readonly durationMs: number;
 }
@@ -35,20 +35,20 @@ export interface UpgradePlan {
 export const SERVERS_MAX = 9;
 export const MINUTES_MAX = 24 * 60;
 const STEP_MS_MIN = 20_000;
-/** Before the first step, and after the last. */
+/** Maximum quiet time before the first step and after the last. */
 const QUIET_MS_MAX = 60_000;
 const QUIET_SHARE = 0.15;
 
-/** One sentence about why this cannot be played; undefined when it can. */
+/** Returns one sentence about why the plan cannot be played; undefined if it can. */
 export function planProblem(options: PlanOptions): string | undefined {
   const { from, to, servers, minutes, stepMsMin = STEP_MS_MIN } = options;
   if (RELEASES.indexOf(from) >= RELEASES.indexOf(to))
-    return `--to must be a newer release than --from (${from}), not ${to}; --down plays the way back as well`;
+    return `--to must be a newer release than --from (${from}), not ${to}; use --down to play the rollback as well`;
   if (servers > SERVERS_MAX) return `--servers must be at most ${SERVERS_MAX}, not ${servers}`;
   if (minutes > MINUTES_MAX) return `--minutes must be at most ${MINUTES_MAX}, not ${minutes}`;
   const count = moves(options).length;
   if (stepMs(options, count) >= stepMsMin) return undefined;
-  return `--minutes ${minutes} is too short for ${count} steps: ${minutesMin(options, count)} minutes are enough`;
+  return `--minutes ${minutes} is too short for ${count} steps: set at least ${minutesMin(options, count)} minutes`;
 }
 
 export function createPlan(options: PlanOptions): UpgradePlan {
@@ -66,12 +66,12 @@ export function createPlan(options: PlanOptions): UpgradePlan {
   };
 }
 
-/** Both ends included. */
+/** All releases from the first to the last, both included. */
 export function releasesBetween(from: ReleaseName, to: ReleaseName): ReleaseName[] {
   return RELEASES.slice(RELEASES.indexOf(from), RELEASES.indexOf(to) + 1);
 }
 
-/** Of all servers, before the first step. */
+/** The release of all servers before the first step. */
 export function firstRelease({ releases }: Pick<UpgradePlan, "releases">): ReleaseName {
   return must(releases[0], "a plan has two releases at least");
 }

@@ -19,10 +19,10 @@ import { createRehearsalTransport } from "./transport.ts";
 interface PlayOptions {
   readonly plan: UpgradePlan;
   readonly gate: Gate;
-  /** Somewhere that nothing has been played on yet; it is closed afterwards. */
+  /** Opens an unused stage; it is closed afterwards. */
   readonly openStage: (onFailure: (thrown: unknown) => void) => Promise<RehearsalStage>;
   readonly targets: readonly LoadTarget[];
-  /** Milliseconds that have passed. */
+  /** Called with the elapsed milliseconds. */
   readonly onProgress?: (passedMs: number) => void;
 }
 
@@ -30,10 +30,13 @@ const KUBECTL_CLIENTS = 4;
 const KUBECTL_PACE_MS = 1_500;
 const OWNER_PACE_MS = 10_000;
 const NAMESPACE_PACE_MS = 20_000;
-/** Longest rest of owners and namespaces: they see several steps of a long plan, and one of a short one. */
+/**
+ * Maximum lifetime of owners and namespaces as a share of the duration, so that they live through several steps of a
+ * long plan.
+ */
 const REST_SHARE = 0.1;
 const CHECK_EVERY_MS = 5_000;
-/** When everybody has stopped, controllers have this long to finish. */
+/** Maximum time for controllers to finish after all clients have stopped. */
 const TIDY_MS_MAX = 30_000;
 const TIDY_SHARE = 0.25;
 const FAULTS_TOLD_MAX = 500;
@@ -79,7 +82,7 @@ class Playing {
     this.#stage = stage;
     this.#options = options;
     this.#onFailure = onFailure;
-    // The checker looks at nothing but what every server run has.
+    // The checker uses only members that every server run has.
     const truth = {
       ledger: this.#ledger,
       serverRuns,
@@ -126,7 +129,7 @@ class Playing {
     const living = this.#living();
     this.#left = this.#store.leftBehind((entry) => living.some((run) => servesAtAll(run, entry)));
     const { departedGraceMs } = this.#stage.timing;
-    // As long as something may come back, controllers wait for it, and rightly.
+    // While a departed resource may return, controllers rightly wait for it.
     if (!isMissed(this.#stage.serverRuns, this.#stage.clock.monotonic() - departedGraceMs))
       this.#store.checkLeftBehind(this.#left);
     onProgress(plan.durationMs);
@@ -170,7 +173,7 @@ class Playing {
     });
   }
 
-  /** Each lasts a while, so many are under way at a time. */
+  /** Each work item takes a while, so several run concurrently. */
   #startWork(
     name: string,
     paceMs: number,
@@ -209,7 +212,7 @@ class Playing {
     return this.#stage.serverRuns.filter(({ endedAtMs }) => endedAtMs === undefined);
   }
 
-  /** Through every server, what everybody was told is there, as long as somebody serves it. */
+  /** Reads every acknowledged object of a served resource through every server. */
   async #readEverything(): Promise<void> {
     for (const { serverId } of this.#living()) {
       const session = this.#session(`last-look-${serverId}`, serverId);

@@ -1,8 +1,8 @@
-/** Small plots of plain characters, as wide as there is room. */
+/** Small text plots for a terminal. */
 const LEVELS = "▁▂▃▄▅▆▇█";
 const NOTHING = "·";
 
-/** One character for each value; the highest is that of the scale. Nothing is a dot, and the least of something shows. */
+/** One character for each value, relative to the scale. Zero is a dot, and the smallest other value is visible. */
 export function sparkline(values: readonly number[], scaleMax = Math.max(0, ...values)): string {
   return values
     .map((value) => {
@@ -13,7 +13,7 @@ export function sparkline(values: readonly number[], scaleMax = Math.max(0, ...v
     .join("");
 }
 
-/** Sums of neighbours, so that there are at most so many. */
+/** Sums adjacent values, so that at most `countMax` remain. */
 export function squeeze(values: readonly number[], countMax: number): number[] {
   const count = Math.min(values.length, Math.max(1, countMax));
   const squeezed = Array.from({ length: count }, () => 0);
@@ -24,7 +24,7 @@ export function squeeze(values: readonly number[], countMax: number): number[] {
   return squeezed;
 }
 
-/** A line of marks at the places, in their order, that these times have on it. */
+/** A line with a mark at the position of each time. */
 export function ruler(times: readonly number[], durationMs: number, width: number): string {
   const line = Array.from({ length: width }, () => " ");
   for (const time of times) line[Math.min(width - 1, Math.floor((time / durationMs) * width))] = "^";

@@ -20,7 +20,7 @@ interface RecorderOptions {
 
 type Bucket = Record<SeriesKey, number>;
 
-/** As many as a terminal or a chart has room for. */
+/** The number of buckets that fits into a terminal or a chart. */
 const BUCKETS = 60;
 
 export class Recorder {
@@ -31,7 +31,7 @@ export class Recorder {
   readonly #routing: Map<string, { local: number; proxied: number; unavailable: number }>;
   readonly #wrongByKind = new Map<WrongKind, number>();
   readonly #firstWrong: WrongAnswer[] = [];
-  /** Undefined: clients have not begun. */
+  /** Undefined before the first client starts. */
   #startMs: number | undefined;
   #wrong = 0;
   #unanswered = 0;
@@ -43,12 +43,12 @@ export class Recorder {
     this.#routing = new Map(options.serverIds.map((id) => [id, { local: 0, proxied: 0, unavailable: 0 }]));
   }
 
-  /** Clients begin now. */
+  /** Sets the time of the first request of a client. */
   start(): void {
     this.#startMs = this.#options.clock.monotonic();
   }
 
-  /** Since clients began. */
+  /** Milliseconds since the first request. */
   nowMs(): number {
     return this.sinceStart(this.#options.clock.monotonic());
   }
@@ -80,7 +80,7 @@ export class Recorder {
     this.#unanswered++;
   }
 
-  /** A client has what it wanted, or has given up. */
+  /** Records how long a client waited until it succeeded or gave up. */
   waited(wait: Omit<ClientWait, "atMs">): void {
     if (wait.ms <= (this.#longestWait?.ms ?? 0)) return;
     this.#longestWait = { ...wait, ms: Math.round(wait.ms), atMs: this.nowMs() };
@@ -107,7 +107,7 @@ export class Recorder {
     };
   }
 
-  /** What is read after the end has no place in it. */
+  /** Responses after the end count in no bucket. */
   #bucket(): Bucket {
     return this.#buckets[Math.floor(this.nowMs() / this.#bucketMs)] ?? emptyBucket();
   }

@@ -1,4 +1,4 @@
-/** Rehearses an upgrade: plays the plan twice with one seed, with the mixed version proxy and without. */
+/** Rehearses an upgrade: plays the plan twice with one seed, with and without the mixed version proxy. */
 import { examineManifests, type Manifest } from "./manifests.ts";
 import { pathApis } from "./path-apis.ts";
 import { createPlan, type PlanOptions } from "./plan.ts";
@@ -10,13 +10,13 @@ import { loadTargets, type Sample } from "./targets.ts";
 
 export interface RehearseOptions extends PlanOptions {
   readonly faults: FaultLevel;
-  /** Which run the verdict is about. */
+  /** The run that the verdict is about. */
   readonly gate: Gate;
   readonly seed: number;
   readonly manifests?: readonly Manifest[];
-  /** Where it is played. Default: in virtual time. */
+  /** Opens the stage. Default: in virtual time. */
   readonly openStage?: OpenStage;
-  /** How far both playings are, together, from 0 to 1. */
+  /** Called with the progress of both runs together, from 0 to 1. */
   readonly onProgress?: (progress: PlayProgress) => void;
 }
 
@@ -28,7 +28,7 @@ export interface PlayProgress {
   readonly durationMs: number;
 }
 
-/** The options must be such that `planProblem` has nothing to say. */
+/** The options must be valid by `planProblem`. */
 export async function rehearse(options: RehearseOptions): Promise<RehearsalReport> {
   const { from, to, servers, minutes, way, faults, gate, seed, manifests, onProgress = () => {} } = options;
   const time = options.openStage === undefined ? "virtual" : "real";

@@ -17,13 +17,13 @@ export interface RehearsalReport {
     readonly time: "virtual" | "real";
     readonly way: "up" | "and-back";
     readonly faults: FaultLevel;
-    /** Which run the verdict is about. */
+    /** The run that the verdict is about. */
     readonly gate: Gate;
     readonly seed: number;
   };
   readonly plan: UpgradePlan;
   readonly runs: { readonly on: RunReport; readonly off: RunReport };
-  /** Null: none were given. */
+  /** Null if no manifests were given. */
   readonly manifests: ManifestReport | null;
   readonly verdict: Verdict;
 }
@@ -33,12 +33,12 @@ interface Verdict {
   readonly sentence: string;
 }
 
-/** One playing of the plan, with the mixed version proxy or without. */
+/** One run of the plan, with or without the mixed version proxy. */
 export interface RunReport {
   readonly gate: Gate;
   readonly answers: number;
   readonly byStatus: Readonly<Record<string, number>>;
-  /** Requests to which no answer came: the server was gone, or gave nothing in time. */
+  /** Requests without a response: the server had stopped, or did not respond in time. */
   readonly unanswered: number;
   readonly wrong: number;
   readonly wrongByKind: Readonly<Partial<Record<WrongKind, number>>>;
@@ -51,24 +51,24 @@ export interface RunReport {
   readonly storage: readonly StorageLane[];
   readonly faults: readonly PlayedFault[];
   readonly work: WorkDone;
-  /** What went wrong in the rehearsal itself; always empty, or it means nothing. */
+  /** Failures of the rehearsal itself. If there are any, the report is invalid. */
   readonly failures: readonly string[];
 }
 
 export type WrongKind =
-  /** 404 for a resource that somebody serves, or served a short while ago. */
+  /** 404 for a resource that a server serves, or served recently. */
   | "resource-called-unknown"
-  /** 404 for an object that was acknowledged and that nobody asked to delete. */
+  /** 404 for an object that was acknowledged and that no client deleted. */
   | "object-called-absent"
   | "missing-from-list"
   | "missing-from-informer"
-  /** An informer was told that something is deleted which nobody asked to delete. */
+  /** An informer received the deletion of an object that no client deleted. */
   | "told-deleted"
   | "missing-from-discovery"
   | "write-lost"
   | "collected-although-owned"
   | "namespace-gone-with-content"
-  /** Still stored at the end although its deletion, or that of what it goes with, was acknowledged. */
+  /** Still stored at the end although its deletion, or that of its owner or namespace, was acknowledged. */
   | "left-behind";
 
 export interface WrongAnswer {
@@ -77,7 +77,7 @@ export interface WrongAnswer {
   readonly client: string;
   readonly server: string;
   readonly request: string;
-  /** What was said, and what would have been right. */
+  /** The observed response or state, and the fact that makes it wrong. */
   readonly said: string;
   readonly right: string;
 }
@@ -89,12 +89,12 @@ export interface ClientWait {
   readonly request: string;
 }
 
-/** Of the requests of clients that a server answered. */
+/** Requests of clients to one server, by how it responded. */
 export interface ServerRouting {
   readonly serverId: string;
   readonly local: number;
   readonly proxied: number;
-  /** Answered 503. */
+  /** Responses with status 503. */
   readonly unavailable: number;
 }
 
@@ -103,7 +103,7 @@ export type SeriesKey = (typeof SERIES_KEYS)[number];
 
 interface Series {
   readonly bucketMs: number;
-  /** One for each span of time; wrong answers are counted there and in their status. The last look is in none. */
+  /** Counts per time span; a wrong response counts as wrong and in its status. The final reads are in none. */
   readonly buckets: readonly Readonly<Record<SeriesKey, number>>[];
 }
 
@@ -112,11 +112,11 @@ export interface PlayedStep {
   readonly from: ReleaseName;
   readonly to: ReleaseName;
   readonly stoppedAtMs: number;
-  /** Null: it was not ready before the end. */
+  /** Null if the server was not ready before the end. */
   readonly readyAtMs: number | null;
 }
 
-/** How one stored resource was to be encoded, from one change to the next. */
+/** The encodings of one stored resource, from one change to the next. */
 export interface StorageLane {
   /** "resource.k8s.io.resourceclaims" */
   readonly resource: string;
@@ -125,9 +125,9 @@ export interface StorageLane {
 
 export interface StoragePoint {
   readonly atMs: number;
-  /** In which everybody writes; null: there is none. */
+  /** The version that all servers write; null if there is none. */
   readonly common: string | null;
-  /** By server. */
+  /** Encoding by server. */
   readonly encodings: Readonly<Record<string, string>>;
 }
 
@@ -136,14 +136,14 @@ export interface PlayedFault {
   readonly what: string;
 }
 
-/** What both controllers were given to do, and what was left of it at the end. */
+/** Work of the clients for the controllers, and what remained of it at the end. */
 interface WorkDone {
   readonly objectsMade: number;
   readonly objectsKept: number;
   readonly namespacesDeleted: number;
   readonly namespacesLeft: number;
   readonly ownersDeleted: number;
-  /** Objects that should have gone with their owner or namespace and are still in the store. */
+  /** Objects in the store that should have been deleted with their owner or namespace. */
   readonly objectsLeft: number;
 }
 
@@ -155,17 +155,17 @@ export function decideVerdict(judged: RunReport, manifests: ManifestReport | nul
   if (failures.length > 0) return { isPass: false, sentence: `The rehearsal itself failed: ${failures[0]}` };
   if (wrong > 0) {
     const kinds = Object.entries(wrongByKind).map(([kind, count]) => `${count} ${inWords(kind)}`);
-    return { isPass: false, sentence: `Fail: ${wrong} wrong answers ${proxy} (${kinds.join(", ")}).` };
+    return { isPass: false, sentence: `Fail: ${wrong} wrong responses ${proxy} (${kinds.join(", ")}).` };
   }
   const gone = manifests?.findings.filter(({ kind }) => kind === "vanishes").length ?? 0;
   if (gone > 0) {
     const what = gone === 1 ? "1 manifest uses an API" : `${gone} manifests use APIs`;
     return {
       isPass: false,
-      sentence: `Fail: no wrong answers ${proxy}, but ${what} that will not be served any more.`,
+      sentence: `Fail: no wrong responses ${proxy}, but ${what} that will not be served after the upgrade.`,
     };
   }
-  return { isPass: true, sentence: `Pass: ${answers} answers ${proxy}, none of them wrong.` };
+  return { isPass: true, sentence: `Pass: ${answers} responses ${proxy}, none of them wrong.` };
 }
 
 export function inWords(kind: string): string {

@@ -1,4 +1,4 @@
-/** One client of the cluster: it retries when a server says so, and records how long each request took. */
+/** One client of the cluster: it retries if a server requests it, and records how long each request took. */
 import type { Clock } from "../../base/clock.ts";
 import { createClient, type Client } from "../../client/client.ts";
 import { TransportError, type Transport } from "../../client/transport.ts";
@@ -20,7 +20,7 @@ interface SessionOptions {
 }
 
 interface SessionResponse {
-  /** Undefined: nobody answered. */
+  /** Undefined if there was no response. */
   readonly status: number | undefined;
   readonly object: JsonObject;
 }
@@ -40,7 +40,7 @@ interface NewObject {
 }
 
 const MERGE_PATCH = "application/merge-patch+json";
-/** A person gives up after this. */
+/** A user gives up after this time. */
 const PATIENCE_MS = 60_000;
 
 export class Session {
@@ -84,7 +84,7 @@ export class Session {
     }
   }
 
-  /** Undefined when it was not acknowledged. */
+  /** Creates an object. Undefined if the creation was not acknowledged. */
   async create(making: NewObject): Promise<LedgerEntry | undefined> {
     const { ledger, clock } = this.#options;
     const { target, version, namespace, name, owner } = making;
@@ -99,12 +99,12 @@ export class Session {
       ledger.acknowledge(entry, { uid: stringAt(metadata, "uid"), revision, atMs: clock.monotonic() });
       return entry;
     }
-    // A refusal says that nothing was made; after anything else nobody knows.
+    // A 4xx other than 409 means that nothing was created; after anything else the outcome is unknown.
     if (status !== undefined && status < 500 && status !== 409) ledger.forget(entry);
     return undefined;
   }
 
-  /** With what goes with it, unless it is to be orphaned. */
+  /** Deletes an object with its dependents, unless they are to be orphaned. */
   async delete(
     entry: LedgerEntry,
     path: string,
@@ -121,7 +121,7 @@ export class Session {
     return isAcknowledged;
   }
 
-  /** Adds a mark that nobody takes away, by a patch or by what was read and then changed. */
+  /** Adds an annotation that no client removes, by a patch, or by a read and an update. */
   async mark(entry: LedgerEntry, path: string, how: "patch" | "replace"): Promise<void> {
     const mark = `rehearsal/${this.name}-${++this.#marks}`;
     const annotations = { [mark]: "1" };

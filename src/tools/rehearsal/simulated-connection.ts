@@ -1,4 +1,4 @@
-/** A client's connection to a simulated server: it breaks when the server dies or the client aborts the request. */
+/** A client's connection to a simulated server: it breaks if the server crashes or the client aborts the request. */
 import type { InProcessResponse } from "../../client/in-process.ts";
 import { abortedError, TransportError, type ClientRequest, type ClientResponse } from "../../client/transport.ts";
 import type { SimulatedServer } from "../simulator/server.ts";
@@ -11,7 +11,7 @@ export function connectToSimulated(server: SimulatedServer): ServerConnection {
 async function send(server: SimulatedServer, request: ClientRequest): Promise<ClientResponse> {
   const { method, target, headers, body, signal } = request;
   const host = server.run?.host;
-  if (host === undefined) throw new TransportError("refused", `${server.id} does not listen`);
+  if (host === undefined) throw new TransportError("refused", `${server.id} is not listening`);
   const connection = connect(host, signal);
   try {
     const response = await connection.during(
@@ -33,7 +33,7 @@ interface Connection {
 function connect(host: { onDeath(callback: () => void): () => void }, signal: AbortSignal | undefined): Connection {
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => {});
-  const forget = host.onDeath(() => reject(new TransportError("reset", "the server died")));
+  const forget = host.onDeath(() => reject(new TransportError("reset", "the server crashed")));
   const onAbort = (): void => reject(abortedError(signal));
   signal?.addEventListener("abort", onAbort, { once: true });
   return {
@@ -61,7 +61,7 @@ async function* chunks(
     }
   } finally {
     connection.close();
-    // While it waits for a frame that never comes this does not return either.
+    // Not awaited: it does not return while the stream waits for a frame that never arrives.
     void frames.return();
   }
 }

@@ -10,9 +10,9 @@ import { firstRelease, type PlanStep } from "./plan.ts";
 import { connectToSimulated } from "./simulated-connection.ts";
 import type { ServerConnection, RehearsalStage, StageOptions } from "./stage.ts";
 
-/** Between the end of one process and the start of the next. */
+/** Time between the end of one process and the start of the next. */
 const EXCHANGE_MS = 3_000;
-/** Who has not left by then is killed, as service managers do. */
+/** A server that has not stopped by then is killed, as service managers do. */
 const STOP_MS_MAX = 15_000;
 const READY_SECONDS_MAX = 120;
 /** Longer than any client waits. */
@@ -26,7 +26,7 @@ export class SimulatedStage implements RehearsalStage {
   readonly #cluster: SimulatedCluster;
   readonly #options: StageOptions;
   readonly #releases: Map<string, ReleaseName>;
-  /** On their way from one release to the next. */
+  /** Servers that move from one release to the next. */
   readonly #moving = new Set<SimulatedServer>();
   #faults: Faults | undefined;
 
@@ -74,7 +74,7 @@ export class SimulatedStage implements RehearsalStage {
     const dead = Promise.withResolvers<void>();
     if (server.run === undefined) dead.resolve();
     else server.run.host.onDeath(dead.resolve);
-    // One that is killed never comes to the end of its stopping.
+    // If the server is killed, its stop never completes.
     void server.stop().catch(this.#options.onFailure);
     await dead.promise;
     kill();

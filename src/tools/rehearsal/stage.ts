@@ -11,43 +11,43 @@ import type { Run } from "../simulator/server.ts";
 import type { UpgradePlan, PlanStep } from "./plan.ts";
 import type { FaultLevel, Gate } from "./report.ts";
 
-/** The truth about one run of a server: what it serves, and when it was alive by the stage's clock. */
+/** The truth about one run of a server: the resources that it serves, and when it was running by the stage's clock. */
 export type ServerRun = Pick<
   Run,
   "serverId" | "release" | "groups" | "served" | "readyAtMs" | "endedAtMs" | "troubledUntilMs" | "troubledSinceMs"
 >;
 
-/** A server as a client reaches it. */
+/** A client's connection to a server. */
 export interface ServerConnection extends Transport {
   readonly serverId: string;
 }
 
 export interface RehearsalStage {
   readonly clock: Clock;
-  /** Everything that is committed from the beginning on. */
+  /** All commits from the beginning. */
   readonly history: Pick<StoreHistory, "onCommit" | "get" | "under">;
-  /** All there were so far. */
+  /** All runs of servers so far. */
   readonly serverRuns: readonly ServerRun[];
   readonly timing: { readonly departedGraceMs: number; readonly leaseKeptMs: number };
-  /** A generator of its own for each name. */
+  /** Returns a separate generator for each name. */
   randomFor(name: string): Random;
   /** Resolves when all servers run the first release and are ready. */
   begin(): Promise<void>;
-  /** The door of a server that listens, if one is named and it does; else of any that is ready. */
+  /** Connects to the server `home` if it is listening, else to any ready server. */
   connect(random: Random, home: string | undefined): ServerConnection | undefined;
-  /** Resolves when the server has left; it comes back by itself. */
+  /** Resolves when the server has stopped; it restarts as the new release by itself. */
   move(step: PlanStep): Promise<void>;
-  /** Things go wrong from now on. */
+  /** Starts injecting faults. */
   startFaults(onFault: (what: string) => void): void;
-  /** Nothing fails any more, and what has failed is well again. */
+  /** Stops injecting faults and clears all current ones. */
   endFaults(): void;
   pass(ms: number): Promise<unknown>;
-  /** Time passes until it settles. */
+  /** Lets time pass until the work settles. */
   until<T>(work: Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
-/** What a stage is told of the playing it is for. */
+/** The options of one run that a stage needs. */
 export interface StageOptions {
   readonly plan: UpgradePlan;
   readonly seed: number;
@@ -56,7 +56,7 @@ export interface StageOptions {
   readonly onFailure: (thrown: unknown) => void;
 }
 
-/** Of a server that starts now and is asked for nothing special. */
+/** The run of a server that starts now with default options. */
 export function newServerRun(
   serverId: string,
   release: ReleaseName,
@@ -74,7 +74,7 @@ export function newServerRun(
   };
 }
 
-/** In whatever version. */
+/** Whether the server serves any version of the resource. */
 export function servesAtAll(
   { groups }: ServerRun,
   about: { readonly group: string; readonly resource: string },
@@ -86,7 +86,7 @@ export function servesAtAll(
   );
 }
 
-/** Whether somebody who has left since then served something that nobody serves now. */
+/** Whether a server that departed since then served a resource that no server serves now. */
 export function isMissed(serverRuns: readonly ServerRun[], sinceMs: number): boolean {
   const living = new Set(serverRuns.filter(({ endedAtMs }) => endedAtMs === undefined).flatMap(servedNames));
   const departed = serverRuns.filter(({ endedAtMs = -Infinity }) => endedAtMs > sinceMs);

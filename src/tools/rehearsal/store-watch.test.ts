@@ -6,7 +6,7 @@ import { Ledger, type LedgerEntry } from "./ledger.ts";
 import { Recorder } from "./recorder.ts";
 import { StoreWatch } from "./store-watch.ts";
 
-/** A store of which a test says what is committed. */
+/** A store whose commits the test controls. */
 class StoreStub {
   readonly objects = new Map<string, JsonObject>();
   readonly ledger = new Ledger();
@@ -52,15 +52,15 @@ class StoreStub {
   }
 }
 
-describe("what happens in the store", () => {
-  test("an object that goes although its owner lives was collected wrongly", () => {
+describe("the store watch", () => {
+  test("reports an object that is deleted although its owner exists as collected wrongly", () => {
     const store = new StoreStub();
     const owner = store.made("configmaps", "owner");
     store.commit(store.made("secrets", "owned", owner).storeKey, undefined);
     expect(store.wrong).toEqual(["collected-although-owned"]);
   });
 
-  test("an object that goes with its owner was collected rightly", () => {
+  test("accepts an object that is deleted with its owner", () => {
     const store = new StoreStub();
     const owner = store.made("configmaps", "owner");
     const owned = store.made("secrets", "owned", owner);
@@ -70,13 +70,13 @@ describe("what happens in the store", () => {
     expect(store.ledger.all()).toEqual([]);
   });
 
-  test("an object that goes without anybody's asking is lost", () => {
+  test("reports an object that is deleted without a request as lost", () => {
     const store = new StoreStub();
     store.commit(store.made("secrets", "a").storeKey, undefined);
     expect(store.wrong).toEqual(["write-lost"]);
   });
 
-  test("a namespace that goes before what is in it is wrong, and after it is right", () => {
+  test("reports a namespace that is deleted before its content, and accepts one deleted after it", () => {
     for (const isEarly of [true, false]) {
       const store = new StoreStub();
       const namespace = store.made("namespaces", "n");
@@ -87,7 +87,7 @@ describe("what happens in the store", () => {
     }
   });
 
-  test("an acknowledged change that is not stored at the end is lost", () => {
+  test("reports an acknowledged change that is not stored at the end as lost", () => {
     const store = new StoreStub();
     const entry = store.made("configmaps", "a");
     entry.marks.push("rehearsal/kept", "rehearsal/lost");
@@ -96,7 +96,7 @@ describe("what happens in the store", () => {
     expect(store.wrong).toEqual(["write-lost"]);
   });
 
-  test("what must have gone and is still stored was left behind, unless nobody can delete it", () => {
+  test("reports stored objects that must be deleted as left behind, unless no server can delete them", () => {
     const store = new StoreStub();
     const namespace = store.made("namespaces", "n");
     const inside = store.made("secrets", "a");
@@ -111,7 +111,7 @@ describe("what happens in the store", () => {
     expect(store.wrong).toEqual(["left-behind", "left-behind"]);
   });
 
-  test("lanes tell when the agreement on a resource changed, and only then", async () => {
+  test("records a point in a lane only when the agreement on a resource changes", async () => {
     const store = new StoreStub();
     const say = (common: string, ...encodings: string[]): void =>
       store.commit("storageversions/g.things", {

@@ -26,7 +26,7 @@ export class StoreWatch {
     options.history.onCommit((commit) => this.#observe(commit));
   }
 
-  /** Of resources about which servers did not always agree, or came to agree on something else. */
+  /** Lanes of resources on which the servers did not always agree, or whose common version changed. */
   lanes(): StorageLane[] {
     return [...this.#lanes]
       .filter(([, points]) => isEventful(points))
@@ -34,7 +34,7 @@ export class StoreWatch {
       .sort((left, right) => (left.resource < right.resource ? -1 : 1));
   }
 
-  /** At the end: everything acknowledged must be in the store, with every change that was. */
+  /** At the end every acknowledged object must be stored with all acknowledged changes. */
   checkAll(): void {
     for (const entry of this.#options.ledger.all()) {
       const object = this.#options.history.get(entry.storeKey);
@@ -47,7 +47,10 @@ export class StoreWatch {
     }
   }
 
-  /** What must have gone by now. What nobody serves any more nobody can delete, nor the namespace it is in. */
+  /**
+   * Objects that must be deleted by now. Excludes objects that no server serves, which cannot be deleted, and their
+   * namespaces.
+   */
   leftBehind(isServed: (entry: Pick<LedgerEntry, "group" | "resource">) => boolean): LedgerEntry[] {
     const { history, ledger } = this.#options;
     const stored = ledger.all().filter(({ mustGo, storeKey }) => mustGo && history.get(storeKey) !== undefined);
@@ -80,8 +83,8 @@ export class StoreWatch {
   #checkNamespace(namespace: string, server: string): void {
     const left = storedIn(this.#options.history, namespace);
     if (left.length === 0) return;
-    const said = `namespace ${namespace} is gone, and ${left.length} of its objects are still stored`;
-    const right = `it must stay until ${left[0]} is gone`;
+    const said = `namespace ${namespace} is deleted, and ${left.length} of its objects are still stored`;
+    const right = `it must remain until ${left[0]} is deleted`;
     this.#wrong({ kind: "namespace-gone-with-content", said, right }, server, `delete ${NAMESPACES}${namespace}`);
   }
 
@@ -97,7 +100,7 @@ export class StoreWatch {
     const last = points.at(-1);
     if (last !== undefined && last.common === common && sameVersions(last.encodings, encodings)) return;
     const atMs = this.#options.recorder.nowMs();
-    // What is over at once is not worth telling, as when several servers begin together.
+    // A state that is replaced at the same time is not shown, for example when several servers start together.
     if (last?.atMs === atMs) points.pop();
     points.push({ atMs, common, encodings });
   }
@@ -109,13 +112,13 @@ export class StoreWatch {
 
 function lost(entry: LedgerEntry): JudgeFinding {
   const { owner } = entry;
-  const said = `${ledgerKeyText(entry)} is not in the store any more`;
+  const said = `${ledgerKeyText(entry)} is not in the store`;
   if (owner?.state !== "there")
-    return { kind: "write-lost", said, right: "it was acknowledged, and nobody asked to delete it" };
-  return { kind: "collected-although-owned", said, right: `its owner ${ledgerKeyText(owner)} lives` };
+    return { kind: "write-lost", said, right: "it was acknowledged, and no client deleted it" };
+  return { kind: "collected-although-owned", said, right: `its owner ${ledgerKeyText(owner)} exists` };
 }
 
-/** The keys of everything a namespace holds. */
+/** The keys of all objects in a namespace. */
 function storedIn(history: Pick<StoreHistory, "under">, namespace: string): string[] {
   return storagePlaces()
     .filter(({ namespaced }) => namespaced)

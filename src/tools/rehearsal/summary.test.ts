@@ -7,17 +7,17 @@ import { sampleReport, sampleRun } from "../../../test/testing/tools/rehearsal/s
 import { durationText, minuteText } from "./times.ts";
 
 describe("small plots", () => {
-  test("nothing is a dot, the least of something shows, and the most is full", () => {
+  test("zero is a dot, the smallest value is visible, and the largest is full height", () => {
     expect(sparkline([0, 1, 50, 100])).toBe("·▁▄█");
     expect(sparkline([0, 0])).toBe("··");
   });
 
-  test("squeezing loses nothing", () => {
+  test("squeezing keeps the sum", () => {
     expect(squeeze([1, 2, 3, 4, 5], 2)).toEqual([6, 9]);
     expect(squeeze([1, 2], 60)).toEqual([1, 2]);
   });
 
-  test("a ruler marks places in proportion", () => {
+  test("a ruler marks positions in proportion", () => {
     expect(ruler([0, 50, 100], 100, 11)).toBe("^    ^    ^");
   });
 
@@ -43,19 +43,19 @@ describe("the summary", () => {
   test("shows the figures of both runs and ends with the verdict", () => {
     const text = rehearsalSummary(sampleReport());
     expect(text).toMatch(/^Rehearsal of 1\.33 to 1\.35: 2 servers, 6 virtual minutes, faults light, seed 7\n/);
-    expect(text).toMatch(/^answers +120 +120$/m);
+    expect(text).toMatch(/^responses +120 +120$/m);
     expect(text).toMatch(/^WRONG +0 +2$/m);
     expect(text).toMatch(/^ {2}resource called unknown +0 +1$/m);
     expect(text).toMatch(/GET \/apis\/resource\.k8s\.io\/v1\/resourceclaims/);
-    expect(text).toMatch(/Pass: 120 answers with the mixed version proxy, none of them wrong\.\n$/);
+    expect(text).toMatch(/Pass: 120 responses with the mixed version proxy, none of them wrong\.\n$/);
   });
 
-  test.each([48, 60, 80, 200])("no line is longer than %i columns allow", (columns) => {
+  test.each([48, 60, 80, 200])("has no line longer than %i columns allow", (columns) => {
     const lines = rehearsalSummary(sampleReport(), columns).split("\n");
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(Math.min(columns, 120));
   });
 
-  test("nothing a manifest or a server says moves the cursor", () => {
+  test("contains no control characters from a manifest or a server", () => {
     const finding: ManifestFinding = { ...FINDING, kind: "not-served", file: "a\u001b[2Jb.yaml", name: "n\r" };
     const text = rehearsalSummary(sampleReport({ manifests: { objects: 1, findings: [finding] } }));
     expect(text).toContain("a?[2Jb.yaml");
@@ -64,26 +64,26 @@ describe("the summary", () => {
 });
 
 describe("the verdict", () => {
-  test("wrong answers fail, and are named by kind", () => {
+  test("fails for wrong responses, and names them by kind", () => {
     const run = sampleRun("off", { wrong: 3, wrongByKind: { "write-lost": 1, "missing-from-list": 2 } });
     expect(decideVerdict(run, null)).toEqual({
       isPass: false,
-      sentence: "Fail: 3 wrong answers without the mixed version proxy (1 write lost, 2 missing from list).",
+      sentence: "Fail: 3 wrong responses without the mixed version proxy (1 write lost, 2 missing from list).",
     });
   });
 
-  test("503s alone do not", () => {
+  test("does not fail for 503s alone", () => {
     expect(decideVerdict(sampleRun("on", { unavailable: 50 }), null).isPass).toBe(true);
   });
 
-  test("a manifest that will not be served any more does", () => {
+  test("fails for a manifest that will not be served after the upgrade", () => {
     expect(decideVerdict(sampleRun("on"), { objects: 1, findings: [FINDING] })).toMatchObject({
       isPass: false,
-      sentence: expect.stringContaining("1 manifest uses an API that will not be served any more"),
+      sentence: expect.stringContaining("1 manifest uses an API that will not be served after the upgrade"),
     });
   });
 
-  test("a rehearsal that failed itself does, whatever it counted", () => {
+  test("fails if the rehearsal itself failed, whatever it counted", () => {
     expect(decideVerdict(sampleRun("on", { failures: ["broken"] }), null)).toMatchObject({ isPass: false });
   });
 });

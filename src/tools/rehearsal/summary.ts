@@ -1,4 +1,4 @@
-/** A rehearsal on one screen of a terminal: the figures side by side, small plots, and the verdict last. */
+/** The summary of a rehearsal for one terminal screen: the figures of both runs, small plots, and the verdict last. */
 import { laneText } from "./charts.ts";
 import type { ManifestReport } from "./manifests.ts";
 import { ruler, sparkline, squeeze } from "./plots.ts";
@@ -47,11 +47,11 @@ function figures({ on, off }: RehearsalReport["runs"]): string {
   const wrongOf = (run: RunReport, kind: string): number => (run.wrongByKind as Record<string, number>)[kind] ?? 0;
   const rows = [
     ["", "with proxy", "without"],
-    row("answers", ({ answers }) => answers),
+    row("responses", ({ answers }) => answers),
     ...statuses.map((status) => row(`  ${status}`, ({ byStatus }) => byStatus[status] ?? 0)),
-    row("no answer", ({ unanswered }) => unanswered),
-    row("served here", (run) => routed(run, "local")),
-    row("by a peer", (run) => routed(run, "proxied")),
+    row("no response", ({ unanswered }) => unanswered),
+    row("served locally", (run) => routed(run, "local")),
+    row("proxied", (run) => routed(run, "proxied")),
     row("longest wait", ({ longestWait }) => (longestWait === null ? "none" : durationText(longestWait.ms))),
     row("WRONG", ({ wrong }) => wrong),
     ...kinds.map((kind) => row(`  ${inWords(kind)}`, (run) => wrongOf(run, kind))),
@@ -83,7 +83,7 @@ function plots({ gate, series, steps }: RunReport, { plan }: RehearsalReport, wi
   );
   return [
     `${TITLES[gate]}\n`,
-    line("  answered", of("ok")),
+    line("  2xx", of("ok")),
     line("  404", of("notFound")),
     line("  503", of("unavailable")),
     line("  wrong", of("wrong")),
@@ -97,7 +97,7 @@ function storageText(lanes: readonly StorageLane[], width: number): string {
     const path = points.map((point) => `${minuteText(point.atMs)} ${laneText(point)}`).join(", ");
     return wrap(`  ${resource}: ${path}`, width);
   });
-  return `Storage versions, as the servers wrote them\n${told.join("")}`;
+  return `Storage versions written by the servers\n${told.join("")}`;
 }
 
 function manifestText({ objects, findings }: ManifestReport, width: number): string {
@@ -116,9 +116,9 @@ function wrongText({ gate, wrong, firstWrong }: RunReport, width: number): strin
     .slice(0, SHOWN_WRONG)
     .flatMap(({ atMs, client, server, request, said, right }) => [
       wrap(`  ${minuteText(atMs)} ${client} at ${server === "" ? "an informer" : server}: ${request}`, width),
-      wrap(`        said ${said}; right: ${right}`, width),
+      wrap(`        ${said}, but ${right}`, width),
     ]);
-  const title = gate === "on" ? "Wrong answers with the proxy" : "Wrong answers without the proxy";
+  const title = gate === "on" ? "Wrong responses with the proxy" : "Wrong responses without the proxy";
   return `${title}\n${told.join("")}${more(wrong - Math.min(SHOWN_WRONG, firstWrong.length))}`;
 }
 
@@ -127,8 +127,8 @@ function more(hidden: number): string {
 }
 
 /**
- * As many lines as it takes, the further ones indented. Names and messages come from manifests and servers: whatever
- * would move the cursor is left out.
+ * Wraps text at the width and indents further lines. Names and messages come from manifests and servers, so control
+ * characters are replaced.
  */
 function wrap(text: string, width: number): string {
   const indent = " ".repeat(text.length - text.trimStart().length + 4);

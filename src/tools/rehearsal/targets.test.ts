@@ -10,20 +10,20 @@ function api(group: string, version: string, resource: string): (typeof APIS)[nu
   return APIS.find((one) => one.group === group && one.version === version && one.resource === resource)!;
 }
 
-describe("what the releases on the way serve", () => {
-  test("an API that comes on the way knows since when", () => {
+describe("the APIs of the releases on the way", () => {
+  test("contain the first release of an API that appears", () => {
     const claims = api("resource.k8s.io", "v1", "resourceclaims");
     expect(claims.servedBy).toEqual(["1.34", "1.35", "1.36"]);
     expect(comesOrGoes(claims, RELEASES)).toBe(true);
   });
 
-  test("an API that is stored otherwise from some release on is told from one that is not", () => {
+  test("contain the stored versions of an API, which may change", () => {
     expect(changesEncoding(api("resource.k8s.io", "v1", "resourceclaims"))).toBe(true);
     expect(changesEncoding(api("", "v1", "configmaps"))).toBe(false);
     expect(comesOrGoes(api("", "v1", "configmaps"), RELEASES)).toBe(false);
   });
 
-  test("an API that goes is there until its last release", () => {
+  test("contain an API that vanishes until its last release", () => {
     const releases = releasesBetween("1.31", "1.32");
     const schemas = pathApis(releases).find(
       ({ version, resource }) => version === "v1beta3" && resource === "flowschemas",
@@ -32,12 +32,12 @@ describe("what the releases on the way serve", () => {
   });
 });
 
-describe("what clients use", () => {
+describe("the targets of clients", () => {
   const targets = loadTargets(APIS, RELEASES);
   const named = (name: string): (typeof targets)[number] | undefined =>
     targets.find(({ group, resource }) => `${group}/${resource}` === name);
 
-  test("what is the same everywhere, and everything that comes, goes or changes", () => {
+  test("are steady resources, and all that appear, vanish or change their stored version", () => {
     expect(targets.map(({ group, resource }) => `${group}/${resource}`)).toEqual(
       expect.arrayContaining(["/configmaps", "apps/deployments", "resource.k8s.io/resourceclaims"]),
     );
@@ -45,11 +45,11 @@ describe("what clients use", () => {
     expect(named("/pods")).toBeUndefined();
   });
 
-  test("what servers allocate through is read and left alone", () => {
+  test("that servers allocate through are only read", () => {
     expect(named("networking.k8s.io/servicecidrs")?.use).toBe("read");
   });
 
-  test("manifests of users are more of the same, without what names them", () => {
+  test("include the user's manifests, without their names", () => {
     const object = {
       apiVersion: "policy/v1",
       kind: "PodDisruptionBudget",

@@ -12,24 +12,24 @@ export interface LoadTarget {
   readonly kind: string;
   readonly namespaced: boolean;
   readonly storagePrefix: string;
-  /** Every version that some release on the way serves. */
+  /** Every version that a release on the way serves. */
   readonly versions: readonly string[];
-  /** Whether clients make objects, or only read. */
+  /** Whether clients create objects, or only read. */
   readonly use: "all" | "read";
-  /** Of an object, by version; without metadata. */
+  /** Bodies of objects by version, without metadata. */
   readonly bodies: ReadonlyMap<string, JsonObject>;
 }
 
-/** A manifest, as something to make more of. */
+/** A manifest as a template for further objects. */
 export interface Sample {
   readonly apiVersion: string;
   readonly kind: string;
   readonly object: JsonObject;
 }
 
-/** In every release, and what people use most. */
+/** Resources of every release that users need most. */
 const STEADY: readonly string[] = ["/configmaps", "/secrets", "apps/deployments", "batch/jobs"];
-/** Servers allocate and publish through these themselves; they are read, and left alone. */
+/** Resources that servers write themselves; clients only read them. */
 const OWN: ReadonlySet<string> = new Set([
   "/events",
   "/namespaces",

@@ -1,4 +1,4 @@
-/** Virtual times as people read them: minutes and seconds since the first request. */
+/** Formats virtual times: minutes and seconds since the first request. */
 export function minuteText(ms: number): string {
   const seconds = Math.floor(Math.max(0, ms) / 1000);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;

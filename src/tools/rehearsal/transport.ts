@@ -1,4 +1,4 @@
-/** A client's transport to the cluster: the judge sees every response before the client does. */
+/** A client's transport to the cluster. The judge sees every response before the client does. */
 import { randomUuid, type Random } from "../../base/random.ts";
 import {
   readBody,
@@ -17,10 +17,10 @@ interface RehearsalTransportOptions {
   readonly stage: Pick<RehearsalStage, "connect" | "clock">;
   readonly random: Random;
   readonly client: string;
-  /** The server it asks as long as that listens; undefined: any that is ready. */
+  /** The server to which the client connects while it is listening; undefined for any ready server. */
   readonly home: string | undefined;
   readonly onResponse: (response: ObservedResponse) => void;
-  /** Nobody was there, or nobody answered. */
+  /** Called if there is no server or no response. */
   readonly onNoResponse: () => void;
 }
 
@@ -36,7 +36,7 @@ async function send(request: ClientRequest, options: RehearsalTransportOptions):
   const connection = stage.connect(random, home);
   if (connection === undefined) {
     onSilence();
-    throw new TransportError("refused", "no server listens");
+    throw new TransportError("refused", "no server is listening");
   }
   const auditId = randomUuid(random);
   const startedAtMs = stage.clock.monotonic();
@@ -68,7 +68,7 @@ function parseTarget(method: string, target: string): Pick<ObservedResponse, "in
   const queryAt = target.indexOf("?");
   const query = new Query(queryAt < 0 ? "" : target.slice(queryAt + 1));
   const info = parseRequestInfo(method, queryAt < 0 ? target : target.slice(0, queryAt), query);
-  if (info === undefined) throw new TypeError(`${target} is no path`);
+  if (info === undefined) throw new TypeError(`${target} is not a path`);
   return { info, query };
 }
 

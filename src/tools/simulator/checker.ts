@@ -1,19 +1,19 @@
-/** The interface of promise checkers: the events they see of a simulation, and how they report a broken promise. */
+/** The interface of checkers: the events of a simulation that they receive, and how they report a violation. */
 import type { ResourceQuestion } from "../../cluster/peers/view.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 import type { Commit } from "./history.ts";
 import type { ProxiedRequest } from "./network.ts";
 
-/** What a client asked for. */
+/** A request of a client. */
 export interface SimulatedRequest {
   readonly auditId: string;
   readonly serverId: string;
   readonly method: string;
   readonly target: string;
   readonly startedAtMs: number;
-  /** Undefined when no resource but discovery is asked for. */
+  /** Undefined for a discovery request. */
   readonly resource: ResourceQuestion | undefined;
-  /** Of the object; "" when none is named. */
+  /** Name of the object; "" for other requests. */
   readonly name: string;
 }
 
@@ -21,23 +21,23 @@ export interface SimulatedResponse {
   readonly request: SimulatedRequest;
   readonly atMs: number;
   readonly status: number;
-  /** Of a 404: what is said to be unknown. */
+  /** The subject that a 404 reports as unknown. */
   readonly unknown: "object" | "resource" | undefined;
-  /** Of a failure. */
+  /** Message of a failure. */
   readonly message: string;
 }
 
-/** Each method returns what was broken, in sentences. */
+/** Each method returns the violations that it found, as sentences. */
 export interface PromiseChecker {
   readonly name: string;
-  /** In words, for whoever reads that it was broken. */
+  /** The guarantee in words, for the report of a violation. */
   readonly promise: string;
   onRequest?(request: SimulatedRequest): readonly string[];
   onResponse?(response: SimulatedResponse): readonly string[];
   onHop?(hop: ProxiedRequest): readonly string[];
-  /** The store is as it was right after it, and no server has heard of it. */
+  /** Called when the store has the revision of this commit and before any server sees it. */
   onCommit?(commit: Commit): readonly string[];
-  /** All faults are over, and there was time to notice. */
+  /** Called when all faults are over and servers had time to detect it. */
   whenSettled?(cluster: SimulatedCluster): Promise<readonly string[]>;
 }
 

@@ -8,7 +8,7 @@ import { STORE_IS_FINE } from "./store-link.ts";
 import { Trace } from "./trace.ts";
 import { World } from "./world.ts";
 
-/** Bugs put in on purpose, to see that they are found. */
+/** Deliberate bugs that a test plants, to prove that checkers find them. */
 export type Plant = Pick<NetworkOptions, "tamper"> & Pick<ServerContext, "wrapHandle" | "wrapKv" | "wrapClock">;
 
 export interface SimulateOptions {
@@ -17,11 +17,11 @@ export interface SimulateOptions {
   readonly plant?: Plant;
   readonly traceLinesMax?: number;
   readonly onHop?: (hop: ProxiedRequest) => void;
-  /** What follows the history of the store failed. */
+  /** Called if a listener of the store history fails. */
   readonly onFailure?: (thrown: unknown) => void;
 }
 
-/** Long enough for a lease to run out and for everybody to be described anew. */
+/** Long enough for a lease to expire and for all servers to exchange their discovery documents. */
 const SETTLE_MS = 60_000;
 
 export class SimulatedCluster {
@@ -31,7 +31,7 @@ export class SimulatedCluster {
   readonly trace: Trace;
   readonly timing: PeerTiming;
   readonly servers: SimulatedServer[] = [];
-  /** Every run so far, also those that are over. */
+  /** Every run so far, including those that have ended. */
   readonly runs: Run[] = [];
   readonly #context: ServerContext;
 
@@ -57,14 +57,14 @@ export class SimulatedCluster {
     };
   }
 
-  /** A server that does not run yet. */
+  /** Adds a server that is not started yet. */
   place(id: string = `server-${this.servers.length + 1}`): SimulatedServer {
     const server = new SimulatedServer(this.#context, { id, ip: `10.1.0.${this.servers.length + 1}` });
     this.servers.push(server);
     return server;
   }
 
-  /** Resolves when it is ready. */
+  /** Adds and starts a server. Resolves when it is ready. */
   async addServer(options: RunOptions & { readonly id?: string }): Promise<SimulatedServer> {
     const server = this.place(options.id);
     await this.restart(server, options);
@@ -81,13 +81,13 @@ export class SimulatedCluster {
     await this.world.run(server.stop());
   }
 
-  /** Nothing gets from one to the other; what is sent meanwhile arrives when it is over. */
+  /** Blocks messages in one direction; they arrive when the partition is healed. */
   partition(from: SimulatedServer, to: SimulatedServer): void {
     this.trace.add(from.id, `cannot reach ${to.id}`);
     this.network.links.block(from.id, to.id);
   }
 
-  /** All faults end, except that who has crashed stays down. */
+  /** Ends all faults. Crashed servers stay down. */
   heal(): void {
     this.trace.add("world", "heals");
     this.network.rates = NO_FAULTS;
@@ -104,18 +104,18 @@ export class SimulatedCluster {
     await this.world.advance(by.seconds * 1000);
   }
 
-  /** After this everybody knows everybody. */
+  /** Ends all faults and waits until all servers know each other. */
   async settle(): Promise<void> {
     this.heal();
     await this.world.advance(SETTLE_MS);
   }
 
-  /** Running, and not about to stop. */
+  /** Servers that are running and not stopping. */
   get live(): readonly SimulatedServer[] {
     return this.servers.filter(({ run }) => run !== undefined && run.endedAtMs === undefined);
   }
 
-  /** Ends everything that would otherwise go on for ever. */
+  /** Crashes all servers, so that nothing keeps running. */
   shutDown(): void {
     for (const server of this.servers) server.crash();
   }

@@ -1,8 +1,8 @@
 /**
- * One request of one server to another across the simulated network, and its answer. Its fate is drawn when it departs;
- * what it then does is what the port (serving/http/upstream.ts) promises and no more.
+ * One request from one server to another across the simulated network, and its response. Its fate is drawn when it is
+ * sent; it then behaves as the port (serving/http/upstream.ts) specifies.
  *
- * The server's end lives on after the caller's is over: a request that was given up may still arrive and be done.
+ * The server's side continues after the caller's side has ended: a canceled request may still arrive and be executed.
  */
 import type { Host } from "./host.ts";
 import { randomInteger, type Random } from "../../base/random.ts";
@@ -26,7 +26,7 @@ import type { Links, Stream } from "./links.ts";
 import type { PeerCertificate } from "./peer-certificate.ts";
 import { Relay } from "./relay.ts";
 
-/** What listens at an address. */
+/** A server that listens at an address. */
 export interface NetworkNode {
   readonly name: string;
   readonly host: Host;
@@ -35,11 +35,11 @@ export interface NetworkNode {
 
 export type Fate =
   | "arrives"
-  /** The connection breaks, or falls silent, before the server has seen anything. */
+  /** The connection breaks or hangs before the server receives anything. */
   | "request-lost"
-  /** The same, when the server has done its work. */
+  /** The connection breaks or hangs after the server has executed the request. */
   | "response-lost"
-  /** The answer breaks off in its middle. */
+  /** The response is truncated. */
   | "cut";
 
 interface SimulatedExchangeOptions {
@@ -48,7 +48,7 @@ interface SimulatedExchangeOptions {
   readonly certificate: PeerCertificate;
   readonly from: { readonly name: string; readonly host: Host; readonly ip: string };
   readonly toName: string;
-  /** Who is there when the request arrives. */
+  /** Finds the server that listens when the request arrives. */
   readonly find: () => NetworkNode | undefined;
   readonly request: UpstreamRequest;
   readonly fate: Fate;
@@ -62,7 +62,7 @@ const CUT_AFTER_MS_MAX = 30_000;
 export class SimulatedExchange {
   readonly #parts: SimulatedExchangeOptions;
   readonly #server = new AbortController();
-  readonly #onAbort = (): void => this.#fail("aborted", "the request was given up");
+  readonly #onAbort = (): void => this.#fail("aborted", "the request was canceled");
   readonly #order: Stream = { lastAtMs: 0 };
   #isDeparted = false;
   #isAnswered = false;
@@ -84,14 +84,14 @@ export class SimulatedExchange {
     if (this.#isOver) return;
     const { links, from, toName, random, fate } = this.#parts;
     const isPartitioned = links.isBlocked(from.name, toName) || links.isBlocked(toName, from.name);
-    // Across a partition an open connection falls silent, and a new one does not come about.
+    // Across a partition an open connection hangs, and a new one is not established.
     if (isPartitioned && randomInteger(random, 2) === 0) return this.#neverConnects();
     this.#isDeparted = true;
     if (fate === "request-lost") return this.#loseConnection();
     links.carry(from.name, toName, () => this.#arrive(body));
   }
 
-  /** The caller gives up, or the connection is taken away from it. */
+  /** Called when the caller gives up or loses the connection. */
   break(reason: string): void {
     this.#fail("reset", reason);
   }
@@ -101,7 +101,7 @@ export class SimulatedExchange {
     from.host.clock.after(UPSTREAM_LIMITS.connectTimeoutMs, () => this.#fail("timeout", "no connection in time"));
   }
 
-  /** With a reset, or with silence that only the caller's patience ends. */
+  /** Loses the connection, by a reset or by a hang that only the caller's timeout ends. */
   #loseConnection(): void {
     const { random } = this.#parts;
     if (randomInteger(random, 2) === 0) this.#toCaller(() => this.#fail("reset", "the connection broke"));
@@ -118,7 +118,9 @@ export class SimulatedExchange {
       });
     }
     this.#node = node;
-    this.#removeDeathListener = node.host.onDeath(() => this.#toCaller(() => this.#fail("reset", "the server died")));
+    this.#removeDeathListener = node.host.onDeath(() =>
+      this.#toCaller(() => this.#fail("reset", "the server crashed")),
+    );
     const received = toApiRequest(request, body, {
       connection: { protocol: "http/1.1", remoteAddress: from.ip, clientChain: certificate.chain },
       signal: this.#server.signal,
@@ -147,7 +149,7 @@ export class SimulatedExchange {
       else writeHalf(relay, body.chunks);
       if (fate === "cut") {
         const { host } = this.#parts.from;
-        // A partition may still hold up the answer: then there is none.
+        // A partition may delay the response until then, so that the request fails.
         host.clock.after(random.float() * CUT_AFTER_MS_MAX, () => this.#fail("reset", "the connection broke"));
       }
       return;
@@ -239,7 +241,7 @@ function toApiRequest(
   };
 }
 
-/** Read once, as the server's filters promise. */
+/** The body is read once, as the server's filters guarantee. */
 function receivedBody(bytes: Buffer): RequestBody {
   return {
     isEmpty: false,

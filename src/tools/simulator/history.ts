@@ -1,6 +1,6 @@
 /**
  * Every commit to the store of a simulation, in order and with the server that sent it, and the objects after it. It
- * sees a commit before any server does, so that a checker finds the store at exactly that revision.
+ * receives a commit before any server does, so that a checker sees the store at exactly that revision.
  */
 import type { Clock } from "../../base/clock.ts";
 import { parseJsonObject, type JsonObject } from "../../meta/json.ts";
@@ -13,28 +13,28 @@ export interface StoreWriter {
 }
 
 export interface SentWrite extends StoreWriter {
-  /** By the world's clock, when the change left the server. */
+  /** Time at which the server sent the change, by the world's clock. */
   readonly sentAtMs: number;
 }
 
 export interface Commit {
   readonly revision: number;
   readonly atMs: number;
-  /** Undefined when the store itself ended a lease. */
+  /** Undefined if the store itself expired a lease. */
   readonly sending: SentWrite | undefined;
-  /** Below the root. */
+  /** Key below the root. */
   readonly key: string;
-  /** Undefined: there was nothing. */
+  /** Undefined if the object did not exist. */
   readonly before: JsonObject | undefined;
-  /** Undefined: it was deleted. */
+  /** Undefined if the object was deleted. */
   readonly after: JsonObject | undefined;
 }
 
 interface StoreHistoryOptions {
   readonly clock: Clock;
-  /** Nobody may have opened the store before. */
+  /** No other handle may have been opened before. */
   readonly kv: Kv;
-  /** Whoever listens failed. */
+  /** Called if a listener fails. */
   readonly onFailure: (thrown: unknown) => void;
 }
 
@@ -63,22 +63,22 @@ export class StoreHistory {
     this.#listeners.push(listener);
   }
 
-  /** As it is in the store. */
+  /** The stored object. */
   get(key: string): JsonObject | undefined {
     return this.#objects.get(key);
   }
 
-  /** By key, in the order in which they came. */
+  /** Objects by key prefix, in the order of their creation. */
   under(prefix: string): [key: string, object: JsonObject][] {
     return [...this.#objects].filter(([key]) => key.startsWith(prefix));
   }
 
-  /** When something that is now on its way left. */
+  /** Records the time at which a writer sends a change. */
   departure(writer: StoreWriter): SentWrite {
     return { ...writer, sentAtMs: this.#clock.monotonic() };
   }
 
-  /** Does work that commits before it returns its promise. */
+  /** Executes work that commits before it returns its promise. */
   arrival<T>(sending: SentWrite, work: () => Promise<T>): Promise<T> {
     this.#sending = sending;
     try {

@@ -1,27 +1,27 @@
 /**
- * One run of one machine: its clocks, its chance, and whether anything happens to it at all. A restart is another host.
+ * One run of one machine: its clocks, its randomness and its state. A restart creates a new host.
  *
  *   running ⇄ paused → dead
  *
- * Everything that happens to the server on it passes through `run`: a timer that is due, an answer of the store, a
- * request. Paused is what SIGSTOP does: clocks go on, and what was due happens on resuming, in order. Dead is what
- * SIGKILL does: nothing happens any more, and nothing is tidied up.
+ * Every event of the server passes through `run`: a timer that fires, a response of the store, a request. Paused
+ * behaves like SIGSTOP: clocks advance, and pending events run in order when the host is resumed. Dead behaves like
+ * SIGKILL: no further event runs, and nothing is cleaned up.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/random.ts";
 
 interface HostOptions {
   readonly name: string;
-  /** The world's. */
+  /** The clock of the world. */
   readonly clock: Clock;
   readonly random: Random;
-  /** By how much the wall clock is wrong. */
+  /** Error of the wall clock. */
   readonly offsetMs?: number;
-  /** How much faster its clocks run than they should: 0.001 gains a second in 1,000. */
+  /** How much faster its clocks run: 0.001 gains a second in 1,000. */
   readonly drift?: number;
 }
 
-/** As timers of Node: who waits for the rest of a moment waits for some time all the same. */
+/** Minimum delay of a timer, as in Node: a delay of a fraction of a millisecond still takes time. */
 const TIMER_MS_MIN = 1;
 
 export class Host {
@@ -47,13 +47,13 @@ export class Host {
     return this.#state;
   }
 
-  /** Does it now, when the host runs again, or never. */
+  /** Runs the work now, when the host is resumed, or never. */
   run(work: () => void): void {
     if (this.#state === "running") work();
     else if (this.#state === "paused") this.#held.push(work);
   }
 
-  /** A promise whose outcome is heard of only while the host runs. */
+  /** A promise that settles only while the host is running. */
   hear<T>(ask: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const onFailure = (reason: Error): void => this.run(() => reject(reason));
@@ -82,7 +82,7 @@ export class Host {
     for (const callback of this.#onDeath) callback();
   }
 
-  /** The returned function forgets the callback. */
+  /** Returns a function that removes the callback. */
   onDeath(callback: () => void): () => void {
     if (this.#state === "dead") callback();
     else this.#onDeath.add(callback);

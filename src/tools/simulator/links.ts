@@ -1,6 +1,6 @@
 /**
- * Carries messages between hosts, each direction by itself: with a delay, and while a direction is blocked not before
- * it is open again. As with TCP, nothing is lost on the way and nothing overtakes within a stream.
+ * Carries messages between hosts, separately for each direction: with a delay, and after a block has ended. As with
+ * TCP, no message is lost, and messages of one stream stay in order.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/random.ts";
@@ -10,7 +10,7 @@ interface DelayRange {
   readonly maxMs: number;
 }
 
-/** What must stay in order. */
+/** A sequence of messages that stay in order. */
 export interface Stream {
   lastAtMs: number;
 }
@@ -18,7 +18,7 @@ export interface Stream {
 export class Links {
   readonly #clock: Clock;
   readonly #random: Random;
-  /** By "from>to": what has come to a blocked direction, in order. */
+  /** Messages that wait for a blocked direction, in order, by "from>to". */
   readonly #blocked = new Map<string, (() => void)[]>();
   delay: DelayRange = { minMs: 1, maxMs: 5 };
 

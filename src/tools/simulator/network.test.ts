@@ -7,7 +7,7 @@ import { World } from "./world.ts";
 
 const ADDRESS = { host: "10.1.0.2", port: 6443 };
 
-test("a connection that is cut while its answer is held up fails the request", async () => {
+test("a connection that is cut while its response is delayed fails the request", async () => {
   const world = new World({ seed: 1 });
   const { clock } = world;
   const hostOf = (name: string): Host => new Host({ name, clock, random: world.randomFor(name) });

@@ -21,7 +21,7 @@ export interface FaultRates {
 
 export const NO_FAULTS: FaultRates = { requestLost: 0, responseLost: 0, cut: 0 };
 
-/** A client's request that one server hands to another. */
+/** A client's request that one server proxies to another. */
 export interface ProxiedRequest {
   readonly auditId: string;
   readonly from: string;
@@ -35,7 +35,7 @@ export interface NetworkOptions {
   readonly random: Random;
   readonly certificate: PeerCertificate;
   readonly onHop: (hop: ProxiedRequest) => void;
-  /** A planted bug: what really goes on the wire, and where to. */
+  /** A planted bug: replaces a request, or its address, before it is sent. */
   readonly tamper?: (request: UpstreamRequest, from: string) => UpstreamRequest;
 }
 
@@ -55,7 +55,7 @@ export class Network {
     this.links = new Links(options);
   }
 
-  /** From now on, or with undefined no longer, somebody listens there. */
+  /** Sets the server that listens at an address; undefined for none. */
   listen(address: UpstreamAddress, name: string, node: NetworkNode | undefined): void {
     this.#listeners.set(authorityOf(address), { name, node });
   }
@@ -68,7 +68,7 @@ export class Network {
         if (authority === undefined || to === authority) exchange.break(reason);
       }
     };
-    from.host.onDeath(() => breakAll("the caller died"));
+    from.host.onDeath(() => breakAll("the caller crashed"));
     return {
       send: (request) =>
         new Promise((resolve, reject) => {
@@ -90,9 +90,9 @@ export class Network {
           open.set(exchange, authority);
           exchange.begin().catch(reject);
         }),
-      // Every request has a connection of its own.
+      // Every request has its own connection.
       retire: () => {},
-      disconnect: (address) => breakAll("the connections were given up", authorityOf(address)),
+      disconnect: (address) => breakAll("the connections were closed by the caller", authorityOf(address)),
       close() {
         isClosed = true;
         breakAll("connections are closed");
@@ -111,7 +111,7 @@ export class Network {
     const find = (): NetworkNode | undefined => {
       const { node } = this.#listeners.get(authority) ?? {};
       const isThere = node !== undefined && node.host.state !== "dead";
-      // What a server asks on its own behalf carries no ID: it is no hop of anybody's request.
+      // Requests that a server sends on its own behalf have no audit ID and are no hop of a client's request.
       if (isThere && auditId !== undefined) this.#options.onHop({ auditId, from, to: toName, method, target });
       return isThere ? node : undefined;
     };

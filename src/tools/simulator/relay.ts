@@ -1,31 +1,31 @@
 /**
  * Carries a streamed response from the server that writes it to the server that reads it, frame by frame and in order.
- * The writer's end is a sink like any transport's; the reader's end is that of real connections.
+ * The writer's end is a sink like that of any transport; the reader's end is the same as for real connections.
  */
 import type { StreamFrame, ResponseBody, StreamSink } from "../../serving/http/message.ts";
 import { AnswerStream } from "../../serving/http/node/upstream/answer-stream.ts";
 
 interface RelayPath {
-  /** To the reader, in order. */
+  /** Delivers to the reader, in order. */
   forth(deliver: () => void): void;
-  /** To the writer. */
+  /** Delivers to the writer. */
   back(deliver: () => void): void;
-  /** The reader's end is over, whoever ended it. */
+  /** Called when the reader's end is over, whichever side ended it. */
   onOver(): void;
 }
 
-/** What is under way before the writer is told to wait. */
+/** Maximum number of bytes in transit before the writer must wait. */
 const UNDER_WAY_BYTES_MAX = 64 * 1024;
 
 export class Relay {
   readonly #path: RelayPath;
   readonly #reader: AnswerStream;
   #isPaused = false;
-  /** The stream is over at the reader's end, at the writer's end. */
+  /** Whether the stream has ended at the reader's and at the writer's end. */
   #isRead = false;
   #isWritten = false;
   #bytesUnderWay = 0;
-  /** At the reader's end, not taken yet. */
+  /** Frames at the reader's end that are not consumed yet. */
   #arrived: (() => void)[] = [];
   readonly #onClose: (() => void)[] = [];
   readonly #onDrain: (() => void)[] = [];
@@ -60,14 +60,14 @@ export class Relay {
     };
   }
 
-  /** The reader has gone, or is done: the writer hears of it after a while. */
+  /** The reader is done; the writer is notified after the delay of the link. */
   close(): void {
     if (this.#isRead) return;
     this.#readerIsDone();
     this.#path.back(() => this.#writerIsDone());
   }
 
-  /** The connection breaks; both ends notice. */
+  /** Breaks the connection; both ends are notified. */
   cut(): void {
     if (this.#isRead) return;
     this.close();

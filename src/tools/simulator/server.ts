@@ -25,15 +25,15 @@ export interface RunOptions {
   readonly runtimeConfig?: readonly string[];
   readonly clockOffsetMs?: number;
   readonly clockDrift?: number;
-  /** Off: it answers by itself alone, as servers did before. Default on. */
+  /** False: the server proxies nothing. Default: true. */
   readonly mixedVersionProxy?: boolean;
-  /** Of what has to do with other servers, what differs from the defaults. */
+  /** Peer options that differ from the defaults. */
   readonly peers?: Pick<PeerOptions, "discoveryMode" | "routingSource">;
-  /** As the flag; default all. */
+  /** As the flag. Default: all. */
   readonly controllers?: readonly string[];
 }
 
-/** The truth about one run: what it served, and when it was alive. Times are the world's. */
+/** The truth about one run: the resources that it served, and when it was running, by the world's clock. */
 export interface Run {
   readonly serverId: string;
   readonly release: string;
@@ -42,13 +42,13 @@ export interface Run {
   readonly groups: readonly DiscoveryGroup[];
   readonly served: ServedSet;
   readonly server: Server;
-  /** Undefined until it was ready for the first time. */
+  /** Undefined until it is ready for the first time. */
   readyAtMs: number | undefined;
-  /** Crashed, or asked to stop. */
+  /** Time of its crash or stop request. */
   endedAtMs: number | undefined;
-  /** Until then it was paused or had trouble with the store, or others have not had the time to see that it is over. */
+  /** Until this time the server is paused, has store faults, or its peers may not have detected the end of these. */
   troubledUntilMs: number;
-  /** Undefined while it is well. */
+  /** Undefined while it is healthy. */
   troubledSinceMs: number | undefined;
 }
 
@@ -68,23 +68,23 @@ export interface ServerContext {
   readonly wrapClock?: (clock: Clock) => Clock;
 }
 
-/** A crash at a moment that chance would hardly find. */
+/** A crash at a moment that random faults would hardly hit. */
 export interface CrashPoint {
-  /** Of the keys below the root whose change it happens at, for people. */
+  /** Description of the matching keys, for the trace. */
   readonly what: string;
   readonly matches: (key: string) => boolean;
-  /** How many changes of such keys are let through. */
+  /** Number of matching changes before the crash. */
   readonly skip: number;
   readonly side: InjectedCrash["side"];
   readonly onCrash: () => void;
 }
 
-/** A server that was taken for dead is known again after this time. */
+/** Peers detect within this time that a server is reachable again. */
 const NOTICED_WITHIN_MS = 30_000;
-/** Requests open when a server is asked to stop have this long, in virtual time. */
+/** Time for open requests after a stop request, in virtual time. */
 const DRAIN_MS = 5_000;
 const PORT = 6443;
-/** What is played is not about access: no roles have to be made for every server, and no accounts for pods. */
+/** Simulations do not test access: servers need no roles, and pods no service accounts. */
 const OPEN = {
   authorizationModes: ["AlwaysAllow"],
   disableAdmissionPlugins: ["ServiceAccount"],
@@ -116,7 +116,7 @@ export class SimulatedServer {
     return this.#run?.readyAtMs !== undefined;
   }
 
-  /** Begins a run. Resolves when it listens, which is before it is ready. */
+  /** Starts a run. Resolves when the server is listening, before it is ready. */
   async start(options: RunOptions): Promise<Run> {
     const { world, history, network, trace, onRun, wrapHandle = (handle): Handle => handle } = this.#context;
     const { clockOffsetMs: offsetMs = 0, clockDrift: drift = 0 } = options;
@@ -159,23 +159,23 @@ export class SimulatedServer {
     return run;
   }
 
-  /** As kill -9. */
+  /** Behaves like kill -9. */
   crash(): void {
     const run = this.#end("crashes");
     run?.host.kill();
   }
 
-  /** In this run or a later one; undefined: not any more. */
+  /** Sets a crash point for this or a later run; undefined removes it. */
   crashAt(point: CrashPoint | undefined): void {
     this.#crashPoint = point;
   }
 
-  /** As SIGTERM. Resolves when the process has ended. */
+  /** Behaves like SIGTERM. Resolves when the process has ended. */
   async stop(): Promise<void> {
     const { network, trace } = this.#context;
     const run = this.#run;
     if (run === undefined || run.endedAtMs !== undefined) return;
-    trace.add(this.id, "is asked to stop");
+    trace.add(this.id, "receives a stop request");
     run.endedAtMs = this.#context.world.clock.monotonic();
     await run.server.beginShutdown();
     network.listen(this.address, this.id, undefined);
@@ -193,7 +193,7 @@ export class SimulatedServer {
   }
 
   resume(): void {
-    if (this.#run?.host.state === "paused") this.#context.trace.add(this.id, "goes on");
+    if (this.#run?.host.state === "paused") this.#context.trace.add(this.id, "is resumed");
     this.#run?.host.resume();
     this.#noteTrouble();
   }
@@ -204,7 +204,7 @@ export class SimulatedServer {
     this.#noteTrouble();
   }
 
-  /** A client's request, as a user known by a token. Never settles when the server dies meanwhile. */
+  /** A client's request as a user with a token. Never settles if the server crashes meanwhile. */
   request(request: InProcessRequest): Promise<InProcessResponse> {
     const run = this.#run;
     const handle = this.#handle;
@@ -231,7 +231,7 @@ export class SimulatedServer {
 
   #noteTrouble(): void {
     const run = this.#run;
-    // What became of it after its end does not change how it was then.
+    // Faults after the end of the run do not change its state.
     if (run === undefined || run.endedAtMs !== undefined) return;
     const isWell = run.host.state === "running" && run.store.isFine;
     const nowMs = this.#context.world.clock.monotonic();
@@ -267,7 +267,7 @@ export class SimulatedServer {
   #configOf(options: RunOptions): Parameters<typeof buildServer>[1] {
     const { release, runtimeConfig = [], mixedVersionProxy = true, peers, controllers } = options;
     const { certificate, timing } = this.#context;
-    // The simulated network needs no files; that they are named says that peers can be called.
+    // The simulated network needs no files; their names only enable calls to peers.
     const files = mixedVersionProxy ? { caFile: "ca", certFile: "cert", keyFile: "key" } : {};
     return resolveOptions({
       release,
@@ -287,7 +287,7 @@ export class SimulatedServer {
     const { trace } = this.#context;
     const add: Log["info"] = (message, fields = {}) => {
       const details = Object.entries(fields).map(([key, value]) => ` ${key}=${JSON.stringify(value)}`);
-      trace.add(this.id, `says: ${message}${details.join("")}`.slice(0, 300));
+      trace.add(this.id, `logs: ${message}${details.join("")}`.slice(0, 300));
     };
     return { debug: () => {}, info: add, warn: add, error: add };
   }

@@ -1,6 +1,6 @@
 /**
  * One host's connection to the shared store, which may be down, slow or behind. As with a real store, calls fail with
- * `unavailable`, and a call that fails may have been carried out; watches are delayed and lose nothing.
+ * `unavailable`, and a failed call may have been executed; watches are delayed and lose nothing.
  */
 import { sleep } from "../../base/clock.ts";
 import {
@@ -17,13 +17,13 @@ import type { SentWrite, StoreHistory, StoreWriter } from "./history.ts";
 import type { Host } from "./host.ts";
 
 export interface StoreFault {
-  /** Nothing gets through. */
+  /** No call succeeds and no watch event is delivered. */
   readonly isDown: boolean;
-  /** Calls take up to this long. */
+  /** Maximum delay of a call. */
   readonly slowMs: number;
-  /** Watches are told nothing. */
+  /** No watch event is delivered. */
   readonly isLagging: boolean;
-  /** How many calls of all are done but not heard of. */
+  /** Share of calls that are executed but whose response is lost. */
   readonly answersLost: number;
 }
 
@@ -33,7 +33,7 @@ interface StoreLinkOptions {
   readonly kv: Kv;
   readonly writer: StoreWriter;
   readonly history: StoreHistory;
-  /** What is to happen to the server just when a change of this key reaches the store. */
+  /** The crash to inject when a change of this key reaches the store; undefined for none. */
   readonly injectCrash: (key: string) => InjectedCrash | undefined;
 }
 
@@ -44,13 +44,13 @@ export interface InjectedCrash {
 
 interface OpenWatch {
   readonly sink: WatchSink;
-  /** While the watch is open and the host runs. */
+  /** Delivers while the watch is open and the host is running. */
   readonly whileOpen: (deliver: () => void) => void;
   readonly missed: (readonly KvEvent[])[];
   readonly close: () => void;
 }
 
-/** How long a call tries to reach a store that is down. */
+/** Maximum time for which a call tries to reach a store that is down. */
 const GIVE_UP_MS_MAX = 3_000;
 
 export class StoreLink implements Kv {
@@ -79,11 +79,11 @@ export class StoreLink implements Kv {
     for (const { sink, whileOpen } of [...this.#watches]) whileOpen(() => sink.interrupted(fault.isDown));
   }
 
-  /** The store has forgotten what its watches had not seen yet. */
+  /** Compacts the events that the watches have not received yet. */
   loseHistory(): void {
     for (const { sink, close } of [...this.#watches]) {
       close();
-      const error = new StorageError("revision-compacted", "the history is gone", { revision: 1 });
+      const error = new StorageError("revision-compacted", "the history was compacted", { revision: 1 });
       this.#host.run(() => sink.closed(error));
     }
   }
@@ -167,7 +167,7 @@ export class StoreLink implements Kv {
       if (this.#fault.isDown) throw new StorageError("unavailable", "the store is down");
     }
     const result = await work();
-    if (random.float() < answersLost) throw new StorageError("undecided", "the store's answer was lost");
+    if (random.float() < answersLost) throw new StorageError("undecided", "the response of the store was lost");
     return result;
   }
 }

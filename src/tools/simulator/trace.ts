@@ -1,9 +1,9 @@
-/** The trace of a simulation: one line per event, and a digest of all lines, by which two runs are compared. */
+/** The trace of a simulation: one line per event, and a digest of all lines to compare two runs. */
 import { createHash, type Hash } from "node:crypto";
 
 interface TraceOptions {
   readonly monotonic: () => number;
-  /** How many of the last lines are kept. */
+  /** Number of the last lines that are kept. */
   readonly keepMax: number;
 }
 
@@ -29,7 +29,7 @@ export class Trace {
     return this.#lines.slice(-this.#options.keepMax);
   }
 
-  /** Of everything so far, also of what is not kept. */
+  /** Digest of all lines so far, including those that are not kept. */
   digest(): string {
     return this.#hash.copy().digest("hex");
   }

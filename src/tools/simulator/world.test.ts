@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { World } from "./world.ts";
 
-test("what never comes to rest is ended and fails, instead of keeping time from going on", async () => {
+test("work that never settles is ended and fails, so that time can advance", async () => {
   let standstills = 0;
   const world = new World({ seed: 1, onStandstill: () => void standstills++ });
   const spin = async (): Promise<never> => {
@@ -13,7 +13,7 @@ test("what never comes to rest is ended and fails, instead of keeping time from 
   expect(standstills).toBe(1);
 });
 
-test("what rests now and then may go on for ever", async () => {
+test("work that settles now and then may continue forever", async () => {
   const world = new World({ seed: 1 });
   for (let turn = 0; turn < 3; turn++) {
     for (let step = 0; step < 600_000; step++) world.countingClock.now();

@@ -1,6 +1,6 @@
 /**
- * A world in which nothing happens by chance: one event queue ordered by virtual time, randomness from a
- * seed. It runs the same server code as production does.
+ * The deterministic environment of a simulation: one event queue ordered by virtual time, and randomness from a seed.
+ * It runs the same server code as production.
  */
 import type { Cancel, Clock } from "../../base/clock.ts";
 import { SILENT_LOG } from "../../base/log.ts";
@@ -9,10 +9,10 @@ import type { Env } from "../../server/env.ts";
 import type { Kv } from "../../storage/kv.ts";
 import { createMemoryStore, type MemoryStore } from "../../storage/kv-memory/kv.ts";
 
-/** Virtual time starts here, so that timestamps look like timestamps. */
+/** Start of virtual time, so that timestamps look realistic. */
 const EPOCH_MS = Date.UTC(2030, 0, 1);
 
-/** Nothing needs as many before it comes to rest: servers that start take some thousand. */
+/** Maximum number of steps without settling; a server that starts takes some thousand. */
 const STEPS_MAX = 1_000_000;
 
 interface Scheduled {
@@ -23,7 +23,7 @@ interface Scheduled {
 
 export class World {
   readonly clock: Clock;
-  /** For what runs in the world: each use is a step, and after too many without a rest it throws. */
+  /** The clock for simulated code: each use is a step, and it throws after too many steps without settling. */
   readonly countingClock: Clock;
   readonly env: Env;
   readonly #seed: number;
@@ -36,7 +36,7 @@ export class World {
 
   constructor(options: {
     readonly seed: number;
-    /** What runs in the world never comes to rest, so that time cannot go on, and must be ended. */
+    /** Called when simulated code never settles, so that time cannot advance; it must end that code. */
     readonly onStandstill?: () => void;
   }) {
     this.#seed = options.seed;
@@ -64,17 +64,17 @@ export class World {
     };
   }
 
-  /** A handle of one's own on the store that every server of this world shares. */
+  /** Opens a new handle on the store that all servers of this world share. */
   openKv(): Kv {
     return this.#store.open();
   }
 
-  /** A generator of its own for each name, so that a draw in one place does not move another's. */
+  /** A separate generator for each name, so that a draw for one name does not affect another. */
   randomFor(name: string): Random {
     return createSeededRandom(hash(`${this.#seed} ${name}`));
   }
 
-  /** Lets everything settle that needs no time, then moves the clock, event by event. */
+  /** Settles all pending work that needs no time, then advances the clock event by event. */
   async advance(byMs: number): Promise<void> {
     const until = this.#now + byMs;
     await this.#settle();
@@ -89,7 +89,7 @@ export class World {
     this.#now = until;
   }
 
-  /** Moves the clock only as far as needed for the promise. */
+  /** Advances the clock only until the promise settles. */
   async run<T>(promise: Promise<T>, withinMs = 600_000): Promise<T> {
     let isSettled = false;
     const watched = promise.finally(() => {
@@ -101,7 +101,7 @@ export class World {
     while (!isSettled) {
       const next = this.#queue[0];
       if (next === undefined || next.at > until)
-        throw new Error(`nothing left to happen within ${withinMs} ms, and the promise is still pending`);
+        throw new Error(`no event is left within ${withinMs} ms, and the promise is still pending`);
       await this.advance(next.at - this.#now);
     }
     return watched;
@@ -121,7 +121,7 @@ export class World {
 
   #checkSteps(): void {
     if (this.#steps >= STEPS_MAX)
-      throw new Error(`time stands still: ${STEPS_MAX} steps at ${this.#now} ms, and nothing has come to rest`);
+      throw new Error(`time stands still: ${STEPS_MAX} steps at ${this.#now} ms without settling`);
   }
 
   #schedule(delayMs: number, callback: () => void): Cancel {

@@ -5,18 +5,18 @@ import { leavingOf, ownersOf, uidOf, type ObjectRecord } from "../object-record.
 export interface CollectedIsGarbageOptions {
   readonly record: ObjectRecord;
   /**
-   * Whether somebody serves what lies at a key, or may come back and do so. What has departed for good is not looked for,
-   * so that its owners go without waiting for it. Default: all of it.
+   * Whether a server serves the object at a key, or may come back and serve it. Dependents of a departed resource are
+   * not waited for. Default: always true.
    */
   readonly isServed?: (key: string) => boolean;
 }
 
 /**
- * Clients delete only what has no owner, and change no references. So whatever else goes or loses an owner was collected
- * or made an orphan, unless its whole namespace goes.
+ * Clients delete only objects without owner, and change no owner references. So any other object that is deleted or
+ * loses an owner was collected or orphaned, unless its whole namespace is deleted.
  */
 export function collectedIsGarbage({ record, isServed = () => true }: CollectedIsGarbageOptions): PromiseChecker {
-  /** By the uid of an owner that is to leave orphans: the keys of its dependents when that was decided. */
+  /** Keys of the dependents of an owner that is deleted with the orphan policy, by its UID. */
   const orphans = new Map<string, readonly string[]>();
   const judgeCollected = ({ key, before, after }: Commit): string[] => {
     const isCollected = after === undefined || (leavingOf(after) !== "no" && leavingOf(before) === "no");
@@ -25,10 +25,10 @@ export function collectedIsGarbage({ record, isServed = () => true }: CollectedI
       const owner = record.withUid(uid);
       if (owner === undefined) return [];
       const leaving = leavingOf(owner);
-      if (isCollected && leaving === "no") return [`${key} was collected although its owner ${uid} lives`];
+      if (isCollected && leaving === "no") return [`${key} was collected although its owner ${uid} exists`];
       if (isCollected && leaving !== "foreground")
-        return [`${key} was collected although its owner ${uid} leaves without it (${leaving})`];
-      return leaving === "no" && !kept.has(uid) ? [`${key} was taken away from its owner ${uid}, which lives`] : [];
+        return [`${key} was collected although its owner ${uid} is deleted without it (${leaving})`];
+      return leaving === "no" && !kept.has(uid) ? [`${key} lost the reference to its owner ${uid}, which exists`] : [];
     });
   };
   const judgeOwner = ({ key, before, after }: Commit): string[] => {
@@ -39,11 +39,14 @@ export function collectedIsGarbage({ record, isServed = () => true }: CollectedI
     return left
       .filter((dependent) => stillOwned.has(dependent) && !record.goesWithNamespace(record.at(dependent)))
       .filter(isServed)
-      .map((dependent) => `${key} was to leave orphans, and is gone while ${dependent} still names it`);
+      .map(
+        (dependent) =>
+          `${key} should have orphaned its dependents, but was removed while ${dependent} still references it`,
+      );
   };
   return {
     name: "collected-is-garbage",
-    promise: "Nothing is collected that has a living owner, or one that was to leave it behind.",
+    promise: "No object is collected that has a live owner, or an owner that orphans it.",
     onCommit(commit) {
       const { before } = commit;
       if (before === undefined || record.goesWithNamespace(before)) return NONE_BROKEN;

@@ -4,7 +4,7 @@ import { allDocuments } from "../discovery.ts";
 export function documentsEqual(): PromiseChecker {
   return {
     name: "documents-equal",
-    promise: "After settling, every server answers the same to every question of discovery.",
+    promise: "After settling, every server returns the same discovery documents.",
     async whenSettled(cluster) {
       const [first, ...others] = cluster.live;
       if (first === undefined) return [];

@@ -3,14 +3,14 @@ import type { SimulatedCluster } from "../../../src/tools/simulator/cluster.ts";
 import type { EncodingRecord } from "../encoding-record.ts";
 import type { Run, SimulatedServer } from "../../../src/tools/simulator/server.ts";
 
-/** Longer than any server takes to answer. */
+/** Longer than the response time of any server. */
 const PATIENCE_MS = 120_000;
 
 export function encodingsSettle(record: EncodingRecord): PromiseChecker {
   return {
     name: "encodings-settle",
     promise:
-      "After settling, StorageVersion objects say what live servers do, and everything that can be written may be.",
+      "After settling, StorageVersion objects match the live servers, and every resource on which servers can agree is writable.",
     async whenSettled(cluster) {
       const runs = cluster.live.flatMap(({ run }) => run ?? []);
       const stored = runs.flatMap((run) => [...record.resourcesOf(run)].map(({ name }) => name));
@@ -29,7 +29,7 @@ function objectProblems(record: EncodingRecord, name: string, live: readonly Run
   const said = entries.map(({ apiServerID }) => apiServerID).sort();
   if (said.join() !== storing.sort().join())
     problems.push(
-      `${name} has entries of ${said.join(", ") || "nobody"}, and ${storing.join(", ") || "nobody"} stores it`,
+      `${name} has entries of ${said.join(", ") || "no server"}, but ${storing.join(", ") || "no server"} stores it`,
     );
   const [first, ...rest] = entries;
   const doAgree = first !== undefined && rest.every(({ encodingVersion }) => encodingVersion === first.encodingVersion);
@@ -39,7 +39,8 @@ function objectProblems(record: EncodingRecord, name: string, live: readonly Run
     entries.every(({ decodableVersions }) => decodableVersions.includes(version));
   if (first?.decodableVersions.some(isReadByAll))
     for (const { apiServerID, encodingVersion } of entries)
-      if (!isReadByAll(encodingVersion)) problems.push(`${apiServerID} cannot write ${name}, although all could agree`);
+      if (!isReadByAll(encodingVersion))
+        problems.push(`${apiServerID} cannot write ${name}, although all servers could agree`);
   return problems;
 }
 
@@ -48,5 +49,5 @@ async function writeProblems(cluster: SimulatedCluster, server: SimulatedServer)
   const body = { metadata: { name: `settled-${server.id}` } };
   const response = await cluster.world.run(server.request({ method: "POST", target: path, body }), PATIENCE_MS);
   const text = await cluster.world.run(response.text(), PATIENCE_MS);
-  return response.status === 201 ? [] : [`${server.id} answers a write with ${response.status} ${text}`];
+  return response.status === 201 ? [] : [`${server.id} responds to a write with ${response.status} ${text}`];
 }

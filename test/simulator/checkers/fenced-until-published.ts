@@ -2,13 +2,13 @@ import { NONE_BROKEN, type PromiseChecker } from "../../../src/tools/simulator/c
 import type { EncodingRecord } from "../encoding-record.ts";
 
 /**
- * Judged by when a change left its server: what was sent in time may arrive late. That the server has published again
- * is part of what `writtenAsPublished` sees.
+ * Checks the time at which the server sent a change, because a change that was sent in time may arrive late.
+ * `writtenAsPublished` checks that the server has published again.
  */
 export function fencedUntilPublished(record: EncodingRecord): PromiseChecker {
   return {
     name: "fenced-until-published",
-    promise: "A server that was silent for too long changes nothing before others know that it lives.",
+    promise: "A server that has not renewed its lease in time changes nothing before it is live again.",
     onCommit({ key, sending }) {
       const run = sending && record.runOf(sending);
       const resource = run && record.resourceAt(run, key);

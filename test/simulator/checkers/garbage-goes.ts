@@ -8,7 +8,7 @@ import { eventuallyNone } from "../eventually.ts";
 import { WithinReach } from "../within-reach.ts";
 
 const CLASS_PROTECTION = "kubernetes.io/vac-protection";
-/** The only version that servers protect. */
+/** The only version in which servers protect the object. */
 const PROTECTED_CLASS: ResourceQuestion = {
   group: "storage.k8s.io",
   version: "v1",
@@ -16,7 +16,7 @@ const PROTECTED_CLASS: ResourceQuestion = {
   subresource: "",
 };
 
-/** What waits for what it owns waits also while a departed server may bring back more of it. */
+/** An object that waits for its dependents also waits while a departed server may bring back more of them. */
 export function garbageGoes(record: ObjectRecord, encodings: EncodingRecord): PromiseChecker {
   const uncollected = (reach: WithinReach): string[] =>
     record.owned
@@ -27,11 +27,11 @@ export function garbageGoes(record: ObjectRecord, encodings: EncodingRecord): Pr
           isGarbage && leavingOf(object) === "no" && reach.hasKey(key) && owners.every((one) => reach.hasOwner(one))
         );
       })
-      .map(([key]) => `${key} is still there, and its owners are gone`);
-  /** By a dependent that has another owner, of which nobody can say whether it lives. */
+      .map(([key]) => `${key} still exists, but its owners are deleted`);
+  /** A dependent has another owner whose existence cannot be determined. */
   const isHeld = (object: JsonObject, reach: WithinReach): boolean =>
     record.keysOwnedBy(uidOf(object)).some((key) => ownersOf(record.at(key)).some((owner) => !reach.hasOwner(owner)));
-  /** A leader that does not serve the class runs no controller that lifts its protection. */
+  /** A leader that does not serve the class does not run the controller that removes the protection. */
   const mayStayProtected = (object: JsonObject, reach: WithinReach): boolean =>
     stringsAt(objectAt(object, "metadata"), "finalizers").includes(CLASS_PROTECTION) &&
     !reach.isServedByAll(PROTECTED_CLASS);
@@ -40,11 +40,12 @@ export function garbageGoes(record: ObjectRecord, encodings: EncodingRecord): Pr
     return record.leaving
       .filter(([key]) => !key.startsWith(NAMESPACES))
       .filter(([key, object]) => reach.hasKey(key) && !isHeld(object, reach) && !mayStayProtected(object, reach))
-      .map(([key, object]) => `${key} was asked to go, and is still there (${leavingOf(object)})`);
+      .map(([key, object]) => `${key} is being deleted, and still exists (${leavingOf(object)})`);
   };
   return {
     name: "garbage-goes",
-    promise: "What nobody owns any more goes, and what waits for its dependents does not wait for ever.",
+    promise:
+      "Objects whose owners are deleted are collected, and an object that waits for its dependents does not wait forever.",
     whenSettled: (cluster: SimulatedCluster) => {
       const reach = new WithinReach(encodings, cluster);
       return eventuallyNone(cluster, () => [...uncollected(reach), ...waiting(reach)]);

@@ -5,14 +5,15 @@ import { listedResources } from "../discovery.ts";
 export function listedIsReachable(): PromiseChecker {
   return {
     name: "listed-is-reachable",
-    promise: "After settling, whatever discovery names can be listed through every server.",
+    promise: "After settling, every resource in discovery can be listed through every server.",
     async whenSettled(cluster) {
       const problems: string[] = [];
       for (const server of cluster.live) {
         for (const { path, verbs } of await listedResources(cluster, server)) {
           if (!verbs.includes("list")) continue;
           const { status, text } = await get(cluster, server, `${path}?limit=1`);
-          if (status !== 200) problems.push(`${server.id} lists ${path} and answers ${status}: ${text.slice(0, 200)}`);
+          if (status !== 200)
+            problems.push(`${server.id} lists ${path} and responds with ${status}: ${text.slice(0, 200)}`);
         }
       }
       return problems;

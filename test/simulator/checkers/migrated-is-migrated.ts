@@ -8,11 +8,11 @@ const STATE = "configmaps/kube-system/evenkeel-storage-state";
 const MIGRATIONS = "storageversionmigrations/";
 
 /**
- * The state of a resource is held to the moment in which it is written. A StorageVersionMigration is done when everything
- * has been in the common version at some moment since it was asked for: what is written afterwards is not its concern.
+ * The storage state of a resource must be true at the moment of its write. A StorageVersionMigration may succeed if all
+ * objects were in the common version at some moment after its creation; later writes do not matter.
  */
 export function migratedIsMigrated(record: EncodingRecord): PromiseChecker {
-  /** By name: the last revision at which nothing was stored in another version than the common one. */
+  /** The last revision at which all objects had the common version, by name. */
   const unmixedAt = new Map<string, number>();
   const isUnmixed = (name: string): boolean => {
     const common = record.status(name)?.commonEncodingVersion;
@@ -31,7 +31,7 @@ export function migratedIsMigrated(record: EncodingRecord): PromiseChecker {
       const now = text === was ? undefined : soleVersion(text);
       if (now === undefined || soleVersion(was) === now) return [];
       const others = record.storedVersions(name).filter((version) => version !== now);
-      return others.length === 0 ? [] : [`${name} is called ${now} alone while ${others.join(", ")} is stored`];
+      return others.length === 0 ? [] : [`${name} is reported as ${now} only while ${others.join(", ")} is stored`];
     });
   const judgeMigration = ({ key, before, after, revision }: Commit, createdAt: number): string[] => {
     if (hasSucceeded(before) || !hasSucceeded(after)) return [];
@@ -44,7 +44,7 @@ export function migratedIsMigrated(record: EncodingRecord): PromiseChecker {
   const created = new Map<string, number>();
   return {
     name: "migrated-is-migrated",
-    promise: "What is called migrated is stored in one version.",
+    promise: "A resource that is reported as migrated is stored in one version.",
     onCommit(commit) {
       const { key, before, revision } = commit;
       note(commit);

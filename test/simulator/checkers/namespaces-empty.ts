@@ -4,24 +4,27 @@ import type { Commit } from "../../../src/tools/simulator/history.ts";
 import { leavingOf, namespaceOf, NAMESPACES, type ObjectRecord } from "../object-record.ts";
 
 export function namespacesEmpty(record: ObjectRecord): PromiseChecker {
-  /** Names of namespaces that are gone, whether or not there are new ones of their names. */
+  /** Names of namespaces that were removed, even if they were created again. */
   const gone = new Set<string>();
   const judgeNamespace = ({ key, before, after }: Commit): string[] => {
     const name = key.slice(NAMESPACES.length);
     if (after === undefined) gone.add(name);
     const isLetGo = after === undefined || (isHeld(before) && !isHeld(after));
     const left = isLetGo ? record.keysIn(name) : [];
-    return left.length === 0 ? [] : [`namespace ${name} was let go while the store held ${left.join(", ")}`];
+    return left.length === 0 ? [] : [`namespace ${name} was finalized while the store contained ${left.join(", ")}`];
   };
   const judgeCreated = ({ key, after }: Commit): string[] => {
     const name = namespaceOf(after);
     const namespace = record.namespace(name);
     if (namespace === undefined ? !gone.has(name) : leavingOf(namespace) === "no") return [];
-    return [`${key} was created although namespace ${name} is ${namespace === undefined ? "gone" : "being deleted"}`];
+    return [
+      `${key} was created although namespace ${name} is ${namespace === undefined ? "deleted" : "being deleted"}`,
+    ];
   };
   return {
     name: "namespaces-empty",
-    promise: "A namespace is let go when the store holds nothing of it, and nothing comes into it afterwards.",
+    promise:
+      "A namespace is finalized only when the store has no objects of it, and no object is created in it afterwards.",
     onCommit(commit) {
       if (commit.key.startsWith(NAMESPACES)) return judgeNamespace(commit);
       return commit.before === undefined && namespaceOf(commit.after) !== "" ? judgeCreated(commit) : NONE_BROKEN;
@@ -29,7 +32,7 @@ export function namespacesEmpty(record: ObjectRecord): PromiseChecker {
   };
 }
 
-/** Until its controller has emptied it. */
+/** True until the namespace controller has removed its finalizer. */
 function isHeld(namespace: JsonObject | undefined): boolean {
   return stringsAt(objectAt(namespace ?? {}, "spec"), "finalizers").includes("kubernetes");
 }

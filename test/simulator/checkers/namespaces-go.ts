@@ -5,24 +5,24 @@ import { eventuallyNone } from "../eventually.ts";
 import { NAMESPACES, type ObjectRecord } from "../object-record.ts";
 import { WithinReach } from "../within-reach.ts";
 
-/** What nobody serves any more keeps a namespace until somebody purges it. */
+/** Objects that no server serves keep a namespace until a user purges it. */
 export function namespacesGo(record: ObjectRecord, encodings: EncodingRecord): PromiseChecker {
   return {
     name: "namespaces-go",
-    promise: "A namespace that was deleted goes as soon as everything in it can be reached.",
+    promise: "A deleted namespace is removed as soon as every resource in it is reachable.",
     whenSettled: (cluster) => {
       const reach = new WithinReach(encodings, cluster);
       return eventuallyNone(cluster, () =>
         record.leaving
           .filter(([key]) => key.startsWith(NAMESPACES) && reach.hasAllServed)
           .filter(([key]) => record.keysIn(key.slice(NAMESPACES.length)).every((held) => reach.hasKey(held)))
-          .map(([key, namespace]) => `${key} is still there: ${complaints(namespace)}`),
+          .map(([key, namespace]) => `${key} still exists: ${complaints(namespace)}`),
       );
     },
   };
 }
 
-/** What its conditions say is wrong. */
+/** Problems that its conditions report. */
 function complaints(namespace: JsonObject): string {
   const conditions = objectAt(namespace, "status")["conditions"];
   const all = Array.isArray(conditions) ? conditions.filter(isJsonObject) : [];

@@ -4,15 +4,15 @@ import { NONE_BROKEN, type PromiseChecker } from "../../../src/tools/simulator/c
 import { STORAGE_VERSIONS, type EncodingRecord } from "../encoding-record.ts";
 
 interface Remembered {
-  /** The common version there was last. */
+  /** The last common version. */
   common: string | undefined;
-  /** What servers have said of themselves since the object last had it. */
+  /** Encoding versions that servers have published for themselves since the object last had a common version. */
   readonly said: Set<string>;
 }
 
 /**
- * Going back is right when a server that writes the older version has come: then it was this server that said so. It
- * never follows from somebody's absence alone.
+ * The common version may move back if a server that writes the older version has joined and published it. It must not
+ * move back only because another server is absent.
  */
 export function neverBack(record: EncodingRecord): PromiseChecker {
   const objects = new Map<string, Remembered>();
@@ -20,7 +20,7 @@ export function neverBack(record: EncodingRecord): PromiseChecker {
     record.status(name)?.storageVersions?.find(({ apiServerID }) => apiServerID === serverId)?.encodingVersion;
   return {
     name: "never-back",
-    promise: "The common version moves to an older one only when a server has come that writes the older one.",
+    promise: "The common version moves to an older one only after a server that writes the older one has joined.",
     onCommit({ key, sending }) {
       if (!key.startsWith(STORAGE_VERSIONS)) return NONE_BROKEN;
       const name = key.slice(STORAGE_VERSIONS.length);
@@ -35,7 +35,7 @@ export function neverBack(record: EncodingRecord): PromiseChecker {
       known.common = common;
       known.said.clear();
       return isBack
-        ? [`${name} went from ${before} back to ${common}, and nobody had come who writes it`]
+        ? [`${name} moved from ${before} back to ${common}, but no server that writes it had joined`]
         : NONE_BROKEN;
     },
   };

@@ -4,7 +4,7 @@ export function noCircle(): PromiseChecker {
   const seenBy = new Map<string, Set<string>>();
   return {
     name: "no-circle",
-    promise: "No server is handed a request that it has handed on itself.",
+    promise: "No server receives a request that it has proxied itself.",
     onHop({ auditId, from, to, method, target }) {
       const senders = seenBy.get(auditId) ?? new Set();
       seenBy.set(auditId, senders.add(from));

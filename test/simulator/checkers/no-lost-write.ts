@@ -6,7 +6,7 @@ import { targetAt } from "../targets.ts";
 export function noLostWrite(objects: KnownObjects): PromiseChecker {
   return {
     name: "no-lost-write",
-    promise: "What was acknowledged as created can be read until somebody deletes it.",
+    promise: "An object whose creation was acknowledged can be read until a client deletes it.",
     onResponse({ request, unknown }) {
       const { method, target, serverId } = request;
       const isLost = method === "GET" && unknown === "object" && objects.get(target) === "there";
@@ -17,10 +17,10 @@ export function noLostWrite(objects: KnownObjects): PromiseChecker {
       for (const server of cluster.live) {
         for (const path of objects.in("there")) {
           const target = targetAt(path);
-          // What only a departed server served is unavailable or unknown, not lost.
+          // Resources that only a departed server served are unavailable or unknown, not lost.
           if (!cluster.live.some(({ run }) => target !== undefined && run?.served.has(target))) continue;
           const { status } = await get(cluster, server, path);
-          if (status !== 200) problems.push(`${server.id} answers ${status} for ${path}`);
+          if (status !== 200) problems.push(`${server.id} responds with ${status} for ${path}`);
         }
       }
       return problems;

@@ -1,14 +1,11 @@
 import { NONE_BROKEN, type PromiseChecker } from "../../../src/tools/simulator/checker.ts";
 import { STORAGE_VERSIONS, type EncodingRecord } from "../encoding-record.ts";
 
-/**
- * Holds for servers that write: who has been silent for so long that it is fenced may be left out, until it has
- * published again.
- */
+/** Holds for servers that may write: the entry of a fenced server may be removed until it has published again. */
 export function nobodyContradicts(record: EncodingRecord): PromiseChecker {
   return {
     name: "nobody-contradicts",
-    promise: "A StorageVersion object has the entry of every living server, and none contradicts its common version.",
+    promise: "A StorageVersion object has the entry of every live server, and no entry contradicts its common version.",
     onCommit({ key, atMs, after }) {
       if (!key.startsWith(STORAGE_VERSIONS)) return NONE_BROKEN;
       const name = key.slice(STORAGE_VERSIONS.length);
@@ -19,7 +16,10 @@ export function nobodyContradicts(record: EncodingRecord): PromiseChecker {
         .map(({ serverId }) => `${name} was ${after === undefined ? "deleted" : "written"} without ${serverId}`);
       const contradicting = entries
         .filter(({ encodingVersion }) => common !== undefined && encodingVersion !== common)
-        .map((entry) => `${name} says ${common}, and that ${entry.apiServerID} writes ${entry.encodingVersion}`);
+        .map(
+          (entry) =>
+            `${name} has the common version ${common}, but ${entry.apiServerID} writes ${entry.encodingVersion}`,
+        );
       return [...left, ...contradicting];
     },
   };

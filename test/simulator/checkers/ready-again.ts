@@ -4,13 +4,13 @@ import type { PromiseChecker } from "../../../src/tools/simulator/checker.ts";
 export function readyAgain(): PromiseChecker {
   return {
     name: "ready-again",
-    promise: "Every server that runs is ready when faults are over.",
+    promise: "Every running server is ready after all faults are over.",
     async whenSettled(cluster) {
       const problems: string[] = [];
       for (const server of cluster.live) {
         const { status, text } = await get(cluster, server, "/readyz?verbose");
         const failed = text.split("\n").filter((line) => line.startsWith("[-]"));
-        if (status !== 200) problems.push(`${server.id} answers ${status}: ${failed.join(" ")}`);
+        if (status !== 200) problems.push(`${server.id} responds with ${status}: ${failed.join(" ")}`);
       }
       return problems;
     },

@@ -4,14 +4,15 @@ import { listedResources } from "../discovery.ts";
 export function servedIsListed(): PromiseChecker {
   return {
     name: "served-is-listed",
-    promise: "After settling, discovery names exactly what live servers serve.",
+    promise: "After settling, discovery lists exactly the resources that live servers serve.",
     async whenSettled(cluster) {
       const served = new Set(cluster.live.flatMap(({ run }) => namesOf(run?.groups ?? [])));
       const problems: string[] = [];
       for (const server of cluster.live) {
         const listed = new Set((await listedResources(cluster, server)).map(({ name }) => name));
         for (const name of served) if (!listed.has(name)) problems.push(`${server.id} does not list ${name}`);
-        for (const name of listed) if (!served.has(name)) problems.push(`${server.id} lists ${name}, served by nobody`);
+        for (const name of listed)
+          if (!served.has(name)) problems.push(`${server.id} lists ${name}, which no server serves`);
       }
       return problems;
     },

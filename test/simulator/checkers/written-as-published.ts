@@ -5,7 +5,7 @@ import type { EncodingRecord } from "../encoding-record.ts";
 import type { Commit } from "../../../src/tools/simulator/history.ts";
 import type { Run } from "../../../src/tools/simulator/server.ts";
 
-/** At the revision of the write itself: what was or will be true does not count. */
+/** Checked at the revision of the write itself; earlier and later states do not count. */
 export function writtenAsPublished(record: EncodingRecord): PromiseChecker {
   const problemsOf = ({ key, after, atMs }: Commit, run: Run, resource: StoredResourceVersions): string[] => {
     const { name } = resource;
@@ -15,10 +15,10 @@ export function writtenAsPublished(record: EncodingRecord): PromiseChecker {
     const what = `${run.serverId} wrote ${key} in ${version}`;
     if (own === undefined) return [`${what}, without an entry in ${name}`];
     const problems: string[] = [];
-    if (own.encodingVersion !== version) problems.push(`${what}, and its entry says ${own.encodingVersion}`);
+    if (own.encodingVersion !== version) problems.push(`${what}, but its entry has ${own.encodingVersion}`);
     if (!isSameSet(own.decodableVersions, resource.decodable)) problems.push(`${what} by the entry of an earlier run`);
     for (const { apiServerID, decodableVersions } of entries)
-      if (!decodableVersions.includes(version)) problems.push(`${what}, which ${apiServerID} says it cannot read`);
+      if (!decodableVersions.includes(version)) problems.push(`${what}, which the entry of ${apiServerID} cannot read`);
     for (const other of record.participants(name, atMs))
       if (!record.resourceNamed(other, name)?.decodable.includes(version))
         problems.push(`${what}, which ${other.serverId} (${other.release}) cannot read`);
@@ -27,7 +27,7 @@ export function writtenAsPublished(record: EncodingRecord): PromiseChecker {
   return {
     name: "written-as-published",
     promise:
-      "Every write is in the version its server has published, and every living server that stores it can read it.",
+      "Every write is in the version that its server has published, and every live server that stores the resource can read it.",
     onCommit(commit) {
       const run = commit.sending && record.runOf(commit.sending);
       if (run === undefined || commit.after === undefined) return NONE_BROKEN;

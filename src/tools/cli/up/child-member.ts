@@ -1,4 +1,4 @@
-/** Servers in processes of their own, seen from the process that started them and owns the embedded store. */
+/** Servers in child processes, as the parent controls them; the parent owns the embedded store. */
 import { must } from "../../../base/assert.ts";
 import { fork, type ChildProcess } from "node:child_process";
 import type { LogLevel } from "../../../server/env-node.ts";
@@ -12,16 +12,16 @@ export const CHILD_COMMAND = "up-server";
 
 interface ChildOptions {
   readonly logLevel: LogLevel;
-  /** Undefined: each reaches etcd by itself. */
+  /** Undefined with etcd: each child connects to etcd itself. */
   readonly shared: SharedKv | undefined;
-  /** Standard error of the children. */
+  /** Receives the standard error of the children. */
   readonly writeLog: (text: string) => void;
 }
 
 export function inProcesses(options: ChildOptions): StartServer {
   return async (launch) => {
     const child = fork(
-      must(process.argv[1], "node runs a file"),
+      must(process.argv[1], "node was started with a file"),
       [CHILD_COMMAND, launch.id, String(launch.options.release)],
       {
         serialization: "advanced",
@@ -41,7 +41,7 @@ export function inProcesses(options: ChildOptions): StartServer {
       else listening.reject(Object.assign(new Error(message.message), { code: message.code }));
     });
     void exited.then((how) => {
-      listening.reject(new Error(`${launch.id} ${how} before it listened`));
+      listening.reject(new Error(`${launch.id} ${how} before it was listening`));
       ready.reject(new Error(`${launch.id} ${how} before it was ready`));
     });
     start(child, launch, options);
@@ -54,7 +54,7 @@ function start(child: ChildProcess, launch: Launch, { logLevel, shared }: ChildO
   sendAbout(child, "server", { kind: "start", launch, logLevel, store } satisfies ToChild);
 }
 
-/** Its watches go with the process; its leases run out by themselves. */
+/** The child's watches end with its process; its leases expire. */
 function serveStore(child: ChildProcess, shared: SharedKv | undefined): void {
   if (shared === undefined) return;
   const handle = shared.open();

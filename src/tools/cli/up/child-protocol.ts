@@ -1,4 +1,4 @@
-/** What `up` and a server in a process of its own say to each other beside what the store says. */
+/** The messages between `evenkeel up` and a server in a child process, other than those of the store. */
 import type { ChildProcess } from "node:child_process";
 import type { LogLevel } from "../../../server/env-node.ts";
 import type { KvChannel } from "../../../storage/kv-ipc/protocol.ts";
@@ -19,10 +19,10 @@ interface Envelope {
   readonly message: unknown;
 }
 
-/** Either end: this process towards its parent, or a child. */
+/** Either end of the channel: this process towards its parent, or a child. */
 export type IpcEnd = Pick<ChildProcess, "send" | "on" | "connected">;
 
-/** A process that is gone hears nothing, which is not the sender's error: its end is noticed elsewhere. */
+/** Sending to a process that has ended is no error: the sender detects the end elsewhere. */
 export function sendAbout(
   end: IpcEnd,
   about: Envelope["about"],

@@ -1,4 +1,4 @@
-/** One server of `evenkeel up --processes`, in its own process. It ends when the process that started it does. */
+/** One server of `evenkeel up --processes`, in its own process. It ends together with its parent process. */
 import { Command } from "commander";
 import { createNodeEnv, type LogLevel } from "../../../server/env-node.ts";
 import { openChannelKv } from "../../../storage/kv-ipc/kv.ts";
@@ -10,16 +10,16 @@ import { hostServer, type HostedServer } from "./hosted-server.ts";
 import { logOf } from "./member.ts";
 
 export function childServerCommand(): Command {
-  // Its arguments only show, in a list of processes, which server it is.
+  // The arguments only identify the server in a list of processes.
   return new Command(CHILD_COMMAND).argument("<id>").argument("<release>").action(runChild);
 }
 
 function runChild(): void {
-  if (process.send === undefined) throw new CommandFailure(`${CHILD_COMMAND} is started by evenkeel up`, 2);
+  if (process.send === undefined) throw new CommandFailure(`${CHILD_COMMAND} can only be started by evenkeel up`, 2);
   const parent = process as unknown as IpcEnd;
   const faults = new FaultSwitch();
   process.on("disconnect", () => process.exit(1));
-  // A terminal sends Ctrl-C to everybody; the parent decides in which order its servers stop.
+  // A terminal sends Ctrl-C to all processes; the parent decides in which order its servers stop.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
   let hosted: Promise<HostedServer> | undefined;
   receiveAbout(parent, "server", (received) => {

@@ -1,4 +1,7 @@
-/** What a cluster keeps in its data directory beside its objects: certificates, tokens, kubeconfig, who its servers are. */
+/**
+ * The files that a cluster keeps in its data directory beside its objects: certificates, tokens, kubeconfig, list of
+ * servers.
+ */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
@@ -22,7 +25,7 @@ export interface ClusterCredentials {
   readonly admin: KeyedCertificate;
   readonly tokenFile: string;
   readonly token: string;
-  /** With which all servers sign tokens of service accounts. */
+  /** The key with which all servers sign service account tokens. */
   readonly serviceAccountKey: ReturnType<typeof keptServiceAccountKey>;
 }
 
@@ -32,7 +35,7 @@ const DAY_MS = 86_400_000;
 /** The last is the address of the Service `kubernetes`. */
 const SERVER_ADDRESSES: readonly string[] = ["127.0.0.1", "::1", "10.0.0.1"];
 
-/** Those in the directory, as far as they are there and stay valid; the others are made. */
+/** Returns the credentials of the directory. Missing, expired and invalid ones are replaced. */
 export function clusterCredentials(directory: string): ClusterCredentials {
   const nowMs = Date.now();
   const folder = clusterFolder(directory);
@@ -70,7 +73,7 @@ export function clusterCredentials(directory: string): ClusterCredentials {
 
 interface Keeping {
   readonly make: () => KeyedCertificate;
-  /** Who must have signed it; itself, when there is none. */
+  /** The CA that must have signed it; undefined for a self-signed certificate. */
   readonly issuer?: KeyedCertificate;
   readonly addresses?: readonly string[];
 }
@@ -98,7 +101,7 @@ function isUsable({ certPem, keyPem }: KeyedCertificate, { issuer, addresses = [
       addresses.every((address) => certificate.checkIP(address) !== undefined)
     );
   } catch {
-    // What cannot be read is made anew.
+    // An unreadable certificate is replaced.
     return false;
   }
 }
@@ -112,7 +115,7 @@ interface KubeconfigTarget {
   readonly url: string;
 }
 
-/** One context for every target; the first is the current one. */
+/** Writes one context for each target; the first is the current context. */
 export function writeClusterKubeconfig(
   directory: string,
   credentials: ClusterCredentials,
@@ -133,14 +136,14 @@ export function writeClusterKubeconfig(
     contexts: targets.map(({ name }) => ({ name, context: { cluster: name, user: "admin" } })),
     "current-context": targets[0]?.name ?? "",
   };
-  // JSON is YAML; kubectl reads it as it is.
+  // JSON is valid YAML, so kubectl reads it.
   writePrivate(file, `${JSON.stringify(config, undefined, 2)}\n`);
   return file;
 }
 
-/** Who the servers are, so that they are the same after a restart. */
+/** The servers of a cluster, kept so that a restart starts the same ones. */
 export interface ClusterState {
-  /** Of the load balancer. */
+  /** The port of the load balancer. */
   readonly port: number;
   readonly nextNumber: number;
   readonly servers: readonly KeptServer[];
@@ -154,7 +157,7 @@ interface KeptServer {
 
 const STATE_FILE = "cluster.json";
 
-/** Undefined when there is none, or none that can be understood. */
+/** Undefined if the file is missing or invalid. */
 export function readState(directory: string): ClusterState | undefined {
   try {
     const state = JSON.parse(readFileSync(join(directory, STATE_FILE), "utf8")) as Partial<ClusterState> | null;
@@ -164,7 +167,7 @@ export function readState(directory: string): ClusterState | undefined {
     );
     return { port: state.port, nextNumber: state.nextNumber, servers: servers as readonly KeptServer[] };
   } catch {
-    // A cluster that is not remembered is a new one.
+    // Without a valid file the cluster is new.
     return undefined;
   }
 }
@@ -181,7 +184,7 @@ function writePrivate(file: string, text: string): void {
   writeWhole(file, text, PRIVATE);
 }
 
-/** Whoever reads it meanwhile, such as a kubectl, finds the one or the other, never a part. */
+/** Replaces the file atomically: a concurrent reader such as kubectl reads the old or the new text, never a part. */
 function writeWhole(file: string, text: string, mode: number): void {
   const fresh = `${file}.new`;
   writeFileSync(fresh, text, { mode });

@@ -1,4 +1,4 @@
-/** Where the servers of `evenkeel up` keep their objects: in the data directory, or in etcd. */
+/** Opens the store of `evenkeel up`: in the data directory, or in etcd. */
 import { createSystemClock } from "../../../client/system.ts";
 import type { StorageConfig } from "../../../server/config.ts";
 import { openSqliteKv } from "../../../storage/kv-sqlite/kv.ts";
@@ -10,12 +10,12 @@ interface StoreFlags {
 
 export interface ClusterStore {
   readonly config: StorageConfig;
-  /** Undefined with etcd: every server has connections of its own. */
+  /** Undefined with etcd: every server has its own connections. */
   readonly kv: Kv | undefined;
   close(): unknown;
 }
 
-/** Locks the directory whatever the store is: certificates and the control socket belong to one cluster. */
+/** Locks the directory with either store, because certificates and the control socket belong to one cluster. */
 export async function openClusterStore(flags: StoreFlags, directory: string): Promise<ClusterStore> {
   const config = storageOf(flags, directory);
   const holder = "evenkeel up";

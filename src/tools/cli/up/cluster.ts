@@ -1,6 +1,6 @@
 /**
- * The servers of `evenkeel up`, from the first to the last. Changes are made one after another; what they are called
- * and where they listen is remembered, so that a restart finds the same cluster.
+ * The servers of `evenkeel up`: starts, changes and stops them, one change at a time. It keeps their IDs and ports on
+ * the disk, so that a restart starts the same cluster.
  */
 import { must } from "../../../base/assert.ts";
 import { createServer } from "node:net";
@@ -42,10 +42,10 @@ interface LocalClusterOptions {
   readonly common: CommonOptions;
   readonly balancer: LoadBalancer;
   readonly start: StartServer;
-  /** The servers that this one can pass requests on to now. */
+  /** The peers that the server can proxy requests to now. */
   readonly peersOf: (backend: Backend) => Promise<readonly string[]>;
   readonly guardRollback: RollbackGuard;
-  /** Where the first server is put when nothing is remembered; undefined: anywhere. */
+  /** Port of the first server of a new cluster; undefined for any free port. */
   readonly firstPort: number | undefined;
   readonly say: (line: string) => void;
   readonly onChange: () => void;
@@ -94,7 +94,7 @@ export class LocalCluster {
     }));
   }
 
-  /** All at once; those that are remembered are who they were. */
+  /** Starts all servers concurrently; those of an earlier run keep their ID and port. */
   startAll(specs: readonly ServerSpec[], kept: ClusterState | undefined): Promise<void> {
     return this.#change(async () => {
       for (const [index, spec] of specs.entries()) {
@@ -111,7 +111,7 @@ export class LocalCluster {
   add(text: string): Promise<ServerInfo> {
     return this.#change(async () => {
       if (this.#entries.length >= SERVERS_MAX)
-        throw new CommandFailure(`a cluster has at most ${SERVERS_MAX} servers here`, 1);
+        throw new CommandFailure(`evenkeel up runs at most ${SERVERS_MAX} servers`, 1);
       const spec = parseServerSpec(text, this.#options.common);
       const entry = newEntry(this.#newId(), spec, this.#preferredPort(this.#entries.length));
       this.#entries.push(entry);
@@ -136,7 +136,10 @@ export class LocalCluster {
     });
   }
 
-  /** It keeps its ID and its port. Unless forced, it is not made older than what is stored allows. */
+  /**
+   * Restarts the server with the same ID and port. Unless forced, a rollback that stored objects do not allow is
+   * rejected.
+   */
   upgrade(id: string, text: string, { force }: { readonly force: boolean }): Promise<ServerInfo> {
     return this.#change(async () => {
       const entry = this.#find(id);
@@ -155,14 +158,14 @@ export class LocalCluster {
     return this.#change(async () => {
       const entry = this.#find(id);
       if (entry.state === "killed")
-        throw new CommandFailure(`${id} was killed: start it again with evenkeel upgrade ${id} ${entry.spec.text}`, 1);
+        throw new CommandFailure(`${id} was killed: restart it with evenkeel upgrade ${id} ${entry.spec.text}`, 1);
       await this.#inflict(fault, entry);
       this.#options.onChange();
       return this.#infoOf(entry);
     });
   }
 
-  /** In order, each within its time; whoever does not end is killed. */
+  /** Stops the servers one by one; a server that does not stop in time is killed. */
   async stop(): Promise<void> {
     this.#isClosing = true;
     await this.#lastChange.catch(() => {});
@@ -210,7 +213,10 @@ export class LocalCluster {
     await within(READY_MS, member.ready, `${entry.id} was not ready after ${READY_MS / 1000} s`);
   }
 
-  /** A server is ready before the others have asked what it serves; a cluster is ready when all know of each other. */
+  /**
+   * A server is ready before its peers have read its discovery document, so the cluster waits until all servers can
+   * proxy to each other.
+   */
   async #meet(): Promise<void> {
     if (!this.#isProxyOn()) return;
     const met = this.#entries.filter(({ state, isPartitioned }) => state === "running" && !isPartitioned);
@@ -225,7 +231,7 @@ export class LocalCluster {
       isDone = (await Promise.all(backends.map(knowsAll))).every(Boolean);
       if (!isDone) await delay(MEET_POLL_MS);
     }
-    if (!isDone) this.#options.say("Not all servers have found each other yet: see evenkeel status.");
+    if (!isDone) this.#options.say("Some servers cannot proxy requests to each other yet: see evenkeel status.");
   }
 
   #isProxyOn(): boolean {
@@ -248,20 +254,20 @@ export class LocalCluster {
       rootCa: credentials.ca.certPem,
       requestHeader: { clientCa: credentials.frontProxyCa.certPem, allowedNames: [FRONT_PROXY_NAME] },
       peers: { ...common.peers, serverId: id, hostname, ...(this.#isProxyOn() ? { caFile, certFile, keyFile } : {}) },
-      // Everything listens on this machine's own address: no other machine could use it.
+      // All servers listen on the loopback address, which other machines cannot reach.
       advertise: { address: undefined },
     };
     return { id, options, port, cert: credentials.serving.certPem, key: credentials.serving.keyPem };
   }
 
-  /** Gracefully if it can. Afterwards there is no member. */
+  /** Stops the server, gracefully if possible, and removes the member. */
   async #halt(entry: Entry): Promise<void> {
     const { member, state } = entry;
     entry.member = undefined;
     if (member === undefined || state === "killed") return;
     entry.state = "stopping";
     this.#options.onChange();
-    // A stopped process cannot leave in order.
+    // A paused process cannot shut down gracefully.
     if (state === "paused") member.resume();
     try {
       await within(STOP_MS, member.stop(), `${entry.id} did not stop`);
@@ -293,7 +299,7 @@ export class LocalCluster {
     }
   }
 
-  /** Nobody reaches a partitioned server, and it reaches nobody. */
+  /** A partitioned server and its peers cannot reach each other. */
   #applyPartitions(): void {
     for (const entry of this.#entries) {
       const unreachable = this.#entries.filter(
@@ -334,7 +340,7 @@ export class LocalCluster {
     return there.map(({ id, port }) => ({ id, host: HOST, port }));
   }
 
-  /** The server itself if it runs, else another that does. */
+  /** The server itself if it is running, else another running server. */
   #runningBackend(entry: Entry): Backend | undefined {
     const running = [entry, ...this.#entries].find(({ state }) => state === "running");
     return running && { id: running.id, host: HOST, port: running.port };
@@ -351,7 +357,7 @@ export class LocalCluster {
     const entry = this.#entries.find((candidate) => candidate.id === id);
     if (entry !== undefined) return entry;
     const known = this.#entries.map((one) => one.id).join(", ");
-    throw new CommandFailure(`there is no server ${JSON.stringify(id)}: there are ${known}`, 1);
+    throw new CommandFailure(`no server ${JSON.stringify(id)}: the servers are ${known}`, 1);
   }
 
   #newId(): string {

@@ -1,4 +1,4 @@
-/** What a running cluster can be asked to do. */
+/** Executes the commands that a running cluster receives on its control socket. */
 import { CommandFailure } from "../failure.ts";
 import { FAULTS, type LocalCluster, type ServerInfo } from "./cluster.ts";
 import type { ControlHandler, ControlRequest } from "./control.ts";
@@ -24,10 +24,10 @@ function perform(cluster: LocalCluster, request: ControlRequest): Promise<Server
     case "fault": {
       const known = FAULTS.find((candidate) => candidate === fault);
       if (known === undefined)
-        throw new CommandFailure(`a fault is one of ${FAULTS.join(", ")}, not ${JSON.stringify(fault)}`, 2);
+        throw new CommandFailure(`the fault must be one of ${FAULTS.join(", ")}, not ${JSON.stringify(fault)}`, 2);
       return cluster.fault(known, id);
     }
     default:
-      throw new CommandFailure(`a cluster cannot ${JSON.stringify(command)}`, 2);
+      throw new CommandFailure(`unknown command ${JSON.stringify(command)}`, 2);
   }
 }

@@ -14,7 +14,7 @@ function temporaryDirectory(): { readonly path: string } & Disposable {
 const echo: ControlHandler = (request) =>
   request.command === "status" ? Promise.resolve({ pid: 4711 }) : Promise.resolve(request);
 
-test("a request is answered with its result, or with the sentence why not", async () => {
+test("a request returns its result, or the sentence of the error", async () => {
   using directory = temporaryDirectory();
   const control = await openControl(directory.path, (request) =>
     request.command === "fail" ? Promise.reject(new Error("it cannot be done")) : echo(request),
@@ -25,17 +25,17 @@ test("a request is answered with its result, or with the sentence why not", asyn
   control.close();
 });
 
-test("a second one in the same directory is refused, naming the process of the first", async () => {
+test("a second server in the same directory is rejected with the process ID of the first", async () => {
   using directory = temporaryDirectory();
   const control = await openControl(directory.path, echo);
-  await expect(openControl(directory.path, echo)).rejects.toThrow("already runs, as process 4711");
+  await expect(openControl(directory.path, echo)).rejects.toThrow("is already running as process 4711");
   control.close();
 });
 
-test("what a killed process left is in nobody's way", async () => {
+test("the socket of a killed process does not prevent a new one", async () => {
   using directory = temporaryDirectory();
   writeFileSync(join(directory.path, "control.sock"), "");
-  await expect(askControl(directory.path, { command: "status" })).rejects.toThrow("no cluster runs");
+  await expect(askControl(directory.path, { command: "status" })).rejects.toThrow("no cluster is running");
   const control = await openControl(directory.path, echo);
   expect(await askControl(directory.path, { command: "status" })).toEqual({ pid: 4711 });
   control.close();
@@ -44,7 +44,7 @@ test("what a killed process left is in nobody's way", async () => {
 test.each([
   ["nonsense", "nonsense\n"],
   ["no request", "[1]\n"],
-])("%s is answered with an error", async (_, line) => {
+])("%s returns an error", async (_, line) => {
   using directory = temporaryDirectory();
   const control = await openControl(directory.path, echo);
   const socket = connect(join(directory.path, "control.sock"));
@@ -55,7 +55,7 @@ test.each([
   control.close();
 });
 
-test("a line without end is cut off", async () => {
+test("a line that is too long closes the connection", async () => {
   using directory = temporaryDirectory();
   const control = await openControl(directory.path, echo);
   const socket = connect(join(directory.path, "control.sock"));

@@ -1,6 +1,6 @@
 /**
- * How commands reach a running cluster: a Unix socket in its data directory that only its user may open. One line of
- * JSON asks, one line answers.
+ * The connection of commands to a running cluster: a Unix socket in its data directory that only its user may open. A
+ * request is one line of JSON, and so is its response.
  */
 import { chmodSync, rmSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
@@ -23,19 +23,20 @@ const LINE_BYTES_MAX = 64 * 1024;
 const ANSWER_BYTES_MAX = 1024 * 1024;
 const CONNECTIONS_MAX = 16;
 const REQUEST_MS = 10_000;
-/** The kernel's bound for the path of a socket, which it does not tell apart from other errors everywhere. */
+/** The kernel's limit for socket paths. Not every system reports it as a separate error. */
 const SOCKET_PATH_BYTES_MAX = 103;
 
 interface ControlServer {
   close(): void;
 }
 
-/** Fails with a sentence that names the process when the cluster of this directory already runs. */
+/** Fails with the process ID if the cluster of this directory is already running. */
 export async function openControl(directory: string, handle: ControlHandler): Promise<ControlServer> {
   const path = socketPath(directory);
   const pid = await runningPid(directory);
-  if (pid !== undefined) throw new CommandFailure(`the cluster in ${directory} already runs, as process ${pid}`, 1);
-  // Left behind by a process that was killed.
+  if (pid !== undefined)
+    throw new CommandFailure(`the cluster in ${directory} is already running as process ${pid}`, 1);
+  // A process that was killed may have left it.
   rmSync(path, { force: true });
   const server = createServer((socket) => serve(socket, handle));
   server.maxConnections = CONNECTIONS_MAX;
@@ -69,7 +70,7 @@ function serve(socket: Socket, handle: ControlHandler): void {
 async function answer(line: string, handle: ControlHandler): Promise<ControlAnswer> {
   try {
     const request: unknown = JSON.parse(line);
-    if (!isRequest(request)) return { ok: false, error: "this is not a request that can be understood" };
+    if (!isRequest(request)) return { ok: false, error: "invalid request" };
     return { ok: true, result: await handle(request) };
   } catch (thrown) {
     return { ok: false, error: thrown instanceof Error ? thrown.message : String(thrown) };
@@ -83,23 +84,26 @@ function isRequest(value: unknown): value is ControlRequest {
   return typeof command === "string" && isText && (force === undefined || typeof force === "boolean");
 }
 
-/** The result, or a CommandFailure with the sentence the cluster answered. */
+/** Returns the result, or throws a CommandFailure with the error message of the cluster. */
 export async function askControl(directory: string, request: ControlRequest): Promise<unknown> {
   const answered = await exchange(directory, request);
   if (answered === undefined)
-    throw new CommandFailure(`no cluster runs in ${directory}: start one with evenkeel up --data-dir ${directory}`, 1);
+    throw new CommandFailure(
+      `no cluster is running in ${directory}: start one with evenkeel up --data-dir ${directory}`,
+      1,
+    );
   if (!answered.ok) throw new CommandFailure(answered.error, 1);
   return answered.result;
 }
 
-/** Of the process that runs the cluster of this directory, if one does. */
+/** The ID of the process that runs the cluster of this directory, if any. */
 async function runningPid(directory: string): Promise<number | undefined> {
   const answered = await exchange(directory, { command: "status" });
   if (answered === undefined) return undefined;
   return answered.ok ? ((answered.result as { pid?: number } | null)?.pid ?? 0) : 0;
 }
 
-/** Undefined when nobody listens. */
+/** Undefined if no process listens on the socket. */
 async function exchange(directory: string, request: ControlRequest): Promise<ControlAnswer | undefined> {
   const socket = connect({ path: socketPath(directory) });
   try {
@@ -109,7 +113,7 @@ async function exchange(directory: string, request: ControlRequest): Promise<Con
   } catch (thrown) {
     const { code, message } = thrown as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ECONNREFUSED") return undefined;
-    throw new CommandFailure(`the cluster in ${directory} does not answer: ${message}`, 1);
+    throw new CommandFailure(`the cluster in ${directory} does not respond: ${message}`, 1);
   } finally {
     socket.destroy();
   }
@@ -126,7 +130,7 @@ function readLine(socket: Socket, bytesMax: number): Promise<string> {
       else if (text.length > bytesMax) reject(new Error("the line is too long"));
     });
     socket.once("error", reject);
-    socket.once("close", () => reject(new Error("the connection ended without an answer")));
+    socket.once("close", () => reject(new Error("the connection ended without a response")));
   });
 }
 
@@ -136,5 +140,5 @@ function socketPath(directory: string): string {
     (candidate) => Buffer.byteLength(candidate) <= SOCKET_PATH_BYTES_MAX,
   );
   if (path !== undefined) return path;
-  throw new CommandFailure(`the path of the data directory ${directory} is too long for a socket in it`, 1);
+  throw new CommandFailure(`the path of the data directory ${directory} is too long for its control socket`, 1);
 }

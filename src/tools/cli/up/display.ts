@@ -1,12 +1,12 @@
-/** What `up` shows: lines, and on a terminal one line at the bottom that is drawn anew. */
+/** The output of `evenkeel up`: lines, and on a terminal a status line at the bottom. */
 import type { WriteStream } from "node:tty";
 
 interface DisplayOptions {
   readonly out: Pick<WriteStream, "write" | "columns">;
   readonly err: Pick<WriteStream, "write">;
-  /** "json" leaves standard output to the one line at the end. */
+  /** "json" keeps standard output free for the one line at the end. */
   readonly mode: "live" | "plain" | "json";
-  /** The line at the bottom. */
+  /** The text of the status line. */
   readonly status: () => string;
 }
 
@@ -40,7 +40,7 @@ export class Display {
     this.changed();
   }
 
-  /** The status may be another; it is drawn again, but not more often than people can read. */
+  /** Redraws the status line, but not more often than a user can read. */
   changed(): void {
     if (this.#options.mode === "live") this.#redraw ??= setTimeout(() => this.#draw(), REDRAW_MS).unref();
   }

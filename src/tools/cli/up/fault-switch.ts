@@ -1,15 +1,18 @@
 /**
- * The switches by which a server fails on purpose while others of the same process go on. Everything that happens to
- * the server passes through `run`: a request that comes in, a timer that is due, an answer of the store.
+ * Injects faults into one server while other servers of the same process keep running. Every event of the server passes
+ * through `run`: an incoming request, a timer that fires, a response of the store.
  *
  *   running ⇄ paused → killed
  *
- * Paused is what SIGSTOP does: nothing happens to the server, its clocks go on, and what was due happens on resuming,
- * in order. Killed is what SIGKILL does: nothing happens to it any more, and nothing is tidied up.
+ * Paused behaves like SIGSTOP: the server does nothing, its clocks advance, and pending events run in order when it is
+ * resumed. Killed behaves like SIGKILL: the server does nothing more, and nothing is cleaned up.
  */
 import type { UpstreamAddress } from "../../../serving/http/upstream.ts";
 
-/** What a paused server may have before it: far more than its watches, which have a bound of their own. The rest is lost. */
+/**
+ * Maximum number of pending events of a paused server, far more than its watches produce, which have their own limit.
+ * Further events are dropped.
+ */
 const HELD_MAX = 1_000_000;
 
 export class FaultSwitch {
@@ -20,13 +23,13 @@ export class FaultSwitch {
   readonly #cutters = new Set<(address: UpstreamAddress) => void>();
   readonly #killers = new Set<() => void>();
 
-  /** Does it now, when the server runs again, or never. */
+  /** Runs the work now, when the server is resumed, or never. */
   run(work: () => void): void {
     if (this.#state === "running" && !this.#isCatchingUp) work();
     else if (this.#state !== "killed" && this.#held.length < HELD_MAX) this.#held.push(work);
   }
 
-  /** A promise whose outcome is heard of only while the server runs. */
+  /** A promise that settles only while the server is running. */
   hear<T>(ask: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.run(() => {
@@ -46,7 +49,7 @@ export class FaultSwitch {
     if (this.#state !== "paused") return;
     this.#state = "running";
     if (this.#isCatchingUp) return;
-    // What happens meanwhile, also because of what was held, comes behind it: the store promises an order.
+    // Events that arrive meanwhile are appended to the pending ones, because the store guarantees their order.
     this.#isCatchingUp = true;
     let next = 0;
     try {
@@ -64,7 +67,7 @@ export class FaultSwitch {
     for (const onKill of this.#killers) onKill();
   }
 
-  /** What a process that ends gives back to the system. */
+  /** Registers the release of resources that the operating system would free when a process ends. */
   onKill(release: () => void): void {
     this.#killers.add(release);
   }
@@ -73,7 +76,7 @@ export class FaultSwitch {
     return !this.#unreachable.has(authorityOf(address));
   }
 
-  /** These addresses, as host:port, cannot be reached from now on; all others can. */
+  /** Makes these addresses, as host:port, unreachable, and all others reachable. */
   setUnreachable(authorities: readonly string[]): void {
     const before = this.#unreachable;
     this.#unreachable = new Set(authorities);

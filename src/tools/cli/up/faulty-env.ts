@@ -1,4 +1,4 @@
-/** The world as a server with fault switches sees it. */
+/** The environment of a server with injected faults. */
 import { sleep, type Clock } from "../../../base/clock.ts";
 import type { Handler } from "../../../serving/http/chain.ts";
 import type { ApiRequest } from "../../../serving/http/message.ts";
@@ -32,7 +32,7 @@ export function faultyEnv(env: Env, faults: FaultSwitch): Env {
   };
 }
 
-/** Requests wait before a paused server, and their answers behind it. */
+/** Requests to a paused server wait, and so do its responses. */
 export function faultyHandler(handle: Handler<ApiRequest>, faults: FaultSwitch): Handler<ApiRequest> {
   return (request) => faults.hear(() => handle(request));
 }
@@ -66,7 +66,7 @@ function faultyKv(kv: Kv, faults: FaultSwitch): Kv {
   };
 }
 
-/** More than this waiting for a paused server, and its watch must begin anew. */
+/** If more events than this wait for a paused server, its watch ends and must be restarted. */
 const WAITING_EVENTS_MAX = 10_000;
 
 interface WatchParts {
@@ -87,7 +87,7 @@ function faultyWatch({ kv, request, sink, faults }: WatchParts): Watching {
       } catch (thrown) {
         isOpen = false;
         watching.close();
-        const message = "The receiver of a watch failed, so the watch was ended.";
+        const message = "The watch was ended because its receiver failed.";
         sink.closed(new StorageError("unavailable", message, { cause: thrown }));
       }
     });
@@ -123,7 +123,7 @@ function faultyWatch({ kv, request, sink, faults }: WatchParts): Watching {
   };
 }
 
-/** Across a partition nothing is refused: no connection comes about, until whoever wants one gives up. */
+/** Across a partition a connection attempt is not rejected but runs into its timeout. */
 function faultyUpstream(upstream: Upstream, clock: Clock, faults: FaultSwitch): Upstream {
   faults.onUnreachable((address) => upstream.disconnect(address));
   return {

@@ -1,4 +1,4 @@
-/** A server behind a port, with fault switches: in this process or, alone, in one of its own. */
+/** A listening server with injected faults, in this process or alone in a child process. */
 import { resolveOptions, type ServerOptions } from "../../../server/config.ts";
 import type { Env } from "../../../server/env.ts";
 import { startListening } from "../../../server/listener.ts";
@@ -7,7 +7,7 @@ import { faultyEnv, faultyHandler } from "./faulty-env.ts";
 
 export const HOST = "127.0.0.1";
 
-/** Plain data: it goes to other processes as it is. */
+/** Plain data that can be sent to another process. */
 export interface Launch {
   readonly id: string;
   readonly options: ServerOptions;
@@ -19,9 +19,9 @@ export interface Launch {
 export interface HostedServer {
   readonly port: number;
   readonly ready: Promise<void>;
-  /** Drains and leaves. Open requests have until the deadline. */
+  /** Drains and shuts down. Open requests have until the deadline. */
   stop(): Promise<void>;
-  /** Ends at once, and leaves everything as it is. */
+  /** Ends at once, without cleanup. */
   kill(): Promise<void>;
 }
 

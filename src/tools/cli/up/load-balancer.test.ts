@@ -20,7 +20,7 @@ class Bench implements AsyncDisposable {
     return bench;
   }
 
-  /** Says its name, then answers with all it was sent once the client has ended. */
+  /** Sends its name, and echoes everything that it received once the client has ended. */
   async backend(id: string): Promise<Backend & { stop(): Promise<void> }> {
     const sockets = new Set<Socket>();
     const server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -55,7 +55,7 @@ class Bench implements AsyncDisposable {
   }
 }
 
-test("connections go to the ready servers in turn, and both directions end by themselves", async () => {
+test("connections go to the ready servers in turn, and both directions end independently", async () => {
   await using bench = await Bench.open();
   const [a, b, c] = [await bench.backend("a"), await bench.backend("b"), await bench.backend("c")];
   bench.ready.delete("b");
@@ -65,7 +65,7 @@ test("connections go to the ready servers in turn, and both directions end by th
   expect(bench.balancer.counts).toMatchObject({ accepted: 3, refused: 0 });
 });
 
-test("a server that refuses is skipped at once, and not asked again until it is ready", async () => {
+test("a server that rejects a connection is skipped at once, and not used again until it is ready", async () => {
   await using bench = await Bench.open();
   const [a, b] = [await bench.backend("a"), await bench.backend("b")];
   await bench.balancer.setBackends([a, b]);
@@ -75,7 +75,7 @@ test("a server that refuses is skipped at once, and not asked again until it is 
   expect(bench.balancer.isReady("a")).toBe(false);
 });
 
-test("a connection stays when its server is no longer ready", async () => {
+test("a connection remains open when its server is no longer ready", async () => {
   await using bench = await Bench.open();
   const a = await bench.backend("a");
   await bench.balancer.setBackends([a]);
@@ -89,7 +89,7 @@ test("a connection stays when its server is no longer ready", async () => {
   expect(answer).toBe("a:still here");
 });
 
-test("without a ready server a connection is refused", async () => {
+test("without a ready server a connection is closed at once", async () => {
   await using bench = await Bench.open();
   await expect(bench.send("1")).rejects.toThrow("ECONNRESET");
   expect(bench.balancer.counts.refused).toBe(1);

@@ -1,6 +1,6 @@
 /**
- * One TCP address before all servers that are ready. It passes bytes on and knows nothing of them: TLS ends at the
- * servers. A connection stays with its server until either end closes it, also when that server is no longer ready.
+ * A TCP load balancer for all ready servers. It forwards bytes without interpreting them: TLS ends at the servers. A
+ * connection stays with its server until either end closes it, even if that server is no longer ready.
  */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 
@@ -13,7 +13,7 @@ export interface Backend {
 export interface LoadBalancerOptions {
   readonly host: string;
   readonly port: number;
-  /** Asked of each backend at every interval. */
+  /** Called for each backend at every interval. */
   readonly isReady: (backend: Backend) => Promise<boolean>;
   readonly onChange: () => void;
 }
@@ -21,7 +21,7 @@ export interface LoadBalancerOptions {
 export interface LoadBalancerCounts {
   readonly open: number;
   readonly accepted: number;
-  /** Closed at once: no server is ready, or too many connections are open. */
+  /** Connections closed at once, because no server is ready or too many connections are open. */
   readonly refused: number;
 }
 
@@ -32,11 +32,11 @@ const CONNECTIONS_MAX = 10_000;
 interface Entry {
   readonly backend: Backend;
   isReady: boolean;
-  /** The check under way. */
+  /** The pending readiness check. */
   checking: Promise<void> | undefined;
 }
 
-/** Rejects with Node's error when the port cannot be had. */
+/** Rejects with Node's error if the port cannot be opened. */
 export function openLoadBalancer(options: LoadBalancerOptions): Promise<LoadBalancer> {
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true });
   return new Promise((resolve, reject) => {
@@ -73,7 +73,7 @@ export class LoadBalancer {
     return { open: this.#open, accepted: this.#accepted, refused: this.#refused };
   }
 
-  /** Resolves when each has been asked. One that stays keeps its readiness meanwhile. */
+  /** Resolves when each backend has been checked. A backend that was known before keeps its readiness until then. */
   async setBackends(backends: readonly Backend[]): Promise<void> {
     this.#entries = backends.map((backend) => {
       const known = this.#entries.find(({ backend: { id, port } }) => id === backend.id && port === backend.port);
@@ -86,12 +86,12 @@ export class LoadBalancer {
     return this.#entries.some(({ backend, isReady }) => backend.id === id && isReady);
   }
 
-  /** Does not wait for the next interval. */
+  /** Checks all backends now, without waiting for the next interval. */
   async checkAll(): Promise<void> {
     await Promise.all(this.#entries.map((entry) => this.#check(entry)));
   }
 
-  /** No new connections, and no others either. */
+  /** Stops listening and closes all connections. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     const closed = new Promise((resolve) => {
@@ -135,7 +135,7 @@ export class LoadBalancer {
     client.resetAndDestroy();
   }
 
-  /** The first that takes the connection has it. */
+  /** The first server that accepts the connection receives it. */
   #connect(client: Socket, [entry, ...others]: readonly Entry[]): void {
     if (client.destroyed) return;
     if (entry === undefined) return this.#refuse(client);
@@ -165,7 +165,7 @@ export class LoadBalancer {
   }
 }
 
-/** `pipe` holds the one back while the other does not take, and ends the other when the one has ended. */
+/** `pipe` pauses one side while the other cannot accept data, and ends the other side when the one has ended. */
 function join(client: Socket, server: Socket): void {
   if (client.destroyed) return void server.destroy();
   client.pipe(server);
@@ -174,7 +174,7 @@ function join(client: Socket, server: Socket): void {
   server.once("close", () => closeAfter(client, server));
 }
 
-/** A connection that broke breaks the other; one that ended in order lets the other write its last bytes. */
+/** A broken connection resets the other; one that ended normally lets the other send its last bytes. */
 function closeAfter(other: Socket, closed: Socket): void {
   if (closed.errored !== null || !closed.readableEnded) other.resetAndDestroy();
   else other.destroySoon();

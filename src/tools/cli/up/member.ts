@@ -1,4 +1,4 @@
-/** A running server as `evenkeel up` controls it, in this process or in one of its own. */
+/** A running server as `evenkeel up` controls it, in this process or in a child process. */
 import type { Log, LogFields } from "../../../base/log.ts";
 import type { Env } from "../../../server/env.ts";
 import type { SharedKv } from "../../../storage/share-kv.ts";
@@ -9,20 +9,20 @@ export interface RunningServer {
   readonly pid: number;
   readonly port: number;
   readonly ready: Promise<void>;
-  /** Resolves when it has ended without being told to, with the reason in words. */
+  /** Resolves with the reason when the server ends unexpectedly. */
   readonly ended: Promise<string>;
-  /** Drains and leaves. */
+  /** Drains and shuts down. */
   stop(): Promise<void>;
   kill(): Promise<void>;
   pause(): void;
   resume(): void;
-  /** Addresses of peers, as host:port, that it cannot reach. */
+  /** Sets the peer addresses, as host:port, that the server cannot reach. */
   setUnreachable(authorities: readonly string[]): void;
 }
 
 export type StartServer = (launch: Launch) => Promise<RunningServer>;
 
-/** All servers in this process. On the embedded store they share one; with etcd each has connections of its own. */
+/** Starts all servers in this process. They share the embedded store; with etcd each has its own connections. */
 export function inProcess(env: Env, shared: SharedKv | undefined): StartServer {
   return async (launch) => {
     const faults = new FaultSwitch();
@@ -46,7 +46,7 @@ export function inProcess(env: Env, shared: SharedKv | undefined): StartServer {
   };
 }
 
-/** Several servers speak on one standard error. */
+/** Adds the server ID to each log line, because several servers write to one standard error. */
 export function logOf(server: string, log: Log): Log {
   const named = (fields: LogFields | undefined): LogFields => ({ server, ...fields });
   return {

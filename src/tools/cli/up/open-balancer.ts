@@ -1,4 +1,4 @@
-/** The port of the load balancer: the one that was asked for, the one from the last time, or a free one. */
+/** Opens the load balancer on the port of the flag, on the port of the last run, or on a free port. */
 import { CommandFailure } from "../failure.ts";
 import type { ClusterState } from "./cluster-files.ts";
 import { HOST } from "./hosted-server.ts";
@@ -6,7 +6,7 @@ import { openLoadBalancer, type LoadBalancer, type LoadBalancerOptions } from ".
 
 export const DEFAULT_PORT = 6443;
 
-/** A port that was asked for is taken or refused; any other is a preference. */
+/** Fails if the port of the flag cannot be opened; any other port is only a preference. */
 export async function openBalancer(
   options: Omit<LoadBalancerOptions, "port">,
   asked: number | undefined,
@@ -19,7 +19,7 @@ export async function openBalancer(
     const { code, message } = thrown as NodeJS.ErrnoException;
     if (!isAsked) return openLoadBalancer({ ...options, port: 0 });
     if (code === "EADDRINUSE")
-      throw new CommandFailure(`port ${asked} on ${HOST} is already taken: choose another with --port`, 1);
+      throw new CommandFailure(`port ${asked} on ${HOST} is already in use: choose another with --port`, 1);
     throw new CommandFailure(`port ${asked} on ${HOST} cannot be used: ${message}`, 1);
   }
 }

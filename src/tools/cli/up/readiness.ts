@@ -7,13 +7,13 @@ const ANSWER_BYTES_MAX = 1024 * 1024;
 
 interface ReadinessProbe {
   isReady(backend: Backend): Promise<boolean>;
-  /** The servers it can pass requests on to now. */
+  /** The peers that the server can proxy requests to now. */
   peersOf(backend: Backend): Promise<readonly string[]>;
   close(): void;
 }
 
 interface ProbeResponse {
-  /** 0 when there was none. */
+  /** 0 if there was no response. */
   readonly status: number;
   readonly text: string;
 }
@@ -30,7 +30,7 @@ export function createReadinessProbe({ ca, token }: { readonly ca: string; reado
         });
         response.once("close", () => done({ status: response.complete ? (response.statusCode ?? 0) : 0, text }));
       });
-      const timer = setTimeout(() => asking.destroy(new Error("no answer in time")), ANSWER_MS);
+      const timer = setTimeout(() => asking.destroy(new Error("no response in time")), ANSWER_MS);
       const done = (answer: ProbeResponse): void => {
         clearTimeout(timer);
         resolve(answer);

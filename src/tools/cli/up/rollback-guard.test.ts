@@ -54,14 +54,14 @@ function rollback(from: string, to: string, through: Backend | undefined): Rollb
   return { id: "apiserver-1", from: parseServerSpec(from), to: parseServerSpec(to), through };
 }
 
-describe("a server that becomes", () => {
-  test.each(["1.36", "1.37", "1.36+batch/v1=false"])("%s from 1.36 is not looked at", async (to) => {
+describe("a server that changes", () => {
+  test.each(["1.36", "1.37", "1.36+batch/v1=false"])("from 1.36 to %s is not checked", async (to) => {
     await using server = await serverWith([FINDING]);
     await server.guard(rollback("1.36", to, server.backend));
     expect(server.asked).toEqual([]);
   });
 
-  test("older is let through when everything stored can be used", async () => {
+  test("to an older release is allowed if that release can use all stored objects", async () => {
     await using server = await serverWith([]);
     await server.guard(rollback("1.36", "1.33+batch/v1=false", server.backend));
     expect(server.asked).toEqual([
@@ -69,13 +69,13 @@ describe("a server that becomes", () => {
     ]);
   });
 
-  test("older is refused with the names of what it could not use, not all of them", async () => {
+  test("to an older release is rejected with the names of some objects that it could not use", async () => {
     await using server = await serverWith([FINDING]);
     const refused = server.guard(rollback("1.36", "1.33", server.backend));
     await expect(refused).rejects.toMatchObject({
       exitCode: 1,
       message: expect.stringMatching(
-        /^apiserver-1 \(1\.36\) would become 1\.33, which is older: 30 objects are stored that it could not use\..*--force/,
+        /^apiserver-1 would be rolled back from 1\.36 to 1\.33, which could not read or would not serve 30 stored objects\..*--force/,
       ),
     });
     await expect(refused).rejects.toThrow(
@@ -84,12 +84,12 @@ describe("a server that becomes", () => {
     await expect(refused).rejects.not.toThrow("gpu-20");
   });
 
-  test("older is refused when nobody could check", async () => {
+  test("to an older release is rejected if no server can check the stored objects", async () => {
     const guard = createRollbackGuard({ ca: "", token: "t", featureGates: [] });
-    await expect(guard(rollback("1.36", "1.33", undefined))).rejects.toThrow(/no server runs .* --force/);
+    await expect(guard(rollback("1.36", "1.33", undefined))).rejects.toThrow(/no server is running .* --force/);
     const nowhere = { id: "a", host: "127.0.0.1", port: 1 };
     await expect(guard(rollback("1.36", "1.33", nowhere))).rejects.toThrow(
-      /could not be checked.*--force: .*127\.0\.0\.1:1/,
+      /could not be checked.*--force .*127\.0\.0\.1:1/,
     );
   });
 });

@@ -1,4 +1,4 @@
-/** Before a server becomes one of an older release: what is stored must not be lost to it. */
+/** Rejects a rollback of a server while stored objects exist that the older release could not use. */
 import { RELEASES } from "../../../objects/catalogue/release.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import { requestReport } from "../request-report.ts";
@@ -11,11 +11,11 @@ export interface Rollback {
   readonly id: string;
   readonly from: ServerSpec;
   readonly to: ServerSpec;
-  /** Who is asked: any server that runs, for they share the store. */
+  /** The server that checks: any running server, because they share the store. */
   readonly through: Backend | undefined;
 }
 
-/** Rejects with a CommandFailure that names what stands in the way. */
+/** Rejects with a CommandFailure that names the objects. */
 export type RollbackGuard = (rollback: Rollback) => Promise<void>;
 
 const NAMES_SHOWN_MAX = 20;
@@ -28,10 +28,10 @@ export function createRollbackGuard(options: {
   const { ca, token, featureGates } = options;
   return async ({ id, from, to, through }) => {
     if (!isOlder(to, from)) return;
-    const attempt = `${id} (${from.text}) would become ${to.text}, which is older`;
+    const attempt = `${id} would be rolled back from ${from.text} to ${to.text}`;
     if (through === undefined)
       throw new CommandFailure(
-        `${attempt}, and no server runs that could check what is stored: use --force if it is right`,
+        `${attempt}, and no server is running that could check the stored objects: use --force to skip the check`,
         1,
       );
     const { release, runtimeConfig } = to;
@@ -57,16 +57,16 @@ async function explained(asked: Promise<JsonObject>, attempt: string): Promise<J
   } catch (thrown) {
     if (!(thrown instanceof CommandFailure)) throw thrown;
     throw new CommandFailure(
-      `${attempt}, and what is stored could not be checked, so it needs --force: ${thrown.message}`,
+      `${attempt}, and the stored objects could not be checked; use --force to skip the check: ${thrown.message}`,
       1,
     );
   }
 }
 
 function refusal(attempt: string, count: number, report: JsonObject): string {
-  const which = count === 1 ? "an object is stored that it" : `${count} objects are stored that it`;
+  const which = count === 1 ? "1 stored object" : `${count} stored objects`;
   return (
-    `${attempt}: ${which} could not use. Nothing was changed; use --force if it is right.\n` +
+    `${attempt}, which could not read or would not serve ${which}. Nothing was changed; use --force to roll back anyway.\n` +
     findingsText(report, NAMES_SHOWN_MAX).trimEnd()
   );
 }

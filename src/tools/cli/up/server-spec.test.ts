@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseServerSpec } from "./server-spec.ts";
 
-test("a server is a release, with runtime config of its own if need be", () => {
+test("a server spec is a release with an optional runtime config", () => {
   const text = "1.36+batch/v1=false+api/beta=true";
   expect(parseServerSpec(` ${text}`)).toEqual({
     text,
@@ -12,8 +12,8 @@ test("a server is a release, with runtime config of its own if need be", () => {
 
 test.each([
   ["1.99", {}, /^server 1\.99: the release must be one of/],
-  ["1.36+", {}, /does not describe a server/],
+  ["1.36+", {}, /is not a server spec/],
   ["1.36", { storage: { kind: "etcd", endpoints: ["etcd-1"] } }, /^server 1\.36: etcd endpoint "etcd-1" is not a URL/],
-] as const)("%s with %j is refused in one sentence, before anything is started", (text, common, sentence) => {
+] as const)("%s with %j is rejected in one sentence, before any server starts", (text, common, sentence) => {
   expect(() => parseServerSpec(text, common)).toThrow(sentence);
 });

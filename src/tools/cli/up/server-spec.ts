@@ -1,4 +1,4 @@
-/** A server as people write it: `1.36`, or `1.36+batch/v1=false` with a runtime config of its own. */
+/** Parses a server spec: `1.36`, or `1.36+batch/v1=false` with a runtime config. */
 import { DEFAULT_RELEASE } from "../../../objects/catalogue/release.ts";
 import { resolveOptions, type ServerOptions } from "../../../server/config.ts";
 import type { RoutingOptions } from "../../../cluster/peers/peer-config.ts";
@@ -15,7 +15,7 @@ export const DEFAULT_SERVERS = "1.36,1.36,1.37";
 const SPEC_LENGTH_MAX = 4_096;
 const USAGE_ERROR = 2;
 
-/** What holds for every server of a cluster. */
+/** The options that all servers of a cluster share. */
 export type CommonOptions = Pick<ServerOptions, "featureGates" | "controllers" | "access"> & {
   readonly peers?: RoutingOptions;
 };
@@ -23,12 +23,12 @@ export type CommonOptions = Pick<ServerOptions, "featureGates" | "controllers" |
 type CheckedOptions = CommonOptions & Partial<Pick<ServerOptions, "storage">>;
 
 export function parseServerSpec(text: string, common: CheckedOptions = {}): ServerSpec {
-  if (text.length > SPEC_LENGTH_MAX) throw new CommandFailure("the description of a server is too long", USAGE_ERROR);
+  if (text.length > SPEC_LENGTH_MAX) throw new CommandFailure("the server spec is too long", USAGE_ERROR);
   const [release = "", ...runtimeConfig] = text.trim().split("+");
   const spec: ServerSpec = { text: text.trim(), release, runtimeConfig };
   if (release === "" || runtimeConfig.includes(""))
     throw new CommandFailure(
-      `${JSON.stringify(text)} does not describe a server: write ${DEFAULT_RELEASE} or ${DEFAULT_RELEASE}+batch/v1=false`,
+      `${JSON.stringify(text)} is not a server spec such as ${DEFAULT_RELEASE} or ${DEFAULT_RELEASE}+batch/v1=false`,
       USAGE_ERROR,
     );
   try {

@@ -7,7 +7,7 @@ function skewOf(...specs: string[]): Skew {
   return new Skew(servers, []);
 }
 
-test("the example is something stable that one server serves and another does not", () => {
+test("the example is a stable resource that one server serves and another does not", () => {
   const example = skewOf("1.33", "1.36").example();
   expect(example).toMatchObject({
     resource: "deviceclasses.v1.resource.k8s.io",
@@ -16,27 +16,27 @@ test("the example is something stable that one server serves and another does no
   });
 });
 
-test("a group version that a server was told not to serve is what it lacks, and what the other has", () => {
+test("a group version that is disabled on one server is a difference of both servers", () => {
   const skew = skewOf("1.36", "1.36+batch/v1=false");
   expect(skew.differenceOf("apiserver-1")).toEqual({ has: ["batch/v1"], lacks: [] });
   expect(skew.differenceOf("apiserver-2")).toEqual({ has: [], lacks: ["batch/v1"] });
   expect(skew.example()).toMatchObject({ resource: "jobs.v1.batch", through: { id: "apiserver-2" } });
 });
 
-test("servers that serve the same have nothing to show", () => {
+test("servers that serve the same resources have no differences", () => {
   const skew = skewOf("1.36", "1.36");
   expect(skew.example()).toBeUndefined();
   expect(skew.differenceOf("apiserver-1")).toEqual({ has: [], lacks: [] });
 });
 
 test.each(["", "1.36+", "+batch/v1=false", "1.2", "1.36+nonsense", "1.36+none/v1=true"])(
-  "%j does not describe a server",
+  "%j is not a server spec",
   (text) => {
     expect(() => parseServerSpec(text)).toThrow();
   },
 );
 
-test("a server may have several pairs of runtime config", () => {
+test("a server spec may have several pairs of runtime config", () => {
   expect(parseServerSpec("1.36+batch/v1=false+api/beta=true")).toMatchObject({
     release: "1.36",
     runtimeConfig: ["batch/v1=false", "api/beta=true"],

@@ -1,4 +1,4 @@
-/** What the servers of a cluster serve differently: for the summary, and for a command that shows it. */
+/** Computes the API differences between the servers of a cluster, for the summary and its example command. */
 import { resolveRelease } from "../../../objects/catalogue/release-options.ts";
 import type { ServerSpec } from "./server-spec.ts";
 
@@ -13,18 +13,20 @@ interface Served {
   readonly isListed: boolean;
 }
 
-/** By server: what it alone of all kinds of servers here has, and what it lacks, as group versions or single resources. */
+/**
+ * The group versions or single resources that a server serves and at least one other does not, and those that it lacks.
+ */
 export interface Difference {
   readonly has: readonly string[];
   readonly lacks: readonly string[];
 }
 
 interface SkewExample {
-  /** As kubectl wants it: `deviceclasses.v1.resource.k8s.io`. */
+  /** In the form for kubectl: `deviceclasses.v1.resource.k8s.io`. */
   readonly resource: string;
-  /** Does not serve it; is asked. */
+  /** The server that receives the request and does not serve the resource. */
   readonly through: SpecOfServer;
-  /** Serves it. */
+  /** The server that serves the resource. */
   readonly from: SpecOfServer;
 }
 
@@ -50,7 +52,7 @@ export class Skew {
     };
   }
 
-  /** Something that one server serves and another does not, if there is such a thing. */
+  /** A resource that one server serves and another does not; undefined if there is none. */
   example(): SkewExample | undefined {
     const candidates = [...this.#all].filter(([, { isListed }]) => isListed).sort(([, a], [, b]) => rank(a) - rank(b));
     for (const [name, { groupVersion, resource }] of candidates) {
@@ -63,7 +65,7 @@ export class Skew {
     return undefined;
   }
 
-  /** A group version stands for its resources when all of them are meant. */
+  /** Replaces the resources of a group version by the group version if all of them are included. */
   #names(served: readonly (readonly [string, Served])[]): string[] {
     const byVersion = Map.groupBy(served, ([, { groupVersion }]) => groupVersion);
     return [...byVersion].flatMap(([groupVersion, some]) => {
@@ -87,7 +89,7 @@ function servedBy({ release, runtimeConfig }: ServerSpec, featureGates: readonly
   return served;
 }
 
-/** Stable versions first: they are what people know. */
+/** Stable versions first: users know them best. */
 function rank({ groupVersion, resource }: Served): number {
   const maturity = groupVersion.includes("alpha") ? 2 : groupVersion.includes("beta") ? 1 : 0;
   return maturity * 10 + (resource === "deviceclasses" || resource === "jobs" ? 0 : 1);

@@ -1,4 +1,4 @@
-/** Starts the servers of `evenkeel up` behind their load balancer, and shows them. */
+/** Starts the servers of `evenkeel up` behind their load balancer, and prints the summary. */
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { createNodeEnv } from "../../../server/env-node.ts";

@@ -1,4 +1,4 @@
-/** What there is once a cluster runs, for people and for scripts. */
+/** The summary of a running cluster, for users and for scripts. */
 import { someOf } from "../../../base/some-of.ts";
 import type { ServerInfo } from "./cluster.ts";
 import { alignColumns } from "../columns.ts";
@@ -18,7 +18,7 @@ const NAMED_MAX = 2;
 export function clusterSummary({ servers, featureGates, loadBalancer, kubeconfig, objects }: SummaryParts): string {
   const skew = new Skew(servers, featureGates);
   const table = alignColumns([
-    ["ID", "RELEASE", "URL", "SERVES DIFFERENTLY"],
+    ["ID", "RELEASE", "URL", "API DIFFERENCES"],
     ...servers.map(({ id, spec, url }) => [id, spec.text, url, inWords(skew.differenceOf(id))]),
   ]);
   const example = skew.example();
@@ -27,12 +27,12 @@ export function clusterSummary({ servers, featureGates, loadBalancer, kubeconfig
       ? ["  kubectl get namespaces"]
       : [
           `  kubectl --context ${example.through.id} get ${example.resource}`,
-          `  # ${example.through.id} (${example.through.spec.text}) does not serve this; ${example.from.id} (${example.from.spec.text}) answers for it.`,
+          `  # ${example.through.id} (${example.through.spec.text}) does not serve this resource and proxies the request to ${example.from.id} (${example.from.spec.text}).`,
         ];
   return [
     "",
     table,
-    `Any ready server: ${loadBalancer}`,
+    `Load balancer: ${loadBalancer}`,
     `Objects: ${objects}`,
     "",
     "  export KUBECONFIG=" + kubeconfig,
@@ -46,7 +46,7 @@ function inWords({ has, lacks }: Difference): string {
     ...(has.length === 0 ? [] : [`+ ${someOf(has, NAMED_MAX)}`]),
     ...(lacks.length === 0 ? [] : [`- ${someOf(lacks, NAMED_MAX)}`]),
   ];
-  return parts.length === 0 ? "nothing" : parts.join("  ");
+  return parts.length === 0 ? "none" : parts.join("  ");
 }
 
 export function statusText(servers: readonly ServerInfo[], { open }: LoadBalancerCounts): string {
@@ -60,7 +60,7 @@ function stateOf({ state, isReady, isPartitioned }: ServerInfo): string {
   return isPartitioned ? `${word}, partitioned` : word;
 }
 
-/** For scripts: nothing in it needs to be parsed further. */
+/** For scripts: no value needs further parsing. */
 export function serverJson({ id, spec, url, pid, state, isReady, isPartitioned }: ServerInfo): object {
   return { id, release: spec.release, spec: spec.text, url, pid: pid ?? null, state, isReady, isPartitioned };
 }

@@ -1,4 +1,4 @@
-/** The flags of `evenkeel up`, and the servers that they ask for. */
+/** The flags of `evenkeel up`, and the server specs that they define. */
 import type { LogLevel } from "../../../server/env-node.ts";
 import { accessOptionsOf, type AccessFlags } from "../access-flags.ts";
 import { CommandFailure } from "../failure.ts";

@@ -1,7 +1,7 @@
-/** What `evenkeel up` has started, to be stopped together. */
+/** The parts that `evenkeel up` has started. It stops them together. */
 import type { openControl } from "./control.ts";
 
-/** What has been started so far, to be stopped in the opposite order. */
+/** Stops the parts in reverse order of their start. */
 export class UpSession {
   readonly #stops: (() => unknown)[] = [];
   handle: Parameters<typeof openControl>[1] = () => Promise.resolve({ pid: process.pid });

@@ -2,21 +2,21 @@ import type { Run } from "../server.ts";
 import { NONE_BROKEN, type SimulatedResponse, type PromiseChecker, type SimulatedRequest } from "../checker.ts";
 import { parseGroupVersion } from "../../../meta/group-version.ts";
 
-/** Clocks of servers run up to this much faster than the world's. */
+/** Clocks of servers run at most this much faster than the clock of the world. */
 const DRIFT_MAX = 0.02;
 
 interface NoFalse404Options {
-  /** All there were so far. */
+  /** All runs of servers so far. */
   readonly runs: readonly Run[];
   readonly departedGraceMs: number;
-  /** How long a server that cannot renew its lease still counts as living, at least. */
+  /** Minimum time for which a server that cannot renew its lease still counts as live. */
   readonly leaseKeptMs: number;
 }
 
 /**
- * Whoever serves it lives, or has left so short a time ago that it must be called unavailable. Discovery shows who is
- * there now, so it is held to this only about servers that were well, and by such. A server that is paused or cut off
- * from the store has left when its lease has run out.
+ * A resource must not be reported as unknown while a server that serves it is live, nor within the grace period after
+ * its departure, when it must be unavailable. Discovery shows only live servers, so it is checked only between servers
+ * that are healthy. A server that is paused or cannot reach the store departs when its lease expires.
  */
 export function noFalse404({ runs, departedGraceMs, leaseKeptMs }: NoFalse404Options): PromiseChecker {
   const graceMs = departedGraceMs * (1 - DRIFT_MAX);
@@ -34,14 +34,14 @@ export function noFalse404({ runs, departedGraceMs, leaseKeptMs }: NoFalse404Opt
   };
   return {
     name: "no-false-404",
-    promise: "What a live server of the cluster serves is never called unknown.",
+    promise: "A resource that a live server of the cluster serves is never reported as unknown.",
     onResponse(response) {
       const found = response.unknown === "resource" ? findServing(response) : undefined;
       if (found === undefined) return NONE_BROKEN;
       const { target, serverId } = response.request;
       const until = found.endedAtMs === undefined ? "" : `, until ${(found.endedAtMs / 1000).toFixed(3)} s`;
       const holder = `${found.serverId} (${found.release})`;
-      return [`${serverId} called ${target} unknown, which ${holder} served${until}: ${response.message}`];
+      return [`${serverId} reported ${target} as unknown, which ${holder} served${until}: ${response.message}`];
     },
   };
 }
