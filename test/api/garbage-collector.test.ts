@@ -388,7 +388,7 @@ describe("what waits for its dependents", () => {
   test("waits for what has departed, and not for what is gone", async () => {
     await using run = await Collecting.begin();
     const doubts = [
-      { group: "example.org", resource: "things", namespaced: true, server: "b", because: "left at noon" },
+      { group: "example.org", resource: "things", namespaced: true, server: "b", because: "departed at noon" },
     ];
     run.resources.change({ doubts });
     await run.make(CONFIG_MAPS, configMap("owner"));
@@ -407,7 +407,9 @@ describe("a resource that vanishes", () => {
     await run.makeChain("web");
     await run.soon();
     const served = run.resources.served();
-    const doubts = [{ group: "apps", resource: "deployments", namespaced: true, server: "b", because: "left at noon" }];
+    const doubts = [
+      { group: "apps", resource: "deployments", namespaced: true, server: "b", because: "departed at noon" },
+    ];
     run.resources.change({ served: served.filter(({ resource }) => resource !== "deployments"), doubts });
     run.link.fail("deployments", "unavailable");
     await run.api.delete(`${DEPLOYMENTS}/web`);
@@ -425,7 +427,9 @@ describe("a resource that vanishes", () => {
     await run.make(DEPLOYMENTS, ownedBy(deployment("web"), owner));
     await run.soon();
     const served = run.resources.served();
-    const doubts = [{ group: "apps", resource: "deployments", namespaced: true, server: "b", because: "left at noon" }];
+    const doubts = [
+      { group: "apps", resource: "deployments", namespaced: true, server: "b", because: "departed at noon" },
+    ];
     run.resources.change({ served: served.filter(({ resource }) => resource !== "deployments"), doubts });
     run.link.fail("deployments", "unavailable");
     await run.make(CONFIG_MAPS, configMap("unrelated"));
@@ -446,7 +450,9 @@ describe("a resource that vanishes", () => {
     run.link.fail("deployments", "unavailable");
     await run.make(DEPLOYMENTS, ownedBy(deployment("web"), owner));
     const served = run.resources.served();
-    const doubts = [{ group: "apps", resource: "deployments", namespaced: true, server: "b", because: "left at noon" }];
+    const doubts = [
+      { group: "apps", resource: "deployments", namespaced: true, server: "b", because: "departed at noon" },
+    ];
     run.resources.change({ served: served.filter(({ resource }) => resource !== "deployments"), doubts });
     await run.api.delete(`${CONFIG_MAPS}/owner`, { propagationPolicy: "Orphan" });
     await run.later();

@@ -309,7 +309,7 @@ describe("in a cluster of mixed releases", () => {
       const terminating = await ask.get(newer, TEAM);
       expect(terminating.body.status.phase).toBe("Terminating");
       expect(condition(terminating, "NamespaceDeletionDiscoveryFailure")).toMatch(
-        /^True DiscoveryFailed: .*resourceclaimparameters\.resource\.k8s\.io.*: older (left at|cannot be reached)/,
+        /^True DiscoveryFailed: .*resourceclaimparameters\.resource\.k8s\.io.*: older (departed at|cannot be reached)/,
       );
       // Everything else is gone already.
       expect(await keysOf(kv)).toEqual([
@@ -347,7 +347,7 @@ describe("in a cluster of mixed releases", () => {
       keys: [],
       kept: [{ resource: "resourceclaimparameters.resource.k8s.io", objects: 2 }],
     });
-    expect(early.body.kept[0].because).toMatch(/^older left at /);
+    expect(early.body.kept[0].because).toMatch(/^older departed at /);
     expect((await ask.through(newer, "POST", `${PURGE}&token=x`)).status).toBe(409);
     await cluster.advance({ seconds: 660 });
     expect(condition(await ask.get(newer, TEAM), "NamespaceDeletionContentFailure")).toContain(

@@ -18,7 +18,7 @@ const HELD: readonly Held[] = [
   [
     "4 an error of the lease at the start is fatal",
     "src/cluster/peers/identity-lease.test.ts",
-    "is asked again soon, and then not more often",
+    "is retried soon, and then at most as often",
   ],
   [
     "5 the lease of an earlier run is taken for one's own",
@@ -26,18 +26,18 @@ const HELD: readonly Held[] = [
     "is closed until this run has published",
   ],
   ["6 the lease goes while writes are served", "test/peers/settings.test.ts", "a server that leaves is draining first"],
-  ["7 any error makes an entry stale", COLLECTOR, "nothing is concluded from an error"],
-  ["7 deletes without precondition", COLLECTOR, "when the object was about to be deleted"],
-  ["7 empty objects stay", COLLECTOR, "is deleted after a while"],
+  ["7 any error makes an entry stale", COLLECTOR, "errors prove nothing"],
+  ["7 deletes without precondition", COLLECTOR, "if the object was about to be deleted"],
+  ["7 empty objects stay", COLLECTOR, "is deleted after the grace period"],
   ["8 a crashed member stays two hours", "test/cluster/storage-versions.test.ts", "one that stays away is forgotten"],
-  ["9 an absent member is invisible", PUBLISHER, "a server that has not spoken yet makes it Unknown"],
-  ["10 stale entries are not dropped on publish", PUBLISHER, "the dead go in the same write"],
-  ["11 no Retry-After", GATE, "is told for which resource, and when to come back"],
-  ["12 what persists nothing waits", GATE, "a closed gate, whoever asks"],
+  ["9 an absent member is invisible", PUBLISHER, "a server that has not published yet makes the condition Unknown"],
+  ["10 stale entries are not dropped on publish", PUBLISHER, "stale ones are dropped in the same write"],
+  ["11 no Retry-After", GATE, "is rejected with its resource and Retry-After"],
+  ["12 what persists nothing waits", GATE, "a closed gate, for every client"],
   [
     "13 anybody may write storage versions",
     GATE,
-    "what publishing itself needs passes a closed gate for the server alone",
+    "writes that publishing needs pass a closed gate only for the server itself",
   ],
   [
     "15 an old writer goes on when the new version is told",
@@ -54,13 +54,13 @@ const HELD: readonly Held[] = [
     SERVERS,
     "a restart that has nothing to say writes no storage version",
   ],
-  ["19 no metric of blocked writes", GATE, "is counted by resource, and what passes is not"],
-  ["19 no metric of the time to agreement", COLLECTOR, "is counted from the first look at a disagreement"],
+  ["19 no metric of blocked writes", GATE, "is counted by resource, and passing requests are not"],
+  ["19 no metric of the time to agreement", COLLECTOR, "is measured from the first observed disagreement"],
   ["20 nobody consumes the API", SERVERS, "finds what lies in the version agreed on already"],
   ["21 no pages, no bounds", PASS, "lists in pages of 500"],
-  ["21 no resume", BY_REQUEST, "is followed by one that goes on where it was"],
+  ["21 no resume", BY_REQUEST, "is followed by one that resumes its position"],
   ["21 an end that never comes for events", BY_REQUEST, "of events fails instead of never ending"],
-  ["27 tight loops on what will never pass", BY_REQUEST, "one that is refused fails the migration"],
+  ["27 tight loops on what will never pass", BY_REQUEST, "one that is rejected fails the migration"],
 ];
 
 /** Not of this part of the server, or not yet. */

@@ -93,7 +93,7 @@ describe.skipIf(isMissing)("1.33, with 1.36 twice behind it", { timeout: 120_000
     const refusal = await a.request("GET", EXCLUSIVE);
     expect(refusal).toMatchObject({ status: 503, headers: { "retry-after": expect.stringMatching(/^[1-9]/) } });
     expect(refusal.body).toMatchObject({ kind: "Status", reason: "ServiceUnavailable" });
-    expect(refusal.body.message).toMatch(/was last served by [bc] \(1\.36\), which left at /);
+    expect(refusal.body.message).toMatch(/was last served by [bc] \(1\.36\), which departed at /);
   });
 
   test("when one of them is back, so is what it serves", async () => {

@@ -63,7 +63,7 @@ describe.skipIf(kubectlPath === undefined)("a namespace that is deleted", { time
           await end(two.b);
           const at = Date.now();
           await deleteNamespace(kubectl);
-          const blame = new RegExp(`\\b${CLAIMS.replaceAll(".", "\\.")}\\b.*: b (left at|cannot be reached)`);
+          const blame = new RegExp(`\\b${CLAIMS.replaceAll(".", "\\.")}\\b.*: b (departed at|cannot be reached)`);
           const message = await untilCondition(kubectl, "NamespaceDeletionDiscoveryFailure", blame);
           console.info(`${namespace}: ${Date.now() - at} ms after the deletion: ${message}`);
           await poll(stored, (keys) => keys.length <= content.length);
@@ -92,7 +92,7 @@ describe.skipIf(kubectlPath === undefined)("a namespace that is deleted", { time
       });
 
       test("still stays once the server counts as departed", IN_ORDER, async () => {
-        const message = await untilCondition(kubectl, "NamespaceDeletionDiscoveryFailure", /: b left at /);
+        const message = await untilCondition(kubectl, "NamespaceDeletionDiscoveryFailure", /: b departed at /);
         console.info(`${namespace}: ${message}`);
         expect((await finalizeByForce(a, namespace)).status).toBe(409);
         expect(await stored()).toEqual(content);

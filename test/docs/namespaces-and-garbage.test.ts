@@ -61,15 +61,15 @@ test("the quoted log messages and doubts match the program", () => {
     .join("\n");
   const prose = DOCUMENT.replaceAll(/\s+/g, " ");
   for (const line of [
-    "the garbage collector cannot follow a resource",
+    "garbage collector cannot watch a resource",
     "garbage collection waits for a resource",
-    "objects that are to go have to wait",
+    "objects wait to be collected",
   ]) {
     expect(log).toContain(`"${line}"`);
     expect(prose).toContain(`\`${line}\``);
   }
   const doubts = sourceOf("cluster/controllers/merge-cluster-resources.ts");
-  for (const doubt of ["cannot be reached", "has not said yet what it serves", "does not know yet which other"]) {
+  for (const doubt of ["cannot be reached", "has not yet published what it serves", "does not know yet which other"]) {
     expect(doubts).toContain(doubt);
     expect(DOCUMENT).toContain(doubt);
   }

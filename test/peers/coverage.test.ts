@@ -44,14 +44,14 @@ const EXCLUSIONS = "src/cluster/peers/exclusions.test.ts";
 /** Tests beside the code that hold an item: the file, and the name of the test or of one of its cases. */
 const COVERED_ELSEWHERE: Readonly<Record<string, readonly [file: string, name: string]>> = {
   "§8.1-9": [HANDLERS, "two peers add what they have"],
-  "§8.3-4": ["src/cluster/peers/served-set.test.ts", "an empty document serves nothing"],
-  "§8.4-1": [EXCLUSIONS, "is not what only a peer has seen"],
-  "§8.4-2": [EXCLUSIONS, "is excluded until the grace has passed, each by its own time"],
-  "§8.4-3": [EXCLUSIONS, "is forgotten oldest first when there is more of it than anybody deletes"],
+  "§8.3-4": ["src/cluster/peers/served-set.test.ts", "of an empty document is empty"],
+  "§8.4-1": [EXCLUSIONS, "do not contain a resource that only a peer has seen"],
+  "§8.4-2": [EXCLUSIONS, "is excluded until its own grace period has passed"],
+  "§8.4-3": [EXCLUSIONS, "is forgotten oldest first beyond the limit"],
   "§8.4-4": [EXCLUSIONS, "and created again is excluded for as long as it exists"],
-  "§8.4-5": [EXCLUSIONS, "stays the same value when nothing is excluded"],
-  "§8.4-6": [EXCLUSIONS, "is an aggregated group version with all its resources"],
-  "§8.4-7": [EXCLUSIONS, "loses an excluded group version that names no resources, and keeps others that name none"],
+  "§8.4-5": [EXCLUSIONS, "stays the same value if nothing is excluded"],
+  "§8.4-6": [EXCLUSIONS, "contain an aggregated group version with all its resources"],
+  "§8.4-7": [EXCLUSIONS, "loses an excluded group version without resources, and keeps other empty group versions"],
   "§8.6-4": [HANDLERS, "two peers add what they have"],
   "§8.6-6": [HANDLERS, "a server that serves nothing shows its peers"],
   "§8.6-7": [HANDLERS, "without peers the merged document is the local one, byte for byte and tag for tag"],
@@ -69,8 +69,8 @@ const COVERED_ELSEWHERE: Readonly<Record<string, readonly [file: string, name: s
   "§8.8-priorities": ["src/serving/discovery/order.test.ts", "is the one %s uses in every group"],
   "§9-4": [HANDLERS, "a change while the document is being made is not lost"],
   "§9-20": [MERGE, "the newest release decides"],
-  "§9-22": [EXCLUSIONS, "loses an excluded group version that names no resources, and keeps others that name none"],
-  "§9-23": [EXCLUSIONS, "is a custom resource, not its neighbours in the same group version"],
+  "§9-22": [EXCLUSIONS, "loses an excluded group version without resources, and keeps other empty group versions"],
+  "§9-23": [EXCLUSIONS, "contain a custom resource, but not other resources of its group version"],
 };
 
 /** What cannot happen here, and why. */

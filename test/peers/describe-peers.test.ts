@@ -88,7 +88,7 @@ describe("a kube-apiserver", () => {
     );
     const before = answers.slice(0, -1);
     expect(new Set(before.map(({ status }) => status))).toEqual(new Set([503]));
-    expect(before.at(-1)!.body.message).toMatch(/was last served by stub, which left at /);
+    expect(before.at(-1)!.body.message).toMatch(/was last served by stub, which departed at /);
   });
 
   test("§8.2-5 §9-13 with a lease but no record is waited for, and no address is made up", async () => {
@@ -99,7 +99,7 @@ describe("a kube-apiserver", () => {
     const answer = await member.get(WIDGETS);
     expect([answer.status, answer.body.message]).toEqual([
       503,
-      `a does not serve ${EXTRA_GROUP}/v1, widgets, and stub has not said yet what it serves now`,
+      `a does not serve ${EXTRA_GROUP}/v1, widgets, and stub has not yet published what it serves`,
     ]);
     expect(stub.discoveryArrivals).toEqual([]);
   });

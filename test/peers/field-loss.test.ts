@@ -242,7 +242,7 @@ describe("route", () => {
     const answer = await old.create(PODS, pod("many", typos));
     expect([answer.status, answer.body.message]).toEqual([
       400,
-      "the request names more than 1000 fields that a (1.31) does not know, and b (1.33) may",
+      "the request sets more than 1000 fields that a (1.31) does not know, and b (1.33) may",
     ]);
     expect((await old.get(`${PODS}/many`)).status).toBe(404);
     await using same = await startCluster([{ release: "1.31" }, { release: "1.31" }]);
@@ -270,7 +270,7 @@ describe("route", () => {
     const answer = await old.create(PODS, pod("one", { resources: RESOURCES }));
     expect([answer.status, answer.headers["retry-after"]]).toEqual([503, "1"]);
     expect(answer.body.message).toBe(
-      "a does not know all fields that the request names, and b does but cannot be reached",
+      "a does not know all fields that the request sets, and b does but cannot be reached",
     );
     expect(answer.body.details.causes).toEqual([
       { field: "server", message: "a" },

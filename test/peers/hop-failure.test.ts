@@ -70,7 +70,7 @@ describe("a peer that cannot be reached", () => {
     await cluster.remove(RECORD);
     const answer = await eventually(
       () => member.get(WIDGETS),
-      ({ text }) => text.includes("has not said where it can be reached"),
+      ({ text }) => text.includes("has not published its address"),
     );
     expectUnavailable(answer, "peer-unreachable");
     await cluster.put(RECORD, JSON.stringify(endpoints("stub", 1)));

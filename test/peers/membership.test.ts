@@ -69,7 +69,7 @@ describe("a server that is gone", () => {
     const after = await a.get("/apis/batch/v1/jobs");
     expect([after.status, after.body.message]).toEqual([
       503,
-      expect.stringMatching(/was last served by b \(1\.36\), which left at/),
+      expect.stringMatching(/was last served by b \(1\.36\), which departed at/),
     ]);
   });
 

@@ -36,7 +36,7 @@ describe.each(ROUTING_SOURCES)("by %s", (source) => {
     const answer = await member.listening.server.call(unknown);
     expect([answer.status, (await answer.json<{ message: string }>()).message]).toEqual([
       503,
-      expect.stringContaining("joined has not said yet what it serves now"),
+      expect.stringContaining("joined has not yet published what it serves"),
     ]);
   });
 });

@@ -17,8 +17,8 @@ describe("flags", () => {
     ["§9-31 only the port", { peers: { advertisePort: "6443" } }, /both or neither/],
     ["§9-31 an address that is none", { peers: { advertiseIp: "host", advertisePort: "1" } }, /must be an IP address/],
     ["§9-31 a port that is none", { peers: { advertiseIp: "10.0.0.1", advertisePort: "x" } }, /--peer-advertise-port/],
-    ["§9-32 only the certificate", { peers: { certFile: "c" } }, /must be given together/],
-    ["§9-32 only the key", { peers: { keyFile: "k" } }, /must be given together/],
+    ["§9-32 only the certificate", { peers: { certFile: "c" } }, /must be set together/],
+    ["§9-32 only the key", { peers: { keyFile: "k" } }, /must be set together/],
     [
       "gate off and a CA",
       { featureGates: OFF, peers: { caFile: "ca" } },
@@ -30,9 +30,9 @@ describe("flags", () => {
       /--peer-advertise-ip requires/,
     ],
     ["gate off and a port", { featureGates: OFF, peers: { advertisePort: "1" } }, /--peer-advertise-port requires/],
-    ["an ID that cannot name a lease", { peers: { serverId: "A b" } }, /--server-id must be/],
+    ["an ID that cannot name a lease", { peers: { serverId: "A b" } }, /--server-id must consist of/],
     ["times that do not fit together", { peers: { timing: { leaseRenewMs: 9_000 } } }, /renewed more than twice/],
-    ["an egress selection by GRPC", { peers: { egress: { kind: "x" } } }, /egress selector configuration is wrong/],
+    ["an egress selection by GRPC", { peers: { egress: { kind: "x" } } }, /egress selector configuration is invalid/],
   ] as const)("%s is refused in one sentence", (_name, options, sentence) => {
     expect(() => resolve(options)).toThrow(sentence);
   });

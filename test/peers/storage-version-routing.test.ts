@@ -149,7 +149,7 @@ describe("what a peer has registered", () => {
       ({ status }) => status !== 404,
     );
     expect([answer.status, rule(answer)]).toEqual([503, "peer-not-described"]);
-    expect(answer.body.message).toContain("stub has not said yet what it serves now");
+    expect(answer.body.message).toContain("stub has not yet published what it serves");
   });
 });
 

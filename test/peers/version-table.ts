@@ -19,7 +19,7 @@ export const WIDGETS = { "example.com/v1": { widgets: "get list" } };
 export function versionRows(): VersionRow[] {
   const document = readFileSync(new URL("../../docs/versions.md", import.meta.url), "utf8");
   const lines = document.split("\n");
-  const first = lines.findIndex((line) => line.startsWith("| client says"));
+  const first = lines.findIndex((line) => line.startsWith("| client sends"));
   const afterwards = lines.slice(first + 2);
   return afterwards.slice(0, afterwards.indexOf("")).map(toRow);
 }
@@ -29,8 +29,8 @@ function toRow(line: string): VersionRow {
     .split("|")
     .slice(1)
     .map((cell) => cell.trim());
-  const isProxied = client.endsWith(" by a peer");
-  const said = client.replace(" by a peer", "");
+  const isProxied = client.endsWith(" via a peer");
+  const said = client.replace(" via a peer", "");
   const isSynced = asked !== "not synced";
   const view = viewOf({
     self: { id: "a", release: isSynced ? asked.split(" ")[0]! : "1.35" },
@@ -39,7 +39,7 @@ function toRow(line: string): VersionRow {
     peers: [toPeer("b", b), toPeer("c", c)],
   });
   return {
-    header: said === "nothing" ? undefined : said,
+    header: said === "no header" ? undefined : said,
     isProxied,
     view,
     answeredBy,
@@ -48,10 +48,10 @@ function toRow(line: string): VersionRow {
 }
 
 function toPeer(id: string, cell: string): PeerView {
-  const [release, state] = cell === "not told" ? [undefined, undefined] : cell.split(" ");
+  const [release, state] = cell === "unknown" ? [undefined, undefined] : cell.split(" ");
   return peerOf(id, {
     release,
-    isDraining: state === "leaving",
+    isDraining: state === "draining",
     isReachable: state !== "unreachable",
     serves: state === "undescribed" ? undefined : state === "without" ? {} : WIDGETS,
   });

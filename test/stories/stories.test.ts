@@ -131,7 +131,7 @@ describe("upgraded in a roll, with namespaces and owners deleted before, while a
     const { stuck, uncollected, ...rest } = outcomeOf(story, rolled);
     expect(rest).toEqual({ broken: [], falseNotFound: [], lost: [] });
     // Those that hold something of it and were deleted around the departure of the last server that served it.
-    expect(stuck.map((complaint) => complaint.includes(`${one.thing.group}: server-3 left`))).toEqual([true, true]);
+    expect(stuck.map((complaint) => complaint.includes(`${one.thing.group}: server-3 departed`))).toEqual([true, true]);
     expect(uncollected).toHaveLength(7);
     await story.stop(0);
     await story.restart(0, one.serving);
@@ -153,7 +153,7 @@ test("what is gone for good holds a namespace until it is purged, as the namespa
   await story.restart(0, { release: "1.31" });
   await story.deleteNamespace(0, "doomed");
   await story.pass(20);
-  expect(story.complaints("doomed")).toContain("server-1 left at");
+  expect(story.complaints("doomed")).toContain("server-1 departed at");
   expect((await purge("GET")).body).toMatchObject({ keys: [] });
   await story.pass(60);
   expect(story.complaints("doomed")).toContain("evenkeel purge-namespace doomed");

@@ -1,4 +1,4 @@
-/** What Services are given: cluster IPs and node ports. */
+/** Allocates cluster IPs and node ports to Services. */
 import type { Random } from "../../base/random.ts";
 import type { ObjectStore } from "../../storage/object-store.ts";
 import type { ServedResource } from "../../serving/registry/resource.ts";
@@ -13,7 +13,7 @@ export interface Allocators {
   readonly family: IpFamily;
   readonly nodePorts: ClaimPool;
   readonly ipAddresses: IpAddresses;
-  /** The same ranges, kept in another store. */
+  /** The same ranges in another store. */
   on(store: ObjectStore): Allocators;
 }
 
@@ -24,7 +24,7 @@ interface AllocatorsOptions {
   readonly storageRoot: string;
   readonly clusterIpRange: IpRange;
   readonly nodePortRange: NumberRange;
-  /** The kind IPAddress, where the release serves it. */
+  /** The resource of IPAddress, if the release serves it. */
   readonly ipAddresses: ServedResource | undefined;
 }
 

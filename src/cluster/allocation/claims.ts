@@ -1,10 +1,10 @@
 /**
- * Who owns which number: one key per number taken, and creating the key is the taking. Every server of
- * every release goes through the same keys, so none is handed out twice.
+ * Records the owner of each allocated number: one key per number, and creating the key is the allocation. All servers
+ * of all releases use the same keys, so no number is allocated twice.
  *
- * A claim is released by compare and swap on the revision at which its owner was last seen to need it.
- * Whoever comes to need a number that its own object already claims writes the claim again, so that a
- * release decided before then misses.
+ * A claim is released by compare-and-swap on the revision at which its owner was last seen to need it. A writer that
+ * comes to need a number which its own object already claims writes the claim again, so that an earlier decision to
+ * release it fails.
  */
 import { randomInteger, type Random } from "../../base/random.ts";
 import { objectAt, stringAt } from "../../meta/json.ts";
@@ -21,47 +21,47 @@ export interface ClaimOwner {
 }
 
 export interface Claim {
-  /** What is claimed: an address, a port. */
+  /** The claimed number: an address or a port. */
   readonly number: string;
   readonly entry: Entry;
 }
 
 export interface Taken {
   readonly claim: Claim;
-  /** The owner had it already: another of its writers may rely on it, so it is not this one's to give back. */
+  /** The owner had it before: another writer of the owner may rely on it, so this one must not release it. */
   readonly wasOwned: boolean;
 }
 
 export interface ClaimPool {
   readonly range: NumberRange;
-  /** Undefined when somebody else has it. Does not ask whether it is in the range. */
+  /** Undefined if another owner has it. Does not check whether it is in the range. */
   take(number: string, owner: ClaimOwner): Promise<Taken | undefined>;
-  /** Any free one; undefined when there is none. */
+  /** Takes any free one; undefined if there is none. */
   takeAny(owner: ClaimOwner): Promise<Taken | undefined>;
-  /** What `takeAny` might take, without taking it. */
+  /** A number that `takeAny` might take, without taking it. */
   suggest(): string | undefined;
-  /** The claim on a number, no matter whose, as far as the cache knows. */
+  /** The claim on a number by any owner, as far as the cache knows. */
   known(number: string): Claim | undefined;
-  /** How many can still be taken, as far as the cache knows. */
+  /** How many are free, as far as the cache knows. */
   freeCount(): number;
-  /** The claim on a number, no matter whose, as the store has it now. */
+  /** The claim on a number by any owner, as currently stored. */
   find(number: string): Promise<Claim | undefined>;
   list(): Promise<readonly Claim[]>;
-  /** Nothing happens when the claim has been written since. */
+  /** Does nothing if the claim has been written since. */
   release(claim: Claim): Promise<void>;
 }
 
 interface ClaimPoolOptions {
   readonly store: ObjectStore;
   readonly random: Random;
-  /** Where the claims lie, such as "/registry/ranges/evenkeel/nodeports/". */
+  /** The key prefix of the claims, such as "/registry/ranges/evenkeel/nodeports/". */
   readonly prefix: string;
   readonly range: NumberRange;
-  /** Taken by something other than a claim, as far as the cache knows. */
+  /** Whether it is taken by something other than a claim, as far as the cache knows. */
   readonly isReserved: (number: string) => boolean;
 }
 
-/** Each lost race over one claim means that its owner's other writer won it. */
+/** Each conflict over one claim means that another writer of its owner won. */
 const RACES_MAX = 16;
 
 export function createClaimPool(options: ClaimPoolOptions): ClaimPool {
@@ -101,7 +101,7 @@ export function isOwnedBy(claim: Claim, owner: ClaimOwner): boolean {
   return ownerUid(claim) === owner.uid;
 }
 
-/** Empty for a claim nobody can read. */
+/** Empty for a claim that cannot be decoded. */
 export function ownerUid({ entry }: Claim): string {
   if (entry.corrupt !== undefined) return "";
   const known = entry.memo.get("owner");
@@ -129,7 +129,7 @@ async function take(
   throw serviceUnavailable("the object changes too fast to be updated, please try again later", 1);
 }
 
-/** Every number the cache takes for free, from a chance place onwards: two servers rarely try the same. */
+/** Every number that is free according to the cache, from a random start onwards: two servers rarely try the same. */
 function* candidates({ store, prefix, range, random, isReserved }: ClaimPoolOptions): Generator<string, undefined> {
   const bands = [
     { from: range.unaskedFrom, size: range.size - range.unaskedFrom },

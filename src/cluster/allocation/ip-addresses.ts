@@ -1,6 +1,6 @@
 /**
- * IPAddress objects: how releases that have them show which service has which cluster IP. Here they are
- * a consequence of the claims, written after them; an address that somebody else made keeps it from services.
+ * IPAddress objects, in which releases that have them show the service of each cluster IP. Here they follow from the
+ * claims and are written after them; an IPAddress created by another client keeps its address from services.
  */
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { prefixEnd } from "../../storage/kv.ts";
@@ -12,14 +12,14 @@ import type { ServedResource } from "../../serving/registry/resource.ts";
 import { familyOf } from "../../meta/ip-address.ts";
 
 export interface IpAddresses {
-  /** Releases without the kind publish nothing, but still take back what others have published. */
+  /** Releases without the kind publish nothing, but still delete what others have published. */
   readonly served: ServedResource | undefined;
-  /** Known to the cache, whoever made it. */
+  /** Whether the cache has it, created by any client. */
   has(ip: string): boolean;
   find(ip: string): Promise<Entry | undefined>;
-  /** Those that servers made, not people. */
+  /** Those that servers created, not users. */
   listPublished(): Promise<readonly Entry[]>;
-  /** `prepare` gives the object its uid and times. */
+  /** `prepare` sets uid and timestamps of the object. */
   publish(
     ip: string,
     parent: Parent,
@@ -69,7 +69,7 @@ export function createIpAddresses(options: {
   };
 }
 
-/** The service it stands for; its version does not matter, all have the same members. */
+/** The service it belongs to; the version of the object does not matter, because all have the same members. */
 export function parentOf(entry: Entry): Parent | undefined {
   if (entry.corrupt !== undefined) return undefined;
   const parent = objectAt(parseEntry(entry), "spec")["parentRef"];

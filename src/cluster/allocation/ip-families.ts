@@ -1,4 +1,4 @@
-/** Which IP families a service gets on a cluster that has one. */
+/** Determines the IP families of a service on a cluster that has one family. */
 import { stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import type { FieldError } from "../../meta/status-error.ts";
 import { invalidValue } from "../../meta/field-errors.ts";
@@ -7,7 +7,7 @@ import { invalidStrings } from "../../objects/kinds/core/services/go-strings.ts"
 import { HEADLESS, isHeadless } from "../../objects/kinds/core/services/service-fields.ts";
 import type { ReleaseGates } from "../../objects/release-gates.ts";
 
-/** Fills in ipFamilyPolicy and ipFamilies of a service that is more than a name; returns what is wrong with them. */
+/** Sets ipFamilyPolicy and ipFamilies of a service that is not ExternalName; returns the validation errors. */
 export function fillIpFamilies(
   spec: JsonObject,
   before: JsonObject | undefined,
@@ -15,7 +15,7 @@ export function fillIpFamilies(
 ): FieldError[] {
   const listed = stringsAt(spec, "clusterIPs");
   const families = stringsAt(spec, "ipFamilies");
-  // Nobody has to ask for the addresses behind a headless service without a selector: it can have both families.
+  // A headless service without a selector needs no addresses of this cluster, so it can have both families.
   const isOpen = isHeadless(spec) && Object.keys((spec["selector"] as JsonObject | undefined) ?? {}).length === 0;
   const policy =
     stringAt(spec, "ipFamilyPolicy") ||

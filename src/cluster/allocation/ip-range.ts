@@ -1,4 +1,4 @@
-/** The subnet cluster IPs are taken from. */
+/** The subnet from which cluster IPs are allocated. */
 import { formatAddress, parseAddress, type IpFamily } from "../../meta/ip-address.ts";
 import { unaskedFrom, type NumberRange } from "./number-range.ts";
 
@@ -6,10 +6,10 @@ export interface IpRange extends NumberRange {
   readonly family: IpFamily;
 }
 
-/** More are never needed, and every index stays a safe integer. */
+/** A service range never needs more, and every index stays a safe integer. */
 const ADDRESSES_MAX = 2 ** 24;
 
-/** Throws one sentence for what is not a subnet with room for services. */
+/** Throws an error for a text that is not a subnet with room for services. */
 export function parseIpRange(text: string): IpRange {
   const [ip = "", length = "", ...rest] = text.split("/");
   const address = parseAddress(ip);
@@ -19,9 +19,9 @@ export function parseIpRange(text: string): IpRange {
   }
   const hostBits = BigInt(bits - Number(length));
   const network = (address.value >> hostBits) << hostBits;
-  // The network's own address is never handed out, nor is an IPv4 network's last one.
+  // The network address is never allocated, nor is the broadcast address of an IPv4 network.
   const usable = (1n << hostBits) - (address.family === "IPv4" ? 2n : 1n);
-  if (usable < 1n) throw new Error(`the service cluster IP range ${text} has no address to hand out`);
+  if (usable < 1n) throw new Error(`the service cluster IP range ${text} has no address to allocate`);
   const size = usable > BigInt(ADDRESSES_MAX) ? ADDRESSES_MAX : Number(usable);
   return ipRange({ family: address.family, network, prefixLength: Number(length), size });
 }

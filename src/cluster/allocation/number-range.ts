@@ -1,14 +1,14 @@
-/** A row of things that are handed out one by one: addresses of a subnet, ports of a range. */
+/** A range of numbers that are allocated one by one: addresses of a subnet, ports of a range. */
 export interface NumberRange {
-  /** As flags and messages write it: "10.0.0.0/24", "30000-32767". */
+  /** The form in flags and messages: "10.0.0.0/24", "30000-32767". */
   readonly text: string;
-  /** How many there are to hand out. */
+  /** The number of allocatable items. */
   readonly size: number;
-  /** What is chosen without being asked for by name comes from here on, as long as there is any: below is for those who ask. */
+  /** Dynamic allocation starts here while free numbers remain: the part below is preferred for explicit requests. */
   readonly unaskedFrom: number;
-  /** The canonical name of one; the index is in [0, size). */
+  /** The canonical name of an item; the index is in [0, size). */
   nameAt(index: number): string;
-  /** Undefined when it is not one of them. */
+  /** Undefined if the name is not in the range. */
   indexOf(name: string): number | undefined;
 }
 

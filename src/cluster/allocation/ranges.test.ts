@@ -4,7 +4,7 @@ import { parseIpRange } from "./ip-range.ts";
 import { parsePortRange } from "./port-range.ts";
 
 describe("a range of addresses", () => {
-  test("leaves out the network's own address and an IPv4 network's last", () => {
+  test("excludes the network address and the last address of an IPv4 network", () => {
     const range = parseIpRange("10.0.0.77/24");
     expect([range.text, range.size, range.nameAt(0), range.nameAt(range.size - 1)]).toEqual([
       "10.0.0.0/24",
@@ -17,7 +17,7 @@ describe("a range of addresses", () => {
       expect(range.indexOf(other)).toBeUndefined();
   });
 
-  test("keeps its lower part for those who ask by name, unless it is small", () => {
+  test("reserves its lower part for explicit requests, unless it is small", () => {
     expect([
       parseIpRange("10.0.0.0/24").unaskedFrom,
       parseIpRange("10.0.0.0/16").unaskedFrom,
@@ -26,7 +26,7 @@ describe("a range of addresses", () => {
     expect([parsePortRange("30000-32767").unaskedFrom, parsePortRange("30000-30010").unaskedFrom]).toEqual([86, 0]);
   });
 
-  test("may be one of IPv6, of which only the first part is used when it is vast", () => {
+  test("may be IPv6, of which only the first part is used if it is large", () => {
     const range = parseIpRange("fd00:10::/64");
     expect([range.family, range.nameAt(0), range.nameAt(0xffff), range.size]).toEqual([
       "IPv6",
@@ -48,7 +48,7 @@ describe("a range of addresses", () => {
     "010.0.0.0/24",
     "",
     "10.0.0.0/24,fd00::/64",
-  ])("is not %j", (text) => {
+  ])("cannot be %j", (text) => {
     expect(() => parseIpRange(text)).toThrow(/service cluster IP range/);
   });
 
@@ -69,7 +69,7 @@ describe("a range of addresses", () => {
 });
 
 describe("a range of ports", () => {
-  test("has its first and its last", () => {
+  test("includes its first and its last port", () => {
     const range = parsePortRange("30000-32767");
     expect([
       range.size,
@@ -81,7 +81,7 @@ describe("a range of ports", () => {
     expect(parsePortRange("30000+10").text).toBe("30000-30009");
   });
 
-  test.each(["30000", "30000-", "30001-30000", "0-10", "1-65536", "a-b", ""])("is not %j", (text) => {
+  test.each(["30000", "30000-", "30001-30000", "0-10", "1-65536", "a-b", ""])("cannot be %j", (text) => {
     expect(() => parsePortRange(text)).toThrow(/service node port range/);
   });
 });

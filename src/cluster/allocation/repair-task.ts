@@ -1,4 +1,4 @@
-/** Keeps what Services have been given in step with the Services there are: once before the server is ready, then at a steady pace. */
+/** Repairs the allocations of Services: once before the server is ready, then periodically. */
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { repairAllocations, type RepairParts, type Suspects } from "./repair.ts";
@@ -7,7 +7,7 @@ import { StorageError } from "../../storage/kv.ts";
 import type { BackgroundTask } from "../../base/background.ts";
 import type { StartupHook } from "../../base/startup-hook.ts";
 
-/** As kubernetes: often enough that a leaked port comes back before it is missed. */
+/** As kubernetes: often enough that a leaked port is freed before it is missed. */
 const INTERVAL_MS = 180_000;
 const RETRY_MS = 250;
 
@@ -35,19 +35,18 @@ export function serviceRepair(options: ServiceRepairOptions): BackgroundTask {
   };
 }
 
-/** False when the store could not be reached. */
+/** False if the store could not be reached. */
 async function repairOnce(options: ServiceRepairOptions, suspects: Suspects): Promise<boolean> {
   const { log } = options;
   try {
     const { claimed, released, disputed } = await repairAllocations(options, suspects);
-    if (claimed > 0 || released > 0)
-      log.info("cluster IPs and node ports were brought in step with the services", { claimed, released });
+    if (claimed > 0 || released > 0) log.info("repaired cluster IPs and node ports", { claimed, released });
     if (disputed.length > 0) log.error("services share a cluster IP or a node port", { shared: disputed.join(", ") });
     return true;
   } catch (thrown) {
     const error = thrown instanceof Error ? thrown.message : String(thrown);
-    log.warn("cluster IPs and node ports could not be checked", { error });
-    // What is wrong with an object does not get better by asking again, and must not keep the server from serving.
+    log.warn("checking cluster IPs and node ports failed", { error });
+    // An error about an object does not pass by a retry, and must not keep the server from becoming ready.
     return !(thrown instanceof StorageError || thrown instanceof StatusError);
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Brings claims and Services together again after crashes: services get the claims they lack, claims and
- * published addresses that no service needs go. What looks superfluous may belong to a service that is
- * being written at this moment, so it goes only after it has been seen, unchanged, for long enough.
+ * Reconciles claims with Services after crashes: services get the claims they lack; claims and published addresses that
+ * no service needs are removed. A superfluous one may belong to a service that is being written now, so it is removed
+ * only after it has been seen unchanged for long enough.
  */
 import type { JsonObject } from "../../meta/json.ts";
 import { prefixEnd } from "../../storage/kv.ts";
@@ -18,13 +18,13 @@ import { holdingsOf, type Holdings } from "../../objects/kinds/core/services/ser
 /** Longer than any request may take between claiming and storing. */
 const SUPERFLUOUS_MS = 150_000;
 
-/** What earlier passes found superfluous: by key, the revision and when it was first seen so. */
+/** Superfluous claims found by earlier passes: by key, the revision and when it was first seen. */
 export type Suspects = Map<string, { readonly revision: number; readonly since: number }>;
 
 interface RepairReport {
   readonly claimed: number;
   readonly released: number;
-  /** Numbers two services have: nothing here can be right for both. */
+  /** Numbers that two services have: no claim can be right for both. */
   readonly disputed: readonly string[];
 }
 
@@ -43,7 +43,8 @@ export interface RepairParts {
 export async function repairAllocations(parts: RepairParts, suspects: Suspects): Promise<RepairReport> {
   const { context, servicePrefix } = parts;
   const { clusterIps, nodePorts, ipAddresses } = parts.allocators;
-  // The claims first: whatever is claimed by now has its service by the time services are read, or is superfluous.
+  // Claims are read first: then the service of each is stored by the time services are read, or the claim is
+  // superfluous.
   const claims = [
     ...(await clusterIps.list()).map((claim) => ({ pool: clusterIps, claim })),
     ...(await nodePorts.list()).map((claim) => ({ pool: nodePorts, claim })),
@@ -55,7 +56,7 @@ export async function repairAllocations(parts: RepairParts, suspects: Suspects):
   );
   const holders = entries.filter((entry) => entry.corrupt === undefined).map(holderOf);
   const disputed = await claimMissing(parts, holders, claims);
-  // A service nobody can read may hold anything.
+  // A service that cannot be decoded may hold any number.
   if (holders.length < entries.length) return { ...disputed, released: 0 };
   const superfluous = [
     ...superfluousClaims(claims, holders, clusterIps).map(({ pool, claim }) => ({
@@ -125,7 +126,7 @@ function isOrphan(address: Entry, ip: string, holders: readonly Holder[]): boole
   );
 }
 
-/** Remembers what is superfluous, and returns what has been so for long enough. */
+/** Remembers superfluous claims, and returns those that have been so for long enough. */
 function dueOf<T extends { readonly entry: Entry }>(
   superfluous: readonly T[],
   suspects: Suspects,

@@ -1,10 +1,10 @@
 /**
- * Addresses and ports around one write of a Service, in an order in which a crash at any point leaks at
- * most a claim, which the repair frees, and never lets two services have the same:
+ * Allocates addresses and ports for one write of a Service, in an order in which a crash at any point leaks at most a
+ * claim, which the repair frees, and never gives two services the same number:
  *
- *   claim what the service will need  →  store the service  →  release what it no longer needs
+ *   claim what the service will need → store the service → release what it no longer needs
  *
- * A write whose outcome is unknown keeps its claims: the service may be there.
+ * A write whose outcome is unknown keeps its claims, because the service may be stored.
  */
 import { objectAt, specOf, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import { invalid, serviceUnavailable, StatusError, type FieldError } from "../../meta/status-error.ts";
@@ -38,10 +38,10 @@ import { countAt } from "../../objects/kinds/checks.ts";
 const ALREADY_ALLOCATED = "provided port is already allocated";
 const NODE_PORTS_FULL = "failed to allocate a nodePort: range is full";
 
-/** After this long the repair may soon take a claim without a service for a leak. */
+/** After this time the repair may soon treat a claim without a service as a leak. */
 const CLAIMS_FRESH_MS = 60_000;
 
-/** Cluster IPs and node ports for Services. */
+/** Allocates cluster IPs and node ports for Services. */
 export function allocateForServices(allocators: Allocators): AllocatesNumbers {
   return {
     begin: (context, served, dryRun) =>
@@ -64,9 +64,9 @@ class ServiceAllocation implements AllocationSession {
   readonly #allocators: Allocators;
   readonly #served: ServedResource;
   readonly #mode: "claim" | "suggest";
-  /** Taken by the latest attempt, each with the pool it belongs to. */
+  /** The claims of the latest attempt, each with its pool. */
   #taken: (Taken & { readonly pool: ClaimPool })[] = [];
-  /** What the latest attempt makes superfluous. */
+  /** The claims and addresses that the latest attempt makes superfluous. */
   #dropped: { readonly claims: { readonly pool: ClaimPool; readonly claim: Claim }[]; readonly addresses: Entry[] } = {
     claims: [],
     addresses: [],
@@ -95,7 +95,7 @@ class ServiceAllocation implements AllocationSession {
       },
     };
     const held = existing === undefined ? { ips: [], ports: [] } : holdingsOf(existing);
-    // Both go on to their end even when one fails: what was taken must be known to be given back.
+    // Both run to completion even if one fails, so that all their claims are known and can be reverted.
     const outcomes = await Promise.allSettled([
       this.#assignIps(service, existing, held),
       this.#assignPorts(service, existing, held),
@@ -116,7 +116,7 @@ class ServiceAllocation implements AllocationSession {
     return change;
   }
 
-  /** Gives back what the latest attempt took. */
+  /** Releases the claims of the latest attempt. */
   async revert(): Promise<void> {
     const taken = this.#taken;
     this.#taken = [];
@@ -132,7 +132,7 @@ class ServiceAllocation implements AllocationSession {
     );
   }
 
-  /** The service is stored. */
+  /** Called when the service is stored. */
   async finish(): Promise<void> {
     if (this.#mode === "suggest") return;
     const { clusterIps, ipAddresses } = this.#allocators;
@@ -140,7 +140,7 @@ class ServiceAllocation implements AllocationSession {
     const published = this.#taken.filter(({ pool }) => pool === clusterIps);
     const prepare = (served: ServedResource, object: JsonObject): JsonObject =>
       prepareForCreate(this.#context, served, object);
-    // An address object goes before the claim, so that whoever gets the address next can have its own.
+    // An IPAddress is deleted before the claim, so that the next owner of the address can create its own.
     await leavingFailuresToRepair([
       ...published.map(
         ({ claim }) =>
@@ -188,7 +188,7 @@ class ServiceAllocation implements AllocationSession {
     const refuse = (why: string): StatusError =>
       this.#invalid([invalidStrings("spec.clusterIPs", asked, `failed to allocate IP ${ip}: ${why}`, this.#served)]);
     if (clusterIps.range.indexOf(canonical) === undefined) {
-      // Releases with ServiceCIDRs look for one that fits; before, there was one range to name.
+      // Releases with ServiceCIDRs search for one that contains the IP; earlier ones name the only range.
       const before = `the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${clusterIps.range.text}`;
       throw refuse(ipAddresses.served === undefined ? before : "the provided network does not match the current range");
     }
@@ -217,7 +217,7 @@ class ServiceAllocation implements AllocationSession {
     );
     for (const port of allocatesNodePorts(spec) ? ports : []) {
       if (countAt(port, "nodePort") !== 0) continue;
-      // A new service that offers one port over two protocols offers it on the same port of the nodes.
+      // A new service that exposes one port over two protocols gets the same node port for both.
       const shared = existing === undefined ? byPort.get(countAt(port, "port")) : undefined;
       port["nodePort"] = shared ?? (await this.#takeAnyPort(NODE_PORTS_FULL));
       byPort.set(countAt(port, "port"), countAt(port, "nodePort"));
@@ -225,7 +225,10 @@ class ServiceAllocation implements AllocationSession {
     if (needsHealthCheckPort(spec)) await this.#assignHealthCheckPort(spec, own);
   }
 
-  /** Before anything is claimed: thousands of ports may have been asked for, and each would only be given back. */
+  /**
+   * Rejects before anything is claimed: a request may have thousands of ports, and each claim would only be released
+   * again.
+   */
   async #refuseHopelessPorts(spec: JsonObject, own: ReadonlySet<number>, unasked: "shared" | "each"): Promise<void> {
     const { nodePorts } = this.#allocators;
     const ports = portsOf(spec);
@@ -287,7 +290,7 @@ class ServiceAllocation implements AllocationSession {
     return taken?.claim.number;
   }
 
-  /** Read before the service is stored: a claim that is written again later is not the one to release. */
+  /** Read before the service is stored: a claim that is written again later must not be released. */
   async #noteDropped(before: Holdings, after: Holdings): Promise<void> {
     if (this.#mode === "suggest") return;
     const { clusterIps, nodePorts, ipAddresses } = this.#allocators;
@@ -317,7 +320,7 @@ class ServiceAllocation implements AllocationSession {
   }
 }
 
-/** How many node ports are the server's to choose: on creation, ports of one number share theirs. */
+/** How many node ports the server must choose: on creation, ports with the same number share theirs. */
 function unaskedCount(spec: JsonObject, unasked: "shared" | "each"): number {
   if (!allocatesNodePorts(spec)) return 0;
   const ports = portsOf(spec);
@@ -340,7 +343,9 @@ export function ownerOf(service: JsonObject): ClaimOwner {
   };
 }
 
-/** What the store refuses now is found and done by the repair; the request itself has succeeded or failed already. */
+/**
+ * Ignores store errors: the repair finds and completes the work; the request itself has already succeeded or failed.
+ */
 async function leavingFailuresToRepair(works: readonly (() => Promise<void>)[]): Promise<void> {
   await Promise.all(
     works.map(async (work) => {

@@ -1,4 +1,4 @@
-/** What aggregated API servers and controllers need to know to verify whom this cluster verifies. */
+/** Publishes the CAs of this cluster, by which aggregated API servers and controllers authenticate clients. */
 import { clusterTrust, type TrustParts } from "../../access/auth/cluster-trust.ts";
 import { objectAt, type JsonObject } from "../../meta/json.ts";
 import { ifDifferent, type OwnedObject } from "./owned-object.ts";

@@ -1,4 +1,6 @@
-/** By which authorities clients and front proxies are known, for those who serve a part of the API themselves. */
+/**
+ * The config map extension-apiserver-authentication: the CAs of clients and front proxies, for aggregated API servers.
+ */
 import type { TrustParts } from "../../access/auth/cluster-trust.ts";
 import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
 
@@ -9,7 +11,7 @@ import type { InProcessRequest, InProcessResponse } from "../../client/in-proces
 import type { CertificateAuthorities } from "../../access/auth/reloading/authorities.ts";
 import type { Reloading } from "../../access/auth/reloading/reloading.ts";
 
-/** The authorities by which this server recognizes clients and front proxies. */
+/** The CAs by which this server authenticates clients and front proxies. */
 interface TrustConfig {
   readonly authorities: Reloading<CertificateAuthorities>;
   readonly requestHeader: TrustParts["requestHeader"];

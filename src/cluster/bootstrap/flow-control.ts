@@ -1,10 +1,10 @@
-/** Which requests wait for which: the flow schemas and priority levels every cluster starts with, as data. */
+/** The default flow schemas and priority levels of a cluster, as data. */
 import type { JsonObject } from "../../meta/json.ts";
 import type { OwnedObject } from "./owned-object.ts";
 import type { ServedAt, Serves } from "./served-version.ts";
 
 const GROUP = "flowcontrol.apiserver.k8s.io";
-/** Until somebody sets it to false, the spec is the server's. */
+/** The server updates the spec until a user sets this to false. */
 const METADATA: JsonObject = { annotations: { "apf.kubernetes.io/autoupdate-spec": "true" } };
 
 export function flowControl(serves: Serves): OwnedObject[] {
@@ -20,7 +20,9 @@ interface PriorityLevel {
   readonly name: string;
   readonly shares: number;
   readonly lendablePercent: number;
-  /** How many queues, and how many of them one flow may use; without them requests beyond the limit are refused. */
+  /**
+   * The number of queues, and how many of them one flow may use; without them requests beyond the limit are rejected.
+   */
   readonly queuing?: { readonly queues: number; readonly handSize: number };
 }
 
@@ -55,10 +57,10 @@ interface FlowSchema {
   readonly name: string;
   readonly level: string;
   readonly precedence: number;
-  /** What makes two requests parts of different flows; absent: nothing does. */
+  /** The method that distinguishes the flows of a schema; absent if all requests are one flow. */
   readonly distinguisher?: "ByUser" | "ByNamespace";
   readonly subjects: readonly JsonObject[];
-  /** Absent: everything. */
+  /** Absent if it matches everything. */
   readonly rules?: JsonObject;
 }
 

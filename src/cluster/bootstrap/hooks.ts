@@ -1,7 +1,7 @@
 /**
- * What an empty store is given before the server calls itself ready, as start-up hooks with kubernetes'
- * names. The first hook writes for all of them, so that a store that can commit writes together does; it
- * waits until it is known where the server listens. A store that has everything is only read.
+ * The start-up hooks that create the objects of a new cluster before the server is ready, with kubernetes' names. The
+ * first hook writes for all of them, so that a store with group commit can commit them together; it waits until the
+ * server's address is known. A store that has everything is only read.
  */
 import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
 import type { StartupHook } from "../../base/startup-hook.ts";
@@ -22,24 +22,24 @@ import { defaultServiceCidr } from "./service-cidr.ts";
 interface BootstrapOptions extends BootstrapPorts, Seeding {
   readonly catalogue: Catalogue;
   readonly serviceCidr: string;
-  /** Whom this server trusts, as it is now. */
+  /** The current CAs that this server trusts. */
   readonly trust: () => TrustParts;
-  /** Nobody may do anything without roles. */
+  /** Whether RBAC is enabled, so that clients need roles. */
   readonly usesRoles: boolean;
-  /** Tokens of service accounts are accepted, those of Secrets among them. */
+  /** Whether tokens of service accounts are accepted, including those in Secrets. */
   readonly acceptsTokens: boolean;
-  /** The Service `kubernetes`; undefined when nobody can reach this server from outside its process. */
+  /** The Service `kubernetes`; undefined if no client can reach this server from outside its process. */
   readonly published: Published | undefined;
 }
 
 interface Published {
   readonly clusterIp: string;
   readonly address: string | undefined;
-  /** Where the server listens, once it does: an address and a port. */
+  /** Resolves with the address and port on which the server listens. */
   readonly announced: Promise<string>;
 }
 
-/** Which objects each hook answers for. */
+/** The objects of each hook. */
 function ownedBy(
   { serviceCidr, published, usesRoles, acceptsTokens, trust, clock }: BootstrapOptions,
   serves: Serves,
@@ -72,7 +72,7 @@ const HOOKS: readonly string[] = [
 export function bootstrapHooks(options: BootstrapOptions): StartupHook[] {
   const serves = servedVersions(options.catalogue);
   let starting: Promise<readonly (readonly OwnedObject[])[]> | undefined;
-  /** What the seed has not settled, hook by hook. */
+  /** The objects that the seed has not created, hook by hook. */
   const start = async (signal: AbortSignal): Promise<readonly (readonly OwnedObject[])[]> => {
     const listening = await unlessAborted(options.published?.announced ?? Promise.resolve(""), signal);
     if (listening === undefined) return [];
@@ -89,7 +89,7 @@ export function bootstrapHooks(options: BootstrapOptions): StartupHook[] {
   }));
 }
 
-/** Tells the cluster anew whom this server trusts. */
+/** Publishes the CAs of this server again. */
 export function publishTrust(
   options: BootstrapPorts & Pick<BootstrapOptions, "catalogue" | "trust">,
   signal: AbortSignal,
@@ -98,7 +98,7 @@ export function publishTrust(
   return ensureAll(options, owned, signal);
 }
 
-/** The namespace of the identity leases alone, which comes before everything else. */
+/** Creates only the namespace of the identity leases, which precedes everything else. */
 export function ensureIdentityNamespace(
   options: BootstrapPorts & Pick<BootstrapOptions, "catalogue">,
 ): (signal: AbortSignal) => Promise<void> {
@@ -111,7 +111,7 @@ export function ensureIdentityNamespace(
     );
 }
 
-/** Undefined when the signal aborts first. */
+/** Undefined if the signal aborts first. */
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) resolve(undefined);

@@ -1,4 +1,4 @@
-/** How pods find this server: the Service `kubernetes` in the namespace default, and what stands behind it. */
+/** The Service `kubernetes` in the namespace default, by which pods find this server, and its endpoints. */
 import { isIPv6 } from "node:net";
 import type { JsonObject } from "../../meta/json.ts";
 import { ifDifferent, type OwnedObject } from "./owned-object.ts";
@@ -6,7 +6,7 @@ import type { Serves } from "./served-version.ts";
 
 interface ReachableAt {
   readonly clusterIp: string;
-  /** Undefined when there is no address that other machines could use. */
+  /** Undefined if there is no address that other machines could use. */
   readonly address: string | undefined;
   readonly port: number;
 }
@@ -14,7 +14,7 @@ interface ReachableAt {
 const NAME = "kubernetes";
 const NAMESPACE = "default";
 
-/** Objects that say something else than where the server is now are corrected. */
+/** Existing objects with another address are corrected. */
 export function kubernetesService(serves: Serves, { address, port, clusterIp }: ReachableAt): OwnedObject[] {
   if (address === undefined) return service(serves, { clusterIp, port });
   return [
@@ -52,7 +52,7 @@ function endpoints(serves: Serves, { address, port }: { address: string; port: n
   return [
     {
       at,
-      // The slice is made here too: a controller that mirrors Endpoints must not make another.
+      // The EndpointSlice is created here too, so that a controller that mirrors Endpoints does not create another.
       object: {
         apiVersion: at.apiVersion,
         kind: "Endpoints",

@@ -1,6 +1,6 @@
 /**
- * Since when Secrets with tokens say when they were last used. A controller deletes those that nobody has used for long,
- * and counts from here.
+ * Records since when the last use of Secret-based tokens is tracked. A controller deletes tokens that have been unused
+ * for long, and counts from this date.
  */
 import { objectAt, stringAt } from "../../meta/json.ts";
 import type { OwnedObject } from "./owned-object.ts";

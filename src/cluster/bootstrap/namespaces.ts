@@ -1,4 +1,4 @@
-/** The namespaces without which nothing else has a place. */
+/** The namespaces that every cluster starts with. */
 import type { OwnedObject } from "./owned-object.ts";
 import type { Serves } from "./served-version.ts";
 

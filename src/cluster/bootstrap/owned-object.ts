@@ -1,4 +1,7 @@
-/** An object that the server makes sure of: created when it is missing, and otherwise left to whoever changed it. */
+/**
+ * Ensures that an object owned by the server exists: creates it if it is missing, and otherwise keeps the changes of
+ * users.
+ */
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { isJsonObject, jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../meta/json.ts";
@@ -7,15 +10,15 @@ import { timestamp } from "../../serving/registry/context.ts";
 import type { ServedAt } from "./served-version.ts";
 
 export interface OwnedObject {
-  /** Where it is created. */
+  /** The collection in which it is created. */
   readonly at: ServedAt;
   /** Complete, with its metadata.name. */
   readonly object: JsonObject;
-  /** Reported in its status, unless a condition of this type is there. */
+  /** Set in its status, unless it has a condition of this type. */
   readonly condition?: InitialCondition;
-  /** A merge patch for an existing object that is out of date; undefined for one that is not. */
+  /** A merge patch for an outdated existing object; undefined if it is current. */
   readonly correct?: (existing: JsonObject) => JsonObject | undefined;
-  /** An existing object that no patch can make what it should be: it is deleted, and this one created. */
+  /** Whether an existing object cannot be corrected by a patch: it is deleted, and this one created. */
   readonly isToBeReplaced?: (existing: JsonObject) => boolean;
 }
 
@@ -32,13 +35,13 @@ export interface BootstrapPorts {
   readonly log: Log;
 }
 
-/** What the server makes by itself belongs to it by the name clients know. */
+/** The field manager of objects that the server creates, by the name that clients know. */
 export const MANAGER = "kube-apiserver";
 
-/** While the store cannot be reached. */
+/** Retry interval while the store cannot be reached. */
 export const RETRY_MS = 250;
 
-/** Resolves when each is there, refused for good, or the signal aborts. */
+/** Resolves when each exists or was rejected for good, or when the signal aborts. */
 export async function ensureAll(
   making: BootstrapPorts,
   objects: readonly OwnedObject[],
@@ -51,7 +54,7 @@ export async function ensureAll(
   );
 }
 
-/** False when it is worth trying again. */
+/** False if it should be retried. */
 async function ensure(making: BootstrapPorts, owned: OwnedObject): Promise<boolean> {
   const { collection } = owned.at;
   const target = `${collection}/${ownedObjectName(owned)}`;
@@ -62,7 +65,7 @@ async function ensure(making: BootstrapPorts, owned: OwnedObject): Promise<boole
   if (present.object === undefined) return isHopeless(making, present, target);
   if (owned.isToBeReplaced?.(present.object) === true) {
     const deleted = await answer(making, { method: "DELETE", target, body: deleteOptions(present.object) });
-    // Created at the next attempt.
+    // The next attempt creates it.
     return deleted.object === undefined && deleted.status !== 409 && isHopeless(making, deleted, target);
   }
   const changes = [correction(owned, present.object, target), conditionReport(making, owned, present.object, target)];
@@ -82,7 +85,7 @@ function deleteOptions(existing: JsonObject): JsonObject {
 
 interface Response {
   readonly status: number;
-  /** Undefined when the request failed. */
+  /** Undefined if the request failed. */
   readonly object: JsonObject | undefined;
   readonly message: string;
 }
@@ -94,10 +97,10 @@ async function answer({ call }: BootstrapPorts, request: InProcessRequest): Prom
   return { status: response.status, object: isSuccess ? body : undefined, message: stringAt(body, "message") };
 }
 
-/** A refusal that will be the same next time is told to the operator; the server is of use without the object. */
+/** A permanent rejection is logged for the operator; the server is usable without the object. */
 function isHopeless({ log }: BootstrapPorts, { status, message }: Response, target: string): boolean {
   if (status >= 500 || status === 429) return false;
-  log.warn("an object that belongs to the server could not be made", { target, status, message });
+  log.warn("creating an object of the server failed", { target, status, message });
   return true;
 }
 
@@ -118,7 +121,7 @@ function conditionReport(
   return mergePatch(`${target}/status`, { status: { conditions } });
 }
 
-/** The object with the condition it lacks; undefined when it lacks none. */
+/** The object with the missing condition; undefined if none is missing. */
 export function withCondition(clock: Clock, { condition }: OwnedObject, existing: JsonObject): JsonObject | undefined {
   if (condition === undefined) return undefined;
   const status = objectAt(existing, "status");
@@ -136,7 +139,7 @@ function mergePatch(target: string, patch: JsonObject): InProcessRequest {
   return { method: "PATCH", target, headers: { "content-type": "application/merge-patch+json" }, body: patch };
 }
 
-/** The patch when it would change something that it names. */
+/** The patch, if it would change a member that it contains. */
 export function ifDifferent(existing: JsonObject, patch: JsonObject): JsonObject | undefined {
   return isCovered(patch, existing) ? undefined : patch;
 }

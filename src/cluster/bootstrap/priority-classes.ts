@@ -1,4 +1,4 @@
-/** The priorities of what a cluster cannot do without. */
+/** The priority classes of components that a cluster cannot run without. */
 import type { Serves } from "./served-version.ts";
 import type { OwnedObject } from "./owned-object.ts";
 

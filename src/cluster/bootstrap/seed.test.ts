@@ -20,7 +20,7 @@ const CLAIM_KEY = "/registry/ranges/evenkeel/clusterips/10.0.0.1";
 const IP_ADDRESS_KEY = "/registry/ipaddresses/10.0.0.1";
 /** Cluster roles, their bindings, roles, their bindings. */
 const ROLES_COUNT = 70 + 50 + 7 + 7;
-/** Namespaces, priority classes, levels, schemas, the range, the Service, what stands behind it, its address and claim. */
+/** Namespaces, priority classes, levels, schemas, the range, the Service, its endpoints, its address and claim. */
 const OBJECTS_COUNT = 4 + 2 + 8 + 11 + 1 + 1 + 2 + 2 + ROLES_COUNT;
 
 afterEach(() => void vi.restoreAllMocks());
@@ -34,14 +34,14 @@ async function start(env: Env, storage: StorageConfig): Promise<Server> {
   return server;
 }
 
-/** A server in the world whose commits go through `commit`. */
+/** A server in the world whose commits are made through `commit`. */
 function startIn(world: World, commit: (kv: Kv, ...change: Parameters<Kv["commit"]>) => ReturnType<Kv["commit"]>) {
   const kv = world.openKv();
   const between = overlaidKv(kv, { commit: (change) => commit(kv, change) });
   return start({ ...world.env, openKv: () => Promise.resolve(between) }, { kind: "memory" });
 }
 
-/** Of an object, not of a record by which servers know of each other; APIServices come after readiness. */
+/** Whether it writes an API object, not a record of the servers themselves; APIServices come after readiness. */
 function isObjectWrite(write: object): boolean {
   if (!("key" in write) || typeof write.key !== "string") return false;
   return !isOwnRecord(write.key) && !write.key.includes("/apiregistration.k8s.io/");
@@ -52,8 +52,8 @@ async function stored(world: World, key: string): Promise<JsonObject & { metadat
   return JSON.parse(items[0]!.value.toString("utf8")) as JsonObject & { metadata: JsonObject };
 }
 
-describe("the embedded store", () => {
-  test("takes the first start as one group commit after the namespace of its identity, and a restart writes no object", async () => {
+describe("on the embedded store", () => {
+  test("the first start is one group commit after the namespace of the identity lease, and a restart writes no object", async () => {
     const directory = mkdtempSync(join(tmpdir(), "evenkeel-seed-"));
     try {
       const send = vi.spyOn(WorkerLink.prototype, "send");
@@ -75,7 +75,7 @@ describe("the embedded store", () => {
   });
 });
 
-test("on the first start every write but the first is issued before any is answered, on a restart no object is written", async () => {
+test("on the first start every write but the first is issued before any response, and on a restart no object is written", async () => {
   const world = new World({ seed: 1 });
   const issuedAfterAnswers: number[] = [];
   let answers = 0;
@@ -95,7 +95,7 @@ test("on the first start every write but the first is issued before any is answe
   await world.run(Promise.all([first.close(), second.close()]));
 });
 
-test("an object that is missing is made again, and the others are left alone", async () => {
+test("a missing object is created again, and the others are not touched", async () => {
   const world = new World({ seed: 1 });
   const first = await startIn(world, (kv, change) => kv.commit(change));
   await world.run(first.ready);
@@ -113,9 +113,9 @@ test("an object that is missing is made again, and the others are left alone", a
   await world.run(Promise.all([first.close(), second.close()]));
 });
 
-test("two servers that start at once and each win a part leave one Service that owns its address", async () => {
+test("two servers that start at once and each create a part leave one Service that owns its address", async () => {
   const world = new World({ seed: 1 });
-  // The first server is slow with the Service itself, so the second gets that, and the first all the rest.
+  // The first server is slow with the Service itself, so the second creates that, and the first all the rest.
   const slow = await startIn(world, async (kv, change) => {
     if (change.key === SERVICE_KEY) await sleep(world.clock, 400);
     return kv.commit(change);
@@ -131,7 +131,7 @@ test("two servers that start at once and each win a part leave one Service that 
   await world.run(Promise.all([slow.close(), fast.close()]));
 });
 
-test("what loses its guard on the first start is made in the ordinary way, with all that goes with it", async () => {
+test("a write whose guard fails on the first start is repeated through the API, with its dependent writes", async () => {
   const world = new World({ seed: 1 });
   const keys = new Set([SERVICE_KEY, "/registry/priorityclasses/system-node-critical"]);
   const server = await startIn(world, async (kv, change) => {
@@ -146,7 +146,7 @@ test("what loses its guard on the first start is made in the ordinary way, with 
   await world.run(server.close());
 });
 
-test("writes whose answers are lost are found to have happened", async () => {
+test("writes whose responses are lost are recognized as done", async () => {
   const world = new World({ seed: 1 });
   const committed: string[] = [];
   const lost = new Set<string>();
@@ -156,7 +156,7 @@ test("writes whose answers are lost are found to have happened", async () => {
     if (result.committed) committed.push(change.key);
     if (lost.has(change.key)) return result;
     lost.add(change.key);
-    throw new StorageError("undecided", "the answer was lost");
+    throw new StorageError("undecided", "the response was lost");
   });
   await world.run(server.ready);
   const service = await stored(world, SERVICE_KEY);

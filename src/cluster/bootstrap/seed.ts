@@ -1,7 +1,7 @@
 /**
- * The first start: everything the server owns and a store lacks is prepared in memory and then written
- * with nothing waiting for anything else, so that a store with group commit takes it as one commit. What
- * cannot be settled so (somebody else was faster, a refusal, a lost guard) is left to the way every client goes.
+ * The first start: prepares all objects of the server that the store lacks in memory, and then writes them without
+ * waiting for each other, so that a store with group commit commits them together. Objects that cannot be created so
+ * (another server was faster, a rejection, a failed guard) are left to the ordinary API path.
  */
 import { sleep } from "../../base/clock.ts";
 import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
@@ -25,30 +25,30 @@ export interface Seeding {
 interface Planned {
   readonly owned: OwnedObject;
   readonly key: string;
-  /** The object itself, and what goes with it: the claim on an address, the address as an object. */
+  /** The object itself and its dependent writes: the claim on an address, the IPAddress. */
   readonly writes: readonly StagedWrite[];
 }
 
 type Outcome =
   | { readonly kind: "stored"; readonly entry: Entry }
-  /** The key is somebody else's. */
+  /** Another server has created the key. */
   | { readonly kind: "taken" }
-  /** Not stored, and not to be stored as it was prepared: one of its guards did not hold. */
+  /** Not stored, and not to be stored as prepared: one of its guards failed. */
   | { readonly kind: "guard-lost" }
-  /** The signal aborted before it was known. */
+  /** The signal aborted before the outcome was known. */
   | { readonly kind: "unknown" };
 
-/** How often what another server is giving back is asked for. */
+/** How often to retry a key that another server is releasing. */
 const TAKEN_ATTEMPTS_MAX = 20;
 
-/** Returns those that are settled: stored by this call, as they should be. */
+/** Returns the objects that this call has created completely. */
 export async function seed(
   seeding: Seeding,
   objects: readonly OwnedObject[],
   signal: AbortSignal,
 ): Promise<ReadonlySet<OwnedObject>> {
   const plan = await planAll(seeding, objects);
-  // Every write is issued before the first is waited for.
+  // Every write is issued before the first is awaited.
   const settled = await Promise.all(plan.map((planned) => storePlanned(seeding, planned, signal)));
   return new Set(plan.filter((_, index) => settled[index]).map(({ owned }) => owned));
 }
@@ -72,7 +72,7 @@ async function planAll(seeding: Seeding, objects: readonly OwnedObject[]): Promi
   return plan;
 }
 
-/** False when the object is refused: whoever asks for it in the ordinary way is told why. */
+/** False if the object is rejected: the ordinary API path reports the reason. */
 async function stage(context: RegistryContext, served: ServedResource, owned: OwnedObject): Promise<boolean> {
   const { namespace } = owned.at;
   const { object } = decodeTyped(structuredClone(owned.object), served.schema);
@@ -104,7 +104,7 @@ async function storePlanned(seeding: Seeding, { key, writes }: Planned, signal: 
   return isSettled.every(Boolean);
 }
 
-/** A write whose answer was lost is made again: the uid in it tells whether it had happened. */
+/** A write whose response was lost is repeated: the uid shows whether it had succeeded. */
 async function put({ context }: Seeding, { key, value, guards }: StagedWrite, signal: AbortSignal): Promise<Outcome> {
   const { store, clock } = context;
   const uid = uidIn(JSON.parse(value.toString("utf8")) as JsonObject);
@@ -123,7 +123,10 @@ async function put({ context }: Seeding, { key, value, guards }: StagedWrite, si
   return { kind: "unknown" };
 }
 
-/** Two servers that start at once may each get a part: the one that has the object waits for what the other gives back. */
+/**
+ * Two servers that start at once may each create a part: the one that has the object waits for the other to release the
+ * rest.
+ */
 async function insist(
   seeding: Seeding,
   outcome: Outcome & { readonly write: StagedWrite },
@@ -137,7 +140,9 @@ async function insist(
   return latest.kind === "stored";
 }
 
-/** The object is another server's, or nobody's yet: what was stored for the sake of ours goes again, or the repair finds it. */
+/**
+ * Another server has the object, or none has it yet: the dependent writes of ours are removed here or by the repair.
+ */
 async function giveBack({ context }: Seeding, outcome: Outcome): Promise<void> {
   if (outcome.kind !== "stored") return;
   try {

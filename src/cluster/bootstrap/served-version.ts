@@ -1,4 +1,4 @@
-/** Where this release serves a resource. */
+/** The version and path at which this release serves a resource. */
 import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 
@@ -6,14 +6,14 @@ export interface ServedAt {
   readonly group: string;
   readonly version: string;
   readonly resource: string;
-  /** Empty for a resource of the whole cluster. */
+  /** Empty for a cluster-scoped resource. */
   readonly namespace: string;
   readonly apiVersion: string;
-  /** The path of the collection; for a namespaced resource that of one namespace's. */
+  /** The path of the collection; for a namespaced resource within one namespace. */
   readonly collection: string;
 }
 
-/** In the version the group prefers; undefined when the release does not serve the resource. */
+/** The version that the group prefers; undefined if the release does not serve the resource. */
 export type Serves = (group: string, resource: string, namespace?: string) => ServedAt | undefined;
 
 export function servedVersions(catalogue: Catalogue): Serves {

@@ -1,4 +1,4 @@
-/** The range cluster IPs come from, where the release shows it as an object. */
+/** The ServiceCIDR of the cluster IPs, if the release has the kind. */
 import type { Serves } from "./served-version.ts";
 import type { OwnedObject } from "./owned-object.ts";
 

@@ -3,13 +3,13 @@ import type { ObjectStore } from "../../storage/object-store.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";
 import { createStagedStore } from "./staged-store.ts";
 
-/** Nothing is stored in it. */
+/** An empty store. */
 function emptyStore(): ObjectStore {
   const cache = { get: () => undefined, toEntry: (item: object) => item as Entry };
   return { cache } as unknown as ObjectStore;
 }
 
-test("what is changed before it is stored still depends on all that its creation does, by the newest word", async () => {
+test("a staged object that is changed keeps the guards of its creation, and the newest value counts", async () => {
   const { store, writes } = createStagedStore(emptyStore());
   const place = { key: "/namespace", revision: 3 };
   const created = await store.create("/x", Buffer.from("{}"), undefined, [{ key: "/version", revision: 5 }, place]);

@@ -1,7 +1,7 @@
 /**
- * A store that remembers writes instead of making them, so that what depends on each other (a namespace,
- * what lies in it, the address that belongs to it) can be prepared by the ordinary verbs and then be written
- * all at once. Reads see what is staged before what is stored. Only new keys can be staged.
+ * A store that stages writes instead of performing them, so that objects that depend on each other (a namespace, its
+ * content, the address of a Service) can be prepared by the ordinary verbs and then be written together. Reads see
+ * staged values before stored ones. Only new keys can be staged.
  */
 import { assert } from "../../base/assert.ts";
 import type { Guard } from "../../storage/kv.ts";
@@ -11,15 +11,15 @@ import type { Entry } from "../../storage/watch-cache/entry.ts";
 export interface StagedWrite {
   readonly key: string;
   readonly value: Buffer;
-  /** Judged when it is stored. */
+  /** Checked when it is stored. */
   readonly guards: readonly Guard[] | undefined;
 }
 
 interface StagedStore {
   readonly store: ObjectStore;
-  /** Everything staged so far, oldest first. */
+  /** All staged writes, oldest first. */
   readonly writes: () => readonly StagedWrite[];
-  /** Forgets all but the oldest writes. */
+  /** Drops all but the oldest writes. */
   keepFirst(count: number): void;
 }
 
@@ -40,7 +40,7 @@ export function createStagedStore(base: ObjectStore): StagedStore {
       ...base,
       get: async (key, freshness) => staged.get(key)?.entry ?? base.get(key, freshness),
       async create(key, value, lease, guards) {
-        assert(lease === undefined, "nothing staged expires");
+        assert(lease === undefined, "staged values cannot expire");
         const current = staged.get(key)?.entry ?? base.cache.get(key);
         return current === undefined
           ? put({ key, value, guards })
@@ -48,18 +48,18 @@ export function createStagedStore(base: ObjectStore): StagedStore {
       },
       async replace({ key }, value, _lease, guards) {
         const before = staged.get(key)?.write;
-        assert(before !== undefined, "only what is staged can be changed before it is stored");
+        assert(before !== undefined, "only staged values can be changed before they are stored");
         return put({ key, value, guards: merged(before.guards, guards) });
       },
       async remove({ key }) {
-        assert(staged.delete(key), "only what is staged can be removed before it is stored");
+        assert(staged.delete(key), "only staged values can be removed before they are stored");
         return { committed: true, revision: 0 };
       },
     },
   };
 }
 
-/** What is stored is still a creation, with all that this depends on; of one key the newer word counts. */
+/** The stored write is still a creation with all its guards; of several guards for one key the newest counts. */
 function merged(
   before: readonly Guard[] | undefined,
   after: readonly Guard[] | undefined,

@@ -1,11 +1,13 @@
-/** What controllers count: the work queue and leader election under Kubernetes' names, reconciles under our own. */
+/**
+ * The metrics of controllers: work queue and leader election under Kubernetes' names, reconciles under Evenkeel's own.
+ */
 import type { MetricsRegistry } from "../../base/metrics.ts";
 import type { ControllerRunOptions } from "./controller-run.ts";
 
 export interface ControllerMetrics {
-  /** For one controller. */
+  /** The hooks of one controller. */
   of(name: string): Pick<ControllerRunOptions, "queueHooks" | "onReconciled">;
-  /** What is read when somebody asks, of one manager more. */
+  /** Adds the readings of one manager, evaluated on each scrape. */
   show(readings: Readings): void;
 }
 
@@ -17,7 +19,7 @@ interface Readings {
 /** As kubernetes: ten nanoseconds to a thousand seconds, in powers of ten. */
 const DURATION_BUCKETS: readonly number[] = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 100, 1000];
 
-/** Of all managers of a server. */
+/** Shared by all managers of a server. */
 export function createControllerMetrics(registry: MetricsRegistry): ControllerMetrics {
   const labels = ["name"];
   const shown: Readings[] = [];
@@ -55,7 +57,7 @@ export function createControllerMetrics(registry: MetricsRegistry): ControllerMe
   });
   const reconciles = registry.counter({
     name: "evenkeel_controller_reconciles_total",
-    help: "Reconciles by what came of them.",
+    help: "Reconciles by result.",
     labels: ["controller", "result"],
   });
   return {

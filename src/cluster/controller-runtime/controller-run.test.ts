@@ -18,7 +18,7 @@ class Running {
   readonly outcomes: ReconcileOutcome[] = [];
   readonly warnings: (LogFields | undefined)[] = [];
   readonly run: ControllerRun;
-  /** Undefined while it runs, null when it ended well. */
+  /** Undefined while it runs, null when it ended without error. */
   ended: unknown;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
@@ -58,7 +58,7 @@ class Running {
 }
 
 describe("a controller", () => {
-  test("works on nothing before all of its sources have synced", async () => {
+  test("reconciles nothing before all of its sources have synced", async () => {
     const late = new HandSource("b");
     late.hasSynced = false;
     const seen: string[] = [];
@@ -79,7 +79,7 @@ describe("a controller", () => {
     [undefined, 1],
     [1, 1],
     [3, 3],
-  ])("with %s workers works on %i keys at a time, never twice on one", async (workers, atATime) => {
+  ])("with %s workers reconciles %i keys at a time, never one key twice", async (workers, atATime) => {
     const source = new HandSource(..."abcdef");
     const inWork = new Set<string>();
     const seen: string[] = [];
@@ -106,7 +106,7 @@ describe("a controller", () => {
     expect(running.outcomes).toEqual(Array.from({ length: 7 }, () => "success"));
   });
 
-  test("tries a key that failed again, after ever longer waits, and says so", async () => {
+  test("retries a failed key with increasing delays and logs it", async () => {
     const at: number[] = [];
     const reconcile = async (): Promise<void> => {
       at.push(running.world.clock.monotonic());
@@ -124,7 +124,7 @@ describe("a controller", () => {
     expect(running.warnings[6]).toEqual({ controller: "test", key: "a", error: "broken", failures: 7 });
   });
 
-  test("starts with short waits again after a success", async () => {
+  test("starts with short delays again after a success", async () => {
     const source = new HandSource("a");
     let isBroken = true;
     let count = 0;
@@ -143,7 +143,7 @@ describe("a controller", () => {
     expect(count).toBe(2);
   });
 
-  test("looks again when the reconcile asks for it", async () => {
+  test("reconciles again when the result requests it", async () => {
     const at: number[] = [];
     const results: ReconcileResult[] = [{ requeueAfterMs: 5_000 }, { requeueAfterMs: 0 }, {}];
     const reconcile = async (): Promise<ReconcileResult | undefined> => {
@@ -156,7 +156,7 @@ describe("a controller", () => {
     expect(running.outcomes).toEqual(["requeue", "requeue", "success"]);
   });
 
-  test("works on nothing more once it may not, even before any signal says so", async () => {
+  test("reconciles nothing once leadership is lost, even before any signal", async () => {
     const source = new HandSource("a");
     const seen: string[] = [];
     let mayWork = true;
@@ -172,7 +172,7 @@ describe("a controller", () => {
 });
 
 describe("the end of a controller", () => {
-  test("comes when the reconcile under way has returned, whose failure then counts for nothing", async () => {
+  test("waits for the running reconcile, whose failure is then ignored", async () => {
     let wasTold = false;
     const reconcile: Reconcile = async (_key, signal) => {
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
@@ -194,7 +194,7 @@ describe("the end of a controller", () => {
     expect(running.warnings).toEqual([]);
   });
 
-  test("may come before its sources have synced", async () => {
+  test("is possible before its sources have synced", async () => {
     const source = new HandSource();
     source.hasSynced = false;
     await using running = new Running({ reconcile: async () => {}, sources: [source] });
@@ -205,9 +205,9 @@ describe("the end of a controller", () => {
   });
 
   test.each([
-    ["ends", (source: HandSource): void => source.end(), "a source of keys has ended"],
+    ["ends", (source: HandSource): void => source.end(), "a key source has ended"],
     ["fails", (source: HandSource): void => source.fail("broken"), "broken"],
-  ])("comes with an error when one of its sources %s, and ends the others", async (_what, spoil, message) => {
+  ])("is an error if one of its sources %s, and ends the others", async (_what, spoil, message) => {
     const [one, two] = [new HandSource("a"), new HandSource("b")];
     await using running = new Running({ reconcile: async () => {}, sources: [one, two] });
     await running.world.advance(0);

@@ -1,4 +1,4 @@
-/** A controller at work, for one term of leadership at most. */
+/** Runs a controller for at most one term of leadership. */
 import { sleep, type Clock } from "../../base/clock.ts";
 import { eitherSignal } from "../../base/either-signal.ts";
 import type { Log } from "../../base/log.ts";
@@ -14,7 +14,7 @@ export interface ControllerRunOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Asked before each key: a process that was paused may have lost its right to work before any signal says so. */
+  /** Checked before each key: a paused process may have lost leadership before any signal reports it. */
   readonly mayWork: () => boolean;
   readonly queueHooks: WorkQueueHooks;
   readonly onReconciled: (outcome: ReconcileOutcome) => void;
@@ -47,7 +47,7 @@ export class ControllerRun {
     return this.#queue.length;
   }
 
-  /** How many reconciles have failed since the last that did not. */
+  /** Reconciles that failed since the last success. */
   get failuresInRow(): number {
     return this.#failuresInRow;
   }
@@ -56,14 +56,14 @@ export class ControllerRun {
     return this.#lastError;
   }
 
-  /** When it was over, but for reconciles that have not returned yet. */
+  /** When it was stopped, while reconciles are still running. */
   get stoppingSinceMs(): number | undefined {
     return this.#stoppingSinceMs;
   }
 
   /**
-   * Runs until the signal aborts, and resolves when nothing works any more, however long a reconcile takes to hear the
-   * signal. Rejects when a source fails or ends by itself: without it keys would be missed.
+   * Runs until the signal aborts, and resolves when all reconciles have returned, however long they take. Rejects if a
+   * source fails or ends by itself, because keys would be missed without it.
    */
   async run(signal: AbortSignal): Promise<void> {
     const sources = this.#spec.sources();
@@ -82,7 +82,7 @@ export class ControllerRun {
 
   async #follow(source: KeySource, signal: AbortSignal): Promise<void> {
     await source.run((key) => this.#queue.add(key), signal);
-    if (!signal.aborted) throw new Error("a source of keys has ended");
+    if (!signal.aborted) throw new Error("a key source has ended");
   }
 
   async #work(sources: readonly KeySource[], signal: AbortSignal): Promise<void> {
@@ -94,7 +94,7 @@ export class ControllerRun {
 
   async #worker(signal: AbortSignal): Promise<void> {
     for (let key = await this.#queue.next(); key !== undefined; key = await this.#queue.next()) {
-      // Its time is over, and the signal will say so as soon as timers run again.
+      // The term is over, and the signal aborts as soon as timers run again.
       if (!this.#options.mayWork()) return untilAborted(signal);
       await this.#reconcile(key, signal);
       this.#queue.done(key);
@@ -118,7 +118,7 @@ export class ControllerRun {
     const { log, onReconciled } = this.#options;
     this.#failuresInRow++;
     this.#lastError = error;
-    log.warn("a reconcile failed", { controller: this.#spec.name, key, error, failures: this.#queue.retries(key) + 1 });
+    log.warn("reconcile failed", { controller: this.#spec.name, key, error, failures: this.#queue.retries(key) + 1 });
     this.#queue.addRateLimited(key);
     onReconciled("error");
   }

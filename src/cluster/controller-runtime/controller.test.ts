@@ -38,7 +38,7 @@ class Running {
   }
 }
 
-describe("a source made of an informer", () => {
+describe("a source from an informer", () => {
   function setUp(toKeys?: (object: KubernetesObject) => Iterable<string>): {
     world: World;
     stream: ScriptedStream;
@@ -51,7 +51,7 @@ describe("a source made of an informer", () => {
     return { world, stream, source: informerSource(client.informer(CONFIG_MAPS), toKeys) };
   }
 
-  test("has synced when every object there was has been told", async () => {
+  test("has synced when every existing object has been enqueued", async () => {
     const { world, stream, source } = setUp();
     expect(source.hasSynced).toBe(false);
     await using running = new Running(source);
@@ -64,7 +64,7 @@ describe("a source made of an informer", () => {
     expect(running.news()).toEqual(["default/a", "default/b"]);
   });
 
-  test("tells the keys of what was added, changed, both before and after, and deleted", async () => {
+  test("enqueues the keys of objects that were added, changed (old and new state) and deleted", async () => {
     const { world, stream, source } = setUp(({ metadata }) => [metadata!.name!, `v${metadata!.resourceVersion}`]);
     await using running = new Running(source);
     stream.send(initialEnd(3));
@@ -75,7 +75,7 @@ describe("a source made of an informer", () => {
     expect(running.news()).toEqual(["c", "v4", "a", "v1", "a", "v5", "b", "v7"]);
   });
 
-  test("tells nothing more once it has ended, and leaves nothing open", async () => {
+  test("enqueues nothing after its end, and leaves no listener", async () => {
     const { world, stream, source } = setUp();
     const running = new Running(source);
     stream.send(initialEnd(3));
@@ -89,8 +89,8 @@ describe("a source made of an informer", () => {
   });
 });
 
-describe("a source made of a signal", () => {
-  test("tells all keys at the start and whenever it is called, until it ends", async () => {
+describe("a source from a signal", () => {
+  test("enqueues all keys at the start and at each call, until it ends", async () => {
     const listeners = new Set<() => void>();
     const keys = ["a"];
     const source = signalSource(
@@ -111,7 +111,7 @@ describe("a source made of a signal", () => {
     expect(listeners.size).toBe(0);
   });
 
-  test("is done at once when it was told to end before it began", async () => {
+  test("ends at once if it was aborted before it began", async () => {
     let subscribed = 0;
     const source = signalSource(
       () => {

@@ -1,6 +1,6 @@
 /**
- * What a controller is made of. It makes the world what it should be, key by key: it is told which keys to look at,
- * never what happened to them, so that a missed, doubled or late notice does no harm.
+ * The parts of a controller. It reconciles the cluster with its desired state key by key. It receives keys to examine,
+ * never events, so a missed, duplicate or late notification does no harm.
  */
 import type { InformerHandler } from "../../client/handler-queue.ts";
 import type { Informer } from "../../client/informer.ts";
@@ -8,31 +8,31 @@ import { keyText, type KubernetesObject } from "../../client/objects.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 export interface ReconcileResult {
-  /** The key is to be looked at again after this time, whether or not something changes. */
+  /** The key is reconciled again after this time, even if nothing changes. */
   readonly requeueAfterMs?: number;
 }
 
-/** Never called twice at a time for one key. What it throws is logged, and the key tried again after a while. */
+/** Never called concurrently for one key. An error is logged, and the key is retried after a delay. */
 export type Reconcile = (key: string, signal: AbortSignal) => Promise<ReconcileResult | undefined | void>;
 
-/** Where keys come from. It is made for one term of leadership and runs once. */
+/** A source of keys, created for one term of leadership. It runs once. */
 export interface KeySource {
   /** Runs until aborted. */
   run(enqueue: (key: string) => void, signal: AbortSignal): Promise<void>;
-  /** Whether every key there was at the start has been told. */
+  /** Whether every key that existed at the start has been enqueued. */
   readonly hasSynced: boolean;
 }
 
 export interface ControllerSpec {
   readonly name: string;
-  /** How many keys are worked on at a time. Default 1. */
+  /** How many keys are reconciled at a time. Default 1. */
   readonly workers?: number;
   readonly reconcile: Reconcile;
-  /** New ones for each term of leadership. Nothing is reconciled before all of them have synced. */
+  /** Creates new sources for each term of leadership. Nothing is reconciled before all of them have synced. */
   sources(): readonly KeySource[];
 }
 
-/** Runs the informer, so nobody else may; its cache is there for whoever reconciles. */
+/** Runs the informer, so no other code may run it; the reconcile function can read its cache. */
 export function handlerSource<T extends KubernetesObject>(
   informer: Informer<T>,
   handlerOf: (enqueue: (key: string) => void) => InformerHandler<T>,
@@ -50,8 +50,8 @@ export function handlerSource<T extends KubernetesObject>(
 }
 
 /**
- * An update counts for the object as
- * it was too: what the object no longer points to has changed as well. Keys are by default "namespace/name".
+ * An update also enqueues the keys of the old object, because objects it no longer references are affected as well.
+ * Keys are by default "namespace/name".
  */
 export function informerSource<T extends KubernetesObject>(
   informer: Informer<T>,
@@ -76,7 +76,7 @@ function ownKey({ metadata = {} }: KubernetesObject): string[] {
   return [keyText(metadata)];
 }
 
-/** For what changes outside the API: all of the keys at the start, and again whenever the listener is called. */
+/** For changes outside the API: enqueues all keys at the start, and again whenever the listener is called. */
 export function signalSource(subscribe: (listener: () => void) => () => void, keys: () => Iterable<string>): KeySource {
   let hasSynced = false;
   return {

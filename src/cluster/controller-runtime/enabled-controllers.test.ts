@@ -27,13 +27,13 @@ test.each([
   expect([...enabledControllers(flags, KNOWN, OFF)]).toEqual(names);
 });
 
-test("all known ones are on by default unless some are said not to be", () => {
+test("all known ones are enabled by default except those that are off by default", () => {
   expect([...enabledControllers(["*"], KNOWN)]).toEqual(KNOWN);
 });
 
-test.each(["gc", "-gc", "--garbage", "Garbage", "**"])("%s is refused, and the known ones are named", (flag) => {
+test.each(["gc", "-gc", "--garbage", "Garbage", "**"])("%s is rejected, and the error lists the known ones", (flag) => {
   const name = flag.replace(/^-/, "");
   expect(() => enabledControllers([`*,${flag}`], KNOWN)).toThrow(
-    `"${name}" is not a known controller: there are garbage, namespace, tokens`,
+    `"${name}" is not a known controller: known are garbage, namespace, tokens`,
   );
 });

@@ -1,7 +1,7 @@
 /**
- * As kube-controller-manager's `--controllers`: "*" is all that are on by default, "name" this one too, "-name" not this
- * one. A flag may list several, separated by commas, and may be given several times; what speaks first of a controller
- * counts. What nothing speaks of is off.
+ * As kube-controller-manager's `--controllers`: "*" means all that are on by default, "name" enables this one, "-name"
+ * disables it. A flag may list several, separated by commas, and may be repeated; the first entry that matches a
+ * controller decides. A controller without a match is off.
  */
 export function enabledControllers(
   flags: readonly string[],
@@ -12,7 +12,7 @@ export function enabledControllers(
   const unknown = items.find((item) => item !== "*" && !known.includes(item.replace(/^-/, "")));
   if (unknown !== undefined)
     throw new Error(
-      `${JSON.stringify(unknown.replace(/^-/, ""))} is not a known controller: there are ${known.toSorted().join(", ")}`,
+      `${JSON.stringify(unknown.replace(/^-/, ""))} is not a known controller: known are ${known.toSorted().join(", ")}`,
     );
   return new Set(known.filter((name) => isEnabled(name, items, offByDefault)));
 }

@@ -7,7 +7,7 @@ import type { Passage } from "../../../test/testing/cluster/controller-runtime/h
 
 const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
 const LEASE = `${LEASES}/${LEASE_NAME}`;
-/** The longest time from one look to the next. */
+/** The longest time between two reads of the lease. */
 const LOOK_MS = 2_000 * 2.2;
 const PROMPT: Passage = { thereMs: 0, backMs: 0, isLost: "nowhere" };
 const SLOW: Passage = { ...PROMPT, backMs: 2_000 };
@@ -22,7 +22,7 @@ async function lease(server: TestServer): Promise<Json> {
 }
 
 describe("the lease", () => {
-  test("says who leads, since when, and is renewed every 2 s", async () => {
+  test("names the leader and since when it leads, and is renewed every 2 s", async () => {
     await using server = await startServer();
     const startedAt = server.world.clock.now();
     await using one = elector(server, "one");
@@ -40,7 +40,7 @@ describe("the lease", () => {
     expect(one.warnings).toEqual([]);
   });
 
-  test("keeps what others have written beside", async () => {
+  test("keeps metadata that other clients have written", async () => {
     await using server = await startServer();
     await using one = elector(server, "one");
     await server.world.advance(0);
@@ -53,7 +53,7 @@ describe("the lease", () => {
     expect(one.warnings).toEqual([]);
   });
 
-  test("that was never held is taken, whatever nonsense is in it", async () => {
+  test("that was never held is taken, whatever invalid values it has", async () => {
     await using server = await startServer();
     const spec = { leaseTransitions: 2 ** 31 - 1 };
     await server.create(LEASES, {
@@ -68,7 +68,7 @@ describe("the lease", () => {
     expect((await lease(server)).leaseTransitions).toBe(0);
   });
 
-  test("claiming to last for ever does so for 15 s", async () => {
+  test("with an excessive duration lasts 15 s", async () => {
     await using server = await startServer();
     const spec = { holderIdentity: "somebody", leaseDurationSeconds: 2 ** 31 - 1 };
     await server.create(LEASES, {
@@ -84,7 +84,7 @@ describe("the lease", () => {
     expect(one.isLeading).toBe(true);
   });
 
-  test("runs out by what it says itself, counted from when it was first seen", async () => {
+  test("expires after its own duration, counted from when it was first seen", async () => {
     await using server = await startServer();
     const spec = { holderIdentity: "somebody", leaseDurationSeconds: 40, renewTime: "2001-01-01T00:00:00.000000Z" };
     await server.create(LEASES, {
@@ -132,7 +132,7 @@ describe("of several electors", () => {
     expect(await lease(server)).toMatchObject({ holderIdentity: "two", leaseTransitions: 1 });
   });
 
-  test("another takes over at its next look when the leader stops, whose work has ended then", async () => {
+  test("another takes over at its next read when the leader stops, whose work has ended then", async () => {
     await using server = await startServer();
     const ended: string[] = [];
     const work = async (signal: AbortSignal): Promise<void> => {
@@ -153,7 +153,7 @@ describe("of several electors", () => {
     expect(await lease(server)).toMatchObject({ holderIdentity: "two", leaseDurationSeconds: 15, leaseTransitions: 1 });
   });
 
-  test("none takes a deleted lease from the leader, who makes it anew", async () => {
+  test("none takes a deleted lease from the leader, which creates it again", async () => {
     await using server = await startServer();
     await using one = elector(server, "one");
     await server.world.advance(0);
@@ -168,7 +168,7 @@ describe("of several electors", () => {
     expect((await lease(server)).holderIdentity).toBe("one");
   });
 
-  test("one gets the lease of a leader that crashed even when the lease was deleted", async () => {
+  test("one gets the lease of a crashed leader even if the lease was deleted", async () => {
     await using server = await startServer();
     const one = elector(server, "one");
     await server.world.advance(0);
@@ -182,7 +182,7 @@ describe("of several electors", () => {
 });
 
 describe("a leader", () => {
-  test("that was paused does not lead from the moment it wakes, and its term ends", async () => {
+  test("that was paused does not lead from the moment it resumes, and its term ends", async () => {
     await using server = await startServer();
     await using one = elector(server, "one");
     await server.world.advance(0);
@@ -202,7 +202,7 @@ describe("a leader", () => {
     expect((await lease(server)).holderIdentity).toBe("two");
   });
 
-  test("whose renewal was under way when it was paused does not lead by its late answer", async () => {
+  test("that was paused during a renewal does not lead by its late response", async () => {
     await using server = await startServer();
     await using one = elector(server, "one");
     await server.world.advance(0);
@@ -210,7 +210,7 @@ describe("a leader", () => {
     await server.world.advance(2_100);
     one.host.pause();
     await server.world.advance(20_000);
-    // The answer comes first, the timers after it.
+    // The response arrives first, the timers run after it.
     one.host.resume();
     expect(one.isLeading).toBe(false);
     await server.world.advance(0);
@@ -218,11 +218,11 @@ describe("a leader", () => {
     expect(one.terms[0]!.endedAtMs).toBeDefined();
   });
 
-  test("counts from before it sent what renewed the lease, not from the answer", async () => {
+  test("counts from before it sent the renewal, not from the response", async () => {
     await using server = await startServer();
     const passages = [SLOW, SLOW, SLOW];
     await using one = elector(server, "one", { passage: () => passages.shift() ?? LOST });
-    // It looks and creates, each answered after 2 s; the renewal is sent at 6 s and answered at 8 s.
+    // It reads and creates, each taking 2 s; the renewal is sent at 6 s and its response arrives at 8 s.
     await server.world.advance(3_999);
     expect(one.isLeading).toBe(false);
     await server.world.advance(12_000);
@@ -231,7 +231,7 @@ describe("a leader", () => {
     expect(one.isLeading).toBe(false);
   });
 
-  test("counts the first time from before it looked at the lease", async () => {
+  test("counts the first term from before it read the lease", async () => {
     await using server = await startServer();
     const passages = [SLOW, SLOW];
     await using one = elector(server, "one", { passage: () => passages.shift() ?? LOST });
@@ -241,7 +241,7 @@ describe("a leader", () => {
     expect(one.isLeading).toBe(false);
   });
 
-  test("that has ceased to lead without noticing does not lead again in that term, though the lease is its own", async () => {
+  test("whose term ended unnoticed does not lead again in that term, although it holds the lease", async () => {
     await using server = await startServer();
     const timing = { ...DEFAULT_LEADER_TIMING, retryPeriodMs: 8_000 };
     await using one = elector(server, "one", { timing });
@@ -257,7 +257,7 @@ describe("a leader", () => {
     expect(one.terms).toMatchObject([{ endedAtMs: server.world.clock.monotonic() }]);
   });
 
-  test("whose requests all fail stops 10 s after it sent the last that did not", async () => {
+  test("whose requests all fail stops 10 s after it sent the last successful one", async () => {
     await using server = await startServer();
     await using one = elector(server, "one");
     await server.world.advance(1_000);
@@ -267,7 +267,7 @@ describe("a leader", () => {
     expect(one.isLeading).toBe(true);
     await server.world.advance(1);
     expect(one.terms[0]!.endedAtMs! - startedAt).toBe(10_000);
-    expect(one.warnings[0]).toContain("the leader lease could not be renewed");
+    expect(one.warnings[0]).toContain("leader lease renewal failed");
     one.host.passage = () => PROMPT;
     await server.world.advance(20_000);
     expect(one.isLeading).toBe(true);
@@ -276,7 +276,7 @@ describe("a leader", () => {
 
   test.each([
     ["a request that hangs", { ...PROMPT, backMs: 3_600_000 }],
-    ["answers that are lost", { ...PROMPT, isLost: "back" }],
+    ["lost responses", { ...PROMPT, isLost: "back" }],
   ] satisfies [string, Passage][])("survives %s for less than that", async (_what, passage) => {
     await using server = await startServer();
     await using one = elector(server, "one");
@@ -289,7 +289,7 @@ describe("a leader", () => {
     expect(one.terms).toHaveLength(1);
   });
 
-  test("stops at its next renewal when somebody else was made the holder", async () => {
+  test("stops at its next renewal when another client changed the holder", async () => {
     await using server = await startServer();
     await using one = elector(server, "one");
     await server.world.advance(100);
@@ -309,7 +309,7 @@ describe("a leader", () => {
         throw new Error("broken");
       },
     ],
-  ])("whose work %s gives the lease away and may lead again later", async (_what, work) => {
+  ])("whose work %s releases the lease and may lead again later", async (_what, work) => {
     await using server = await startServer();
     await using one = elector(server, "one", { work });
     await server.world.advance(100);
@@ -339,7 +339,7 @@ describe("a leader", () => {
 });
 
 describe("an elector", () => {
-  test("tries for as long as the store cannot be reached, and leads when it can", async () => {
+  test("retries while the store cannot be reached, and leads when it can", async () => {
     let kv: FaultyKv | undefined;
     await using server = await startServer({ wrapKv: (real) => (kv = new FaultyKv(real)) });
     kv!.setDown(true);
@@ -347,13 +347,13 @@ describe("an elector", () => {
     await server.world.advance(120_000);
     expect(one.terms).toEqual([]);
     expect(one.warnings.length).toBeGreaterThan(10);
-    expect(one.warnings[0]).toContain("the leader lease could not be acquired");
+    expect(one.warnings[0]).toContain("acquiring the leader lease failed");
     kv!.setDown(false);
     await server.world.advance(30_000);
     expect(one.isLeading).toBe(true);
   });
 
-  test("that stops while the store cannot be reached gives up on releasing", async () => {
+  test("that stops while the store cannot be reached gives up releasing the lease", async () => {
     let kv: FaultyKv | undefined;
     await using server = await startServer({ wrapKv: (real) => (kv = new FaultyKv(real)) });
     const one = elector(server, "one");
@@ -362,11 +362,11 @@ describe("an elector", () => {
     const startedAt = server.world.clock.monotonic();
     await one.stop();
     expect(server.world.clock.monotonic() - startedAt).toBe(5_000);
-    expect(one.warnings.at(-1)).toContain("the leader lease could not be released");
+    expect(one.warnings.at(-1)).toContain("releasing the leader lease failed");
     kv!.resume();
   });
 
-  test("that was told to stop before it began does nothing", async () => {
+  test("that was aborted before it began does nothing", async () => {
     await using server = await startServer();
     const { clock, env } = server.world;
     const onTerm = (): Promise<void> => Promise.reject(new Error("not to be called"));
@@ -384,6 +384,6 @@ test.each([
   [{ retryPeriodMs: 0 }, ["a leader's retry period must be greater than zero"]],
   [{ leaseDurationMs: 3_600_001 }, ["a leader's lease duration must be an hour at most"]],
   [{ leaseDurationMs: Number.NaN }, [expect.anything(), expect.anything()]],
-])("times %j are judged", (timing, errors) => {
+])("timing %j is validated", (timing, errors) => {
   expect(leaderTimingErrors({ ...DEFAULT_LEADER_TIMING, ...timing })).toEqual(errors);
 });

@@ -1,10 +1,10 @@
 /**
- * One of several servers does the work: the one that holds a Lease. As client-go's leader election, with its defaults.
+ * Leader election: only the server that holds a Lease does the work. As client-go's leader election, with its defaults.
  *
- * At most one leads, because the holder counts from before the request that renewed the lease was sent, and everybody
- * else from after they saw what that request wrote. The holder stops `renewDeadlineMs` after the former; they wait for
- * the lease's longer duration after the latter, and take it only as they saw it (by resourceVersion). All of that is each
- * one's own monotonic clock: the times in the lease are for people.
+ * At most one server leads, because the holder counts from before it sent the request that renewed the lease, and the
+ * others from after they saw the result of that request. The holder stops `renewDeadlineMs` after the former; the
+ * others wait for the lease's longer duration after the latter, and take the lease only as they saw it (by
+ * resourceVersion). Each server uses its own monotonic clock: the times in the lease are for people.
  */
 import { assert } from "../../base/assert.ts";
 import { sleep, type Clock } from "../../base/clock.ts";
@@ -17,11 +17,11 @@ import type { ResourceClient } from "../../client/resource-client.ts";
 import { isReason } from "../../meta/status-error.ts";
 
 export interface LeaderTiming {
-  /** How long others wait for a leader of whom they see nothing. */
+  /** How long the others wait for a leader that does not renew its lease. */
   readonly leaseDurationMs: number;
-  /** How long a leader that cannot renew its lease goes on. */
+  /** How long a leader that cannot renew its lease continues. */
   readonly renewDeadlineMs: number;
-  /** From one look at the lease, or renewal, to the next; up to 2.2 times as long while somebody else leads. */
+  /** Time between two reads or renewals of the lease; up to 2.2 times as long while another server leads. */
   readonly retryPeriodMs: number;
 }
 
@@ -31,28 +31,28 @@ export const DEFAULT_LEADER_TIMING: LeaderTiming = {
   retryPeriodMs: 2_000,
 };
 
-/** A time of leading, from its beginning to its end. */
+/** One term of leadership, from its beginning to its end. */
 export interface Term {
-  /** Right also when the process has just woken from a pause and no timer has run yet. Once false, it stays so. */
+  /** Correct even if the process has just resumed from a pause and no timer has run yet. Once false, it stays false. */
   readonly isLeading: boolean;
 }
 
 export interface LeaderElectionOptions {
-  /** Best one that does not retry: attempts are short, and a failed one is followed by another soon. */
+  /** Should not retry by itself: attempts are short, and a failed one is soon followed by another. */
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Of the Lease, in kube-system. */
+  /** The name of the Lease in kube-system. */
   readonly name: string;
-  /** Nobody else's, and another one each time the process starts. */
+  /** Unique, and different for each start of the process. */
   readonly identity: string;
   readonly timing?: LeaderTiming;
-  /** The work of a leader. The signal aborts when the term ends; the next term begins after this has returned. */
+  /** The work of the leader. The signal aborts when the term ends; the next term begins after this has returned. */
   readonly onTerm: (signal: AbortSignal, term: Term) => Promise<void>;
 }
 
-/** Competes until the signal aborts, then ends the term, waits for its work, and gives the lease away. */
+/** Competes until the signal aborts, then ends the term, waits for its work, and releases the lease. */
 export async function runLeaderElection(options: LeaderElectionOptions, signal: AbortSignal): Promise<void> {
   const { clock, random, log, timing = DEFAULT_LEADER_TIMING } = options;
   const problems = leaderTimingErrors(timing);
@@ -63,13 +63,13 @@ export async function runLeaderElection(options: LeaderElectionOptions, signal: 
       const startedAtMs = clock.monotonic();
       if (await elector.acquire(signal)) await elector.lead(startedAtMs, signal);
     } catch (thrown) {
-      if (!signal.aborted) log.warn("the leader lease could not be acquired", { error: messageOf(thrown) });
+      if (!signal.aborted) log.warn("acquiring the leader lease failed", { error: messageOf(thrown) });
     }
     await sleep(clock, timing.retryPeriodMs * (1 + JITTER * random.float()), signal);
   }
 }
 
-/** What is wrong with these times, in sentences; an empty list means nothing. */
+/** The invalid settings as sentences; empty if there are none. */
 export function leaderTimingErrors(timing: LeaderTiming): string[] {
   const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = timing;
   const errors = [];
@@ -84,9 +84,9 @@ export function leaderTimingErrors(timing: LeaderTiming): string[] {
 
 /** As client-go: how much of a retry period is added to it, at most. */
 const JITTER = 1.2;
-/** Somebody else may change the lease between our looking and our writing, but hardly so often. */
+/** Another client may change the lease between read and write, but hardly more often than this. */
 const ROUNDS_MAX = 3;
-/** A lease that claims to last longer was not written by one of us. */
+/** A lease with a longer duration was not written by a leader election like this. */
 const DURATION_MS_MAX = 3_600_000;
 const TRANSITIONS_MAX = 2 ** 31 - 1;
 
@@ -103,7 +103,7 @@ interface LeaseObject extends KubernetesObject {
   };
 }
 
-/** Another's lease, and when it was first seen to be so. */
+/** The lease of another server, and when it was first seen in this state. */
 interface Observation {
   readonly holder: string;
   readonly version: string;
@@ -115,9 +115,9 @@ class Elector {
   readonly #options: LeaderElectionOptions;
   readonly #timing: LeaderTiming;
   readonly #leases: ResourceClient<LeaseObject>;
-  /** So that of a leader's attempts that hang the second can still be in time. */
+  /** Short enough that a second attempt is still in time if the first hangs. */
   readonly #attemptMs: number;
-  /** The lease as it was when it was last ours, for the next write. */
+  /** The lease as it was when this server last held it, for the next write. */
   #ours: LeaseObject | undefined;
   #observed: Observation | undefined;
 
@@ -128,25 +128,25 @@ class Elector {
     this.#attemptMs = timing.renewDeadlineMs / 2;
   }
 
-  /** Whether the lease is ours now. Throws when nobody can tell. */
+  /** Whether this server holds the lease now. Throws if that cannot be determined. */
   acquire(signal: AbortSignal): Promise<boolean> {
     return within(this.#options.clock, this.#attemptMs, (limit) => this.#write(limit), signal);
   }
 
-  /** From holding the lease to not leading any more. */
+  /** Leads from holding the lease until the end of the term. */
   async lead(startedAtMs: number, signal: AbortSignal): Promise<void> {
     const { clock, log, identity, name } = this.#options;
     const term = new RunningTerm(clock, startedAtMs + this.#timing.renewDeadlineMs, signal);
     try {
       if (!term.isLeading) return;
-      log.info("this server leads", { lease: name, identity });
+      log.info("became leader", { lease: name, identity });
       const renewing = this.#renew(term);
       await this.#work(term);
-      term.end("its work ended");
+      term.end("the work ended");
       await renewing;
-      log.info("this server leads no more", { lease: name, because: term.because });
+      log.info("no longer leader", { lease: name, because: term.because });
     } finally {
-      term.end("it was over before it began");
+      term.end("the term ended before it began");
       await this.#release();
     }
   }
@@ -155,7 +155,7 @@ class Elector {
     try {
       await this.#options.onTerm(term.signal, term);
     } catch (thrown) {
-      this.#options.log.error("the work of the leader failed", { error: messageOf(thrown) });
+      this.#options.log.error("work of the leader failed", { error: messageOf(thrown) });
     }
   }
 
@@ -166,9 +166,9 @@ class Elector {
       const startedAtMs = clock.monotonic();
       try {
         if (await this.acquire(term.signal)) term.extend(startedAtMs + this.#timing.renewDeadlineMs);
-        else term.end("somebody else holds the lease");
+        else term.end("another server holds the lease");
       } catch (thrown) {
-        if (!term.signal.aborted) log.warn("the leader lease could not be renewed", { error: messageOf(thrown) });
+        if (!term.signal.aborted) log.warn("leader lease renewal failed", { error: messageOf(thrown) });
       }
     }
   }
@@ -184,7 +184,7 @@ class Elector {
         this.#observed = undefined;
         return true;
       } catch (thrown) {
-        // Whatever was seen is no longer so, or nobody knows whether the write happened.
+        // The copy is outdated, or the outcome of the write is unknown.
         this.#ours = undefined;
         if (!isOutdated(thrown) || round >= ROUNDS_MAX) throw thrown;
         current = await this.#look(signal);
@@ -214,10 +214,10 @@ class Elector {
     this.#observed = { holder, version, sinceMs: this.#options.clock.monotonic(), durationMs };
   }
 
-  /** Whether another holds the lease and may still lead. */
+  /** Whether another server holds the lease and may still lead. */
   #isAnothers(current: LeaseObject | undefined): boolean {
     if (current !== undefined && [this.#options.identity, ""].includes(holderOf(current))) return false;
-    // DIFFERS: client-go takes a deleted lease at once. Whoever held it leads until it notices.
+    // DIFFERS: client-go takes a deleted lease at once. The previous holder leads until it notices the deletion.
     const { holder, sinceMs, durationMs } = this.#observed ?? { holder: "", sinceMs: 0, durationMs: 0 };
     if (holder === "" || holder === this.#options.identity) return false;
     return this.#options.clock.monotonic() - sinceMs < durationMs;
@@ -250,13 +250,13 @@ class Elector {
     };
   }
 
-  /** Lets the next one take over at once. What is not released runs out. */
+  /** Lets the next leader take over at once. A lease that is not released expires. */
   async #release(): Promise<void> {
     const { clock, log } = this.#options;
     try {
       await within(clock, this.#attemptMs, (signal) => this.#giveAway(signal));
     } catch (thrown) {
-      log.warn("the leader lease could not be released", { error: messageOf(thrown) });
+      log.warn("releasing the leader lease failed", { error: messageOf(thrown) });
     }
     this.#ours = undefined;
   }
@@ -267,7 +267,7 @@ class Elector {
     for (let round = 1; current !== undefined && holderOf(current) === identity; round++) {
       const now = toMicroTime(clock.now());
       try {
-        // As client-go: a second is the shortest duration there is.
+        // As client-go: one second is the shortest duration.
         const spec = { holderIdentity: "", leaseDurationSeconds: 1, acquireTime: now, renewTime: now };
         await this.#put(current, spec, signal);
         return;
@@ -289,7 +289,7 @@ class RunningTerm implements Term {
   constructor(clock: Clock, untilMs: number, parent: AbortSignal) {
     this.#clock = clock;
     this.#untilMs = untilMs;
-    const stop = (): void => this.end("it was told to stop");
+    const stop = (): void => this.end("the server is stopping");
     let cancel = (): void => {};
     const watch = (): void => {
       const leftMs = this.#untilMs - clock.monotonic();
@@ -318,7 +318,7 @@ class RunningTerm implements Term {
     return !this.signal.aborted && this.#clock.monotonic() < this.#untilMs;
   }
 
-  /** A term that has run out stays so, even if the timer that ends it is late: somebody may have asked. */
+  /** An expired term stays expired, even if the timer that ends it is late: callers may have read `isLeading`. */
   extend(untilMs: number): void {
     if (this.isLeading) this.#untilMs = untilMs;
   }

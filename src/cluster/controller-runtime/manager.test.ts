@@ -81,7 +81,7 @@ function noted(into: string[], name: string): ControllerSpec {
 }
 
 describe("controllers", () => {
-  test("run where the lease is held, and where it is held next they start anew", async () => {
+  test("run on the server that holds the lease, and start again on the next holder", async () => {
     await using server = await startServer();
     const [seenByOne, seenByTwo]: [string[], string[]] = [[], []];
     const one = new Process(server, [noted(seenByOne, "x"), noted(seenByOne, "y")]);
@@ -99,7 +99,7 @@ describe("controllers", () => {
     expect(one.metric('leader_election_master_status{name="test-manager"}')).toBe(0);
   });
 
-  test("see the objects of the API through informers made anew for each term", async () => {
+  test("read the API through informers created for each term", async () => {
     await using server = await startServer();
     const { clock } = server.world;
     const client = createClient({
@@ -130,7 +130,7 @@ describe("controllers", () => {
     expect(seen.filter((key) => key === "default/during")).toHaveLength(1);
   });
 
-  test("that are not enabled do not run, and without any nobody competes for the lease", async () => {
+  test("that are not enabled do not run, and without any enabled no server competes for the lease", async () => {
     await using server = await startServer();
     const seen: string[] = [];
     await using process = new Process(server, [noted(seen, "x"), noted(seen, "y")], { enabled: ["y"] });
@@ -172,7 +172,7 @@ describe("controllers", () => {
     expect(source.enqueue).toBeUndefined();
   });
 
-  test("that fail as a whole are started again, and the others do not notice", async () => {
+  test("that fail as a whole are restarted, and the others are not affected", async () => {
     await using server = await startServer();
     const seen: string[] = [];
     const sources: HandSource[] = [];
@@ -203,7 +203,7 @@ describe("controllers", () => {
 });
 
 describe("a controller is not healthy", () => {
-  test("when it has not seen everything for two minutes, however often it was started", async () => {
+  test("if its sources have not synced for two minutes, however often it was restarted", async () => {
     await using server = await startServer();
     const spec = controller(
       "x",
@@ -216,14 +216,14 @@ describe("a controller is not healthy", () => {
     await server.world.advance(120_000);
     expect(process.problem).toBeUndefined();
     await server.world.advance(1);
-    expect(process.problem).toBe("it has waited 120 s to see everything there is");
+    expect(process.problem).toBe("it has waited 120 s for its sources to sync");
     process.host.passage = () => ({ thereMs: 0, backMs: 0, isLost: "there" });
     await server.world.advance(10_000);
     expect(process.manager.isLeading()).toBe(false);
     expect(process.problem).toBeUndefined();
   });
 
-  test("when its last 20 reconciles failed, until one does not", async () => {
+  test("if its last 20 reconciles failed, until one succeeds", async () => {
     await using server = await startServer();
     let source = new HandSource();
     const reconcile: Reconcile = async (key) => {
@@ -242,7 +242,7 @@ describe("a controller is not healthy", () => {
     expect(process.problem).toBeUndefined();
   });
 
-  test("when it goes on working a minute after leadership was lost, which keeps this server from leading", async () => {
+  test("if it still works a minute after leadership was lost, which keeps this server from leading", async () => {
     await using server = await startServer();
     const reconcile: Reconcile = () => sleep(server.world.clock, 200_000).then(() => undefined);
     await using process = new Process(server, [controller("x", reconcile)]);
@@ -253,14 +253,14 @@ describe("a controller is not healthy", () => {
     await server.world.advance(60_000);
     expect(process.problem).toBeUndefined();
     await server.world.advance(10_000);
-    expect(process.problem).toBe("it was told to stop 70 s ago and is still at work");
+    expect(process.problem).toBe("it was stopped 70 s ago and is still running");
     await server.world.advance(140_000);
     expect(process.manager.isLeading()).toBe(true);
     expect(process.problem).toBeUndefined();
   });
 });
 
-test("what controllers do is counted under Kubernetes' names", async () => {
+test("controllers are counted under Kubernetes' metric names", async () => {
   await using server = await startServer();
   const results = ["fail", "again", "wait"];
   const reconcile: Reconcile = async () => {

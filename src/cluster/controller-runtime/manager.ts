@@ -1,4 +1,4 @@
-/** Runs controllers on one server of the cluster at a time, and says how they are. */
+/** Runs controllers on one server of the cluster at a time, and reports their health. */
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
@@ -11,7 +11,7 @@ import { runLeaderElection, type LeaderTiming, type Term } from "./leader-electi
 
 interface ControllerManagerOptions {
   readonly controllers: readonly ControllerSpec[];
-  /** Names of those that run. */
+  /** The names of the enabled controllers. */
   readonly enabled: ReadonlySet<string>;
   /** For the leader lease. */
   readonly client: Client;
@@ -20,7 +20,7 @@ interface ControllerManagerOptions {
   readonly log: Log;
   /** Shared by all managers of a server. */
   readonly metrics: ControllerMetrics;
-  /** Nobody else's, and another one each time the process starts. */
+  /** Unique, and different for each start of the process. */
   readonly identity: string;
   readonly leaseName: string;
   readonly timing?: LeaderTiming;
@@ -33,13 +33,13 @@ interface ControllerState {
   readonly hasSynced: boolean;
   readonly queueLength: number;
   readonly failuresInRow: number;
-  /** What the last reconcile that failed said, in this term. */
+  /** The error of the last failed reconcile in this term. */
   readonly lastError: string | undefined;
 }
 
 interface ControllerCheck {
   readonly name: string;
-  /** Undefined when healthy; otherwise why not. */
+  /** Undefined if healthy; otherwise the reason. */
   readonly check: () => string | undefined;
   readonly endpoints: readonly "healthz"[];
 }
@@ -47,7 +47,7 @@ interface ControllerCheck {
 export interface ControllerManager {
   /** Competes for the lease, and runs the controllers while holding it, until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
-  /** One for each enabled controller. Where it does not run it is healthy. */
+  /** One for each enabled controller. A controller that does not run on this server is healthy. */
   checks(): readonly ControllerCheck[];
   isLeading(): boolean;
   states(): readonly ControllerState[];
@@ -55,11 +55,11 @@ export interface ControllerManager {
 
 /** As controller-runtime: longer than any list takes. */
 const SYNC_LIMIT_MS = 120_000;
-/** By the waits between them a key alone fails so often only in minutes: an outage of the store is shorter. */
+/** With backoff, a single key fails this often only within minutes, which is longer than an outage of the store. */
 const FAILURES_MAX = 20;
 /** Until it has stopped, this server cannot lead again. */
 const STOP_LIMIT_MS = 60_000;
-/** Whatever made a controller fail as a whole may take a while to pass. */
+/** The cause of the failure of a whole controller may take a while to pass. */
 const RESTART_MS = 5_000;
 
 export function createControllerManager(options: ControllerManagerOptions): ControllerManager {
@@ -104,11 +104,11 @@ interface Keeping extends Pick<ControllerRunOptions, "clock" | "random" | "log" 
 
 interface Kept {
   readonly run: ControllerRun;
-  /** Over all runs of a term. */
+  /** Counted over all runs of a term. */
   readonly unsyncedSinceMs: number;
 }
 
-/** A controller that fails as a whole does not stop the others; it starts anew, with new sources. */
+/** A controller that fails as a whole does not stop the others; it restarts with new sources. */
 async function keepRunning(spec: ControllerSpec, keeping: Keeping, signal: AbortSignal): Promise<void> {
   const { metrics, runs, ...common } = keeping;
   const { clock, log } = common;
@@ -120,22 +120,22 @@ async function keepRunning(spec: ControllerSpec, keeping: Keeping, signal: Abort
     try {
       await run.run(signal);
     } catch (thrown) {
-      log.error("a controller failed and will be started again", { controller: name, error: messageOf(thrown) });
+      log.error("controller failed and will be restarted", { controller: name, error: messageOf(thrown) });
     }
     if (run.hasSynced) unsyncedSinceMs = clock.monotonic();
   } while (await sleep(clock, RESTART_MS, signal));
   runs.delete(name);
 }
 
-/** Whether or not this server leads. */
+/** Checked whether or not this server leads. */
 function stoppingProblem({ run }: Kept, clock: Clock): string | undefined {
   const forMs = clock.monotonic() - (run.stoppingSinceMs ?? Infinity);
-  return forMs > STOP_LIMIT_MS ? `it was told to stop ${seconds(forMs)} ago and is still at work` : undefined;
+  return forMs > STOP_LIMIT_MS ? `it was stopped ${seconds(forMs)} ago and is still running` : undefined;
 }
 
 function workingProblem({ run, unsyncedSinceMs }: Kept, clock: Clock): string | undefined {
   const forMs = clock.monotonic() - unsyncedSinceMs;
-  if (!run.hasSynced && forMs > SYNC_LIMIT_MS) return `it has waited ${seconds(forMs)} to see everything there is`;
+  if (!run.hasSynced && forMs > SYNC_LIMIT_MS) return `it has waited ${seconds(forMs)} for its sources to sync`;
   if (run.failuresInRow < FAILURES_MAX) return undefined;
   return `its last ${run.failuresInRow} reconciles failed, the last one with: ${run.lastError}`;
 }

@@ -1,41 +1,47 @@
-/** What a whole cluster of mixed releases serves, and what nobody can say at present: as the composition root tells. */
+/**
+ * The resources that a cluster of mixed releases serves, and those about which nothing is known at present; provided by
+ * the composition root.
+ */
 export interface ClusterResource {
   readonly group: string;
   /** The plural. */
   readonly resource: string;
   readonly kind: string;
   readonly namespaced: boolean;
-  /** Every version some server serves it in, the one to use first. */
+  /** Every version in which a server serves it, the one to use first. */
   readonly versions: readonly string[];
-  /** Of the version to use. */
+  /** The verbs of the version to use. */
   readonly verbs: ReadonlySet<string>;
 }
 
-/** Something that is missing in what is served, or of which an answer cannot be had. */
+/** A resource that may be missing in `served`, or that cannot be requested at present. */
 export interface Doubt {
-  /** Undefined: it may be any group. */
+  /** Undefined if it may be any group. */
   readonly group: string | undefined;
-  /** Undefined: it may be any resource of the group. */
+  /** Undefined if it may be any resource of the group. */
   readonly resource: string | undefined;
-  /** Undefined for what is not cluster-scoped or namespaced as far as is known. */
+  /** Undefined if its scope is unknown. */
   readonly namespaced: boolean | undefined;
-  /** Who is to blame. */
+  /** The server that causes the doubt. */
   readonly server: string;
-  /** "cannot be reached", "has not said yet what it serves", "left at 2030-01-01T00:00:00Z". */
+  /** "cannot be reached", "has not yet published what it serves", "departed at 2030-01-01T00:00:00Z". */
   readonly because: string;
-  /** Nobody serves it now, so that nothing of it can come into being: what the store holds of it is all there is. */
+  /** No server serves it now, so no object of it can be created: the store holds all of them. */
   readonly isDeparted?: true;
 }
 
 export interface ClusterResources {
-  /** Whether it is one server that is spoken of, which does not look at others: then there are no doubts either. */
+  /**
+   * Whether only the local server is considered, because the mixed version proxy is off: then there are no doubts
+   * either.
+   */
   readonly isOneServer: boolean;
   /** By group and resource. The same array until something has changed. */
   served(): readonly ClusterResource[];
-  /** Empty: what is served is all there is. */
+  /** Empty if `served` is complete. */
   doubts(): readonly Doubt[];
-  /** Waits until both show every server that had joined when this was called; false when that cannot be known. */
+  /** Waits until both include every server that had joined when this was called; false if that cannot be determined. */
   catchUp(): Promise<boolean>;
-  /** Called when one of them says something else. The returned function ends it. */
+  /** Called when one of them has changed. The returned function removes the listener. */
   onChange(listener: () => void): () => void;
 }

@@ -32,7 +32,7 @@ async function resourcesOf(api: TestServer, name: string): Promise<unknown[]> {
   return (body.rules ?? []).flatMap(({ resources }: { resources: string[] }) => resources);
 }
 
-test("the rules of selected roles are gathered in the order of their names, each once, also through another that gathers", async () => {
+test("the rules of selected roles are aggregated in the order of their names, each once, also through another aggregated role", async () => {
   await using api = await start();
   await using running = run(api);
   await api.create(ROLES, role("top", gathers({ matchLabels: { to: "top" } })));
@@ -46,7 +46,7 @@ test("the rules of selected roles are gathered in the order of their names, each
   expect(running.outcomes).not.toContain("error");
 });
 
-test("a role follows what it selects: rules that change, labels that go, roles that are deleted", async () => {
+test("an aggregated role is updated when rules change, labels are removed and roles are deleted", async () => {
   await using api = await start();
   await using running = run(api);
   const expression = { key: "to", operator: "In", values: ["top"] };
@@ -64,7 +64,7 @@ test("a role follows what it selects: rules that change, labels that go, roles t
   expect(running.outcomes).not.toContain("error");
 });
 
-test("what is as it should be is not written again, and roles without an aggregation rule are left alone", async () => {
+test("a correct role is not written again, and roles without an aggregation rule are not touched", async () => {
   await using api = await start();
   await using running = run(api);
   await api.create(ROLES, role("top", gathers({ matchLabels: { to: "top" } })));

@@ -1,4 +1,7 @@
-/** A cluster role with an aggregation rule has the rules of all cluster roles that its selectors select. */
+/**
+ * Sets the rules of a cluster role with an aggregation rule to the rules of all cluster roles that its selectors
+ * select.
+ */
 import type { Log } from "../../base/log.ts";
 import { messageOf } from "../../base/within.ts";
 import type { Client } from "../../client/client.ts";
@@ -20,7 +23,7 @@ const CLUSTER_ROLES: ResourceType = {
   resource: "clusterroles",
   namespaced: false,
 };
-/** The index of those that gather rules. */
+/** The index of roles with an aggregation rule. */
 const AGGREGATED = "aggregated";
 
 export function createClusterRoleAggregationController(options: {
@@ -29,8 +32,7 @@ export function createClusterRoleAggregationController(options: {
 }): ClusterRoleAggregationController {
   const { client, log } = options;
   const clusterRoles = client.resource<UnstructuredObject>(CLUSTER_ROLES);
-  const onError = (thrown: unknown): void =>
-    log.warn("cluster roles could not be followed", { error: messageOf(thrown) });
+  const onError = (thrown: unknown): void => log.warn("cluster role watch failed", { error: messageOf(thrown) });
   let roles: Informer<UnstructuredObject> | undefined;
   return {
     name: NAME,
@@ -40,7 +42,7 @@ export function createClusterRoleAggregationController(options: {
         onError,
       });
       roles = followed;
-      // Nobody knows who selects what: each change is one for all of them.
+      // Any role may be selected by any aggregated role: each change enqueues all of them.
       return [informerSource(followed, () => followed.byIndex(AGGREGATED, AGGREGATED).map(nameOf))];
     },
     async reconcile(name, signal) {
@@ -89,7 +91,7 @@ function ruleKey(rule: JsonObject): string {
 
 type IsSelected = (labels: JsonObject) => boolean;
 
-/** Throws when nobody could say what it selects. */
+/** Throws if the selector is invalid. */
 function selectorOf(selector: JsonObject): IsSelected {
   const labels = Object.entries(objectAt(selector, "matchLabels"));
   const expressions = objectsAt(selector, "matchExpressions").map(expressionOf);

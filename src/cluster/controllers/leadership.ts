@@ -1,15 +1,15 @@
-/** Controllers as background tasks that end before everything else does, so that another server may lead at once. */
+/** Runs controllers as background tasks that stop first in a shutdown, so that another server can lead at once. */
 import { eitherSignal } from "../../base/either-signal.ts";
 import type { ControllerManager } from "../controller-runtime/manager.ts";
 import { whenOrAborted, type BackgroundTask } from "../../base/background.ts";
 
 export interface Leadership {
   readonly tasks: readonly BackgroundTask[];
-  /** For good. Resolves when the work has ended and the leases are given away. */
+  /** Stops competing for good. Resolves when the work has ended and the leases are released. */
   giveUp(): Promise<void>;
 }
 
-/** Nobody leads before it is ready. */
+/** A server does not lead before it is ready. */
 export function createLeadership(managers: readonly ControllerManager[], ready: Promise<void>): Leadership {
   const leaving = new AbortController();
   const running: Promise<void>[] = [];

@@ -56,7 +56,7 @@ function record(resources: Record<string, string[]>): ServedRecord {
 
 const APPS: readonly DiscoveryGroup[] = [group("apps", version("v1", "deployments"))];
 
-test("a resource is told once, with every version somebody serves, reachable ones first", () => {
+test("a resource is listed once, with every served version, reachable ones first", () => {
   const things = [
     group(
       "g",
@@ -71,12 +71,12 @@ test("a resource is told once, with every version somebody serves, reachable one
   ]);
 });
 
-describe("what is served", () => {
-  test("is what this server and its peers serve together", () => {
+describe("the served resources", () => {
+  test("are those of this server and its peers", () => {
     expect(names({ peers: [source("b", APPS)] })).toEqual(["/configmaps v1", "apps/deployments v1"]);
   });
 
-  test("without the mixed version proxy is what this server serves, and nothing is in doubt", async () => {
+  test("without the mixed version proxy are those of this server, without doubts", async () => {
     const given = { peers: [source("b", APPS, { isReachable: false })], view: { isSynced: false }, isEnabled: false };
     expect(names(given)).toEqual(["/configmaps v1"]);
     expect(doubts(given)).toEqual([]);
@@ -85,29 +85,27 @@ describe("what is served", () => {
   });
 });
 
-describe("in doubt is", () => {
-  test("nothing, when everybody has spoken and can be reached", () => {
+describe("the doubts", () => {
+  test("are empty if all servers are described and reachable", () => {
     expect(doubts({ peers: [source("b", APPS)], view: { peers: [peerOf("b")] } })).toEqual([]);
   });
 
-  test("everything, while it is not known who is there, or a server has not said what it serves", () => {
-    expect(doubts({ view: { isSynced: false } })).toEqual([
-      "*/*: self does not know yet which other servers there are",
-    ]);
+  test("cover everything while the live servers are unknown, or a server has not published what it serves", () => {
+    expect(doubts({ view: { isSynced: false } })).toEqual(["*/*: self does not know yet which other servers are live"]);
     expect(doubts({ view: { peers: [peerOf("b", { isDescribed: false })] } })).toEqual([
-      "*/*: b has not said yet what it serves",
+      "*/*: b has not yet published what it serves",
     ]);
   });
 
-  test("what only servers serve that cannot be reached", () => {
+  test("cover resources that only unreachable servers serve", () => {
     const gone = source("b", [...LOCAL, ...APPS], { isReachable: false });
     expect(doubts({ peers: [gone] })).toEqual(["apps/deployments: b cannot be reached"]);
     expect(doubts({ peers: [gone, source("c", APPS)] })).toEqual([]);
   });
 
-  test("what a server served that has left, unless somebody serves it in some version", () => {
+  test("cover resources of a departed server that no server serves in any version", () => {
     const departed = [record({ "/v1": ["configmaps", "pods", "pods/status"], "apps/v1beta1": ["deployments"] })];
-    expect(doubts({ departed, peers: [source("b", APPS)] })).toEqual(["/pods: gone left at 2030-01-01T00:05:00Z"]);
+    expect(doubts({ departed, peers: [source("b", APPS)] })).toEqual(["/pods: gone departed at 2030-01-01T00:05:00Z"]);
     expect(told({ departed }).doubts()[0]).toMatchObject({ group: "", resource: "pods", namespaced: true });
   });
 });

@@ -1,4 +1,4 @@
-/** What controllers are told of a cluster of mixed releases: everything somebody serves, and what nobody can say. */
+/** The resources of a cluster of mixed releases for controllers: everything that a server serves, and the doubts. */
 import { must } from "../../base/assert.ts";
 import { compareNames } from "../../serving/discovery/order.ts";
 import { storagePlaceOf } from "../../objects/catalogue/storage-places.ts";
@@ -17,12 +17,12 @@ interface ClusterResourcesParts {
     readonly documents: Omit<PeerDocuments, "hasUndescribed">;
     readonly records: Pick<Peers["records"], "departed">;
   };
-  /** Other groups whenever definitions have changed. */
+  /** Its groups change whenever CRDs have changed. */
   readonly local: { readonly groups: readonly DiscoveryGroup[]; readonly etag: string };
   readonly shared: Pick<SharedResources, "onChange">;
 }
 
-/** Without the mixed version proxy a server speaks for itself alone, and has no doubts. */
+/** Without the mixed version proxy a server considers only itself, and has no doubts. */
 export function clusterResources({ config, peers, local, shared }: ClusterResourcesParts): ClusterResources {
   const { serverId, isEnabled } = config.peers;
   const { documents } = peers;
@@ -53,7 +53,7 @@ export function clusterResources({ config, peers, local, shared }: ClusterResour
   return {
     isOneServer: !isEnabled,
     served,
-    // Whether everybody is known is no change that anybody counts.
+    // Computed each time, because the generation does not cover whether the view is synced.
     doubts: () => (isEnabled ? [...unsynced(peers, serverId), ...known()] : []),
     catchUp: () => (isEnabled ? peers.catchUp() : Promise.resolve(true)),
     onChange(listener) {
@@ -81,7 +81,7 @@ export function resourcesOf(groups: readonly DiscoveryGroup[]): ClusterResource[
     .sort((left, right) => compareNames(left.group, right.group) || compareNames(left.resource, right.resource));
 }
 
-/** A version that somebody who can be reached serves comes before any other. */
+/** A version that a reachable server serves comes before any other. */
 function toResource(group: string, offers: readonly Offer[]): ClusterResource {
   const ordered = [...offers.filter(({ isCurrent }) => isCurrent), ...offers.filter(({ isCurrent }) => !isCurrent)];
   const { resource } = must(ordered[0], "a resource is offered by a server");
@@ -97,17 +97,17 @@ function toResource(group: string, offers: readonly Offer[]): ClusterResource {
 
 function unsynced({ view }: Pick<Peers, "view">, server: string): Doubt[] {
   if (view().isSynced) return [];
-  return [{ ...ANYTHING, server, because: "does not know yet which other servers there are" }];
+  return [{ ...ANYTHING, server, because: "does not know yet which other servers are live" }];
 }
 
 const ANYTHING = { group: undefined, resource: undefined, namespaced: undefined } as const;
 
-/** However routing knows of peers: what there is to be asked for stands in their documents. */
+/** Independent of the routing source: the resources to request are in the discovery documents. */
 function silent({ undescribed }: Pick<PeerDocuments, "undescribed">): Doubt[] {
-  return undescribed().map((server) => ({ ...ANYTHING, server, because: "has not said yet what it serves" }));
+  return undescribed().map((server) => ({ ...ANYTHING, server, because: "has not yet published what it serves" }));
 }
 
-/** What only servers serve that cannot be reached. */
+/** Resources that only unreachable servers serve. */
 function unreachable(sources: readonly DiscoverySource[]): Doubt[] {
   const reachable = new Set(
     resourcesOf(mergeSources(sources.filter(({ isReachable }) => isReachable))).map(formatGroupResource),
@@ -127,13 +127,13 @@ function unreachable(sources: readonly DiscoverySource[]): Doubt[] {
     );
 }
 
-/** What servers served that are gone, and no other does. */
+/** Resources of departed servers that no live server serves. */
 function departed(records: readonly ServedRecord[], served: readonly ClusterResource[]): Doubt[] {
   const known = new Set(served.map(formatGroupResource));
   const doubts = new Map<string, Doubt>();
   for (const record of records) {
     const { serverId, departedAt } = record;
-    const because = departedAt === undefined ? "has left" : `left at ${departedAt}`;
+    const because = departedAt === undefined ? "has departed" : `departed at ${departedAt}`;
     for (const { group, resource } of recordedResources(record)) {
       const text = formatGroupResource({ group, resource });
       if (resource.includes("/") || known.has(text)) continue;

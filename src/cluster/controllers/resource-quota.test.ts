@@ -40,7 +40,7 @@ async function usedAfter(api: TestServer, ms: number): Promise<Json> {
   return (await api.get(`${QUOTAS}/q`)).body.status;
 }
 
-test("a quota says what is used when it is made, and when something is gone or is no longer limited", async () => {
+test("a quota reports its usage when it is created, and when an object is deleted or no longer counted", async () => {
   await using api = await start();
   await using _ = run(api);
   await api.create(PODS, pod("a"));

@@ -1,4 +1,4 @@
-/** Quotas say how much of a namespace is used: admission charges what is made, and this finds out what is gone. */
+/** Updates the usage in the status of quotas: admission charges creations, and this controller finds deletions. */
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { messageOf } from "../../base/within.ts";
@@ -11,17 +11,17 @@ import type { ClusterResources } from "./cluster-resources.ts";
 import { isAbsent, isMethodRefused, isOutOfReach } from "./namespace/answers.ts";
 import { informerSource, type ReconcileResult, type KeySource } from "../controller-runtime/controller.ts";
 
-/** What admission knows of quotas. */
+/** The calculation of quotas, shared with admission. */
 interface QuotaCalculation {
   countedResources(quota: JsonObject): readonly GroupResource[];
-  /** `objects` by what formatGroupResource calls their resource; what is absent could not be listed. */
+  /** `objects` by resource, as formatGroupResource formats it; a resource that could not be listed is absent. */
   statusOf(quota: JsonObject, objects: ReadonlyMap<string, readonly JsonObject[]>): JsonObject;
   isOutdated(quota: JsonObject, status: JsonObject): boolean;
 }
 
 interface ResourceQuotaControllerOptions {
   readonly client: Client;
-  /** Is shown nothing of objects but their metadata. */
+  /** Receives only the metadata of objects. */
   readonly metadata: Client;
   readonly clock: Clock;
   readonly log: Log;
@@ -36,23 +36,25 @@ interface ResourceQuotaController {
 }
 
 const QUOTAS: ResourceType = { group: "", version: "v1", resource: "resourcequotas", namespaced: true };
-/** Of these more than the number counts. */
+/** Resources of which not only the number counts. */
 const MEASURED: ReadonlySet<string> = new Set([
   "pods",
   "services",
   "persistentvolumeclaims",
   "resourceclaims.resource.k8s.io",
 ]);
-/** DIFFERS: kubernetes follows all objects there are to see some go; here the few namespaces with quotas are looked at. */
+/**
+ * DIFFERS: kubernetes watches all objects to see some deleted; here the few namespaces with quotas are listed
+ * periodically.
+ */
 const LOOK_AGAIN_MS = 5_000;
-/** What was charged for is stored by then. */
+/** Objects that were charged for are stored by then. */
 const SETTLE_MS = 500;
 
 export function createResourceQuotaController(options: ResourceQuotaControllerOptions): ResourceQuotaController {
   const { client, clock, log, calculation } = options;
   const quotas = client.resource<UnstructuredObject>(QUOTAS);
-  const onError = (thrown: unknown): void =>
-    log.warn("resource quotas could not be followed", { error: messageOf(thrown) });
+  const onError = (thrown: unknown): void => log.warn("resource quota watch failed", { error: messageOf(thrown) });
   return {
     name: "resourcequota-controller",
     sources: () => [informerSource(client.informer(QUOTAS, { onError }))],
@@ -60,7 +62,7 @@ export function createResourceQuotaController(options: ResourceQuotaControllerOp
       const key = toKey(text);
       const quota = await present(quotas.get(key, { signal }));
       if (quota === undefined) return undefined;
-      // Whoever has been charged by now may not have stored anything yet; a later charge makes the write a conflict.
+      // An object that has been charged may not be stored yet; a later charge makes the write a conflict.
       const isFirst = objectAt(quota, "status")["used"] === undefined;
       if (!isFirst && !(await isChanged(options, quota, signal))) return { requeueAfterMs: LOOK_AGAIN_MS };
       if (!isFirst && !(await sleep(clock, SETTLE_MS, signal))) return undefined;
@@ -126,7 +128,7 @@ async function present<T>(asked: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** False: somebody else was faster. */
+/** False if another client was faster. */
 async function isStored(write: Promise<unknown>): Promise<boolean> {
   try {
     await write;

@@ -22,12 +22,12 @@ async function settled(api: TestServer): Promise<Json> {
   return (await api.get(PATH)).body;
 }
 
-test("without certificates there is no such controller", async () => {
+test("without certificates there is no controller", async () => {
   await using api = await start();
   expect(createRootCaPublisher({ client: clientOf(api), log: SILENT_LOG, rootCa: undefined })).toBeUndefined();
 });
 
-test("every namespace has the certificates, with a description", async () => {
+test("every namespace gets the certificates, with a description", async () => {
   await using api = await start();
   await using running = run(api);
   expect((await settled(api)).data).toEqual({ "ca.crt": PEM });
@@ -37,7 +37,7 @@ test("every namespace has the certificates, with a description", async () => {
   expect(running.outcomes).not.toContain("error");
 });
 
-test("what is changed or deleted is made right, and what others have added stays", async () => {
+test("changed or deleted content is restored, and added metadata stays", async () => {
   await using api = await start();
   await using running = run(api);
   await settled(api);
@@ -51,7 +51,7 @@ test("what is changed or deleted is made right, and what others have added stays
   expect(running.outcomes).not.toContain("error");
 });
 
-test("another server's certificates replace those of the one before, and then nothing is written any more", async () => {
+test("another server's certificates replace the previous ones, and then nothing is written", async () => {
   await using api = await start();
   await api.create(`${NAMESPACES}/default/configmaps`, configMap("kube-root-ca.crt", { data: { "ca.crt": "old" } }));
   await using running = run(api);

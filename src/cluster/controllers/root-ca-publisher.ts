@@ -1,4 +1,7 @@
-/** Every namespace has a config map with the certificates by which what runs in it knows the API servers. */
+/**
+ * Publishes the CA bundle by which workloads verify the API servers to every namespace as the config map
+ * kube-root-ca.crt.
+ */
 import type { Log } from "../../base/log.ts";
 import { messageOf } from "../../base/within.ts";
 import type { Client } from "../../client/client.ts";
@@ -13,7 +16,7 @@ import { informerSource, type ReconcileResult, type KeySource } from "../control
 interface RootCaPublisherOptions {
   readonly client: Client;
   readonly log: Log;
-  /** PEM; undefined: there is nothing to publish. */
+  /** PEM; undefined if there is nothing to publish. */
   readonly rootCa: string | undefined;
 }
 
@@ -32,16 +35,15 @@ const CONFIG_MAP = "kube-root-ca.crt";
 const DESCRIPTION_ANNOTATION = "kubernetes.io/description";
 const DESCRIPTION =
   "The CA certificates by which workloads of this cluster can verify its API servers at kubernetes.default.svc and at the address of that service. They are not meant for anything else.";
-/** Somebody else has just written it: the news is on its way. */
+/** Another client has just written it: its watch event will arrive. */
 const CONFLICT_RETRY_MS = 100;
 
-/** Undefined when there is nothing to publish. */
+/** Undefined if there is nothing to publish. */
 export function createRootCaPublisher(options: RootCaPublisherOptions): RootCaPublisher | undefined {
   const { client, log, rootCa } = options;
   if (rootCa === undefined) return undefined;
   const configMaps = client.resource<ConfigMap>(CONFIG_MAP_TYPE);
-  const onError = (thrown: unknown): void =>
-    log.warn("the published CA certificates could not be followed", { error: messageOf(thrown) });
+  const onError = (thrown: unknown): void => log.warn("CA bundle watch failed", { error: messageOf(thrown) });
   let seen: { readonly namespaces: Informer<NamespaceObject>; readonly configMaps: Informer<ConfigMap> } | undefined;
   return {
     name: "root-ca-certificate-publisher-controller",
@@ -69,7 +71,7 @@ export function createRootCaPublisher(options: RootCaPublisherOptions): RootCaPu
   };
 }
 
-/** Undefined when it is as it should be. Labels and other annotations are whoever's they are. */
+/** Undefined if it is correct. Labels and other annotations belong to their authors. */
 function published(
   existing: ConfigMap | undefined,
   { namespace, rootCa }: { readonly namespace: string; readonly rootCa: string },
@@ -80,7 +82,7 @@ function published(
     const annotations = { [DESCRIPTION_ANNOTATION]: DESCRIPTION };
     return { ...head, metadata: { name: CONFIG_MAP, namespace, annotations }, data };
   }
-  // One that is on its way out is made anew when it is gone.
+  // One that is being deleted is created again when it is gone.
   if (existing.metadata?.deletionTimestamp !== undefined) return undefined;
   const described = existing.metadata?.annotations?.[DESCRIPTION_ANNOTATION] ?? "";
   if (described !== "" && jsonEquals(existing.data ?? {}, data)) return undefined;

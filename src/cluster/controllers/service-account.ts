@@ -1,4 +1,4 @@
-/** Every active namespace has a service account called "default": whatever runs in it is somebody. */
+/** Creates the service account "default" in every active namespace, the identity of pods that name no other. */
 import type { Log } from "../../base/log.ts";
 import { messageOf } from "../../base/within.ts";
 import type { Client } from "../../client/client.ts";
@@ -24,8 +24,7 @@ export function createServiceAccountController(options: {
 }): ServiceAccountController {
   const { client, log } = options;
   const accounts = client.resource(SERVICE_ACCOUNT_TYPE);
-  const onError = (thrown: unknown): void =>
-    log.warn("service accounts could not be followed", { error: messageOf(thrown) });
+  const onError = (thrown: unknown): void => log.warn("service account watch failed", { error: messageOf(thrown) });
   let seen: { readonly namespaces: Informer<NamespaceObject>; readonly accounts: Informer } | undefined;
   return {
     name: "serviceaccount-controller",
@@ -37,7 +36,7 @@ export function createServiceAccountController(options: {
     },
     async reconcile(namespace, signal) {
       if (!isActive(seen?.namespaces.get({ name: namespace }))) return;
-      // One that is on its way out is made anew when it is gone.
+      // One that is being deleted is created again when it is gone.
       if (seen?.accounts.get({ namespace, name: DEFAULT }) !== undefined) return;
       const account: KubernetesObject = {
         apiVersion: "v1",

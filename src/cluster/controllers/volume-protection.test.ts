@@ -36,7 +36,7 @@ async function statusOf(api: TestServer, path: string): Promise<number> {
   return (await api.get(path)).status;
 }
 
-test("a claim that nobody uses goes when it is deleted, and not before", async () => {
+test("an unused claim is released when it is deleted, and not before", async () => {
   await using api = await start();
   await using _ = run(api);
   const { body } = await api.create(CLAIMS, claim("data"));
@@ -75,7 +75,7 @@ test("a volume stays while it is bound", async () => {
   expect(await statusOf(api, `${VOLUMES}/v`)).toBe(404);
 });
 
-test("a class of attributes stays while a claim names it, and other finalizers stay", async () => {
+test("a VolumeAttributesClass stays while a claim references it, and other finalizers stay", async () => {
   await using api = await start();
   await using _ = run(api);
   const fast = { metadata: { name: "fast", finalizers: ["a.io/b"] }, driverName: "d.io", parameters: { iops: "1" } };

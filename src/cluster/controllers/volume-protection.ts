@@ -1,4 +1,7 @@
-/** Claims, volumes and classes of attributes that are deleted while somebody uses them stay until nobody does. */
+/**
+ * Keeps PersistentVolumeClaims, PersistentVolumes and VolumeAttributesClasses that are deleted while in use, until they
+ * are unused.
+ */
 import type { Log } from "../../base/log.ts";
 import { messageOf } from "../../base/within.ts";
 import type { Client } from "../../client/client.ts";
@@ -10,7 +13,7 @@ import { informerSource, type ReconcileResult, type KeySource } from "../control
 
 interface VolumeProtectionOptions {
   readonly client: Client;
-  /** Is shown nothing of objects but their metadata. */
+  /** Receives only the metadata of objects. */
   readonly metadata: Client;
   readonly log: Log;
 }
@@ -33,7 +36,7 @@ interface VolumeProtectionController {
   sources(): readonly KeySource[];
 }
 
-/** Nobody tells when the last user goes: whoever follows all pods for the rare claim that waits pays for it all day. */
+/** Polled, because watching all pods for the rare claim that waits would cost more. */
 const LOOK_AGAIN_MS = 5_000;
 
 const PODS: ResourceType = { group: "", version: "v1", resource: "pods", namespaced: true };
@@ -77,7 +80,7 @@ const ATTRIBUTES_CLASS_PROTECTION: Protection = {
   },
 };
 
-/** The last one only where the class is served in a version that protects it. */
+/** The last one only if the class is served in a version that protects it. */
 export function createVolumeProtection(
   options: VolumeProtectionOptions & { readonly hasAttributesClasses: boolean },
 ): VolumeProtectionController[] {
@@ -92,8 +95,7 @@ function createProtection(
 ): VolumeProtectionController {
   const { name, type, finalizer } = protection;
   const objects = client.resource<UnstructuredObject>(type);
-  const onError = (thrown: unknown): void =>
-    log.warn(`${type.resource} could not be followed`, { error: messageOf(thrown) });
+  const onError = (thrown: unknown): void => log.warn(`${type.resource} watch failed`, { error: messageOf(thrown) });
   let seen: Informer | undefined;
   return {
     name,
@@ -123,7 +125,7 @@ function isHeldBy(finalizer: string, object: Pick<UnstructuredObject, "metadata"
   return deletionTimestamp !== undefined && finalizers.includes(finalizer);
 }
 
-/** Bound to what was looked at: whoever has changed it meanwhile is looked at again. */
+/** Bound to the resourceVersion that was read: a changed object is examined again. */
 function withoutFinalizer(
   { metadata = {} }: UnstructuredObject,
   finalizer: string,
@@ -142,7 +144,7 @@ async function present<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** As kubernetes: a pod that no node has yet will not be started with a claim that goes. */
+/** As kubernetes: a pod without a node will not be started with a claim that is being deleted. */
 function usesClaim(pod: UnstructuredObject, claim: string): boolean {
   const spec = objectAt(pod, "spec");
   if (stringAt(spec, "nodeName") === "") return false;

@@ -1,4 +1,4 @@
-/** /evenkeel/v1: this project's own endpoints: status, routes, reports on the store, and purging of namespaces. */
+/** /evenkeel/v1: this project's own endpoints: status, routes, reports about the store, and purging of namespaces. */
 import type { WithUser } from "../../access/auth/user.ts";
 import type { BaseEnv } from "../../base/env.ts";
 import type { Client } from "../../client/client.ts";
@@ -21,10 +21,10 @@ interface EvenkeelEndpointsParts {
   readonly config: MemberConfig & { readonly strictRelease: boolean };
   readonly catalogue: Catalogue;
   readonly client: Client;
-  /** Reports read all of it; `fenced` writes only while this server may write. */
+  /** Reports read the whole store; `fenced` rejects writes while this server is fenced. */
   readonly store: { readonly whole: Kv; readonly fenced: Kv };
   readonly peers: Peers;
-  /** What this server serves. */
+  /** The discovery document of this server. */
   readonly local: LocalDocument;
   readonly shared: SharedResources;
 }
@@ -35,7 +35,7 @@ export function evenkeelEndpoints(
   const { env, config, catalogue, client, store, peers, local, shared } = parts;
   const cluster = clusterEndpoints({ env, config, catalogue, peers, local });
   const inspect = inspectEndpoints({ env, config, kv: store.whole });
-  // Also where the proxy is off: other servers may be live, and this one then cannot know what they serve.
+  // Also used if the proxy is off: other servers may be live, and this one then cannot know what they serve.
   const asOneOfMany = { release: config.release, peers: { serverId: config.peers.serverId, isEnabled: true } };
   const resources = clusterResources({ config: asOneOfMany, peers, local, shared });
   const purge = purgeEndpoint({ env, config, kv: store.fenced, client, resources });

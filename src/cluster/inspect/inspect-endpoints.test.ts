@@ -17,7 +17,7 @@ const ROLLBACK = "/evenkeel/v1/rollback-check";
 
 interface Asking {
   get(target: string, method?: string): Promise<InProcessResponse>;
-  /** Moves as the test says. */
+  /** Advanced by the test. */
   readonly clock: { at: number };
 }
 
@@ -57,7 +57,7 @@ async function lines(response: InProcessResponse): Promise<Record<string, unknow
 const CLAIM = { "resourceclaims/default/a": json("resource.k8s.io/v1"), "configmaps/default/c": json("v1") };
 
 describe("a report that reads the store", () => {
-  test("comes in lines: progress, then the result", async () => {
+  test("is streamed in lines: progress, then the result", async () => {
     const response = await asking(await plantedStore(CLAIM)).get(VERSIONS);
     expect(response.status).toBe(200);
     expect(response.headers["content-type"]).toBe("application/x-ndjson");
@@ -67,7 +67,7 @@ describe("a report that reads the store", () => {
     expect(more).toEqual([]);
   });
 
-  test("tells its progress now and then, not for every page", async () => {
+  test("reports its progress at intervals, not for every page", async () => {
     const names = Array.from({ length: 1_100 }, (_, index) => [`pods/default/${index}`, json("v1")] as const);
     const kv = await plantedStore(Object.fromEntries(names));
     const asked = asking({
@@ -77,7 +77,7 @@ describe("a report that reads the store", () => {
       },
     });
     const all = await lines(await asked.get(VERSIONS));
-    // Pages of 100, 500 and 500 keys, and the end: 300 ms pass between the two that are told.
+    // Pages of 100, 500 and 500 keys, and the end: 300 ms pass between the two that are reported.
     expect(all.map(({ kind, done }) => [kind, done])).toEqual([
       ["progress", 0],
       ["progress", 1_100],
@@ -85,7 +85,7 @@ describe("a report that reads the store", () => {
     ]);
   });
 
-  test("is made for one at a time; the next may come when it is over, however it ended", async () => {
+  test("runs one at a time; the next may start when it has ended, however it ended", async () => {
     const held = Promise.withResolvers<void>();
     const kv = await plantedStore(CLAIM);
     const { get } = asking({ range: (request) => held.promise.then(() => kv.range(request)) });
@@ -100,7 +100,7 @@ describe("a report that reads the store", () => {
     expect((await get(VERSIONS)).status).toBe(200);
   });
 
-  test("ends when its reader leaves, and makes room", async () => {
+  test("ends when its client disconnects, and allows the next", async () => {
     const kv = await plantedStore(CLAIM);
     let ranges = 0;
     const { get } = asking({ range: (request) => (ranges++, kv.range(request)) });
@@ -113,7 +113,7 @@ describe("a report that reads the store", () => {
     expect(ranges).toBeLessThanOrEqual(2);
   });
 
-  test("that nobody will read ends by itself", async () => {
+  test("whose client has already disconnected ends by itself", async () => {
     const kv = await plantedStore(CLAIM);
     const endpoints = inspectEndpoints({
       env: { clock: { now: () => 0, monotonic: () => 0, after: () => () => {} }, log: SILENT_LOG },
@@ -128,7 +128,7 @@ describe("a report that reads the store", () => {
     expect(endpoints(request)?.status).toBe(200);
   });
 
-  test("says in its last line that the store failed, and nothing of what else went wrong", async () => {
+  test("reports in its last line that the store failed, without internal details", async () => {
     const failing = asking({ range: () => Promise.reject(new StorageError("unavailable", "the store is gone")) });
     expect(await lines(await failing.get(VERSIONS))).toEqual([{ kind: "error", message: "the store is gone" }]);
     const broken = asking({ range: () => Promise.reject(new TypeError("secret")) });
@@ -140,7 +140,7 @@ describe("a report that reads the store", () => {
 });
 
 describe("a rollback check", () => {
-  test("is about the release that is named, with the flags that are named", async () => {
+  test("uses the given release and the given flags", async () => {
     const { get } = asking(await plantedStore({ "deviceclasses/gpu": json("resource.k8s.io/v1beta1") }));
     const plain = (await lines(await get(`${ROLLBACK}?to=1.33`))).at(-1);
     expect(plain).toMatchObject({
@@ -159,12 +159,12 @@ describe("a rollback check", () => {
   });
 
   test.each([
-    ["", "to must name a release"],
+    ["", "to must be a release"],
     ["?to=1.99", "1.99"],
     ["?to=1.33&runtimeConfig=nonsense", "nonsense"],
     ["?to=1.33&runtimeConfig=nope.io/v1%3Dtrue", "nope.io"],
     ["?to=1.33&featureGates=nonsense", "nonsense"],
-  ])("with %j is refused in words", async (query, words) => {
+  ])("with %j is rejected with a message", async (query, words) => {
     const response = await asking(await plantedStore({})).get(ROLLBACK + query);
     expect(response.status).toBe(400);
     expect((await response.json())["message"]).toContain(words);
@@ -177,6 +177,6 @@ test.each([
   [`${VERSIONS}/x`, "GET", 404],
   ["/evenkeel/v2/stored-versions", "GET", 404],
   ["/evenkeel/v1/status", "GET", 404],
-])("%s by %s is answered with %i", async (target, method, status) => {
+])("%s by %s returns %i", async (target, method, status) => {
   expect((await asking(await plantedStore(CLAIM)).get(target, method)).status).toBe(status);
 });

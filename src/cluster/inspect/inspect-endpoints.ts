@@ -1,8 +1,8 @@
 /**
- * /evenkeel/v1/stored-versions and /evenkeel/v1/rollback-check: reports that read the whole store. They answer in lines of
- * JSON, how far the walk is and at last the report, so that whoever waits sees that it goes on.
+ * /evenkeel/v1/stored-versions and /evenkeel/v1/rollback-check: reports that read the whole store. They stream lines of
+ * JSON, the progress of the walk and at last the report, so that the client sees that it continues.
  *
- * The state here is whether a walk is under way: a server makes one at a time.
+ * The only state is whether a walk is running: a server runs one at a time.
  */
 import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
 import type { WithInfo } from "../../serving/http/filters/request-info.ts";
@@ -30,11 +30,11 @@ type Walk = (options: WalkOptions) => Promise<object>;
 
 const HEADERS = { "content-type": "application/x-ndjson", "cache-control": UNCACHED } as const;
 const PROGRESS_INTERVAL_MS = 250;
-/** A reader that has not taken this much yet is spared further progress. */
+/** A client with this much unread data receives no further progress. */
 const UNREAD_BYTES_MAX = 64 * 1024;
 const RETRY_AFTER_SECONDS = 5;
 
-/** Undefined for paths that are not its own. */
+/** Undefined for other paths. */
 export function inspectEndpoints(parts: InspectParts): (request: WithInfo) => ApiResponse | undefined {
   let isWalking = false;
   return (request) => {
@@ -46,7 +46,7 @@ export function inspectEndpoints(parts: InspectParts): (request: WithInfo) => Ap
     const walk = name === "stored-versions" ? storedVersionsWalk(parts) : rollbackWalk(parts, request);
     if (info.verb === "head") return { status: 200, headers: { ...HEADERS }, body: NO_BODY };
     if (isWalking)
-      throw tooManyRequests("this server reads its whole store for somebody else already", RETRY_AFTER_SECONDS);
+      throw tooManyRequests("this server is already reading its whole store for another request", RETRY_AFTER_SECONDS);
     isWalking = true;
     const open = (sink: StreamSink): void => {
       void runWalk(parts, walk, sink).finally(() => (isWalking = false));
@@ -64,10 +64,10 @@ function rollbackWalk({ config }: InspectParts, request: WithInfo): Walk {
   return (options) => rollbackCheck({ ...options, release: config.release, target });
 }
 
-/** The release that is asked about, with the flags its server would be given. */
+/** The release to check, with the flags of its server. */
 function targetCatalogue({ strictRelease }: InspectParts["config"], { query }: WithInfo): Catalogue {
   const to = query.get("to");
-  if (to === undefined || to === "") throw badRequest("to must name a release, such as to=1.33");
+  if (to === undefined || to === "") throw badRequest("to must be a release, such as to=1.33");
   try {
     return resolveRelease({
       release: to,
@@ -81,7 +81,7 @@ function targetCatalogue({ strictRelease }: InspectParts["config"], { query }: W
   }
 }
 
-/** Never rejects: a walk that fails says so in its last line. */
+/** Never rejects: a failed walk is reported in its last line. */
 async function runWalk({ env, config, kv }: InspectParts, walk: Walk, sink: StreamSink): Promise<void> {
   const { clock, log } = env;
   const gone = new AbortController();
@@ -100,7 +100,7 @@ async function runWalk({ env, config, kv }: InspectParts, walk: Walk, sink: Stre
   } catch (thrown) {
     if (gone.signal.aborted) return;
     const isOutage = thrown instanceof StorageError;
-    if (!isOutage) log.error("the store could not be walked", { error: String(thrown) });
+    if (!isOutage) log.error("walking the store failed", { error: String(thrown) });
     const message = isOutage ? thrown.message : "the walk could not be completed";
     writeLine(sink, { kind: "error", message });
   }

@@ -11,7 +11,7 @@ async function countsIn(keys: readonly string[], namespace = "team"): Promise<st
   return counts.map(({ resource, count }) => `${count} ${resource}`).sort();
 }
 
-describe("what a namespace holds", () => {
+describe("the content of a namespace", () => {
   test("is counted by resource, whichever release stores it", async () => {
     const keys = [
       "pods/team/a",
@@ -28,7 +28,7 @@ describe("what a namespace holds", () => {
     ]);
   });
 
-  test("is nothing of another namespace, of the namespace itself, of cluster-wide objects or of servers", async () => {
+  test("excludes other namespaces, the namespace itself, cluster-scoped objects and records of servers", async () => {
     const keys = [
       "pods/team-2/a",
       "pods/other/team",
@@ -43,7 +43,7 @@ describe("what a namespace holds", () => {
     expect(await countsIn(keys)).toEqual([]);
   });
 
-  test("includes custom resources, of groups that nobody knows", async () => {
+  test("includes custom resources of unknown groups", async () => {
     const keys = [
       "example.com/widgets/team/a",
       "example.com/widgets/team/b",
@@ -55,16 +55,16 @@ describe("what a namespace holds", () => {
     expect(await countsIn(keys)).toEqual(["1 gadgets.example.com", "1 oddities", "2 widgets.example.com"]);
   });
 
-  test("is not mistaken for a place of the same name", async () => {
+  test("is not confused with a storage prefix of the same name", async () => {
     expect(await countsIn(["services/specs/default/kubernetes", "services/other/x"], "specs")).toEqual([]);
   });
 
-  test.each(["", "a/b"])("of no namespace (%j) is nothing", async (name) => {
+  test.each(["", "a/b"])("of no namespace (%j) is empty", async (name) => {
     expect(await countsIn(["pods/a/b/c", "pods/a"], name)).toEqual([]);
   });
 });
 
-test("objects are not read to be counted: of each place that no release knows, one key is", async () => {
+test("objects are counted without reading them: of each unknown prefix only one key is read", async () => {
   const many = Array.from({ length: 300 }, (_, at) => [`example.com/widgets/team/w-${at}`, VALUE] as const);
   const pods = Array.from({ length: 300 }, (_, at) => [`pods/team/p-${at}`, VALUE] as const);
   const kv = await plantedStore(Object.fromEntries([...many, ...pods]));
@@ -85,7 +85,7 @@ test("objects are not read to be counted: of each place that no release knows, o
   expect(requests.every(({ revision }) => revision === undefined)).toBe(true);
 });
 
-test("keys are listed in order with their revisions, and no more than asked for", async () => {
+test("keys are listed in order with their revisions, up to the limit", async () => {
   const names = Array.from({ length: 250 }, (_, at) => `w-${String(at).padStart(3, "0")}`);
   const kv = await plantedStore(Object.fromEntries(names.map((name) => [`pods/team/${name}`, VALUE])));
   const options = { kv, storageRoot: "/registry/" };

@@ -1,6 +1,6 @@
 /**
- * What the store holds of a namespace: of every resource of every release, whether or not anybody serves it, and of
- * custom resources, which lie where no release stores anything. All reads are of the newest state.
+ * The stored content of a namespace: of every resource of every release, whether or not a server serves it, and of
+ * custom resources, which are stored under prefixes that no release uses. All reads are of the newest state.
  */
 import type { WalkOptions } from "./walk-store.ts";
 import { storagePlaces } from "../../objects/catalogue/storage-places.ts";
@@ -14,7 +14,7 @@ type Reading = Pick<WalkOptions, "kv" | "storageRoot">;
 export interface NamespacePart {
   readonly group: string;
   readonly resource: string;
-  /** Of their keys; ends with a slash. */
+  /** The prefix of their keys; ends with a slash. */
   readonly prefix: string;
   readonly count: number;
 }
@@ -28,11 +28,11 @@ export interface NamespaceKey {
 }
 
 const RANGES_AT_ONCE = 8;
-/** A store with more places that no release knows is looked at no further. */
+/** Maximum number of unknown prefixes that are examined. */
 const STEPS_MAX = 10_000;
 const PAGE_KEYS = 100;
 
-/** For the finalize guard: names and counts of what there is. */
+/** For the guard of finalize: names and counts of the content. */
 export function createNamespaceContent(
   options: Reading,
 ): (namespace: string) => Promise<readonly { readonly resource: string; readonly count: number }[]> {
@@ -43,9 +43,9 @@ export function createNamespaceContent(
     }));
 }
 
-/** Only parts with objects. Rejects with a StorageError when the store fails. */
+/** Only parts with objects. Rejects with a StorageError if the store fails. */
 export async function namespaceParts(options: Reading, namespace: string): Promise<NamespacePart[]> {
-  // The name becomes a part of keys, so that it must not reach beyond one.
+  // The name becomes a part of keys, so it must not span segments.
   if (namespace === "" || namespace.includes("/")) return [];
   const known = storagePlaces()
     .filter(({ namespaced }) => namespaced)
@@ -63,7 +63,7 @@ export async function namespaceParts(options: Reading, namespace: string): Promi
   return parts;
 }
 
-/** At most so many, in the order of their keys. */
+/** At most this many, in the order of their keys. */
 export async function namespaceKeys(
   { kv }: Reading,
   { group, resource, prefix }: NamespacePart,
@@ -85,7 +85,7 @@ export async function namespaceKeys(
 
 type Place = Pick<NamespacePart, "group" | "resource" | "prefix">;
 
-/** Goes from place to place by reading the first key of each: the objects in between are not looked at. */
+/** Skips from prefix to prefix by reading the first key of each: the objects in between are not read. */
 async function unknownPlaces({ kv, storageRoot }: Reading): Promise<Place[]> {
   const locate = createLocator(storageRoot);
   const end = prefixEnd(storageRoot);
@@ -108,12 +108,12 @@ async function unknownPlaces({ kv, storageRoot }: Reading): Promise<Place[]> {
   return places;
 }
 
-/** "example.com/widgets/…" is a custom resource of a group; undefined for a key that has nothing below it. */
+/** "example.com/widgets/…" is a custom resource of a group; undefined for a key with too few segments. */
 function unknownPlace(storageRoot: string, key: string): Place | undefined {
   const [first = "", second, third] = key.slice(storageRoot.length).split("/", 3);
   if (second === undefined || first === "") return undefined;
   if (!first.includes(".")) {
-    // Beside "services/specs" a namespace of the name "specs" would seem to hold all services.
+    // Beside "services/specs", a namespace with the name "specs" would seem to hold all services.
     const isShared = storagePlaces().some(({ prefix }) => prefix.startsWith(`${first}/`));
     return isShared ? undefined : { group: "", resource: first, prefix: `${storageRoot}${first}/` };
   }

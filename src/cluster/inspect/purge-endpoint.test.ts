@@ -71,7 +71,7 @@ class Purging implements AsyncDisposable {
   }
 }
 
-/** A namespace being deleted that holds two objects nobody serves. */
+/** A namespace being deleted that holds two objects which no server serves. */
 async function start(): Promise<Purging> {
   const api = await startServer({ controllers: CONTROLLERS.map((name) => `-${name}`) });
   await api.create(NAMESPACES, { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } });
@@ -81,7 +81,7 @@ async function start(): Promise<Purging> {
 }
 
 describe("the list", () => {
-  test("names the keys that nobody serves", async () => {
+  test("contains the keys that no server serves", async () => {
     await using purging = await start();
     await purging.api.delete(TEAM);
     expect(await purging.ask("get", "namespace=team")).toEqual({
@@ -94,7 +94,7 @@ describe("the list", () => {
     });
   });
 
-  test("is refused for a namespace that is not being deleted, or does not exist, or has no name", async () => {
+  test("is rejected for a namespace that is not being deleted, or does not exist, or has no name", async () => {
     await using purging = await start();
     expect(await purging.ask("get", "namespace=team")).toMatchObject({
       code: 409,
@@ -105,12 +105,12 @@ describe("the list", () => {
     expect(await purging.ask("delete", "namespace=team")).toMatchObject({ code: 405 });
   });
 
-  test("says of what must stay why it must", async () => {
+  test("gives the reason for each resource that must stay", async () => {
     await using purging = await start();
     await purging.api.create(`${TEAM}/configmaps`, configMap("c"));
     await purging.put("example.com/widgets/team/w");
     await purging.api.delete(TEAM);
-    const because = "left at 2030-01-01T00:00:00Z";
+    const because = "departed at 2030-01-01T00:00:00Z";
     const doubt = { group: "resource.k8s.io", resource: "resourceclaimparameters", namespaced: true };
     purging.resources.change({ doubts: [{ ...doubt, server: "b", because }] });
     const list = await purging.ask("get", "namespace=team");
@@ -123,11 +123,13 @@ describe("the list", () => {
     ]);
   });
 
-  test("is empty while a server may serve anything at all", async () => {
+  test("is empty while a server may serve any resource", async () => {
     await using purging = await start();
     await purging.api.delete(TEAM);
     const anything = { group: undefined, resource: undefined, namespaced: undefined };
-    purging.resources.change({ doubts: [{ ...anything, server: "c", because: "has not said yet what it serves" }] });
+    purging.resources.change({
+      doubts: [{ ...anything, server: "c", because: "has not yet published what it serves" }],
+    });
     const list = await purging.ask("get", "namespace=team");
     expect(list).toMatchObject({ keys: [], kept: [{ resource: GONE, objects: 2 }] });
     expect(list).not.toHaveProperty("token");
@@ -137,7 +139,7 @@ describe("the list", () => {
 });
 
 describe("the removal", () => {
-  test("takes what was listed, and says so on the namespace and in an event", async () => {
+  test("removes the listed keys, and records it on the namespace and in an event", async () => {
     await using purging = await start();
     await purging.api.delete(TEAM);
     const { token } = await purging.ask("get", "namespace=team");
@@ -154,20 +156,20 @@ describe("the removal", () => {
     expect(body.items[0].message).toContain(said);
   });
 
-  test("needs the token of what is there now", async () => {
+  test("requires the token of the current list", async () => {
     await using purging = await start();
     await purging.api.delete(TEAM);
     const { token } = await purging.ask("get", "namespace=team");
     await purging.put("resourceclaimparameters/team/c");
     expect(await purging.ask("post", `namespace=team&token=${token}`)).toMatchObject({
       code: 409,
-      message: expect.stringContaining("is not what was listed"),
+      message: expect.stringContaining("has changed since it was listed"),
     });
     expect(await purging.ask("post", "namespace=team")).toMatchObject({ code: 400 });
     expect(await purging.has("resourceclaimparameters/team/a")).toBe(true);
   });
 
-  test("leaves alone what changes at the last moment", async () => {
+  test("skips keys that change at the last moment", async () => {
     await using purging = await start();
     await purging.api.delete(TEAM);
     const { token } = await purging.ask("get", "namespace=team");
@@ -178,7 +180,7 @@ describe("the removal", () => {
     expect(await purging.has("resourceclaimparameters/team/a")).toBe(true);
   });
 
-  test("is refused as soon as somebody serves it again, and the reason is given", async () => {
+  test("is rejected as soon as a server serves the resource again, with the reason", async () => {
     await using purging = await start();
     await purging.api.delete(TEAM);
     const { token } = await purging.ask("get", "namespace=team");
@@ -191,7 +193,7 @@ describe("the removal", () => {
     });
   });
 
-  test("is for masters only", async () => {
+  test("is allowed only for system:masters", async () => {
     await using purging = await start();
     await purging.api.delete(TEAM);
     const { token } = await purging.ask("get", "namespace=team", ["system:authenticated"]);

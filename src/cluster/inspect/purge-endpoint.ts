@@ -1,9 +1,9 @@
 /**
- * /evenkeel/v1/purge-namespace: the way out for a namespace that holds objects which nobody will ever serve again. GET
- * lists their keys, POST with the token of that list removes exactly those.
+ * /evenkeel/v1/purge-namespace: removes objects that no server will ever serve again from a namespace that is being
+ * deleted. GET lists their keys, POST with the token of that list removes exactly those.
  *
- * It goes past the registry, and so past finalizers: it touches only what no living server serves and no departed one
- * may come back for, in a namespace that is being deleted.
+ * It bypasses the registry, and so finalizers: it removes only objects that no live server serves and no recently
+ * departed one may serve again.
  */
 import { createHash } from "node:crypto";
 import type { WithUser } from "../../access/auth/user.ts";
@@ -31,24 +31,24 @@ export const PURGE_PATH = "/evenkeel/v1/purge-namespace";
 interface PurgeParts {
   readonly env: Pick<BaseEnv, "clock" | "log" | "random">;
   readonly config: { readonly storageRoot: string };
-  /** The one that does not write while this server must not. */
+  /** The store that rejects writes while this server is fenced. */
   readonly kv: Pick<Kv, "range" | "commit">;
   readonly client: Client;
   readonly resources: ClusterResources;
 }
 
-/** What GET answers with. */
+/** The response to GET. */
 interface Leftovers {
   readonly kind: "NamespaceLeftovers";
   readonly apiVersion: "evenkeel.io/v1";
   readonly namespace: string;
-  /** What POST would remove. */
+  /** The keys that POST would remove. */
   readonly keys: readonly LeftoverKey[];
   /** How many more there are. */
   readonly more: number;
-  /** Stands for the keys as they are now; absent when there are none. */
+  /** A hash of the current keys; absent if there are none. */
   readonly token?: string;
-  /** What is in the namespace and must not be removed. */
+  /** Objects in the namespace that must not be removed. */
   readonly kept: readonly { readonly resource: string; readonly objects: number; readonly because: string }[];
 }
 
@@ -59,24 +59,24 @@ interface LeftoverKey {
   readonly key: string;
 }
 
-/** What POST answers with. */
+/** The response to POST. */
 interface Purged {
   readonly kind: "NamespacePurged";
   readonly apiVersion: "evenkeel.io/v1";
   readonly namespace: string;
   readonly removed: number;
-  /** Changed or deleted by somebody else meanwhile, and so left alone. */
+  /** Changed or deleted by another client meanwhile, and therefore skipped. */
   readonly changed: number;
-  /** How many are left to be listed and removed. */
+  /** How many remain to be listed and removed. */
   readonly more: number;
 }
 
 const MASTERS = "system:masters";
-/** One listing; whoever has more to remove asks again. */
+/** Maximum number of keys in one list; clients repeat the request for more. */
 const KEYS_MAX = 5_000;
 const REMOVALS_AT_ONCE = 16;
 
-/** Undefined for paths that are not its own. */
+/** Undefined for other paths. */
 export function purgeEndpoint(parts: PurgeParts): (request: WithUser) => Promise<ApiResponse> | undefined {
   return (request) => {
     const { segments } = request.info;
@@ -87,13 +87,13 @@ export function purgeEndpoint(parts: PurgeParts): (request: WithUser) => Promise
 async function serve(parts: PurgeParts, { info, query, user }: WithUser): Promise<ApiResponse> {
   if (info.verb !== "get" && info.verb !== "post") throw methodNotAllowed();
   const name = query.get("namespace") ?? "";
-  if (name === "" || name.includes("/")) throw badRequest("namespace must name a namespace");
+  if (name === "" || name.includes("/")) throw badRequest("namespace must be the name of a namespace");
   if (info.verb === "get") return jsonResponse(200, toLeftovers(await survey(parts, name)));
-  // Nothing in the store is out of reach here, whatever else users may do.
+  // This endpoint can remove any object in the store, so RBAC roles do not suffice.
   if (!user.groups.includes(MASTERS))
-    throw forbidden(NAMESPACES, name, `only members of ${MASTERS} may remove what the API does not show`);
+    throw forbidden(NAMESPACES, name, `only members of ${MASTERS} may remove objects that no server serves`);
   const token = query.get("token") ?? "";
-  if (token === "") throw badRequest("token must be that of the list whose keys are to be removed");
+  if (token === "") throw badRequest("token must be the token of the list whose keys are to be removed");
   return jsonResponse(200, await purge(parts, { name, token, user: user.name }));
 }
 
@@ -112,9 +112,9 @@ async function survey(parts: PurgeParts, name: string): Promise<Survey> {
   const { client, resources, config, kv } = parts;
   const namespace = await client.resource<NamespaceObject>(NAMESPACE_TYPE).get({ name });
   if (!isNamespaceTerminating(namespace))
-    throw conflict(NAMESPACES, name, "it is not being deleted: only what is left of a deleted namespace can be purged");
+    throw conflict(NAMESPACES, name, "it is not being deleted: only the content of a deleted namespace can be purged");
   if (!(await resources.catchUp()))
-    throw serviceUnavailable("which servers there are cannot be known at present, please try again later", 1);
+    throw serviceUnavailable("the live servers are currently unknown, please try again later", 1);
   const reading = { kv, storageRoot: config.storageRoot };
   const judged = judge(await namespaceParts(reading, name), resources);
   const keys: NamespaceKey[] = [];
@@ -124,7 +124,7 @@ async function survey(parts: PurgeParts, name: string): Promise<Survey> {
   return { namespace, name, keys, more, token: tokenOf(namespace, keys), kept: judged.kept };
 }
 
-/** What may be removed, and of everything else why not. */
+/** The keys that may be removed, and for everything else the reason why not. */
 function judge(
   parts: readonly NamespacePart[],
   resources: ClusterResources,
@@ -149,7 +149,7 @@ function isAbout({ group, resource }: Doubt, part: NamespacePart): boolean {
   return (group === undefined || group === part.group) && (resource === undefined || resource === part.resource);
 }
 
-/** Another one as soon as anything of it is different. */
+/** Changes as soon as the namespace or a key changes. */
 function tokenOf({ metadata }: NamespaceObject, keys: readonly NamespaceKey[]): string {
   const hash = createHash("sha256").update(JSON.stringify([metadata?.uid]));
   for (const { key, revision } of keys) hash.update(JSON.stringify([key, revision]));
@@ -175,11 +175,11 @@ async function purge(
   const found = await survey(parts, name);
   if (found.keys.length === 0) throw conflict(NAMESPACES, name, nothingToRemove(found));
   if (found.token !== token)
-    throw conflict(NAMESPACES, name, "what is left in it is not what was listed: list it again");
+    throw conflict(NAMESPACES, name, "its content has changed since it was listed: list it again");
   const removed = await removeAll(parts, found.keys);
   const at = timestampAt(parts.env.clock.now());
   const what = `${at} by ${user}: ${countsText(removed)} that no server served`;
-  parts.env.log.warn("keys of a namespace that nobody serves any more were removed", { namespace: name, what });
+  parts.env.log.warn("removed keys of a namespace that no server serves", { namespace: name, what });
   if (removed.length > 0)
     await recordPurge(parts, { namespace: found.namespace, annotation: PURGED_ANNOTATION, what, at });
   return {
@@ -193,12 +193,12 @@ async function purge(
 }
 
 function nothingToRemove({ kept }: Survey): string {
-  if (kept.length === 0) return "the store holds nothing of it: the namespace controller will let it go";
+  if (kept.length === 0) return "the store holds nothing of it: the namespace controller will finalize it";
   const reasons = kept.map(({ resource, objects, because }) => `${objects} ${resource}: ${because}`);
-  return `nothing of what is left in it may be removed: ${reasons.join("; ")}`;
+  return `none of its content may be removed: ${reasons.join("; ")}`;
 }
 
-/** Each only if it is still what was listed. */
+/** Removes each key only if it is still as listed. */
 async function removeAll({ kv }: PurgeParts, keys: readonly NamespaceKey[]): Promise<NamespaceKey[]> {
   const removed: NamespaceKey[] = [];
   for (let at = 0; at < keys.length; at += REMOVALS_AT_ONCE) {

@@ -1,4 +1,4 @@
-/** Says what was purged: on the namespace while it lasts, and in an event that outlives it. */
+/** Records a purge: on the namespace while it exists, and in an event that outlives it. */
 import { randomUuid } from "../../base/random.ts";
 import { messageOf } from "../../base/within.ts";
 import type { Client } from "../../client/client.ts";
@@ -9,17 +9,17 @@ import type { BaseEnv } from "../../base/env.ts";
 interface PurgeRecord {
   readonly namespace: KubernetesObject;
   readonly annotation: string;
-  /** When, by whom and what, in words. */
+  /** Time, user and counts as text. */
   readonly what: string;
   /** RFC 3339. */
   readonly at: string;
 }
 
 const EVENT_TYPE: ResourceType = { group: "", version: "v1", resource: "events", namespaced: true };
-/** As kubernetes: events about what is in no namespace are there. */
+/** As kubernetes: the namespace of events about cluster-scoped objects. */
 const EVENT_NAMESPACE = "default";
 
-/** What was removed stays removed if this fails; then only the log knows. */
+/** If this fails, the removed keys stay removed and only the log has a record. */
 export async function recordPurge(
   { client, env }: { readonly client: Client; readonly env: Pick<BaseEnv, "log" | "random"> },
   record: PurgeRecord,
@@ -34,7 +34,7 @@ export async function recordPurge(
   ];
   for (const result of await Promise.allSettled(tasks))
     if (result.status === "rejected")
-      env.log.warn("a purge could not be recorded", { namespace: name, error: messageOf(result.reason) });
+      env.log.warn("recording a purge failed", { namespace: name, error: messageOf(result.reason) });
 }
 
 function eventOf({ namespace, what, at }: PurgeRecord, id: string): KubernetesObject {

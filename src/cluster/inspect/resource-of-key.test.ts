@@ -26,7 +26,7 @@ test.each([
   "peerserverleases/a",
   "masterleases/10.0.0.1",
   "evenkeel/served/a/b",
-])("%s is what servers keep for themselves", (key) => {
+])("%s is a private key of servers", (key) => {
   expect(locate(`/registry/${key}`)).toEqual({ kind: "private" });
 });
 
@@ -40,15 +40,15 @@ test.each([
   ["", ""],
   ["/", ""],
   [`${"x".repeat(1_000)}/y`, "x".repeat(256)],
-])("%s is nothing that a release stores", (key, prefix) => {
+])("%s is a key that no release uses", (key, prefix) => {
   expect(locate(`/registry/${key}`)).toEqual({ kind: "unknown", prefix });
 });
 
-test("a namespaced resource's key without a namespace is an object without one", () => {
+test("the key of a namespaced resource without a namespace is an object without one", () => {
   expect(locate("/registry/pods/alone")).toMatchObject({ kind: "object", namespace: "", name: "alone" });
 });
 
-test("every prefix belongs to one resource, and both kinds of events to the core group's", () => {
+test("every prefix belongs to one resource, and both kinds of events to the core group", () => {
   const prefixes = storagePlaces().map(({ prefix }) => prefix);
   expect(new Set(prefixes).size).toBe(prefixes.length);
   expect(storagePlaces().find(({ prefix }) => prefix === "events")).toMatchObject({ group: "", resource: "events" });

@@ -32,12 +32,12 @@ describe("an object", () => {
     ["1.30", "events", "events.k8s.io/v1", "ok"],
     ["1.28", "storageversions", "internal.apiserver.k8s.io/v1alpha1", "ok"],
     ["1.36", "pods", "example.com/v1", "unreadable"],
-  ])("to a server of %s, one of %s in %s is %s", (to, resource, apiVersion, kind) => {
+  ])("as read by a server of %s, of %s in %s is %s", (to, resource, apiVersion, kind) => {
     expect(reading(to, resource, apiVersion).kind).toBe(kind);
   });
 
   test.each(RELEASES)(
-    "that %s wrote itself is readable to it, and to its neighbours as the catalogue says",
+    "that %s wrote itself is readable to it, and to neighboring releases as the catalog says",
     (release) => {
       const target = openCatalogue({ release });
       for (const place of storagePlaces()) {
@@ -48,7 +48,7 @@ describe("an object", () => {
     },
   );
 
-  test("is judged in words", () => {
+  test("is judged with a message", () => {
     expect(reading("1.33", "resourceclaims", "resource.k8s.io/v1")).toMatchObject({
       reason: "Kubernetes 1.33 reads resourceclaims.resource.k8s.io in v1beta1, v1beta2, v1alpha3, not in v1",
     });
@@ -56,11 +56,11 @@ describe("an object", () => {
       reason: "Kubernetes 1.28 does not know servicecidrs.networking.k8s.io",
     });
     expect(reading("1.33", "resourceclaims", "resource.k8s.io/v1beta1")).toMatchObject({
-      reason: "Kubernetes 1.33 reads resourceclaims.resource.k8s.io, but serves no version of it unless told to",
+      reason: "Kubernetes 1.33 reads resourceclaims.resource.k8s.io, but serves no version of it by default",
     });
   });
 
-  test("is served by a server that is told to serve some version of it", () => {
+  test("is served by a server whose flags enable a version of it", () => {
     const told = reading("1.33", "resourceclaims", "resource.k8s.io/v1beta1", "resource.k8s.io/v1beta2=true");
     expect(told).toEqual({ kind: "ok" });
     expect(reading("1.36", "jobs", "batch/v1", "batch/v1=false").kind).toBe("unserved");
@@ -68,7 +68,7 @@ describe("an object", () => {
 });
 
 describe("a check of a store", () => {
-  test("names what is lost, unreadable ones first, and what it cannot judge", async () => {
+  test("lists what would be lost, unreadable objects first, and what it cannot judge", async () => {
     const kv = await plantedStore({
       "configmaps/default/c": protobuf("v1"),
       "deviceclasses/gpu": json("resource.k8s.io/v1beta1"),
@@ -117,7 +117,7 @@ describe("a check of a store", () => {
     ]);
   });
 
-  test("names a bounded number and counts the rest", async () => {
+  test("lists a limited number and counts the rest", async () => {
     const many = (prefix: string, apiVersion: string): Record<string, Buffer> =>
       Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`${prefix}/${index}`, json(apiVersion)]));
     const versions = Array.from({ length: 12 }, (_, index) => `v9${index}`);

@@ -1,4 +1,4 @@
-/** What a server of another release could not read in this store, or would not serve. */
+/** Checks which objects in this store a server of another release could not read, or would not serve. */
 import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
 import { storageOfRelease, type StoragePlace } from "../../objects/catalogue/storage-places.ts";
 import type { ReleaseName } from "../../objects/catalogue/release.ts";
@@ -10,20 +10,20 @@ export type Reading =
   | { readonly kind: "ok" }
   /** The server could not decode the object. */
   | { readonly kind: "unreadable"; readonly reason: string }
-  /** The object would lie there, and nobody could ask for it. */
+  /** The object would stay in the store, but no client could request it. */
   | { readonly kind: "unserved"; readonly reason: string };
 
 interface RollbackCheck extends Survey {
   readonly kind: "RollbackCheck";
   readonly apiVersion: "evenkeel.io/v1";
-  /** Of the server that was asked. */
+  /** The release of the local server. */
   readonly release: ReleaseName;
   readonly to: ReleaseName;
-  /** Objects that were looked at, broken ones not counted. */
+  /** Number of examined objects, without broken ones. */
   readonly objects: number;
   /** Unreadable ones first, then by resource and version. */
   readonly findings: readonly RollbackFinding[];
-  /** Values that no release can read, the present one included. */
+  /** Values that no release can read, including the current one. */
   readonly broken: readonly BrokenValues[];
 }
 
@@ -34,7 +34,7 @@ interface RollbackFinding {
   readonly storedVersion: string;
   readonly reason: string;
   readonly count: number;
-  /** The first of them; `count` says how many there are. */
+  /** The first of them; `count` is the total. */
   readonly names: readonly ObjectName[];
 }
 
@@ -45,11 +45,11 @@ interface BrokenValues {
   readonly names: readonly ObjectName[];
 }
 
-/** Of one resource in one version, and of everything together. */
+/** Limits for one resource in one version, and for all together. */
 const FINDING_NAMES_MAX = 100;
 const NAMES_MAX = 1_000;
 
-/** What a server with this catalogue makes of an object of the resource that is stored in the version. */
+/** How a server with this catalog reads an object of the resource that is stored in the version. */
 export function decideReading(target: Catalogue, place: StoragePlace, apiVersion: string): Reading {
   const release = `Kubernetes ${target.release.name}`;
   const resource = formatGroupResource(place);
@@ -61,14 +61,14 @@ export function decideReading(target: Catalogue, place: StoragePlace, apiVersion
     const reason = `${release} reads ${resource} in ${known}, not in ${shortVersion(place, apiVersion)}`;
     return { kind: "unreadable", reason };
   }
-  // Servers write these themselves: where they are not served nobody misses them.
+  // Servers write these themselves, so they are not missed if they are not served.
   const isTheServers = place.group === "internal.apiserver.k8s.io";
   if (!isTheServers && target.resource(place.group, place.resource) === undefined)
-    return { kind: "unserved", reason: `${release} reads ${resource}, but serves no version of it unless told to` };
+    return { kind: "unserved", reason: `${release} reads ${resource}, but serves no version of it by default` };
   return { kind: "ok" };
 }
 
-/** The release is the one of the server that is asked. */
+/** The release is that of the local server. */
 export async function rollbackCheck(
   options: WalkOptions & { readonly release: ReleaseName; readonly target: Catalogue },
 ): Promise<RollbackCheck> {
@@ -113,7 +113,7 @@ class Names {
   readonly #names: ObjectName[] = [];
   #count = 0;
 
-  /** True when the name itself was kept, which takes room. */
+  /** Whether the name itself was kept, which uses up room. */
   add({ namespace, name }: FoundObject, room: number): boolean {
     this.#count++;
     if (room <= 0 || this.#names.length >= FINDING_NAMES_MAX) return false;

@@ -7,7 +7,7 @@ import { json, protobuf } from "../../../test/testing/cluster/inspect/planted-st
 const POD = { kind: "Pod", apiVersion: "v1", metadata: { name: "p" } };
 
 test.each([
-  ["as servers here write", json("apps/v1"), "apps/v1"],
+  ["as Evenkeel writes it", json("apps/v1"), "apps/v1"],
   ["of the core group", json("v1"), "v1"],
   ["as kube-apiserver writes custom resources", Buffer.from('{"apiVersion":"a.io/v1","kind":"K","x":1}'), "a.io/v1"],
   ["in another order", Buffer.from('{"metadata":{"name":"x"},"kind":"K","apiVersion":"batch/v1"}'), "batch/v1"],
@@ -15,25 +15,25 @@ test.each([
   ["with escapes", Buffer.from('{"kind":"K","apiVersion":"batch\\u002fv1"}'), "batch/v1"],
   ["as protobuf", protobuf("resource.k8s.io/v1beta1"), "resource.k8s.io/v1beta1"],
   ["as protobuf with a whole object", encodeProtobufObject(POD, protobufTables()), "v1"],
-])("a value %s says its version", (_, value, apiVersion) => {
+])("a value %s has a version", (_, value, apiVersion) => {
   expect(storedApiVersion(value)).toBe(apiVersion);
 });
 
 test.each([
   ["nothing", Buffer.alloc(0)],
   ["blanks", Buffer.from("  \n")],
-  ["JSON that was cut short", json("v1").subarray(0, -2)],
+  ["truncated JSON", json("v1").subarray(0, -2)],
   ["no JSON", Buffer.from("nonsense")],
   ["no object", Buffer.from("[]")],
   ["null", Buffer.from("null")],
   ["no kind", Buffer.from('{"apiVersion":"v1"}')],
   ["no apiVersion", Buffer.from('{"kind":"K"}')],
-  ["an apiVersion that is no name", Buffer.from('{"kind":"K","apiVersion":"<script>"}')],
-  ["an apiVersion without end", json(`v${"1".repeat(100_000)}`)],
-  ["nesting without end", Buffer.from("[".repeat(200_000))],
+  ["an apiVersion that is not a name", Buffer.from('{"kind":"K","apiVersion":"<script>"}')],
+  ["an apiVersion that is too long", json(`v${"1".repeat(100_000)}`)],
+  ["nesting that is too deep", Buffer.from("[".repeat(200_000))],
   ["the magic bytes alone", Buffer.from("k8s\0")],
-  ["protobuf that was cut short", protobuf("v1").subarray(0, -3)],
-  ["protobuf with a length that lies", Buffer.from([0x6b, 0x38, 0x73, 0, 0x0a, 0xff, 0xff, 0xff, 0xff, 0x7f])],
+  ["truncated protobuf", protobuf("v1").subarray(0, -3)],
+  ["protobuf with a wrong length", Buffer.from([0x6b, 0x38, 0x73, 0, 0x0a, 0xff, 0xff, 0xff, 0xff, 0x7f])],
   ["protobuf without a kind", protobuf("v1", "")],
   ["an encrypted value", Buffer.from("k8s:enc:aescbc:v1:key1:\u0001\u0002")],
 ])("%s has none", (_, value) => {

@@ -1,4 +1,4 @@
-/** In which version a value is stored, from as little of it as possible. */
+/** Reads the version in which a value is stored from as little of it as possible. */
 import { isJsonObject } from "../../meta/json.ts";
 import { decodeEnvelope, isProtobufEnvelope, ProtobufDecodeError } from "../../objects/protobuf/decode.ts";
 
@@ -8,13 +8,15 @@ const HEAD = /^\{(?:"kind":"[A-Za-z0-9]+","apiVersion":"([^"\\]+)"|"apiVersion":
 const API_VERSION = /^(?:[a-z0-9][a-z0-9.-]{0,252}\/)?[a-z0-9-]{1,63}$/;
 const CLOSE = 0x7d;
 
-/** Undefined when the value cannot be read: no object, cut short, or in an encoding of its own. */
+/** Undefined if the value cannot be read: not an object, truncated, or in an unknown encoding. */
 export function storedApiVersion(value: Buffer): string | undefined {
   const said = isProtobufEnvelope(value) ? fromEnvelope(value) : (fromHead(value) ?? fromJson(value));
   return said !== undefined && API_VERSION.test(said) ? said : undefined;
 }
 
-/** Values that servers write begin so. Of the rest only the end is looked at, where one that was cut short shows it. */
+/**
+ * Values that servers write begin so. Of the rest only the end is checked, which shows whether the value is truncated.
+ */
 function fromHead(value: Buffer): string | undefined {
   let end = value.length;
   while (end > 0 && value[end - 1]! <= 0x20) end--;

@@ -3,7 +3,7 @@ import { prefixEnd } from "../../storage/kv.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";
 import { storageVersionResource } from "../storageversion/objects.ts";
 
-/** Whether everything that lies in the store of a StorageVersion's resource does so in one version. False in doubt. */
+/** Whether all stored objects of a StorageVersion's resource are stored in one version. False in doubt. */
 export function storedOnlyIn(
   cache: Pick<WatchCache, "catchUp" | "range">,
   { storageRoot }: { readonly storageRoot: string },

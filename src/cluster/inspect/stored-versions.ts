@@ -1,4 +1,4 @@
-/** In which versions the objects of each resource are stored. */
+/** Reports the versions in which the objects of each resource are stored. */
 import { storageOfRelease, type StoragePlace } from "../../objects/catalogue/storage-places.ts";
 import type { ReleaseName } from "../../objects/catalogue/release.ts";
 import { formatGroupResource } from "../../meta/group-version.ts";
@@ -8,7 +8,7 @@ import type { WalkOptions } from "./walk-store.ts";
 interface StoredVersionsReport extends Survey {
   readonly kind: "StoredVersions";
   readonly apiVersion: "evenkeel.io/v1";
-  /** Of the server that was asked. */
+  /** The release of the local server. */
   readonly release: ReleaseName;
   /** By name. */
   readonly resources: readonly ResourceVersions[];
@@ -17,11 +17,11 @@ interface StoredVersionsReport extends Survey {
 interface ResourceVersions {
   readonly group: string;
   readonly resource: string;
-  /** In which the release writes; absent when it does not know the resource. */
+  /** The version that the release writes; absent if it does not know the resource. */
   readonly writes?: string;
   /** By name. */
   readonly versions: readonly { readonly apiVersion: string; readonly objects: number }[];
-  /** Values that are no object. */
+  /** Number of values that are not objects. */
   readonly unreadable: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Sorts what a walk finds: objects by resource and stored version, values nobody can read, keys that are no objects. All
- * of it is bounded, whatever the store holds.
+ * Sorts the keys that a walk finds: objects by resource and stored version, unreadable values, keys that are not
+ * objects. The result is limited in size, whatever the store holds.
  */
 import type { StoragePlace } from "../../objects/catalogue/storage-places.ts";
 import { createLocator } from "./resource-of-key.ts";
@@ -8,25 +8,25 @@ import { storedApiVersion } from "./stored-api-version.ts";
 import { walkStore, type Walked, type WalkOptions } from "./walk-store.ts";
 
 export interface ObjectName {
-  /** Absent for what has none. */
+  /** Absent for a cluster-scoped object. */
   readonly namespace?: string;
   readonly name: string;
 }
 
 export interface FoundObject extends ObjectName {
   readonly place: StoragePlace;
-  /** Undefined when the value cannot be read. */
+  /** Undefined if the value cannot be read. */
   readonly apiVersion: string | undefined;
 }
 
 interface UnknownKeys {
-  /** As under the storage root, such as "example.com/widgets". */
+  /** The part below the storage root, such as "example.com/widgets". */
   readonly prefix: string;
   readonly keys: number;
 }
 
 export interface Survey extends Walked {
-  /** Keys that servers wrote for themselves. */
+  /** Number of records that servers wrote for themselves. */
   readonly privateKeys: number;
   /** By prefix; more than fit are counted under OTHERS. */
   readonly unknown: readonly UnknownKeys[];

@@ -1,6 +1,6 @@
 /**
- * Objects that were stored in versions this release does not know before the server came: they are reported, and their
- * resource is not written here until they are gone or have been rewritten by a server that knows them.
+ * Detects objects that were stored in versions unknown to this release before the server started: it reports them, and
+ * rejects writes of their resource until they are deleted or rewritten by a server that knows them.
  */
 import type { MetricsRegistry } from "../../base/metrics.ts";
 import { sleep } from "../../base/clock.ts";
@@ -22,7 +22,7 @@ interface UnreadableOptions {
   readonly cache: WatchCache;
   readonly metrics: MetricsRegistry;
   readonly agreed: Pick<AgreedEncodings, "encodings" | "resources">;
-  /** Who cannot read them, such as "release 1.35". */
+  /** The release that cannot read them, such as "release 1.35". */
   readonly reader: string;
 }
 
@@ -45,7 +45,7 @@ export function followUnreadable(options: UnreadableOptions): BackgroundTask {
       await waitUntil(env.clock, () => cache.state === "following", signal);
       if (signal.aborted) return;
       let suspects = agreed.resources.filter(look);
-      for (const { name } of suspects) env.log.warn("stored objects cannot be read by this server", { resource: name });
+      for (const { name } of suspects) env.log.warn("stored objects are unreadable to this server", { resource: name });
       while (suspects.length > 0 && (await sleep(env.clock, LOOK_AGAIN_MS, signal))) suspects = suspects.filter(look);
     },
   };

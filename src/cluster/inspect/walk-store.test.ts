@@ -8,14 +8,14 @@ function numbered(count: number, value: Buffer = json("v1")): Record<string, Buf
   return Object.fromEntries(names.map((name) => [`pods/default/${name}`, value]));
 }
 
-/** Asks the store and notes what was asked. */
+/** Reads the store and records the requests. */
 function noting(kv: Kv): Pick<Kv, "range"> & { readonly asked: RangeRequest[] } {
   const asked: RangeRequest[] = [];
   return { asked, range: (request) => (asked.push(request), kv.range(request)) };
 }
 
 describe("a walk", () => {
-  test("sees every key once, in order, and says how far it is", async () => {
+  test("sees every key once, in order, and reports its progress", async () => {
     const kv = await plantedStore(numbered(1_234));
     const options = walking(kv);
     const seen: string[] = [];
@@ -30,7 +30,7 @@ describe("a walk", () => {
     expect(options.progress.at(-1)).toEqual({ done: 1_234, total: 1_234 });
   });
 
-  test("reads few keys at a time, and fewer where values are large", async () => {
+  test("reads few keys at a time, and fewer if values are large", async () => {
     const small = noting(await plantedStore(numbered(2_000)));
     await walkStore(walking(small), () => {});
     expect(Math.max(...small.asked.map(({ limit = 0 }) => limit))).toBe(500);
@@ -39,14 +39,14 @@ describe("a walk", () => {
     expect(large.asked.map(({ limit }) => limit)).toEqual([undefined, 100, 8, 8, 8]);
   });
 
-  test("of an empty store, or of keys beside the root, sees nothing", async () => {
+  test("of an empty store, or of keys outside the root, sees nothing", async () => {
     const kv = await plantedStore({});
     await kv.commit({ kind: "put", key: "/registryx/pods/a/b", value: json("v1"), expectedRevision: 0 });
     await kv.commit({ kind: "put", key: "compact_rev_key", value: json("v1"), expectedRevision: 0 });
     expect(await walkStore(walking(kv), () => expect.unreachable())).toMatchObject({ keys: 0 });
   });
 
-  test("does not see what is written while it goes on", async () => {
+  test("does not see concurrent writes", async () => {
     const kv = await plantedStore(numbered(300));
     let isFirst = true;
     const walked = await walkStore(walking(kv), () => {
@@ -56,7 +56,7 @@ describe("a walk", () => {
     expect(walked).toMatchObject({ keys: 300, isSnapshot: true });
   });
 
-  test("goes on with the newest when its revision is compacted, and says so", async () => {
+  test("continues with the newest revision if its own is compacted, and reports it", async () => {
     const kv = await plantedStore(numbered(300));
     let asked = 0;
     const range: Kv["range"] = async (request) => {
@@ -70,7 +70,7 @@ describe("a walk", () => {
     expect(walked).toMatchObject({ keys: 301, isSnapshot: false });
   });
 
-  test("ends when it is told to", async () => {
+  test("ends when it is aborted", async () => {
     const abort = new AbortController();
     const kv = noting(await plantedStore(numbered(300)));
     const walk = walkStore({ ...walking(kv), signal: abort.signal }, () => abort.abort(new Error("enough")));
@@ -78,7 +78,7 @@ describe("a walk", () => {
     expect(kv.asked).toHaveLength(2);
   });
 
-  test("fails as the store fails", async () => {
+  test("fails if the store fails", async () => {
     const range = (): Promise<never> => Promise.reject(new StorageError("unavailable", "gone"));
     await expect(walkStore(walking({ range }), () => {})).rejects.toThrow("gone");
   });

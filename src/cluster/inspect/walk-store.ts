@@ -1,4 +1,4 @@
-/** Every key under the storage root, page by page: what is held at a time does not grow with the store. */
+/** Reads every key under the storage root, page by page: the memory needed does not grow with the store. */
 import { keyAfter, prefixEnd, StorageError, type KeyValue, type Kv, type RangeResult } from "../../storage/kv.ts";
 
 export interface WalkProgress {
@@ -11,24 +11,27 @@ export interface WalkOptions {
   /** Ends with a slash. */
   readonly storageRoot: string;
   readonly signal: AbortSignal;
-  /** Before every page. */
+  /** Called before every page. */
   readonly onProgress: (progress: WalkProgress) => void;
 }
 
 export interface Walked {
   readonly keys: number;
-  /** Of the store when the walk began. */
+  /** The revision of the store when the walk began. */
   readonly revision: number;
-  /** All keys were seen as of that revision; otherwise history was compacted meanwhile, and later ones as they were then. */
+  /**
+   * Whether all keys were read as of that revision; otherwise it was compacted meanwhile, and later keys were read at
+   * newer ones.
+   */
   readonly isSnapshot: boolean;
 }
 
 const PAGE_KEYS_FIRST = 100;
 const PAGE_KEYS_MAX = 500;
-/** Pages of large values are made shorter until they hold about this much. */
+/** Pages of large values are shortened to about this size. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 
-/** Rejects with the signal's reason when that aborts, and with a StorageError when the store fails. */
+/** Rejects with the signal's reason if that aborts, and with a StorageError if the store fails. */
 export async function walkStore(options: WalkOptions, visit: (item: KeyValue) => void): Promise<Walked> {
   const { kv, storageRoot, signal, onProgress } = options;
   const end = prefixEnd(storageRoot);

@@ -15,21 +15,15 @@ describe("the advertised address", () => {
   });
 
   test.each([
-    [
-      { peerAdvertiseIp: "192.0.2.9" },
-      "--peer-advertise-ip is of no use without --peer-advertise-port: give both or neither",
-    ],
-    [
-      { peerAdvertisePort: "1" },
-      "--peer-advertise-port is of no use without --peer-advertise-ip: give both or neither",
-    ],
+    [{ peerAdvertiseIp: "192.0.2.9" }, "--peer-advertise-ip requires --peer-advertise-port: set both or neither"],
+    [{ peerAdvertisePort: "1" }, "--peer-advertise-port requires --peer-advertise-ip: set both or neither"],
     [
       { peerAdvertiseIp: "host", peerAdvertisePort: "1" },
-      '--peer-advertise-ip must be an IP address peers can reach, not "host"',
+      '--peer-advertise-ip must be an IP address that peers can reach, not "host"',
     ],
     [
       { peerAdvertiseIp: "0.0.0.0", peerAdvertisePort: "1" },
-      '--peer-advertise-ip must be an IP address peers can reach, not "0.0.0.0"',
+      '--peer-advertise-ip must be an IP address that peers can reach, not "0.0.0.0"',
     ],
     ...["0", "65536", "https", "-1", "1.5", " 1"].map((port): [object, string] => [
       { peerAdvertiseIp: "192.0.2.9", peerAdvertisePort: port },
@@ -37,13 +31,13 @@ describe("the advertised address", () => {
     ]),
     [
       { bindAddress: "::" },
-      'peers cannot reach --bind-address "::": give --peer-advertise-ip and --peer-advertise-port, or --advertise-address',
+      'peers cannot reach --bind-address "::": set --peer-advertise-ip and --peer-advertise-port, or --advertise-address',
     ],
     [
       { advertiseAddress: "fe80::1%eth0" },
-      'peers cannot reach --advertise-address "fe80::1%eth0": give --peer-advertise-ip and --peer-advertise-port, or --advertise-address',
+      'peers cannot reach --advertise-address "fe80::1%eth0": set --peer-advertise-ip and --peer-advertise-port, or --advertise-address',
     ],
-  ])("is refused in a sentence for %o", (flags, sentence) => {
+  ])("is rejected with a message that names the flag for %o", (flags, sentence) => {
     expect(() => advertisedPeerAddress({ ...LISTENING, ...flags })).toThrow(new Error(sentence));
   });
 });

@@ -15,7 +15,7 @@ function ask(world: World, answer: Answering, signal = new AbortController().sig
   return asking({ address: ADDRESS, target: "/livez", headers, timeoutMs: 1_000, bytesMax: 10, signal });
 }
 
-/** Rejects when the request is given up, as every upstream does. */
+/** Rejects when the request is aborted, as every upstream does. */
 function hanging({ signal }: UpstreamRequest): Promise<never> {
   return new Promise((_, reject) => {
     const giveUp = (): void => reject(new UpstreamError("aborted", "given up", { isSent: true }));
@@ -31,7 +31,7 @@ function streaming(open: (sink: StreamSink) => void): Answering {
 
 const piece = (text: string): { bytes: Buffer } => ({ bytes: Buffer.from(text) });
 
-test("a server asks as itself, and reads the whole answer", async () => {
+test("a server sends the request as system:apiserver and reads the whole response", async () => {
   const world = new World({ seed: 1 });
   let sent: UpstreamRequest | undefined;
   const answer = await ask(world, (request) => {
@@ -52,7 +52,7 @@ test("a server asks as itself, and reads the whole answer", async () => {
   await expect(world.run(new Promise(() => {}))).rejects.toThrow("nothing left to happen");
 });
 
-test("pieces of a stream are put together, and an empty answer is empty", async () => {
+test("the chunks of a streamed response are joined, and an empty response is empty", async () => {
   const world = new World({ seed: 1 });
   const answer = await ask(
     world,
@@ -66,7 +66,7 @@ test("pieces of a stream are put together, and an empty answer is empty", async 
   expect((await ask(world, () => ({ status: 204, headers: [], body: { kind: "none" } }))).body).toHaveLength(0);
 });
 
-test("an answer that breaks off, or changes the protocol unasked, is none", async () => {
+test("a response that ends early, or switches protocols unasked, is an error", async () => {
   const world = new World({ seed: 1 });
   const broken = streaming((sink) => {
     sink.write(piece("ab"));
@@ -80,7 +80,7 @@ test("an answer that breaks off, or changes the protocol unasked, is none", asyn
   expect(opened).toEqual([undefined]);
 });
 
-test("an answer longer than allowed is given up, and its connection told, whenever it listens", async () => {
+test("a response longer than the limit is aborted, and its sender is notified whenever it registers onClose", async () => {
   const world = new World({ seed: 1 });
   const told: string[] = [];
   await expect(ask(world, () => answerOf(200, [], "x".repeat(11)))).rejects.toMatchObject({ failure: "malformed" });
@@ -97,7 +97,7 @@ test("an answer longer than allowed is given up, and its connection told, whenev
   expect(told).toEqual(["first", "last"]);
 });
 
-test("a peer that hangs is given up in time, or when the asker stops", async () => {
+test("a request to a peer that hangs ends at its timeout, or when the caller aborts", async () => {
   const world = new World({ seed: 1 });
   await expect(world.run(ask(world, hanging))).rejects.toMatchObject({ failure: "timeout" });
   expect(world.clock.monotonic()).toBe(1_000);

@@ -1,11 +1,13 @@
-/** What a server asks its peers on its own behalf: small answers, read whole, within a deadline. */
+/**
+ * Requests that a server sends to its peers on its own behalf. It reads the whole (small) response within a deadline.
+ */
 import type { User } from "../../access/auth/user.ts";
 import type { Clock } from "../../base/clock.ts";
 import { sendOwnRequest, type OwnRequest, type WholeResponse } from "../../serving/http/ask.ts";
 import type { Upstream, UpstreamAddress } from "../../serving/http/upstream.ts";
 import { ownHeaders } from "./hop.ts";
 
-/** As the reference introduces itself to peers. */
+/** The identity with which kube-apiserver calls its peers. */
 const SELF: User = { name: "system:apiserver", uid: "system:apiserver", groups: ["system:authenticated"], extra: {} };
 
 interface PeerQuestion extends Pick<OwnRequest, "target" | "timeoutMs" | "bytesMax"> {

@@ -1,4 +1,4 @@
-/** Builds the view that routing decides from; the same value until something it was built from has changed. */
+/** Builds the view from which `route.ts` decides. It returns the same value until one of its inputs changes. */
 import type { ChangeCounter } from "../../base/change-counter.ts";
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import { createSupports } from "./capabilities.ts";
@@ -10,15 +10,15 @@ import type { ClusterView, PeerView } from "./view.ts";
 
 interface ViewSources {
   readonly config: MemberConfig;
-  /** What is built into this server. */
+  /** The resources built into this server. */
   readonly builtIn: readonly DiscoveryGroup[];
   readonly shared: ServedSet;
-  /** As their discovery documents describe them. */
+  /** The peers, as their discovery documents describe them. */
   readonly peers: () => readonly PeerView[];
   readonly source: RoutingSource;
   readonly departed: DepartedPart;
   readonly changes: ChangeCounter;
-  /** The leases and endpoint records of all servers have been read. */
+  /** Whether the leases and endpoint records of all servers have been read. */
   readonly isLoaded: () => boolean;
 }
 

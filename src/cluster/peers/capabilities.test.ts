@@ -17,7 +17,7 @@ function need(release: ReleaseName, url: string, options: { method?: string; con
 describe("a field selector", () => {
   const CLUSTER_IP = "/api/v1/services?fieldSelector=spec.clusterIP%3D10.0.0.1";
 
-  test("that came with a release is needed where the release is older, and only there", () => {
+  test("added by a release is a need on servers of older releases only", () => {
     expect(need("1.30", CLUSTER_IP)).toEqual({ kind: "field-selector", labels: ["spec.clusterIP"] });
     expect(need("1.31", CLUSTER_IP)).toBeUndefined();
   });
@@ -26,7 +26,7 @@ describe("a field selector", () => {
     ["GET", "/api/v1/watch/services?fieldSelector=spec.clusterIP%3Dx"],
     ["GET", "/api/v1/services?watch=1&fieldSelector=spec.clusterIP%3Dx,metadata.name%3Dy"],
     ["DELETE", "/api/v1/namespaces/a/services?fieldSelector=spec.clusterIP!%3Dx"],
-  ])("counts in %s %s", (method, url) => {
+  ])("is considered for %s %s", (method, url) => {
     expect(need("1.30", url, { method })).toEqual({ kind: "field-selector", labels: ["spec.clusterIP"] });
   });
 
@@ -37,11 +37,11 @@ describe("a field selector", () => {
     "/api/v1/services?fieldSelector=spec.clusterIP",
     "/api/v1/namespaces/a/services/b?fieldSelector=spec.clusterIP%3Dx",
     "/apis/nobody.example/v1/things?fieldSelector=spec.x%3Dy",
-  ])("does not in %s", (url) => {
+  ])("is not considered for %s", (url) => {
     expect(need("1.30", url)).toBeUndefined();
   });
 
-  test("is supported by peers whose release has it, never in doubt", () => {
+  test("is supported by peers whose release is known to have it", () => {
     const supports = createSupports();
     const asked = (release: string | undefined, ...labels: string[]): boolean =>
       supports(peerOf("b", { release }), SERVICES, { kind: "field-selector", labels });
@@ -64,7 +64,7 @@ describe("a patch type", () => {
       ...(contentType === undefined ? {} : { contentType }),
     });
 
-  test("is needed when it cannot be applied here", () => {
+  test("is a need if the local server cannot apply it", () => {
     expect(patch("application/merge-patch+json")).toBeUndefined();
     expect(patch("application/json-patch+json; charset=utf-8")).toBeUndefined();
     const patchType = "application/apply-patch+cbor";
@@ -72,7 +72,7 @@ describe("a patch type", () => {
     expect(patch()).toEqual({ kind: "patch-type", patchType: "" });
   });
 
-  test("is supported by a kube-apiserver, if it is one of its own", () => {
+  test("is supported by a kube-apiserver if it is one of Kubernetes' patch types", () => {
     const supports = createSupports();
     const asked = (release: string | undefined, patchType: string): boolean =>
       supports(peerOf("b", { release }), SERVICES, { kind: "patch-type", patchType });
@@ -82,7 +82,7 @@ describe("a patch type", () => {
   });
 });
 
-test("by documents alone nothing more is needed", () => {
+test("with --peer-routing=documents no request has a need", () => {
   const unmet = createUnmetNeed(openCatalogue({ release: "1.30" }), "documents");
   expect(unmet(infoRequest({ url: "/api/v1/services?fieldSelector=spec.clusterIP%3Dx" }))).toBeUndefined();
 });

@@ -1,4 +1,7 @@
-/** What a request needs beyond a served resource, and which releases have it: the extended part of routing. */
+/**
+ * Extended routing: features that a request needs beyond a served resource, such as a field selector or a patch type,
+ * and the releases that support them.
+ */
 import { PATCH_TYPES } from "../../serving/endpoints/patch.ts";
 import type { WithInfo } from "../../serving/http/filters/request-info.ts";
 import { headerValue } from "../../serving/http/message.ts";
@@ -10,19 +13,19 @@ import type { CapabilityNeed, ClusterView, NamedFieldsNeed, ResourceQuestion } f
 
 const SELECTING_VERBS: ReadonlySet<string> = new Set(["list", "watch", "deletecollection"]);
 
-/** What every kube-apiserver of these releases can apply. */
+/** The patch types that every kube-apiserver of these releases can apply. */
 const KUBE_PATCH_TYPES: ReadonlySet<string> = new Set([...PATCH_TYPES, "application/apply-patch+cbor"]);
 
 type Needing = Pick<WithInfo, "info" | "query" | "headers">;
 
 type UnmetNeed = (request: Needing) => CapabilityNeed | undefined;
 
-/** By `--peer-routing`: only extended routing looks beyond what documents say. */
+/** By `--peer-routing`: only extended routing considers more than discovery documents. */
 export function createUnmetNeed(catalogue: Catalogue, routing: "documents" | "extended"): UnmetNeed {
   return routing === "extended" ? (request) => unmetNeed(catalogue, request) : () => undefined;
 }
 
-/** Undefined when the local server would not refuse the request for such a reason. */
+/** Undefined if the local server would not reject the request for such a reason. */
 function unmetNeed(catalogue: Catalogue, request: Needing): CapabilityNeed | undefined {
   const { verb } = request.info;
   if (verb === "patch") return unmetPatchType(request);
@@ -39,7 +42,7 @@ function unmetPatchType(request: Needing): CapabilityNeed | undefined {
   return PATCH_TYPES.has(patchType.trim()) ? undefined : { kind: "patch-type", patchType: patchType.trim() };
 }
 
-/** What cannot be read is refused in the same words by everybody. */
+/** Empty for a selector that cannot be parsed: every server rejects it with the same message. */
 function selectedLabels(selector: string): string[] {
   try {
     return parseFieldSelector(selector).map(({ field }) => field);
@@ -54,7 +57,7 @@ function selectableLabels(catalogue: Catalogue, asked: Omit<ResourceQuestion, "s
   return found && new Set([...found.fieldSelectors, ...Object.keys(found.fieldSelectorAliases)]);
 }
 
-/** By the peer's release: what it says about itself, and the catalogue knows. */
+/** Decides by the release that a peer publishes and the catalog knows. */
 export function createSupports(): ClusterView["supports"] {
   const catalogues = new Map<string, Catalogue>();
   return ({ release }, asked, need) => {

@@ -1,4 +1,7 @@
-/** Whether every server that is there by now is known here. */
+/**
+ * Decides whether the view includes every server that has joined by now. Without this check a server could return 404
+ * for a resource of a server that has just joined.
+ */
 import { IDENTITY_LABEL } from "./identity-lease.ts";
 import { prefixEnd, StorageError, type Kv } from "../../storage/kv.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";
@@ -17,7 +20,7 @@ interface LeaseParts {
 
 const CATCH_UP_MS = 1_000;
 
-/** Leases reach the view by way of the API: a moment later than they reach the cache. */
+/** Leases reach the view through the API, a moment later than they reach the watch cache. */
 export async function hasCaughtUp(parts: LeaseParts, { leases, self }: Identity): Promise<boolean> {
   const { env, config } = parts;
   const prefix = identityLeaseKey(config.storageRoot, "");
@@ -34,7 +37,7 @@ export async function hasCaughtUp(parts: LeaseParts, { leases, self }: Identity)
   return isSeen();
 }
 
-/** Undefined when the store is out of reach: it keeps what has happened to itself. */
+/** Undefined if the store is unreachable: then newer leases may exist. */
 async function newestLeases(
   { store: { kv, cache } }: LeaseParts,
   prefix: string,
@@ -42,7 +45,7 @@ async function newestLeases(
   const range = { start: prefix, end: prefixEnd(prefix) };
   try {
     if (await cache.catchUp()) return cache.range(range.start, range.end);
-    // Somebody else writes to the same store, of which our watch does not tell how far it has come.
+    // Another process writes to the same store, and the watch does not report how far it has progressed.
     return (await kv.range(range)).items.map((item) => cache.toEntry(item));
   } catch (thrown) {
     if (thrown instanceof StorageError) return undefined;

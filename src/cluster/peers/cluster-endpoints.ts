@@ -1,4 +1,7 @@
-/** /evenkeel/v1: what this server believes about its cluster, and which way it would send a request. */
+/**
+ * The endpoints below /evenkeel/v1 that return this server's view of its cluster and explain how it would route a
+ * request.
+ */
 import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import type { WithInfo } from "../../serving/http/filters/request-info.ts";
@@ -38,7 +41,7 @@ export function clusterEndpoints(parts: ClusterEndpointsParts): (request: WithIn
     if (name === "status") return jsonResponse(200, statusNow(parts));
     const verb = query.get("verb");
     const path = query.get("path");
-    if (verb === undefined || path === undefined) throw badRequest("both verb and path must be given");
+    if (verb === undefined || path === undefined) throw badRequest("both verb and path are required");
     const [contentType, compatibilityVersion] = [query.get("contentType"), query.get("compatibilityVersion")];
     return jsonResponse(200, explainRoute(explaining, { verb, path, contentType, compatibilityVersion }));
   };

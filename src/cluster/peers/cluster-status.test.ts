@@ -38,7 +38,7 @@ function departedRecord(resources: Record<string, string[]>): ServedRecord {
   };
 }
 
-test("what only one server serves is told down to its subresources", () => {
+test("resources that only one server serves are listed with their subresources", () => {
   const peers = [peerOf("b"), peerOf("c")];
   const sources = [
     source("b", { v1: { pods: "get", "pods/log": "get", "pods/resize": "patch" } }),
@@ -52,7 +52,7 @@ test("what only one server serves is told down to its subresources", () => {
   ]);
 });
 
-test("what is not known of a server is not said", () => {
+test("unknown properties of a server are omitted", () => {
   const peer = peerOf("b", { release: undefined, address: undefined, serves: undefined, isReachable: false });
   const [, b] = statusOf(viewOf({ peers: [peer] })).servers;
   expect(b).toEqual({
@@ -65,12 +65,12 @@ test("what is not known of a server is not said", () => {
   });
 });
 
-test("the age of a document counts from when the peer last confirmed it", () => {
+test("the age of a document counts from its last confirmation by the peer", () => {
   const [, b] = statusOf(viewOf({ peers: [peerOf("b")] }), { nowMs: 1_500 }).servers;
   expect(b?.documentAgeSeconds).toBe(1.5);
 });
 
-test("departed is what no live server serves, by who a request would be told", () => {
+test("departed lists what no live server serves, by the server that a 503 would name", () => {
   const departedAt = "2030-01-01T00:00:00.000Z";
   const view = viewOf({
     local: LOCAL,
@@ -93,7 +93,7 @@ test("departed is what no live server serves, by who a request would be told", (
   ]);
 });
 
-test("a fence and a missing flag are named in their own words", () => {
+test("the reason of a fence and a missing flag are reported as they are", () => {
   const view = viewOf({ missingFlag: "--peer-ca-file" });
   expect(statusOf(view, { fence: "the lease is late" })).toMatchObject({
     fence: "the lease is late",

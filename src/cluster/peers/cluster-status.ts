@@ -1,6 +1,6 @@
 /**
- * What one server believes about its cluster, as `evenkeel status` and others read it: the view that routing decides
- * from, told in words that last. It concludes nothing of its own.
+ * The status report of one server about its cluster, for `evenkeel status` and other clients. It is derived from the
+ * view that routing uses, in a stable format, and draws no conclusions of its own.
  */
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import type { DiscoverySource } from "../../serving/discovery/merge.ts";
@@ -15,27 +15,27 @@ export interface ClusterStatus {
   readonly apiVersion: "evenkeel.io/v1";
   /** The ID of the server whose view this is. */
   readonly server: string;
-  /** It knows what it serves and who its peers are. */
+  /** Whether it knows what it serves and which peers exist. */
   readonly isSynced: boolean;
   readonly proxy: ProxyStatus;
-  /** Why this server takes no writes; absent when it does. */
+  /** Why this server rejects writes; absent if it accepts them. */
   readonly fence?: string;
   /** This server first, then the others by ID. */
   readonly servers: readonly ServerStatus[];
-  /** What servers that have left served and no live one serves. */
+  /** Resources that departed servers served and no live server serves. */
   readonly departed: readonly DepartedStatus[];
 }
 
 interface ProxyStatus {
   readonly isEnabled: boolean;
-  /** A flag without which no peer can be asked. */
+  /** A flag without which no peer can be called. */
   readonly missingFlag?: string;
 }
 
 interface ServerStatus {
   readonly id: string;
   readonly isSelf: boolean;
-  /** Absent for a kube-apiserver, which does not tell; so are the next three. */
+  /** Absent for a kube-apiserver, which does not publish it; so are the next three. */
   readonly release?: string;
   readonly binaryVersion?: string;
   readonly compatibilityVersion?: string;
@@ -44,11 +44,11 @@ interface ServerStatus {
   readonly address?: string;
   readonly isReachable: boolean;
   readonly isDraining: boolean;
-  /** What it serves now is known. */
+  /** Whether its current discovery document is known. */
   readonly isDescribed: boolean;
-  /** Since it last confirmed what it serves; absent until it has said it once. */
+  /** Time since it last confirmed its discovery document; absent until it has published one. */
   readonly documentAgeSeconds?: number;
-  /** As far as documents tell: what would be unavailable without this server. */
+  /** Resources that would be unavailable without this server, according to the discovery documents. */
   readonly onlyServes: readonly ServedGroupVersion[];
 }
 
@@ -70,13 +70,13 @@ interface DepartedStatus {
 export interface ClusterStatusInput {
   readonly view: ClusterView;
   readonly isProxyEnabled: boolean;
-  /** The endpoint record of a server, this one included, if there is one. */
+  /** The endpoint record of a server, this one included, if one exists. */
   readonly record: (id: string) => EndpointRecord | undefined;
   readonly own: Pick<ServerStatus, "binaryVersion" | "compatibilityVersion" | "incarnation">;
   readonly fence: string | undefined;
   readonly localGroups: readonly DiscoveryGroup[];
   readonly sources: readonly DiscoverySource[];
-  /** Of runs that are over. */
+  /** Records of runs that have ended. */
   readonly departed: readonly ServedRecord[];
   /** By the monotonic clock. */
   readonly nowMs: number;
@@ -136,7 +136,7 @@ function peerStatus(peer: PeerView, { record, nowMs }: ClusterStatusInput, onlyS
   };
 }
 
-/** Names served by exactly one document, by who has it. */
+/** Names that exactly one document serves, by the server of that document. */
 function onlyServed({ view, localGroups, sources }: ClusterStatusInput): OnlyServed {
   const documents = [{ serverId: view.self.id, groups: localGroups }, ...sources].map(({ serverId, groups }) => ({
     serverId,
@@ -157,7 +157,7 @@ function onlyServed({ view, localGroups, sources }: ClusterStatusInput): OnlySer
   };
 }
 
-/** By who is said to have served it last: the same answer that a request for it gets. */
+/** Grouped by the server that served the resource last: the same server that a 503 for it names. */
 function departedStatus({ view, departed }: ClusterStatusInput): DepartedStatus[] {
   const answers = new Map<string, Omit<DepartedStatus, "resourceCount" | "resources">>();
   const bySource = new Map<string, Map<string, Set<string>>>();
@@ -205,7 +205,7 @@ function selected(
 
 type Present<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };
 
-/** Without the members that are undefined: what is not known is not said. */
+/** Omits undefined members. */
 function present<T extends object>(members: T): Present<T> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Present<T>;
 }

@@ -1,6 +1,6 @@
 /**
- * The peers of a server: which servers are live, what they serve, what has departed, and the way to them. Builds the view
- * that `route.ts` decides from, and publishes this server to the others.
+ * The peers of a server: which servers are live, what they serve, which have departed, and how to call them. Builds the
+ * view from which `route.ts` decides, and publishes this server to its peers.
  */
 import { waitUntil } from "../../base/background.ts";
 import { ChangeCounter } from "../../base/change-counter.ts";
@@ -24,7 +24,7 @@ import { createRoutingSource } from "./routing-source.ts";
 import { excludeShared } from "./shared-resources.ts";
 import type { ClusterView, PeerView } from "./view.ts";
 
-/** A peer that does not respond must not keep this server from becoming ready for longer. */
+/** A peer that does not respond delays the readiness of this server by at most this time. */
 const FIRST_ROUND_MS = 5_000;
 
 export function createPeers(parts: PeersParts): Peers {
@@ -120,7 +120,9 @@ export function createPeers(parts: PeersParts): Peers {
   };
 }
 
-/** A peer that publishes its release publishes only what is built in; a kube-apiserver also lists shared resources. */
+/**
+ * A peer that publishes its release publishes only built-in resources; a kube-apiserver also lists shared resources.
+ */
 function withoutShared(
   sources: readonly DiscoverySource[],
   isExcluded: (question: Excludable) => boolean,

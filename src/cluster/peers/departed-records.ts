@@ -1,4 +1,4 @@
-/** The records of what servers served, followed and kept: from them every server knows what has departed. */
+/** Watches and maintains the served records, from which every server knows the resources of departed servers. */
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import type { DiscoverySource } from "../../serving/discovery/merge.ts";
@@ -31,13 +31,13 @@ interface DepartedParts {
 }
 
 export interface DepartedPart {
-  /** Takes note of peers that write no record. To be called whenever what peers serve has changed. */
+  /** Remembers peers that write no record. Called whenever what peers serve has changed. */
   observe(): void;
-  /** As of now. */
+  /** The resources that have departed as of now. */
   index(): ClusterView["departed"];
-  /** The records of runs that are over. */
+  /** The records of runs that have ended. */
   departed(): readonly ServedRecord[];
-  /** Resolves when what this server serves is on record. */
+  /** Resolves when the record of this server is stored. */
   publish(signal: AbortSignal): Promise<void>;
   readonly tasks: readonly BackgroundTask[];
 }
@@ -130,7 +130,7 @@ function followRecords(from: DepartedParts, into: Map<string, StoredServedRecord
   });
 }
 
-/** Built when it is first asked for after a change. */
+/** Builds the index on first use after a change. */
 function indexOnce(
   { env, identity, changes }: DepartedParts,
   records: () => readonly ServedRecord[],
@@ -173,7 +173,7 @@ function liveIncarnations({ self, leases }: Identity): LiveIncarnations {
   return live;
 }
 
-/** Only a server that does not tell its release writes no record of its own. */
+/** Only a server that does not publish its release writes no record of its own. */
 function unrecorded({ env, identity, sources }: DepartedParts): ServedRecord[] {
   const runs = liveIncarnations(identity);
   return sources().flatMap(({ serverId, release, groups }) => {
@@ -188,7 +188,7 @@ function isSameRun(left: ServedRecord, right: ServedRecord): boolean {
   return left.serverId === right.serverId && left.incarnation === right.incarnation;
 }
 
-/** A write that lost its race, or met a store out of reach, is planned again by the next step if it is still due. */
+/** If a write conflicts or the store is unreachable, the next step plans it again if it is still due. */
 async function commitAll(
   { store, env }: Pick<DepartedParts, "store" | "env">,
   writes: ReturnType<DepartedKeeper["step"]>,
@@ -198,7 +198,7 @@ async function commitAll(
       await store.kv.commit(write);
     } catch (thrown) {
       if (!(thrown instanceof StorageError)) throw thrown;
-      env.log.warn("a record of what was served could not be kept", { key: write.key, error: thrown.message });
+      env.log.warn("served record not written", { key: write.key, error: thrown.message });
       return;
     }
   }

@@ -24,12 +24,12 @@ function recordOf(serverId: string, run: string, parts: Partial<ServedRecord> = 
   };
 }
 
-describe("what departed", () => {
+describe("a departed resource", () => {
   const noticedAt = "2026-01-01T12:00:00.000Z";
   const find = (records: readonly ServedRecord[], live: Record<string, string | undefined> = {}) =>
     createDepartedIndex({ records, live: new Map(Object.entries(live)), noticedAt });
 
-  test("is found by resource and subresource, with who served it last and when", () => {
+  test("is found by resource and subresource, with the server that served it last and the time", () => {
     const departedAt = "2026-01-01T11:00:00.000Z";
     const index = find([recordOf("b", "1", { departedAt })]);
     expect(index.find(WIDGETS)).toEqual({ serverId: "b", release: "1.36", departedAt });
@@ -39,7 +39,7 @@ describe("what departed", () => {
     expect(index.find({ ...WIDGETS, group: "" })).toBeUndefined();
   });
 
-  test("is the last one's among several", () => {
+  test("is attributed to the server that departed last", () => {
     const earlier = recordOf("b", "1", { departedAt: "2026-01-01T10:00:00.000Z" });
     const later = recordOf("c", "1", { departedAt: "2026-01-01T11:00:00.000Z" });
     expect(find([earlier, later]).find(WIDGETS)?.serverId).toBe("c");
@@ -47,21 +47,21 @@ describe("what departed", () => {
   });
 
   test.each([
-    { what: "whose run goes on", live: { b: "1" }, found: undefined },
+    { what: "whose run continues", live: { b: "1" }, found: undefined },
     { what: "whose run is not known yet", live: { b: undefined }, found: undefined },
-    { what: "that started anew", live: { b: "2" }, found: noticedAt },
-    { what: "that nobody has noted yet", live: {}, found: noticedAt },
-  ])("of a server $what", ({ live, found }) => {
+    { what: "that restarted", live: { b: "2" }, found: noticedAt },
+    { what: "whose departure is not noted yet", live: {}, found: noticedAt },
+  ])("is looked up in the record of a server $what", ({ live, found }) => {
     expect(find([recordOf("b", "1")], live).find(WIDGETS)?.departedAt).toBe(found);
   });
 
-  test("is not what a live server was wrongly said to have taken with it", () => {
+  test("is not reported for a live server whose record has a departure time", () => {
     const noted = recordOf("b", "1", { departedAt: noticedAt });
     expect(find([noted], { b: "1" }).find(WIDGETS)).toBeUndefined();
   });
 });
 
-/** A store with compare-and-swap, shared by keepers that each have a clock of their own. */
+/** A store with compare-and-swap, shared by keepers that each have their own clock. */
 class Store {
   readonly entries = new Map<string, { readonly value: Buffer; readonly revision: number }>();
   revision = 0;
@@ -136,13 +136,13 @@ function pair(): { store: Store; a: Server; b: Server } {
 }
 
 describe("the keeper", () => {
-  test("writes the own record once, and writes nothing while nothing changes", () => {
+  test("writes its server's record once, and writes nothing while nothing changes", () => {
     const { store, a, b } = pair();
     expect(store.entries.size).toBe(2);
     expect([a.step(MINUTE_MS), b.step(MINUTE_MS), a.step(60 * MINUTE_MS)]).toEqual([0, 0, 0]);
   });
 
-  test("notes when a server left, and deletes its record when the grace has passed", () => {
+  test("notes the departure of a server, and deletes its record after the grace period", () => {
     const { store, a } = pair();
     delete a.live["b"];
     expect(a.step(1_000)).toBe(1);
@@ -155,7 +155,7 @@ describe("the keeper", () => {
     expect(store.has("a", "1")).toBe(true);
   });
 
-  test("notes the run before when a server starts anew under the same ID", () => {
+  test("notes the departure of the previous run when a server restarts with the same ID", () => {
     const { store, a } = pair();
     a.live["b"] = "2";
     store.write({ kind: "put", key: keyOf("b", "2"), value: bytes(recordOf("b", "2")), expectedRevision: 0 });
@@ -164,7 +164,7 @@ describe("the keeper", () => {
     expect(store.departedAt("b", "2")).toBeUndefined();
   });
 
-  test("keeps one record of a server that starts over and over without living for the grace", () => {
+  test("keeps one record of a server that restarts repeatedly within the grace period", () => {
     const { store, a } = pair();
     for (let run = 2; run <= 20; run++) {
       const b = new Server(store, recordOf("b", String(run)), { a: "1" });
@@ -178,7 +178,7 @@ describe("the keeper", () => {
     expect(departed.map(({ record }) => record.incarnation)).toEqual(["19"]);
   });
 
-  test("of two that say the same keeps the one noted last, whatever the clocks of those who noted say", () => {
+  test("keeps the record noted last among equal ones, whatever the clocks of the servers that noted them", () => {
     const { store, a } = pair();
     const note = (run: string, departedAt: string): void => {
       const value = encodeServedRecord(recordOf("b", run, { departedAt }))!;
@@ -197,7 +197,7 @@ describe("the keeper", () => {
     expect([store.has("b", "1"), store.has("b", "2")]).toEqual([false, true]);
   });
 
-  test("keeps the record of a run that served something else", () => {
+  test("keeps the record of a run that served other resources", () => {
     const { store, a } = pair();
     a.live["b"] = "2";
     new Server(store, recordOf("b", "2", { resources: new Map([["example.com/v1", ["gadgets"]]]) })).step();
@@ -209,7 +209,7 @@ describe("the keeper", () => {
     expect([store.departedAt("b", "1"), store.departedAt("b", "2")]).not.toContain(undefined);
   });
 
-  test("concludes nothing and lets no time pass while the store cannot be watched", () => {
+  test("concludes nothing and counts no time while the store watch is down", () => {
     const { store, a } = pair();
     delete a.live["b"];
     a.isWatchAlive = false;
@@ -225,7 +225,7 @@ describe("the keeper", () => {
     expect(store.has("b", "1")).toBe(false);
   });
 
-  test("gives a server whose record comes before its lease the time to appear", () => {
+  test("allows a server whose record precedes its lease the time to join", () => {
     const { store, a } = pair();
     store.write({ kind: "put", key: keyOf("c", "1"), value: bytes(recordOf("c", "1")), expectedRevision: 0 });
     expect(a.step()).toBe(0);
@@ -235,7 +235,7 @@ describe("the keeper", () => {
     expect(store.departedAt("c", "1")).toBeUndefined();
   });
 
-  test("notes a server that never appeared", () => {
+  test("notes the departure of a server that never joined", () => {
     const { store, a } = pair();
     store.write({ kind: "put", key: keyOf("c", "1"), value: bytes(recordOf("c", "1")), expectedRevision: 0 });
     a.step();
@@ -243,7 +243,7 @@ describe("the keeper", () => {
     expect(store.departedAt("c", "1")).toBeDefined();
   });
 
-  test("of a server that starts later keeps what was noted, for a grace of its own", () => {
+  test("on a server that starts later keeps existing notes for a full grace period", () => {
     const { store, a } = pair();
     delete a.live["b"];
     a.step(1_000);
@@ -256,7 +256,7 @@ describe("the keeper", () => {
     expect(store.has("b", "1")).toBe(false);
   });
 
-  test("takes no note of a departure for one while the server lives, and notes the real one anew", () => {
+  test("ignores a departure noted for a live server, and notes the real departure again", () => {
     const { store, a } = pair();
     delete a.live["b"];
     a.step(1_000);
@@ -271,7 +271,7 @@ describe("the keeper", () => {
     expect(a.step(1)).toBe(1);
   });
 
-  test("takes a note of its own departure away, so that who starts later does not believe it", () => {
+  test("removes the note of its own server's departure, so that servers that start later do not believe it", () => {
     const { store, a, b } = pair();
     delete a.live["b"];
     a.step(1_000);
@@ -281,7 +281,7 @@ describe("the keeper", () => {
     delete b.live["a"];
     b.step(1_000);
     b.step(1_000);
-    // What has served the same and has left earlier does not speak for it.
+    // An earlier departed server that served the same resources does not replace it.
     const next = new Server(store, recordOf("b", "2"));
     next.step();
     next.step(10 * MINUTE_MS - 1);
@@ -291,7 +291,7 @@ describe("the keeper", () => {
     expect([store.has("a", "1"), store.has("b", "1")]).toEqual([false, true]);
   });
 
-  test("puts its own record back when others took it for departed", () => {
+  test("restores its server's record when peers treated the server as departed", () => {
     const { store, a, b } = pair();
     delete a.live["b"];
     a.step();
@@ -302,7 +302,7 @@ describe("the keeper", () => {
     expect(store.departedAt("b", "1")).toBeUndefined();
   });
 
-  test("does not take itself for departed, whatever the leases say", () => {
+  test("does not treat its own server as departed, whatever the leases say", () => {
     const { store, a } = pair();
     delete a.live["a"];
     expect(a.step(60 * MINUTE_MS)).toBe(0);
@@ -310,8 +310,8 @@ describe("the keeper", () => {
   });
 });
 
-describe("servers that keep the records together", () => {
-  test("note a departure once and delete once, although all of them plan it", () => {
+describe("several keepers", () => {
+  test("note a departure once and delete it once, although all of them plan it", () => {
     const { store, a } = pair();
     const c = new Server(store, recordOf("c", "1"), { a: "1", b: "1" });
     c.step();
@@ -332,7 +332,7 @@ describe("servers that keep the records together", () => {
     expect(together(MINUTE_MS)).toBe(0);
   });
 
-  test("do not delete what changed since they saw it", () => {
+  test("do not delete a record that changed since they read it", () => {
     const { store, a } = pair();
     delete a.live["b"];
     a.step();
@@ -348,7 +348,7 @@ describe("servers that keep the records together", () => {
 describe("a peer that writes no record", () => {
   const kube = recordOf("kube", "kube_1", { release: undefined });
 
-  test("is recorded by whoever sees it leave, once, as departed", () => {
+  test("is recorded as departed, once, by the servers that see it leave", () => {
     const { store, a, b } = pair();
     for (const server of [a, b]) {
       server.live["kube"] = "kube_1";
@@ -366,7 +366,7 @@ describe("a peer that writes no record", () => {
     expect(store.has("kube", "kube_1")).toBe(false);
   });
 
-  test("is recorded as it served last, and again when it starts anew with less", () => {
+  test("is recorded as it last served, and again when it restarts with fewer resources", () => {
     const { store, a } = pair();
     a.live["kube"] = "kube_1";
     a.unrecorded = [recordOf("kube", "kube_1", { resources: new Map() })];
@@ -382,7 +382,7 @@ describe("a peer that writes no record", () => {
     expect(store.has("kube", "kube_2")).toBe(false);
   });
 
-  test("is tried again until the record is there", () => {
+  test("is recorded even if the first writes fail", () => {
     const { a } = pair();
     a.live["kube"] = "kube_1";
     a.unrecorded = [kube];
@@ -395,7 +395,7 @@ describe("a peer that writes no record", () => {
     expect(a.step()).toBe(0);
   });
 
-  test("is forgotten when what it calls itself cannot be a key", () => {
+  test("is not recorded if its ID cannot be a key", () => {
     const { a } = pair();
     const odd = recordOf("kube", "../../pods");
     a.live["kube"] = odd.incarnation;

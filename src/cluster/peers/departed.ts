@@ -1,29 +1,29 @@
 /**
- * What has departed: served by a server of this cluster whose run is over. It is answered with 503 for a grace, because
- * a 404 would tell clients that it never was or is gone for good.
+ * Tracks departed resources: those served by a server of this cluster whose run has ended. Requests for them return 503
+ * during a grace period, because a 404 would mean to clients that the resource never existed or is gone for good.
  *
- * The records are in the store. Every server keeps them, all in the same way and each by compare-and-swap, so that it
- * does not matter who is first. The keeper only plans; whoever calls it writes, and a write that lost its race needs
- * nothing more: the next step sees what won.
+ * The records are in the store. Every server maintains all of them by the same rules with compare-and-swap, so it does
+ * not matter which server is first. The keeper only plans writes; its caller performs them. A write that conflicts
+ * needs no repetition: the next step reads the write that succeeded.
  */
 import { encodeServedRecord, servedRecordKey, type ServedRecord, type StoredServedRecord } from "./served-record.ts";
 import type { Departed, ResourceQuestion } from "./view.ts";
 
 /**
- * The run of each live server, this one included, by server ID. Undefined: its lease lives, but which run it is has not
- * been seen yet, and none of its records counts as departed.
+ * The run of each live server, this one included, by server ID. Undefined: the server has a valid lease, but its run
+ * has not been seen yet, and none of its records counts as departed.
  */
 export type LiveIncarnations = ReadonlyMap<string, string | undefined>;
 
 export interface DepartedIndex {
-  /** Who served it last, if nobody live does: that is for the caller to know. */
+  /** The server that served it last. The caller must check that no live server serves it. */
   find(question: ResourceQuestion): Departed | undefined;
 }
 
 interface DepartedIndexOptions {
   readonly records: readonly ServedRecord[];
   readonly live: LiveIncarnations;
-  /** RFC 3339: stands for the departure of those that nobody has noted yet. */
+  /** RFC 3339; used as the departure time of servers whose departure has not been noted yet. */
   readonly noticedAt: string;
 }
 
@@ -55,22 +55,24 @@ function keepLatest(byName: Map<string, Departed>, name: string, departed: Depar
 
 interface KeeperOptions {
   readonly storageRoot: string;
-  /** Wall clock, for the time people read. */
+  /** Wall clock, for timestamps that people read. */
   readonly now: () => number;
   readonly monotonic: () => number;
   readonly graceMs?: number;
-  /** A server's record is there before its lease is: one never seen alive is given this long. */
+  /**
+   * How long a server with a record and without a lease counts as joining: servers write the record before the lease.
+   */
   readonly joinMs?: number;
 }
 
 export interface KeeperInput {
   readonly records: readonly StoredServedRecord[];
   readonly live: LiveIncarnations;
-  /** While it is not, nothing is concluded and no time passes. */
+  /** While false, the keeper concludes nothing and counts no time. */
   readonly isWatchAlive: boolean;
-  /** This server's own, put back if somebody took it for departed and noted that or deleted it. */
+  /** The record of this server, restored if a peer noted this server as departed or deleted the record. */
   readonly own: ServedRecord;
-  /** Of live peers that write no record (kube-apiserver), as their last documents say. */
+  /** Records of live peers that write none (kube-apiserver), made from their last documents. */
   readonly unrecorded: readonly ServedRecord[];
 }
 
@@ -83,9 +85,9 @@ const JOIN_MS = 60_000;
 const UNRECORDED_MAX = 1_000;
 
 /**
- * - live: its run goes on. Somebody may have noted a departure all the same; such a note is none.
- * - joining: not seen alive, nor noted as departed.
- * - departed: noted; to be deleted when the grace has passed.
+ * - live: the run continues. If a peer noted a departure, the note is false.
+ * - joining: never seen live, and no departure noted.
+ * - departed: a departure is noted; the record is deleted after the grace period.
  */
 type State =
   | { readonly name: "live"; readonly falseNote: string | undefined }
@@ -95,7 +97,7 @@ type State =
 export class DepartedKeeper {
   readonly #options: Required<KeeperOptions>;
   #states = new Map<string, State>();
-  /** Peers that write no record, until one about them is in the store. */
+  /** Peers that write no record, until the store has a record about them. */
   readonly #unrecorded = new Map<string, ServedRecord>();
   /** Time during which the store's watch was alive. */
   #watchedMs = 0;
@@ -105,12 +107,15 @@ export class DepartedKeeper {
     this.#options = { graceMs: GRACE_MS, joinMs: JOIN_MS, ...options };
   }
 
-  /** Peers that write no record and are in no record yet: one that leaves before the next step is known all the same. */
+  /**
+   * Peers that write no record and have none in the store yet. They are kept so that a departure before the next step
+   * is noticed.
+   */
   get remembered(): readonly ServedRecord[] {
     return [...this.#unrecorded.values()];
   }
 
-  /** To be called whenever what peers serve may have changed. */
+  /** Called whenever what peers serve may have changed. */
   remember(unrecorded: readonly ServedRecord[]): void {
     const { storageRoot } = this.#options;
     for (const record of unrecorded) {
@@ -133,7 +138,9 @@ export class DepartedKeeper {
     return [...writes, ...this.#keepOwn(input), ...this.#recordOthers(input, keys)];
   }
 
-  /** Whoever starts later cannot tell a false note from a true one, and would take it for the time of the departure. */
+  /**
+   * A server that starts later cannot distinguish a false note from a true one, and would use its time as the departure time.
+   */
   #keepOwn({ records, own }: KeeperInput): KeeperWrite[] {
     const ownKey = servedRecordKey(this.#options.storageRoot, own);
     const stored = records.find(({ key }) => key === ownKey);
@@ -182,7 +189,7 @@ export class DepartedKeeper {
     return writes;
   }
 
-  /** None for what could not be read again. */
+  /** Empty if the record cannot be encoded. */
   #put(record: ServedRecord, expectedRevision: number): KeeperWrite[] {
     const value = encodeServedRecord(record);
     if (value === undefined) return [];
@@ -191,9 +198,9 @@ export class DepartedKeeper {
 }
 
 /**
- * Of those noted as departed that say the same, the one noted last tells all there is to tell. So a server that starts
- * over and over, and never lives for as long as the grace, does not fill the store. Which is the last the store says:
- * times were written by different clocks, and all servers must keep the same one.
+ * Among departed records with the same resources, the one noted last is sufficient. So a server that restarts
+ * repeatedly within the grace period does not fill the store. The revision in the store decides which is last, because
+ * the times come from different clocks and all servers must keep the same record.
  */
 function redundantOnes(records: readonly StoredServedRecord[], states: ReadonlyMap<string, State>): KeeperWrite[] {
   const departed = records.filter(({ key }) => states.get(key)?.name === "departed");
@@ -213,7 +220,7 @@ export function isLive(live: LiveIncarnations, { serverId, incarnation }: Served
   return current === undefined || current === incarnation;
 }
 
-/** Whoever asks is alive, whatever the leases say. */
+/** The calling server is live, whatever the leases say. */
 function isRunning({ live, own }: KeeperInput, record: ServedRecord): boolean {
   const isOwn = record.serverId === own.serverId && record.incarnation === own.incarnation;
   return isOwn || isLive(live, record);

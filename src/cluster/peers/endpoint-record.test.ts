@@ -29,7 +29,7 @@ const FOREIGN = {
 };
 
 describe("the endpoint record", () => {
-  test("has the reference's shape, and what is ours in annotations", () => {
+  test("has the shape that kube-apiserver writes, and Evenkeel's properties in annotations", () => {
     expect(encodeEndpointRecord(RECORD)).toEqual({
       ...FOREIGN,
       metadata: {
@@ -48,13 +48,13 @@ describe("the endpoint record", () => {
     });
   });
 
-  test("is read as it was written", () => {
+  test("is decoded as it was encoded", () => {
     expect(decodeEndpointRecord("apiserver-a", JSON.parse(JSON.stringify(encodeEndpointRecord(RECORD))))).toEqual(
       RECORD,
     );
   });
 
-  test("of a kube-apiserver says where it is and no more", () => {
+  test("of a kube-apiserver has an address and nothing else", () => {
     expect(decodeEndpointRecord("apiserver-a", FOREIGN)).toEqual({
       id: "apiserver-a",
       address: { host: "192.0.2.1", port: 6443 },
@@ -69,7 +69,7 @@ describe("the endpoint record", () => {
     });
   });
 
-  test("stands under the server's ID", () => {
+  test("is stored under the server's ID", () => {
     expect(endpointKey("/registry/", "apiserver-a")).toBe("/registry/peerserverleases/apiserver-a");
     expect(endpointKeyId("/registry/", "/registry/peerserverleases/apiserver-a")).toBe("apiserver-a");
     for (const rest of ["peerserverleases/", "peerserverleases/a/b", "pods/a", `peerserverleases/${"a".repeat(300)}`])
@@ -77,7 +77,7 @@ describe("the endpoint record", () => {
   });
 });
 
-describe("what is no record", () => {
+describe("a value that is not a record", () => {
   const subset = (ip: unknown, port: unknown): object => ({
     ...FOREIGN,
     subsets: [{ addresses: [{ ip }], ports: [{ port }] }],
@@ -103,11 +103,11 @@ describe("what is no record", () => {
     ["port 65536", subset("192.0.2.1", 65_536)],
     ["a port that is a text", subset("192.0.2.1", "1")],
     ["half a port", subset("192.0.2.1", 1.5)],
-  ])("%s is not read as one", (_what, stored) => {
+  ])("%s is not decoded", (_what, stored) => {
     expect(decodeEndpointRecord("apiserver-a", stored)).toBeUndefined();
   });
 
-  test("texts that are too long, not printable or no texts are left out, and a strange state means serving", () => {
+  test("texts that are too long, not printable or not strings are dropped, and an unknown state means serving", () => {
     const annotations = {
       "evenkeel.io/release": "x".repeat(257),
       "evenkeel.io/incarnation": "a\nb",

@@ -1,6 +1,7 @@
 /**
- * Where a server is reached, as it says in the store, out of reach of every user of the API. The shape is the reference's
- * v1 Endpoints; what else peers want to know stands in annotations, which a kube-apiserver neither writes nor minds.
+ * The record in the store that holds the address of a server. Only servers can write it, because no API request reaches
+ * its key. Its shape is the v1 Endpoints that kube-apiserver writes; the other properties that peers need are
+ * annotations, which a kube-apiserver neither writes nor reads.
  */
 import { isIP } from "node:net";
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
@@ -14,14 +15,14 @@ export interface EndpointRecord {
   /** Counts the writes. */
   readonly generation: number;
   readonly state: EndpointState;
-  /** Undefined from here on for a kube-apiserver, which does not tell. */
+  /** Undefined from here on for a kube-apiserver, which does not publish them. */
   readonly release: string | undefined;
   readonly compatibilityVersion: string | undefined;
   readonly binaryVersion: string | undefined;
   readonly incarnation: string | undefined;
-  /** The etag of its own discovery document: peers fetch it again when this changes. */
+  /** The ETag of its own discovery document: peers fetch the document again when it changes. */
   readonly document: string | undefined;
-  /** It has published the storage version of everything it stores. */
+  /** Whether it has published the storage version of everything it stores. */
   readonly hasPublishedStorageVersions: boolean;
 }
 
@@ -29,7 +30,7 @@ const PREFIX = "peerserverleases/";
 const IDENTITY_LABEL = "apiserverIdentity";
 const ANNOTATION = "evenkeel.io/";
 const PUBLISHED = "published";
-/** Longer than any honest version, UUID or etag. */
+/** Longer than any valid version, UUID or ETag. */
 const TEXT_LENGTH_MAX = 256;
 const ID_LENGTH_MAX = 253;
 const UNSPECIFIED: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
@@ -42,7 +43,7 @@ export function endpointKey(storageRoot: string, id: string): string {
   return endpointPrefix(storageRoot) + id;
 }
 
-/** Undefined for a key that is no server's. */
+/** Undefined if the key belongs to no server. */
 export function endpointKeyId(storageRoot: string, key: string): string | undefined {
   const prefix = endpointPrefix(storageRoot);
   const id = key.startsWith(prefix) ? key.slice(prefix.length) : "";
@@ -80,7 +81,7 @@ export function encodeEndpointRecord(record: EndpointRecord): JsonObject {
   };
 }
 
-/** Undefined for what is no record of this server, or names no place one could connect to. */
+/** Undefined if the value is not a record of this server, or has no address that a peer could connect to. */
 export function decodeEndpointRecord(id: string, stored: unknown): EndpointRecord | undefined {
   if (!isJsonObject(stored) || stored["kind"] !== "Endpoints") return undefined;
   const metadata = objectAt(stored, "metadata");
@@ -104,7 +105,7 @@ export function decodeEndpointRecord(id: string, stored: unknown): EndpointRecor
   };
 }
 
-/** An address one can connect to, written as such; IPv6 zones mean nothing on another host. */
+/** Whether the text is an address to connect to; IPv6 zones mean nothing on another host. */
 export function isReachableIp(text: string): boolean {
   return isIP(text) !== 0 && !text.includes("%") && !UNSPECIFIED.has(text);
 }
@@ -125,7 +126,7 @@ function firstObject(list: unknown): JsonObject {
   return isJsonObject(first) ? first : {};
 }
 
-/** Printable ASCII: it goes into logs, headers and answers. */
+/** Printable ASCII only, because the text is written to logs, headers and responses. */
 function plainText(value: unknown): string | undefined {
   if (typeof value !== "string" || value.length > TEXT_LENGTH_MAX) return undefined;
   return /^[\x20-\x7e]+$/.test(value) ? value : undefined;

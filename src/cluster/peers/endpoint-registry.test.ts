@@ -29,7 +29,7 @@ function stored(id: string, more: Partial<EndpointRecord> = {}): [string, JsonOb
   return [`/registry/peerserverleases/${id}`, encodeEndpointRecord(record(id, more))];
 }
 
-describe("the table", () => {
+describe("the endpoint table", () => {
   function setUp(): { table: EndpointTable; news: () => number } {
     const table = new EndpointTable({ storageRoot: ROOT, log: SILENT_LOG });
     let count = 0;
@@ -37,7 +37,7 @@ describe("the table", () => {
     return { table, news: () => count };
   }
 
-  test("holds what the store holds, by ID", () => {
+  test("has the records of the store by ID", () => {
     const { table } = setUp();
     table.upsert(...stored("b"));
     table.upsert(...stored("a"));
@@ -50,7 +50,7 @@ describe("the table", () => {
     expect(table.all()).toEqual([record("c")]);
   });
 
-  test("tells of changes, not of writes that only count", () => {
+  test("reports changes of content, not of the generation", () => {
     const { table, news } = setUp();
     table.upsert(...stored("a"));
     expect(news()).toBe(1);
@@ -67,7 +67,7 @@ describe("the table", () => {
     expect(news()).toBe(4);
   });
 
-  test("a record that cannot be read is nowhere to go to, but a sign of life", () => {
+  test("an invalid record has no address, but shows that the server is live", () => {
     const { table, news } = setUp();
     table.upsert(...stored("a"));
     table.upsert("/registry/peerserverleases/a", { kind: "Endpoints" });
@@ -79,7 +79,7 @@ describe("the table", () => {
     expect(news()).toBe(2);
   });
 
-  test("keys that are no server's are passed over, and so is what no cluster could have", () => {
+  test("keys of no server are ignored, and so are records beyond the limit", () => {
     const { table } = setUp();
     table.upsert("/registry/pods/a", stored("a")[1]);
     table.upsert("/registry/peerserverleases/", stored("a")[1]);
@@ -88,7 +88,7 @@ describe("the table", () => {
     expect(table.all()).toHaveLength(1_000);
   });
 
-  test("a listener that fails does not keep others from being told", () => {
+  test("a listener that throws does not keep other listeners from being called", () => {
     const { table } = setUp();
     table.onChange(() => {
       throw new Error("no");
@@ -102,7 +102,7 @@ describe("the table", () => {
   });
 });
 
-/** A store with leases that expire, as etcd has them; its watch feeds the table at once. */
+/** A store with leases that expire, like etcd; its watch feeds the table at once. */
 class FakeStore implements EndpointStore {
   readonly world: World;
   readonly table = new EndpointTable({ storageRoot: ROOT, log: SILENT_LOG });
@@ -218,7 +218,7 @@ class Scene {
   }
 }
 
-describe("the writer", () => {
+describe("the endpoint writer", () => {
   test("writes the record once and then only keeps its lease alive", async () => {
     await using scene = new Scene();
     await scene.start();
@@ -230,14 +230,14 @@ describe("the writer", () => {
     expect(scene.count("keepAlive")).toBeLessThanOrEqual(14);
   });
 
-  test("goes on counting where the process before it stopped", async () => {
+  test("continues the generation of the previous process", async () => {
     await using scene = new Scene();
     scene.store.table.upsert(...stored("apiserver-a", { generation: 41, incarnation: "zero" }));
     await scene.start();
     expect(scene.record).toEqual(record("apiserver-a", { generation: 42 }));
   });
 
-  test("a crash makes the record vanish within its lifetime", async () => {
+  test("after a crash the record disappears within its TTL", async () => {
     await using scene = new Scene();
     await scene.start();
     await scene.crash();
@@ -258,7 +258,7 @@ describe("the writer", () => {
     expect(scene.count("put")).toBe(2);
   });
 
-  test("a change before the first write needs no second one", async () => {
+  test("a change before the first write needs no second write", async () => {
     await using scene = new Scene();
     const updated = scene.writer.update({ document: "etag-2" });
     await scene.start();
@@ -267,7 +267,7 @@ describe("the writer", () => {
     expect(scene.count("put")).toBe(1);
   });
 
-  test("a change that the store does not take in time says so, and is written later", async () => {
+  test("a change that the store does not accept in time resolves with false, and is written later", async () => {
     await using scene = new Scene();
     await scene.start();
     scene.store.mode = "fails";
@@ -277,7 +277,7 @@ describe("the writer", () => {
     expect(scene.record?.document).toBe("etag-2");
   });
 
-  test("after the lease was lost, or the record was, it is written again", async () => {
+  test("after the lease or the record was lost, the record is written again", async () => {
     await using scene = new Scene();
     await scene.start();
     await scene.store.revoke("lease-1");
@@ -288,7 +288,7 @@ describe("the writer", () => {
     expect(scene.record?.generation).toBe(3);
   });
 
-  test.each(["fails", "hangs"] as const)("a store that %s for a while is tried until it works", async (mode) => {
+  test.each(["fails", "hangs"] as const)("a store that %s for a while is retried until it works", async (mode) => {
     await using scene = new Scene();
     scene.store.mode = mode;
     await scene.start();
@@ -300,7 +300,7 @@ describe("the writer", () => {
     expect(scene.record).toEqual(record("apiserver-a"));
   });
 
-  test("writes nothing while another process goes by its ID, and all of it when it has the ID back", async () => {
+  test("writes nothing while another process uses its ID, and writes everything when it owns the ID again", async () => {
     await using scene = new Scene();
     await scene.start();
     scene.isOwner = false;
@@ -315,7 +315,7 @@ describe("the writer", () => {
     expect(scene.record).toMatchObject({ incarnation: "one", document: "etag-2" });
   });
 
-  test("removal takes the record away, and later changes are no-ops", async () => {
+  test("removal deletes the record, and later changes are no-ops", async () => {
     await using scene = new Scene();
     await scene.start();
     await scene.world.run(scene.writer.remove());
@@ -326,7 +326,7 @@ describe("the writer", () => {
     expect(scene.count("put")).toBe(1);
   });
 
-  test("removal leaves a record alone that another process put there", async () => {
+  test("removal does not delete a record that another process wrote", async () => {
     await using scene = new Scene();
     await scene.start();
     const rival = await scene.store.grantLease(15);
@@ -335,7 +335,7 @@ describe("the writer", () => {
     expect(scene.record?.incarnation).toBe("rival");
   });
 
-  test("removal takes only so long when the store hangs", async () => {
+  test("removal ends within its limit when the store hangs", async () => {
     await using scene = new Scene();
     await scene.start();
     scene.store.mode = "hangs";
@@ -345,7 +345,7 @@ describe("the writer", () => {
     expect(scene.world.clock.monotonic() - startedAt).toBe(5_000);
   });
 
-  test("removal before anything was written writes nothing", async () => {
+  test("removal before the first write writes nothing", async () => {
     await using scene = new Scene();
     await scene.writer.remove();
     await scene.start();

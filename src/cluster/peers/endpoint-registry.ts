@@ -1,6 +1,6 @@
 /**
- * Endpoint records, both sides: the writer keeps this server's record in the store, the table holds everybody's in
- * memory, so that a request never has to ask the store where a peer is.
+ * Endpoint records, both sides: the writer keeps this server's record in the store, and the table holds all records in
+ * memory, so that no request has to read the address of a peer from the store.
  */
 import { eitherSignal } from "../../base/either-signal.ts";
 import { sleep, type Clock } from "../../base/clock.ts";
@@ -17,13 +17,13 @@ import {
 import type { PeerTiming } from "./timing.ts";
 import { messageOf, within } from "../../base/within.ts";
 
-/** More servers than any cluster has; what comes after them is not looked at. */
+/** More servers than any cluster has; further records are ignored. */
 const RECORDS_MAX = 1_000;
 
-/** Fed by whoever follows the store. Keys that are no server's are passed over. */
+/** Filled by the watch on the store. Keys of no server are ignored. */
 export class EndpointTable {
   readonly #options: { readonly storageRoot: string; readonly log: Log };
-  /** Undefined: there is a record, but it says nothing of use. */
+  /** Undefined: a record exists, but it is invalid. */
   readonly #records = new Map<string, EndpointRecord | undefined>();
   readonly #listeners = new Set<() => void>();
 
@@ -40,7 +40,7 @@ export class EndpointTable {
     if (id !== undefined && this.#records.delete(id)) this.#tell();
   }
 
-  /** From now on there is exactly this. */
+  /** Replaces all records. */
   reset(all: Iterable<readonly [key: string, stored: unknown]>): void {
     const { storageRoot } = this.#options;
     const entries = [...all];
@@ -55,7 +55,7 @@ export class EndpointTable {
     return this.#records.get(id);
   }
 
-  /** Whether the store holds anything under this server's key: that much proves that it was alive a moment ago. */
+  /** Whether the store holds any value under this server's key, which shows that the server was live a moment ago. */
   has(id: string): boolean {
     return this.#records.has(id);
   }
@@ -66,13 +66,13 @@ export class EndpointTable {
     return records.sort((left, right) => (left.id < right.id ? -1 : 1));
   }
 
-  /** Called when a record has come, gone, or says something else. The returned function ends it. */
+  /** Called when a record has been added, removed or changed. The returned function removes the listener. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Whether that changed what is known. */
+  /** Whether the table changed. */
   #set(key: string, stored: unknown): boolean {
     const id = endpointKeyId(this.#options.storageRoot, key);
     if (id === undefined) return false;
@@ -82,7 +82,7 @@ export class EndpointTable {
     const record = decodeEndpointRecord(id, stored);
     this.#records.set(id, record);
     if (record === undefined && (isNew || before !== undefined))
-      this.#options.log.warn("the endpoint record of a server cannot be read", { server: id });
+      this.#options.log.warn("invalid endpoint record", { server: id });
     return isNew || !isSame(before, record);
   }
 
@@ -91,7 +91,7 @@ export class EndpointTable {
       try {
         listener();
       } catch (thrown) {
-        this.#options.log.error("a listener for endpoint records failed", { error: messageOf(thrown) });
+        this.#options.log.error("endpoint record listener failed", { error: messageOf(thrown) });
       }
     }
   }
@@ -104,19 +104,19 @@ function isSame(left: EndpointRecord | undefined, right: EndpointRecord | undefi
 }
 
 /**
- * The store as the writer needs it. Failures are rejections and are tried again. Nothing may be written after the signal
- * has aborted, except by a request that is already under way, and that only if no later write came before it.
+ * The store operations that the writer needs. A failed operation rejects and is retried. After the signal has aborted
+ * nothing may be written, except by a request already in flight, and only if no later write preceded it.
  */
 export interface EndpointStore {
-  /** A store lease that lives this long after its last `keepAlive`. */
+  /** Grants a store lease that expires this long after its last `keepAlive`. */
   grantLease(ttlSeconds: number, signal: AbortSignal): Promise<string>;
   keepAlive(lease: string, signal: AbortSignal): Promise<"alive" | "gone">;
-  /** Whatever the key held before. The key goes with the lease, and no longer with the one it had. */
+  /** Overwrites any value. The key is attached to this lease and detached from the one it had. */
   put(
     write: { readonly key: string; readonly value: JsonObject; readonly lease: string },
     signal: AbortSignal,
   ): Promise<void>;
-  /** Ends the lease now and deletes the keys that still go with it: never a record that another process put there. */
+  /** Revokes the lease and deletes the keys still attached to it: never a record that another process wrote. */
   revoke(lease: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -130,9 +130,9 @@ interface EndpointWriterOptions {
   readonly log: Log;
   readonly timing: Pick<PeerTiming, "endpointTtlSeconds" | "endpointRefreshMs">;
   readonly content: EndpointContent;
-  /** What is known of the record under our ID: one that has vanished is written again. */
+  /** The current record under this server's ID: if it has vanished, the writer writes it again. */
   readonly table: Pick<EndpointTable, "has" | "get">;
-  /** False while another process goes by our ID: then the record is its business. */
+  /** False while another process uses this server's ID: then that process owns the record. */
   readonly isOwner: () => boolean;
 }
 
@@ -142,7 +142,7 @@ export class EndpointWriter {
   readonly #options: EndpointWriterOptions;
   readonly #removed = new AbortController();
   #content: EndpointContent;
-  /** What the store has been given under `#lease`. */
+  /** The content last written under `#lease`. */
   #written: EndpointContent | undefined;
   #lease: string | undefined;
   #generation = 0;
@@ -155,13 +155,16 @@ export class EndpointWriter {
     this.#content = options.content;
   }
 
-  /** Keeps the record in the store until the signal aborts; begins when peers may send requests. */
+  /** Keeps the record in the store until the signal aborts. Started when peers may send requests. */
   run(signal: AbortSignal): Promise<void> {
     this.#running ??= this.#keep(eitherSignal(signal, this.#removed.signal));
     return this.#running;
   }
 
-  /** Written at once. Resolves when the store has it, or with false when that takes too long or the writer has ended. */
+  /**
+   * Writes the change at once. Resolves when the store has it, or with false if that takes too long or the writer has
+   * ended.
+   */
   async update(change: Partial<Pick<EndpointContent, "state" | "document" | "release">>): Promise<boolean> {
     const changed = { ...this.#content, ...change };
     if (this.#removed.signal.aborted) return false;
@@ -177,7 +180,7 @@ export class EndpointWriter {
     return isWritten;
   }
 
-  /** Ends `run` and takes the record away. Gives up after a while: the record expires then. */
+  /** Ends `run` and deletes the record. Gives up after a time limit: then the record expires. */
   async remove(): Promise<void> {
     const { store, clock, log, timing } = this.#options;
     this.#removed.abort();
@@ -188,7 +191,7 @@ export class EndpointWriter {
     try {
       await within(clock, timing.endpointRefreshMs, (signal) => store.revoke(lease, signal));
     } catch (thrown) {
-      log.warn("the endpoint record could not be removed", { error: messageOf(thrown) });
+      log.warn("endpoint record removal failed", { error: messageOf(thrown) });
     }
   }
 
@@ -204,7 +207,7 @@ export class EndpointWriter {
         if (this.#content === this.#written) this.#settle(true);
       } catch (thrown) {
         if (signal.aborted) break;
-        log.warn("the endpoint record could not be written", { error: messageOf(thrown) });
+        log.warn("endpoint record write failed", { error: messageOf(thrown) });
         waitMs = Math.min(waitMs, RETRY_MS * (0.5 + random.float() / 2));
       }
       await sleep(clock, waitMs, this.#pause.signal);
@@ -226,7 +229,7 @@ export class EndpointWriter {
     }
     if (this.#lease === undefined) {
       this.#written = undefined;
-      // One that comes too late expires by itself: nothing goes with it.
+      // If the grant arrives too late, the lease expires by itself: no key is attached to it.
       const lease = await store.grantLease(timing.endpointTtlSeconds, signal);
       signal.throwIfAborted();
       this.#lease = lease;

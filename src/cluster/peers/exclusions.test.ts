@@ -10,15 +10,15 @@ function exclusions(builtIn: readonly string[] = []): Exclusions {
   return new Exclusions({ isBuiltIn: (group, version) => builtIn.includes(`${group}/${version}`) });
 }
 
-describe("what is excluded", () => {
+describe("exclusions", () => {
   const names = { active: ["a/v1", "b/v1", "c/v1"], deleted: ["d/v1", "e/v1"] };
   test.each([
     { what: "nothing", active: [], deleted: [], excluded: 0 },
-    { what: "what exists", active: names.active, deleted: [], excluded: 3 },
-    { what: "what was deleted", active: [], deleted: names.deleted, excluded: 2 },
+    { what: "existing resources", active: names.active, deleted: [], excluded: 3 },
+    { what: "deleted resources", active: [], deleted: names.deleted, excluded: 2 },
     { what: "both", active: ["a/v1"], deleted: names.deleted, excluded: 3 },
-    { what: "what was deleted and created again, once", active: ["d/v1"], deleted: ["d/v1"], excluded: 1 },
-  ])("$what", ({ active, deleted, excluded }) => {
+    { what: "a resource deleted and created again, once", active: ["d/v1"], deleted: ["d/v1"], excluded: 1 },
+  ])("contain $what", ({ active, deleted, excluded }) => {
     const subject = exclusions();
     subject.update(deleted, 0);
     subject.update([], 1);
@@ -27,7 +27,7 @@ describe("what is excluded", () => {
     expect(all.filter((question) => subject.isExcluded(question, 3))).toHaveLength(excluded);
   });
 
-  test("is a custom resource, not its neighbours in the same group version", () => {
+  test("contain a custom resource, but not other resources of its group version", () => {
     const subject = exclusions();
     subject.update([exclusionName(WIDGETS)], 0);
     expect(subject.isExcluded(WIDGETS, 0)).toBe(true);
@@ -36,14 +36,14 @@ describe("what is excluded", () => {
     expect(subject.isExcluded({ ...WIDGETS, version: "v2" }, 0)).toBe(false);
   });
 
-  test("is an aggregated group version with all its resources", () => {
+  test("contain an aggregated group version with all its resources", () => {
     const subject = exclusions();
     subject.update([exclusionName(METRICS)], 0);
     expect(subject.isExcluded(METRICS, 0)).toBe(true);
     expect(subject.isExcluded({ ...METRICS, resource: "pods" }, 0)).toBe(true);
   });
 
-  test("is never a group version that is built in here", () => {
+  test("never contain a built-in group version", () => {
     const subject = exclusions(["example.com/v1"]);
     subject.update([exclusionName(WIDGETS), "example.com/v1"], 0);
     expect(subject.isExcluded(WIDGETS, 0)).toBe(false);
@@ -51,13 +51,13 @@ describe("what is excluded", () => {
     expect(subject.isExcluded(WIDGETS, 1)).toBe(false);
   });
 
-  test("is not what only a peer has seen", () => {
+  test("do not contain a resource that only a peer has seen", () => {
     expect(exclusions().isExcluded(WIDGETS, 0)).toBe(false);
   });
 });
 
-describe("what was deleted", () => {
-  test("is excluded until the grace has passed, each by its own time", () => {
+describe("a deleted resource", () => {
+  test("is excluded until its own grace period has passed", () => {
     const subject = exclusions();
     subject.update(["a/v1", "b/v1"], 0);
     subject.update(["b/v1"], 1_000);
@@ -89,7 +89,7 @@ describe("what was deleted", () => {
     expect(subject.isExcluded(question, 11 * GRACE_MS)).toBe(false);
   });
 
-  test("is forgotten oldest first when there is more of it than anybody deletes", () => {
+  test("is forgotten oldest first beyond the limit", () => {
     const subject = exclusions();
     const many = Array.from({ length: 20_001 }, (_, index) => `g${index}/v1`);
     subject.update(many, 0);
@@ -105,7 +105,7 @@ test.each([
   { what: "added", before: ["a/v1"], after: ["a/v1", "b/v1"], changed: true },
   { what: "removed, and therefore still excluded", before: ["a/v1", "b/v1"], after: ["a/v1"], changed: false },
   { what: "swapped", before: ["a/v1"], after: ["b/v1"], changed: true },
-])("an update says whether answers changed: $what", ({ before, after, changed }) => {
+])("an update returns whether a result changed: $what", ({ before, after, changed }) => {
   const subject = exclusions();
   subject.update(before, 0);
   expect(subject.update(after, 1)).toBe(changed);
@@ -162,15 +162,15 @@ describe("a peer's document", () => {
       ],
     },
     { what: "all", names: ["a/v1", "a/v2", "b/v1/z"], left: [] },
-  ])("loses what is excluded: $what", ({ names, left }) => {
+  ])("loses excluded resources: $what", ({ names, left }) => {
     expect(without(...names)).toEqual(left);
   });
 
-  test("stays the same value when nothing is excluded", () => {
+  test("stays the same value if nothing is excluded", () => {
     expect(withoutExcluded(document, () => false)).toBe(document);
   });
 
-  test("loses an excluded group version that names no resources, and keeps others that name none", () => {
+  test("loses an excluded group version without resources, and keeps other empty group versions", () => {
     const empty = documentOf({ "a/v1": {}, "b/v1": {} }, "Stale");
     const left = withoutExcluded(empty, ({ group, resource }) => group === "a" && resource === "");
     expect(left.map(({ name }) => name)).toEqual(["b"]);

@@ -1,36 +1,37 @@
 /**
- * What peers say about custom and aggregated resources is not used: these live in the shared store, so every server sees
- * them by itself, and a peer's document still names what was deleted a moment ago. Hence deleted ones stay excluded for a
- * while. What this server has not seen yet is not excluded: the peer that saw it first may answer.
+ * Decides which entries of a peer's discovery document are ignored: custom and aggregated resources. They are defined
+ * in the shared store, so every server sees them itself, and a peer's document may still list a resource that was
+ * deleted a moment ago. Hence deleted ones stay excluded for a grace period. Resources that this server has not seen
+ * yet are not excluded: a peer that saw them first may serve them.
  *
  * Custom resources are excluded one by one, aggregated group versions as a whole, and built-in group versions never: a
- * peer of another release may serve a built-in resource in the group version of a definition.
+ * peer of another release may serve a built-in resource in the group version of a custom resource.
  */
 import type { DiscoveryGroup, DiscoveryVersion } from "../../serving/discovery/groups.ts";
 
 export interface Excludable {
   readonly group: string;
   readonly version: string;
-  /** "": the group version as a whole. */
+  /** "" for the group version as a whole. */
   readonly resource: string;
 }
 
 interface ExclusionOptions {
-  /** How long a deleted one stays excluded: longer than peers need to notice. */
+  /** How long a deleted one stays excluded: longer than peers need to see the deletion. */
   readonly graceMs?: number;
-  /** Served by this server's release itself. */
+  /** Whether this server's release serves the group version itself. */
   readonly isBuiltIn: (group: string, version: string) => boolean;
 }
 
 const GRACE_MS = 5 * 60_000;
-/** More than anybody deletes within the grace; beyond it the oldest are forgotten. */
+/** More than clients delete within the grace period; beyond it the oldest are forgotten. */
 const DELETED_MAX = 20_000;
 
 export class Exclusions {
   readonly #graceMs: number;
   readonly #isBuiltIn: ExclusionOptions["isBuiltIn"];
   #active: ReadonlySet<string> = new Set();
-  /** When each was deleted, oldest first. */
+  /** The time of each deletion, oldest first. */
   readonly #deletedAtMs = new Map<string, number>();
 
   constructor({ graceMs = GRACE_MS, isBuiltIn }: ExclusionOptions) {
@@ -38,14 +39,16 @@ export class Exclusions {
     this.#isBuiltIn = isBuiltIn;
   }
 
-  /** All that exist now, as `exclusionName` names them. True when the answer to some question is another one now. */
+  /**
+   * Takes all that exist now, as `exclusionName` formats them. Returns whether `isExcluded` changed for any resource.
+   */
   update(active: Iterable<string>, nowMs: number): boolean {
     const before = this.#active;
     const after = new Set(active);
     const hasExpired = this.#forgetExpired(nowMs);
     let hasAppeared = false;
     for (const name of after) {
-      // One created again within the grace was excluded all along.
+      // One created again within the grace period was excluded all along.
       if (!this.#deletedAtMs.delete(name) && !before.has(name)) hasAppeared = true;
     }
     for (const name of before) if (!after.has(name)) this.#deletedAtMs.set(name, nowMs);
@@ -59,7 +62,7 @@ export class Exclusions {
     return resource !== "" && this.#isNamed(exclusionName({ group, version, resource }), nowMs);
   }
 
-  /** When the next deleted one is excluded no longer: what was made of the answers is to be made anew then. */
+  /** When the next deleted one stops being excluded: values derived from `isExcluded` must be computed again then. */
   nextExpiryMs(): number | undefined {
     for (const deletedAtMs of this.#deletedAtMs.values()) return deletedAtMs + this.#graceMs;
     return undefined;
@@ -89,14 +92,14 @@ export class Exclusions {
   }
 }
 
-/** A definition's version is named with its plural, an APIService's without a resource. */
+/** A version of a CRD is named with its plural, an APIService without a resource. */
 export function exclusionName({ group, version, resource }: Excludable): string {
   return resource === "" ? `${group}/${version}` : `${group}/${version}/${resource}`;
 }
 
 /**
- * A peer's document without what is excluded: resources, group versions left without any, groups left without versions.
- * The same array when nothing is.
+ * A peer's document without excluded resources, without group versions left empty, and without groups left empty. The
+ * same array if nothing is excluded.
  */
 export function withoutExcluded(
   groups: readonly DiscoveryGroup[],

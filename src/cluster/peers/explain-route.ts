@@ -1,4 +1,4 @@
-/** Which way a request would go, and why: what `route.ts` returns for it, asked without sending it. */
+/** Explains how this server would route a request and why, without sending it: the result of `route.ts` as a report. */
 import type { WithInfo } from "../../serving/http/filters/request-info.ts";
 import { Query } from "../../serving/http/query.ts";
 import { parseRequestInfo, type RequestInfo } from "../../serving/http/request-info.ts";
@@ -10,7 +10,7 @@ import type { CapabilityNeed, ClusterView } from "./view.ts";
 interface RouteExplanation {
   readonly kind: "RouteExplanation";
   readonly apiVersion: "evenkeel.io/v1";
-  /** Who would decide so. */
+  /** The server that would decide so. */
   readonly server: { readonly id: string; readonly release: string };
   readonly request: ExplainedRequest;
   readonly route: ExplainedRoute;
@@ -19,28 +19,31 @@ interface RouteExplanation {
 interface ExplainedRequest extends Omit<RequestInfo, "apiPrefix" | "segments" | "rest"> {
   readonly method: string;
   readonly path: string;
-  /** Of a patch. */
+  /** Only for a patch. */
   readonly contentType?: string;
-  /** What this server would refuse and another might not. */
+  /** A feature for which this server would reject the request and another might not. */
   readonly needs?: CapabilityNeed;
-  /** The release the client was made for. */
+  /** The client's compatibility version. */
   readonly compatibilityVersion?: string;
 }
 
 interface ExplainedRoute {
   readonly kind: Route["kind"];
-  /** Absent when the proxy is off, so that nothing was decided. */
+  /** Absent if the proxy is off, because no rule is applied then. */
   readonly rule?: RouteRule;
-  /** What the rule says, whatever the request. */
+  /** The general sentence of the rule. */
   readonly sentence?: string;
-  /** The same for this request. */
+  /** The reason for this request. */
   readonly reason: string;
-  /** IDs, best tier first; within a tier all are equal. The server that was asked is the last if it serves it as well. */
+  /**
+   * Server IDs, best tier first; within a tier all are equal. The local server is last if it serves the request as
+   * well.
+   */
   readonly candidates?: readonly (readonly string[])[];
   readonly retryAfterSeconds?: number;
-  /** The server it is about. */
+  /** The server that the reason is about. */
   readonly peer?: string;
-  /** Of the 404. */
+  /** The message of the 404. */
   readonly message?: string;
 }
 
@@ -52,12 +55,12 @@ export interface ExplainOptions {
 }
 
 interface RouteQuestion {
-  /** A verb of Kubernetes or a method of HTTP, in any case. */
+  /** A Kubernetes verb or an HTTP method, in any case. */
   readonly verb: string;
-  /** With a query, if it matters. */
+  /** May include a query. */
   readonly path: string;
   readonly contentType?: string | undefined;
-  /** As a client would say it in a header. */
+  /** The value of the client's X-Kubernetes-Compatibility-Version header. */
   readonly compatibilityVersion?: string | undefined;
 }
 
@@ -77,7 +80,7 @@ const METHODS: ReadonlyMap<string, string> = new Map([
 ]);
 const PATH_LENGTH_MAX = 8_192;
 const DEFAULT_PATCH_TYPE = "application/merge-patch+json";
-const PROXY_OFF = "the mixed version proxy is off on this server: it answers everything by itself";
+const PROXY_OFF = "the mixed version proxy is off on this server: it serves every request itself";
 
 export function explainRoute(options: ExplainOptions, asked: RouteQuestion): RouteExplanation {
   const { method, path, query, info } = parseAsked(asked);

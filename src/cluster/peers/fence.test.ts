@@ -43,7 +43,7 @@ describe("the fence", () => {
     expect(await status(state, "PUT")).toBe(200);
   });
 
-  test("closes when the lease was not renewed in time, and opens with the next renewal", async () => {
+  test("closes when the lease is not renewed in time, and opens with the next renewal", async () => {
     const { world, state } = setUp();
     state.renewed(0);
     await world.advance(FENCE_AFTER_MS - 1);
@@ -54,7 +54,7 @@ describe("the fence", () => {
     expect(state.isFenced).toBe(false);
   });
 
-  test("a renewal counts from when it was sent, not from when its answer came", async () => {
+  test("counts a renewal from when it was sent, not from when its response arrived", async () => {
     const { world, state } = setUp();
     await world.advance(4_000);
     state.renewed(1_000);
@@ -65,7 +65,7 @@ describe("the fence", () => {
     expect(state.isFenced).toBe(true);
   });
 
-  test("needs no timer: a process that was stopped is fenced in the moment it goes on", async () => {
+  test("needs no timer: a paused process is fenced as soon as it resumes", async () => {
     let now = 0;
     const clock = { now: () => 0, monotonic: () => now, after: () => () => {} };
     const state = new Fence({ clock, log: SILENT_LOG, fenceAfterMs: FENCE_AFTER_MS });
@@ -83,7 +83,7 @@ describe("the fence", () => {
     expect(state.isFenced).toBe(false);
   });
 
-  test("has not lapsed before it first opened, and has when the lease is lost as when it runs out", async () => {
+  test("has not lapsed before it first opened, and has lapsed when the lease is lost or expires", async () => {
     const { world, state } = setUp();
     expect(state.hasLapsed).toBe(false);
     state.renewed(0);
@@ -97,13 +97,13 @@ describe("the fence", () => {
   });
 });
 
-describe("fenced requests", () => {
-  test("say why, and when to come back", async () => {
+describe("a fenced server", () => {
+  test("rejects writes with the reason and Retry-After", async () => {
     const { state } = setUp();
     const { headers } = await answer(state, infoRequest({ method: "POST", url: CONFIG_MAPS }));
     expect(headers["retry-after"]).toBe("1");
     expect(() => state.check()).toThrow(
-      "this server takes no writes: the identity lease of this server has not been written yet",
+      "this server rejects writes: the identity lease of this server has not been written yet",
     );
   });
 
@@ -113,7 +113,7 @@ describe("fenced requests", () => {
     ["PATCH", `${CONFIG_MAPS}/a/status`],
     ["DELETE", `${CONFIG_MAPS}/a`],
     ["DELETE", CONFIG_MAPS],
-  ])("%s %s is refused", async (method, url) => {
+  ])("rejects %s %s", async (method, url) => {
     expect(await status(setUp().state, method, url)).toBe(503);
   });
 
@@ -123,18 +123,18 @@ describe("fenced requests", () => {
     ["GET", `${CONFIG_MAPS}?watch=1`],
     ["GET", "/readyz"],
     ["POST", "/somewhere"],
-  ])("%s %s is answered", async (method, url) => {
+  ])("serves %s %s", async (method, url) => {
     expect(await status(setUp().state, method, url)).toBe(200);
   });
 
-  test("the server's own writes go through, or it could never renew its lease", async () => {
+  test("performs its own writes, without which it could never renew its lease", async () => {
     const request = infoRequest({ method: "PUT", url: `${CONFIG_MAPS}/a` });
     expect((await answer(setUp().state, request, true)).status).toBe(200);
   });
 });
 
 describe("before the fence opens", () => {
-  test("what others must know is published, at the start and after each lapse", async () => {
+  test("the server publishes its records, at the start and after each lapse", async () => {
     const publishing: PromiseWithResolvers<void>[] = [];
     const { world, state } = setUp(() => {
       publishing.push(Promise.withResolvers<void>());
@@ -142,7 +142,7 @@ describe("before the fence opens", () => {
     });
     state.renewed(0);
     await world.advance(3_000);
-    expect(state.reason).toBe("what others must know before this server writes has not been published yet");
+    expect(state.reason).toBe("this server has not yet published the records that its peers need before it writes");
     state.renewed(3_000);
     publishing[0]!.resolve();
     await world.advance(0);
@@ -155,14 +155,14 @@ describe("before the fence opens", () => {
     expect(publishing).toHaveLength(2);
   });
 
-  test("what was published before a second lapse does not count", async () => {
+  test("records published before a second lapse do not count", async () => {
     const publishing: PromiseWithResolvers<void>[] = [];
     const { world, state } = setUp(() => {
       publishing.push(Promise.withResolvers<void>());
       return publishing.at(-1)!.promise;
     });
     state.renewed(0);
-    state.lost("somebody else has it");
+    state.lost("another server has it");
     state.renewed(0);
     publishing[0]!.resolve();
     await world.advance(0);
@@ -172,7 +172,7 @@ describe("before the fence opens", () => {
     expect(state.isFenced).toBe(false);
   });
 
-  test.each(["fails", "hangs"])("publishing that %s is tried again at the next renewal", async (how) => {
+  test.each(["fails", "hangs"])("publishing that %s is retried at the next renewal", async (how) => {
     let attempts = 0;
     const { world, state } = setUp(() => {
       if (++attempts > 1) return Promise.resolve();

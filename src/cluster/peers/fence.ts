@@ -1,11 +1,11 @@
 /**
- * Keeps a server from writing that others may take for dead. A server is fenced from its start until its identity lease
- * is written, and again as soon as the last renewal lies too far back, measured at each write: a process that was
- * stopped for a while is fenced in the moment it goes on, before any timer of it has run.
+ * Keeps a server from writing while its peers may treat it as departed. A server is fenced from its start until its
+ * identity lease is written, and again when the last renewal is too old. The age is measured at each write, so a
+ * process that was paused is fenced as soon as it resumes, before any of its timers has run.
  *
  *   fenced → (renewed) → opening: `beforeUnfence` runs → open → (too long without a renewal, or lease lost) → fenced
  *
- * Renewals count from when they were sent, since nobody knows when in between they became true.
+ * Renewals count from when they were sent, because the exact time at which they took effect is unknown.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -18,7 +18,9 @@ interface FenceOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly fenceAfterMs: number;
-  /** What must be published before this server may write again. A failure is tried again at the next renewal. */
+  /**
+   * Publishes the records that peers need before this server may write again. A failure is retried at the next renewal.
+   */
   readonly beforeUnfence?: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -28,11 +30,11 @@ const WRITE_VERBS: ReadonlySet<string> = new Set(["create", "update", "patch", "
 export class Fence {
   readonly #options: FenceOptions;
   #renewedAtMs = -Infinity;
-  /** Why the lease is no longer ours. */
+  /** Why this server lost the lease. */
   #lostBecause: string | undefined;
-  /** Since the last lapse nothing has been published yet. */
+  /** Whether nothing has been published since the last lapse. */
   #isHeld = true;
-  /** Lapses so far: what was published before the latest does not count. */
+  /** Number of lapses: records published before the latest do not count. */
   #lapses = 0;
   #isOpening = false;
   #hasBeenRenewed = false;
@@ -41,7 +43,7 @@ export class Fence {
     this.#options = options;
   }
 
-  /** Why this server must not write; undefined when it may. */
+  /** Why this server must not write; undefined if it may. */
   get reason(): string | undefined {
     if (this.#lostBecause !== undefined) return this.#lostBecause;
     if (this.#renewedAtMs === -Infinity) return "the identity lease of this server has not been written yet";
@@ -49,10 +51,15 @@ export class Fence {
       const seconds = Math.floor((this.#options.clock.monotonic() - this.#renewedAtMs) / 1000);
       return `the identity lease of this server has not been renewed for ${seconds} s`;
     }
-    return this.#isHeld ? "what others must know before this server writes has not been published yet" : undefined;
+    return this.#isHeld
+      ? "this server has not yet published the records that its peers need before it writes"
+      : undefined;
   }
 
-  /** It has been open and must not be any more: what was let in before must not be written now either. */
+  /**
+   * Whether the fence has been open and is closed now: then a write that passed it earlier must not be performed
+   * either.
+   */
   get hasLapsed(): boolean {
     return this.#hasBeenRenewed && this.#isLapsed();
   }
@@ -61,7 +68,7 @@ export class Fence {
     return this.reason !== undefined;
   }
 
-  /** The lease was renewed by a request that was sent at this time of the monotonic clock. */
+  /** Called when the lease was renewed, with the monotonic time at which the request was sent. */
   renewed(startedAtMs: number): void {
     if (this.#isLapsed()) this.#lapse();
     this.#lostBecause = undefined;
@@ -70,17 +77,17 @@ export class Fence {
     if (this.#isHeld) void this.#open();
   }
 
-  /** The lease belongs to somebody else. */
+  /** Called when another process owns the lease. */
   lost(because: string): void {
     this.#lapse();
     this.#lostBecause = because;
     this.#renewedAtMs = -Infinity;
   }
 
-  /** Throws what a write is answered with while this server is fenced. */
+  /** Throws the 503 for a write while this server is fenced. */
   check(): void {
     const { reason } = this;
-    if (reason !== undefined) throw serviceUnavailable(`this server takes no writes: ${reason}`, RETRY_AFTER_SECONDS);
+    if (reason !== undefined) throw serviceUnavailable(`this server rejects writes: ${reason}`, RETRY_AFTER_SECONDS);
   }
 
   #isLapsed(): boolean {
@@ -102,16 +109,16 @@ export class Fence {
         if (beforeUnfence !== undefined) await within(clock, fenceAfterMs, beforeUnfence);
         this.#isHeld = lapses !== this.#lapses;
       }
-      log.info("this server takes writes");
+      log.info("accepting writes");
     } catch (thrown) {
-      log.warn("this server stays fenced", { error: messageOf(thrown) });
+      log.warn("still fenced", { error: messageOf(thrown) });
     } finally {
       this.#isOpening = false;
     }
   }
 }
 
-/** Exempt are the server's own calls, without which it could not renew its lease. */
+/** Requests of the server itself are exempt: without them it could not renew its lease. */
 export function fence(options: {
   readonly fence: Fence;
   readonly isExempt: (request: WithInfo) => boolean;
@@ -123,7 +130,7 @@ export function fence(options: {
   };
 }
 
-/** For /readyz. */
+/** The health check for /readyz. */
 export function fenceHealthCheck(state: Fence): {
   readonly name: string;
   readonly check: () => string | undefined;

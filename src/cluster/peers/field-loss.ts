@@ -1,6 +1,6 @@
 /**
- * What becomes of a request that names fields which this release does not know and a live peer does: `--field-loss`.
- * Fields that nobody knows are the client's mistake, and for field validation to speak of.
+ * Handles a request that sets fields which this release does not know and a live peer does, by `--field-loss`. Fields
+ * that no server knows are the client's mistake and left to field validation.
  */
 import type { WithUser } from "../../access/auth/user.ts";
 import type { FieldLossVerdict, NamedFields, JudgeFieldLoss } from "../../serving/endpoints/field-loss.ts";
@@ -22,19 +22,19 @@ interface FieldLossParts {
 
 const SERVE: FieldLossVerdict = { kind: "serve", warnings: [] };
 
-/** A field that some peers know, with what somebody knows of what stands in it. */
+/** A field that some peers know, with the paths below it that at least one peer knows. */
 interface KnownField extends NamedField {
   readonly peers: readonly PeerView[];
 }
 
-/** Undefined where peers are nobody's business. */
+/** Undefined if the peer proxy is disabled. */
 export function createFieldLoss(parts: FieldLossParts): JudgeFieldLoss<WithUser> | undefined {
   const { isEnabled, routing, fieldLoss } = parts.peers;
   if (!isEnabled) return undefined;
-  // Where only documents decide who answers, fields cannot; that they get lost is still said.
+  // With --peer-routing=documents, fields cannot decide the route; the client is still warned that they are dropped.
   const mode = fieldLoss === "route" && routing === "documents" ? "warn" : fieldLoss;
   return (request, named) => {
-    // At most one hop: whoever sent it here took this server for one that knows.
+    // At most one hop: the peer that proxied the request chose this server because it knows the fields.
     if (request.isProxied) return SERVE;
     const view = parts.view();
     if (named.isCut && mode !== "warn") refuseUncounted(named, view);
@@ -51,12 +51,12 @@ export function createFieldLoss(parts: FieldLossParts): JudgeFieldLoss<WithUser>
   };
 }
 
-/** What nobody looks at would be dropped, and another server may know it. */
+/** Fields beyond the limit are not examined and would be dropped, and another server may know them. */
 function refuseUncounted({ fields }: NamedFields, { self, peers }: ClusterView): void {
   const other = peers.find(({ release }) => release !== undefined && release !== self.release);
   if (other === undefined) return;
   const known = `${self.id} (${self.release}) does not know, and ${other.id} (${other.release}) may`;
-  throw badRequest(`the request names more than ${fields.length} fields that ${known}`);
+  throw badRequest(`the request sets more than ${fields.length} fields that ${known}`);
 }
 
 function knownElsewhere({ info }: WithUser, named: NamedFields, view: ClusterView): KnownField[] {
@@ -64,7 +64,7 @@ function knownElsewhere({ info }: WithUser, named: NamedFields, view: ClusterVie
     view.peers.filter((peer) => view.supports(peer, info, needOf(named, [path])));
   return named.fields.flatMap(({ name, paths }) => {
     const peers = knowing(paths[0]!);
-    // A mistake in a field is no reason to lose the field.
+    // Paths that no peer knows are client mistakes within the field and must not prevent routing by the others.
     return peers.length === 0 ? [] : [{ name, peers, paths: paths.filter((path) => knowing(path).length > 0) }];
   });
 }
@@ -82,7 +82,7 @@ interface Needed {
   readonly view: ClusterView;
 }
 
-/** Undefined when no peer knows all of them. */
+/** Undefined if no peer knows all of them. */
 function routed(parts: FieldLossParts, request: WithUser, { needs, view }: Needed): FieldLossVerdict | undefined {
   const { forward, isVersionAware } = parts;
   const compatibilityVersion = isVersionAware ? clientRelease(request) : undefined;
@@ -112,7 +112,9 @@ function unknownHere({ id, release }: ClusterView["self"], peers: readonly PeerV
 
 const NAMES_MAX = 3;
 
-/** The same request fails here again and again, so it is no conflict: clients would only read the object and repeat it. */
+/**
+ * 422 and not 409, because the same request fails here again: on a conflict, clients would read the object and retry.
+ */
 function refusal(
   { info }: WithUser,
   {

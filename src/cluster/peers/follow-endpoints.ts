@@ -1,4 +1,4 @@
-/** Keeps the table of endpoint records equal to the store. */
+/** Keeps the table of endpoint records in sync with the store. */
 import type { BackgroundTask } from "../../base/background.ts";
 import type { BaseEnv } from "../../base/env.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";

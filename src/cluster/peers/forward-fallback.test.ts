@@ -1,4 +1,4 @@
-/** The server that was asked as the last candidate: it answers when no peer can have done anything. */
+/** The local server as the last candidate: it serves the request if no peer can have acted on it. */
 import { answerOf } from "../../../test/testing/serving/http/upstream-answers.ts";
 import { expect, test } from "vitest";
 import { SILENT_LOG } from "../../base/log.ts";
@@ -74,24 +74,29 @@ const POST = { method: "POST", text: "made" };
 const NOT_SERVED = ["x-evenkeel-not-served", "b"];
 
 test.each([
-  ["a read that no peer answered", { method: "GET" }, failing("reset", true), "here: "],
+  ["a read without a response from any peer", { method: "GET" }, failing("reset", true), "here: "],
   ["a read that every peer is too busy for", { method: "GET" }, () => answerOf(503), "here: "],
   ["a write of which nothing was sent", POST, failing("connect", false), "here: made"],
-  ["a write that the peers say they do not serve", POST, () => answerOf(503, NOT_SERVED), "here: made"],
-])("%s is answered here, after all candidates", async (_what, request, answer, by) => {
+  ["a write that the peers report as not served", POST, () => answerOf(503, NOT_SERVED), "here: made"],
+])("%s is served locally after all candidates failed", async (_what, request, answer, by) => {
   expect(await send(answer, request)).toMatchObject({ by, asked: 2 });
 });
 
 test.each([
   ["a write of which something was sent", POST, failing("reset", true), "503"],
-  ["a write that the peer answers with 503", POST, () => answerOf(503), "503"],
-  ["a request that its client has given up", { method: "GET" }, failing("aborted", false), "503"],
-  ["what the peer answers, also that there is no such object", { method: "GET" }, () => answerOf(404), "404"],
-])("%s is not answered here a second time", async (_what, request, answer, by) => {
+  ["a write for which the peer returns 503", POST, () => answerOf(503), "503"],
+  ["a request aborted by its client", { method: "GET" }, failing("aborted", false), "503"],
+  [
+    "a request for which the peer returns a response, such as 404 for an object",
+    { method: "GET" },
+    () => answerOf(404),
+    "404",
+  ],
+])("%s is not served locally a second time", async (_what, request, answer, by) => {
   expect(await send(answer, request)).toMatchObject({ by, asked: 1 });
 });
 
-test("a body too large to be kept is answered here only if nothing of it was taken", async () => {
+test("a body too large to be buffered is served locally only if none of it was read", async () => {
   const large = { method: "POST", text: "x".repeat(70_000) };
   const { by } = await send(failing("connect", false), large);
   expect(by.length).toBe(`here: ${large.text}`.length);
@@ -102,13 +107,13 @@ test("a body too large to be kept is answered here only if nothing of it was tak
   expect(await send(taking, large)).toMatchObject({ by: "503", asked: 1 });
 });
 
-test("with too many requests to peers in flight it is answered here, and counts as not proxied", async () => {
+test("with too many proxied requests in flight the request is served locally and counts as not proxied", async () => {
   const { by, asked, metrics } = await send(() => answerOf(200), { ...POST, inFlightMax: 0 });
   expect([by, asked]).toEqual(["here: made", 0]);
   expect(metrics).toContain('apiserver_peer_proxy_errors_total{type="overloaded"');
   expect(metrics).not.toContain("rerouted_request_total{");
 });
 
-test("the first answer that comes is the answer", async () => {
+test("the first response is returned", async () => {
   expect(await send(() => ({ status: 201, headers: [], body: NO_BODY }), POST)).toMatchObject({ by: "201", asked: 1 });
 });

@@ -22,7 +22,7 @@ function peerAt(port: number): PeerView {
   return peerOf(`peer-${port}`, { address: { host: "127.0.0.1", port } });
 }
 
-/** Each tier a list of ports. */
+/** Each tier is a list of ports. */
 function routeTo(...tiers: number[][]): PeerRoute {
   const candidates = tiers.map((ports) => ports.map(peerAt));
   return { kind: "peer", rule: "served-by-peer", reason: "", candidates };
@@ -56,7 +56,7 @@ class Scene {
 
   async refusal(route: PeerRoute, options: RequestOptions = {}, more: Partial<WithUser> = {}): Promise<StatusError> {
     const thrown: unknown = await this.send(route, options, more).catch((error: unknown) => error);
-    if (!(thrown instanceof StatusError)) throw new Error("it was not refused", { cause: thrown });
+    if (!(thrown instanceof StatusError)) throw new Error("it was not rejected", { cause: thrown });
     return thrown;
   }
 
@@ -73,14 +73,14 @@ function failing(failure: UpstreamFailure, isSent: boolean): Answering {
   return () => Promise.reject(new UpstreamError(failure, `it failed: ${failure}`, { isSent }));
 }
 
-/** The first peer that is asked does as said, the others answer 200. */
+/** The first peer called responds as given, the others with 200. */
 function firstOnly(answer: Answering): Answering {
   let asked = 0;
   return (request) => (asked++ === 0 ? answer(request) : answerOf(200));
 }
 
-describe("what was asked", () => {
-  test("arrives with its method, path and query as they were sent, and says who answered", async () => {
+describe("a proxied request", () => {
+  test("arrives with its method, path and query unchanged, and the response names the peer", async () => {
     const scene = new Scene(() => answerOf(201, ["ETag", "e"], "made"));
     const response = await scene.send(routeTo([1]), { method: "POST", url: `${WIDGETS}?dryRun=All&a=%20` });
     expect(scene.upstream.requests[0]).toMatchObject({
@@ -97,7 +97,7 @@ describe("what was asked", () => {
     expect(scene.answered).toEqual(["peer-1"]);
   });
 
-  test("keeps the client's audit ID, or gets one that every attempt has", async () => {
+  test("keeps the client's audit ID, or gets one that all attempts share", async () => {
     const scene = new Scene(firstOnly(failing("connect", false)));
     const auditIds = (): (string | undefined)[] =>
       scene.upstream.requests.splice(0).map(({ headers }) => headers[headers.indexOf("Audit-ID") + 1]);
@@ -110,7 +110,7 @@ describe("what was asked", () => {
     expect(second).toBe(first);
   });
 
-  test("goes to a later tier only after every peer of those before it, and to four at most", async () => {
+  test("goes to a later tier only after every peer of the earlier ones, and to four peers at most", async () => {
     const scene = new Scene(failing("connect", false));
     await scene.refusal(routeTo([1, 2], [3]));
     expect(new Set(scene.upstream.ports.slice(0, 2))).toEqual(new Set([1, 2]));
@@ -120,7 +120,7 @@ describe("what was asked", () => {
     expect(new Set(scene.upstream.ports).size).toBe(4);
   });
 
-  test("goes to equal peers equally often, about", async () => {
+  test("is distributed evenly over equal peers", async () => {
     const scene = new Scene(() => answerOf(200));
     for (let round = 0; round < 300; round++) await scene.send(routeTo([1, 2, 3]));
     for (const port of [1, 2, 3])
@@ -158,18 +158,18 @@ describe("another peer is tried", () => {
   const PAGE = answerOf(404, ["content-type", "text/plain"], "404 page not found\n");
   const NOT_SERVED = answerOf(503, ["X-Evenkeel-Not-Served", "peer-1"]);
   test.each([
-    { what: "did nothing, by its own word", method: "POST", answer: NOT_SERVED, isTried: true },
-    { what: "does not know the resource", method: "DELETE", answer: PAGE, isTried: true },
-    { what: "does not believe this server", method: "POST", answer: answerOf(401), isTried: true },
+    { what: "reports that it does not serve the resource", method: "POST", answer: NOT_SERVED, isTried: true },
+    { what: "returns 404 for the path", method: "DELETE", answer: PAGE, isTried: true },
+    { what: "rejects the credentials of this server", method: "POST", answer: answerOf(401), isTried: true },
     { what: "redirects a read", method: "GET", answer: answerOf(307, ["Location", "http://x"]), isTried: true },
     { what: "redirects a write", method: "POST", answer: answerOf(303, ["Location", "http://x"]), isTried: false },
-  ])("after one that $what: $isTried", async ({ method, answer, isTried }) => {
+  ])("after a peer that $what: $isTried", async ({ method, answer, isTried }) => {
     const scene = new Scene(firstOnly(() => answer));
     if (isTried) expect((await scene.send(routeTo([1, 2]), { method })).status).toBe(200);
     else expect((await scene.refusal(routeTo([1, 2]), { method })).code).toBe(503);
   });
 
-  test("after one that is too busy for a read, whose answer counts if all are", async () => {
+  test("after a peer is too busy for a read; if all are, the last response is returned", async () => {
     const scene = new Scene(firstOnly(() => answerOf(503)));
     expect((await scene.send(routeTo([1, 2]))).status).toBe(200);
     scene.upstream.answer = () => answerOf(503, [], "busy");
@@ -179,13 +179,13 @@ describe("another peer is tried", () => {
     });
   });
 
-  test("not after one that is too busy for a write", async () => {
+  test("not after a peer is too busy for a write", async () => {
     const scene = new Scene(firstOnly(() => answerOf(503)));
     expect((await scene.send(routeTo([1, 2]), { method: "POST" })).status).toBe(503);
     expect(scene.upstream.requests).toHaveLength(1);
   });
 
-  test("not when a body that goes through has been begun, even if nothing was sent", async () => {
+  test("not when reading a streamed body has begun, even if nothing was sent", async () => {
     const isBegun = async ({ body }: { body: AsyncIterable<Buffer> | undefined }): Promise<UpstreamResponse> => {
       for await (const _ of body!) break;
       throw new UpstreamError("reset", "gone", { isSent: false });
@@ -205,7 +205,7 @@ describe("another peer is tried", () => {
     expect(scene.upstream.requests.map(({ isUpgrade }) => isUpgrade)).toEqual([true]);
   });
 
-  test("not for a client that has gone", async () => {
+  test("not for a client that has disconnected", async () => {
     const gone = new AbortController();
     const scene = new Scene((request) => {
       gone.abort();
@@ -216,8 +216,8 @@ describe("another peer is tried", () => {
   });
 });
 
-describe("an answer", () => {
-  test.each([200, 304, 400, 403, 404, 405, 409, 422, 429, 500])("%s goes back as it is", async (status) => {
+describe("a response", () => {
+  test.each([200, 304, 400, 403, 404, 405, 409, 422, 429, 500])("%s is returned unchanged", async (status) => {
     const scene = new Scene(() => answerOf(status, ["content-type", "application/json"], "{}"));
     expect((await scene.send(routeTo([1, 2]))).status).toBe(status);
     expect(scene.upstream.requests).toHaveLength(1);
@@ -225,13 +225,13 @@ describe("an answer", () => {
     expect(scene.counted(`kubernetes_apiserver_rerouted_request_total{code="${status}",${LABELS}}`)).toBe(1);
   });
 
-  test.each([401, 302, 404])("%s of a pod behind the proxy subresource is the client's business", async (status) => {
+  test.each([401, 302, 404])("%s of a pod behind the proxy subresource is returned to the client", async (status) => {
     const scene = new Scene(() => answerOf(status, ["content-type", "text/plain"], "404 page not found\n"));
     const url = "/api/v1/namespaces/default/pods/web/proxy/index.html";
     expect((await scene.send(routeTo([1, 2]), { url })).status).toBe(status);
   });
 
-  test("that nobody takes is let go of", async () => {
+  test("that no client reads is closed", async () => {
     const opened: string[] = [];
     const held = (name: string): UpstreamResponse => ({
       status: 307,
@@ -244,8 +244,8 @@ describe("an answer", () => {
   });
 });
 
-describe("when no peer has answered", () => {
-  test("it is 503 with who, why, by which rule, and when to come again", async () => {
+describe("when no peer has responded", () => {
+  test("the 503 names the peer, the reason, the rule and Retry-After", async () => {
     const scene = new Scene(failing("connect", false));
     const refusal = await scene.refusal(routeTo([1], [2]), { url: `${WIDGETS}/w` });
     expect(refusal.toStatus()).toMatchObject({
@@ -269,7 +269,7 @@ describe("when no peer has answered", () => {
     expect(scene.counted(`apiserver_rerouted_request_total{code="503",${LABELS}}`)).toBe(1);
   });
 
-  test("nobody is told when to come again if the request may have happened", async () => {
+  test("the 503 has no Retry-After if the request may have been executed", async () => {
     const told = async (reply: ConstructorParameters<typeof Scene>[0], method: string): Promise<unknown> =>
       (await new Scene(reply).refusal(routeTo([1]), { method })).toStatus().details?.retryAfterSeconds;
     expect(await told(failing("reset", true), "DELETE")).toBeUndefined();
@@ -278,7 +278,7 @@ describe("when no peer has answered", () => {
     expect(await told(() => answerOf(303), "DELETE")).toBeUndefined();
   });
 
-  test("a peer whose address leads back here is told apart", async () => {
+  test("a peer address that leads back to the local server is reported", async () => {
     const scene = new Scene(() => answerOf(503, ["X-Evenkeel-Not-Served", "self"]));
     expect((await scene.refusal(routeTo([1]))).message).toMatch(/its address leads to this server itself$/);
     expect(scene.counted(`apiserver_peer_proxy_errors_total{type="not_served",${LABELS}}`)).toBe(1);
@@ -288,19 +288,19 @@ describe("when no peer has answered", () => {
   test("a peer without an address is not called", async () => {
     const scene = new Scene(() => answerOf(200));
     const route = { ...routeTo(), candidates: [[peerOf("lost", { address: undefined })]] };
-    expect((await scene.refusal(route)).message).toMatch(/its address is not known$/);
+    expect((await scene.refusal(route)).message).toMatch(/its address is unknown$/);
     expect(scene.upstream.requests).toEqual([]);
     expect(scene.counted(`apiserver_peer_proxy_errors_total{type="endpoint_resolution",${LABELS}}`)).toBe(1);
   });
 
-  test("an error of our own is not taken for one of the peer's", async () => {
+  test("an error of the local server is not reported as one of the peer", async () => {
     const scene = new Scene(() => Promise.reject(new TypeError("a mistake")));
     await expect(scene.send(routeTo([1, 2]))).rejects.toThrow(TypeError);
   });
 });
 
-describe("requests on their way", () => {
-  test("are bounded, watches do not count, and a place is free again however the request ended", async () => {
+describe("proxied requests in flight", () => {
+  test("are limited, watches do not count, and a slot is freed however the request ends", async () => {
     const held: PromiseWithResolvers<UpstreamResponse>[] = [];
     const scene = new Scene(() => {
       held.push(Promise.withResolvers());

@@ -1,6 +1,6 @@
 /**
- * One hop to one of several peers. At most one of them does the work: after something was sent, only what changes
- * nothing is tried elsewhere; anything else only if nothing was sent, or the peer said that it did nothing.
+ * Sends a request to one of several peers (one hop). At most one peer executes it: once something was sent, only a read
+ * is retried on another peer; a write is retried only if nothing was sent or the peer reported that it did nothing.
  */
 import { must } from "../../base/assert.ts";
 import type { WithUser } from "../../access/auth/user.ts";
@@ -27,9 +27,9 @@ import { serviceUnavailableBecause, type ProxyRefusal } from "./refusals.ts";
 import type { PeerRoute } from "./route.ts";
 import type { ClusterView, PeerView } from "./view.ts";
 
-/** Answers the request by the server itself, with this body. */
+/** Serves the request on the local server with this body. */
 type AnswerHere = (body: RequestBody) => Promise<ApiResponse>;
-/** With `here` the server that was asked stands behind all candidates: it answers when none could do anything. */
+/** With `here`, the local server is the last candidate: it serves the request if no peer could act on it. */
 export type Forward = (
   request: WithUser,
   route: PeerRoute,
@@ -44,25 +44,25 @@ interface ForwardOptions {
   readonly log: Log;
   readonly metrics: ProxyMetrics;
   readonly requestsInflightMax: number;
-  /** Any answer at all, or none: what the peer's reachability is judged by besides probes. */
+  /** Called for each response, or for each failed connection: they determine the peer's reachability besides probes. */
   readonly onAnswer: (peerId: string) => void;
   readonly onMiss: (peerId: string, error: UpstreamError) => void;
 }
 
-/** A client has no reason to name more peers than this by failing. */
+/** Limits the peers that one failing request can make this server try. */
 const ATTEMPTS_MAX = 4;
 const RETRY_AFTER_SECONDS = 1;
 const HOP_FAILED = "Error while proxying request to destination apiserver";
 
 type Attempt =
-  /** `isBusy`: the peer is there but cannot now; another may. */
+  /** `isBusy`: the peer responded with 503 to a read; another peer may serve it. */
   | { readonly kind: "answer"; readonly response: UpstreamResponse; readonly isBusy: boolean }
   | {
       readonly kind: "failed";
       readonly type: ProxyErrorType;
       readonly why: string;
       readonly mayRetry: boolean;
-      /** It may have happened all the same. */
+      /** The request may have been executed all the same. */
       readonly isUndecided?: boolean;
     };
 
@@ -73,7 +73,7 @@ export function createForward(options: ForwardOptions): Forward {
     if (isCounted && inFlight >= options.requestsInflightMax) {
       options.metrics.failed("overloaded", request.info);
       if (here !== undefined) return here(request.body);
-      throw tooManyRequests("too many requests to other API servers are in flight, please try again later", 1);
+      throw tooManyRequests("too many requests to peer API servers are in flight, please try again later", 1);
     }
     if (isCounted) inFlight++;
     let outcome: ApiResponse | RequestBody;
@@ -82,7 +82,7 @@ export function createForward(options: ForwardOptions): Forward {
     } finally {
       if (isCounted) inFlight--;
     }
-    return "status" in outcome ? outcome : must(here, "a body comes back only if there is a fallback")(outcome);
+    return "status" in outcome ? outcome : must(here, "a body is returned only if there is a fallback")(outcome);
   };
 }
 
@@ -93,7 +93,7 @@ interface Hop {
   readonly hasFallback: boolean;
 }
 
-/** The answer; or the body as it was, when no peer did anything and there is somebody else to give it to. */
+/** The response; or the unread body, if no peer acted on the request and the local server can serve it. */
 async function forwardOnce(options: ForwardOptions, hop: Hop): Promise<ApiResponse | RequestBody> {
   const { request, route, view, hasFallback } = hop;
   const { metrics, random } = options;
@@ -114,7 +114,7 @@ async function forwardOnce(options: ForwardOptions, hop: Hop): Promise<ApiRespon
       return toResponse(attempt.response, peer, route);
     }
     metrics.failed(attempt.type, request.info);
-    options.log.debug("a request could not be proxied", { peer: peer.id, path: request.path, why: attempt.why });
+    options.log.debug("proxying failed", { peer: peer.id, path: request.path, why: attempt.why });
     const retryAfterSeconds = attempt.isUndecided === true ? undefined : RETRY_AFTER_SECONDS;
     refusal = { rule: route.rule, peerId: peer.id, retryAfterSeconds, reason: attempt.why };
     if (!attempt.mayRetry || request.signal.aborted) throw hopFailed(refusal, hop, metrics);
@@ -139,7 +139,7 @@ async function tryPeer(options: ForwardOptions, hop: Hop, { peer, headers, body 
   const { address } = peer;
   const { request, view } = hop;
   if (address === undefined)
-    return { kind: "failed", type: "endpoint_resolution", why: "its address is not known", mayRetry: true };
+    return { kind: "failed", type: "endpoint_resolution", why: "its address is unknown", mayRetry: true };
   const startedAt = options.clock.monotonic();
   let response: UpstreamResponse;
   try {
@@ -189,10 +189,13 @@ interface Judging {
   readonly isRepeatable: boolean;
 }
 
-/** An answer that is none for the client: the peer does not have it after all, is somebody else, or sends us away. */
+/**
+ * Recognizes responses that must not reach the client: the peer does not serve the resource after all, is another
+ * server, rejects this server's credentials, or redirects.
+ */
 function judge(response: UpstreamResponse, { request, selfId, isRepeatable }: Judging): Attempt {
   const notServedBy = answerHeader(response, NOT_SERVED_HEADER);
-  // Behind `proxy` a pod answers: its 404, 401 and redirects are the client's business.
+  // Behind `proxy` a pod responds: its 404, 401 and redirects are meant for the client.
   const isPeersOwn = request.info.subresource !== "proxy";
   if (notServedBy === undefined && !isPeersOwn) return { kind: "answer", response, isBusy: false };
   if (notServedBy !== undefined || isNotServedAnswer(response)) {
@@ -201,23 +204,23 @@ function judge(response: UpstreamResponse, { request, selfId, isRepeatable }: Ju
       notServedBy === selfId ? "its address leads to this server itself" : "it does not serve the resource either";
     return { kind: "failed", type: "not_served", why, mayRetry: isRepeatable };
   }
-  // The user is known here, so it is this server that the peer does not know.
+  // The local server has authenticated the user, so the peer rejects the local server itself.
   if (response.status === 401) {
     discardAnswer(response);
-    const why = "it does not accept this server's word for who asks: see --requestheader-client-ca-file there";
+    const why = "it rejects the proxy credentials of this server: check --requestheader-client-ca-file on the peer";
     return { kind: "failed", type: "proxy_transport", why, mayRetry: isRepeatable };
   }
   if (response.status >= 300 && response.status < 400 && response.status !== 304) {
     discardAnswer(response);
-    // It did not say that it did nothing: 303 is what follows a POST that was done.
+    // The peer did not report that it did nothing: 303 is the response to a completed POST.
     const isUndecided = !changesNothing(request);
     const mayRetry = isRepeatable && !isUndecided;
-    return { kind: "failed", type: "redirect", why: "it answered with a redirect", mayRetry, isUndecided };
+    return { kind: "failed", type: "redirect", why: "it responded with a redirect", mayRetry, isUndecided };
   }
   return { kind: "answer", response, isBusy: response.status === 503 && changesNothing(request) };
 }
 
-/** An upgrade is a GET as well, but what is said on the connection may do anything, as `exec` does. */
+/** An upgrade is a GET as well, but the data on its connection may change anything, as `exec` does. */
 function changesNothing(request: WithUser): boolean {
   return (request.method === "GET" || request.method === "HEAD") && !isUpgrade(request);
 }
@@ -232,7 +235,7 @@ function toResponse(response: UpstreamResponse, peer: PeerView, route: PeerRoute
   };
 }
 
-/** Within each tier; a later tier only after every member of those before it. */
+/** Shuffles each tier; a later tier comes only after every member of the earlier ones. */
 function inRandomOrder(tiers: readonly (readonly PeerView[])[], random: Random): PeerView[] {
   return tiers.flatMap((tier) => {
     const order = [...tier];

@@ -8,7 +8,7 @@ async function textOf(body: HopBody): Promise<string> {
   return Buffer.concat(pieces).toString();
 }
 
-test("no body stays none, however often it is opened", async () => {
+test("a missing body stays missing, however often it is opened", async () => {
   const body = await openHopBody(EMPTY_BODY, undefined);
   expect([body.isRepeatable, body.length, body.open(), body.open()]).toEqual([true, undefined, undefined, undefined]);
 });
@@ -20,10 +20,15 @@ test("a small body of known length can be sent again", async () => {
 });
 
 test.each([
-  { what: "large", text: "x".repeat(64 * 1024 + 1), contentLength: String(64 * 1024 + 1), length: 64 * 1024 + 1 },
+  {
+    what: "that is large",
+    text: "x".repeat(64 * 1024 + 1),
+    contentLength: String(64 * 1024 + 1),
+    length: 64 * 1024 + 1,
+  },
   { what: "of unknown length", text: "hello", contentLength: undefined, length: undefined },
-  { what: "whose length is no number", text: "hello", contentLength: "5, 5", length: undefined },
-])("a body that is $what goes through: repeatable only until somebody has begun to read", async (example) => {
+  { what: "whose length is not a number", text: "hello", contentLength: "5, 5", length: undefined },
+])("a body $what is streamed: it is repeatable only until reading begins", async (example) => {
   const body = await openHopBody(bufferedBody(Buffer.from(example.text)), example.contentLength);
   body.open();
   expect([body.isRepeatable, body.length]).toEqual([true, example.length]);
@@ -31,13 +36,13 @@ test.each([
   expect(body.isRepeatable).toBe(false);
 });
 
-test("the largest body that is kept is kept", async () => {
+test("the largest body that is buffered is repeatable", async () => {
   const body = await openHopBody(bufferedBody(Buffer.alloc(64 * 1024)), String(64 * 1024));
   await textOf(body);
   expect(body.isRepeatable).toBe(true);
 });
 
-test("a body that is longer than it says is refused instead of kept", async () => {
+test("a body longer than its content length is rejected instead of buffered", async () => {
   const long = bufferedBody(Buffer.alloc(64 * 1024 + 1));
   await expect(openHopBody(long, "5")).rejects.toMatchObject({ name: "BodyTooLargeError" });
 });

@@ -1,15 +1,15 @@
 import type { RequestBody } from "../../serving/http/message.ts";
 import { bufferedBody, EMPTY_BODY } from "../../serving/http/request-body.ts";
 
-/** A small body is read before the hop, so that it can be sent again; a larger one goes through as it arrives. */
+/** A small body is read before the hop, so that it can be sent again; a larger one is streamed. */
 const REPEATABLE_BYTES_MAX = 64 * 1024;
 
 export interface HopBody {
-  /** A second `open` gives the same bytes. False once a body that passes through has been opened. */
+  /** Whether another `open` returns the same bytes. False once a streamed body has been opened. */
   readonly isRepeatable: boolean;
   readonly length: number | undefined;
   open(): AsyncIterable<Buffer> | undefined;
-  /** For who answers it here after all. Only while it is repeatable. */
+  /** The body for a request that is served locally after all. Only while it is repeatable. */
   unsent(): RequestBody;
 }
 

@@ -6,7 +6,7 @@ import { peerResponseHeaders, hopHeaders, ownHeaders } from "./hop.ts";
 import { JANE, userRequest } from "../../../test/testing/cluster/peers/fake-upstream.ts";
 
 const H1: ConnectionInfo = { protocol: "http/1.1", remoteAddress: "192.0.2.7", clientChain: [] };
-/** In every request to a peer, after what the client sent. */
+/** Added to every request to a peer, after the client's headers. */
 const OURS = [
   "X-Forwarded-For: 192.0.2.7",
   "X-Remote-User: jane",
@@ -21,7 +21,7 @@ function lines(headers: readonly string[]): string[] {
   return headers.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : []));
 }
 
-/** Raw and joined, as a socket would give them. */
+/** Raw and joined, as a socket would deliver them. */
 function sent(...rawHeaders: string[]): ReturnType<typeof userRequest> {
   const headers: Record<string, string> = {};
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -35,8 +35,8 @@ function hopped(...rawHeaders: string[]): string[] {
   return lines(hopHeaders(sent(...rawHeaders), "audit", "here"));
 }
 
-describe("headers of a request on its way to a peer", () => {
-  test("arrive as they were sent, line by line, and ours come after them", () => {
+describe("headers of a proxied request", () => {
+  test("arrive line by line as the client sent them, followed by the headers of the proxy", () => {
     expect(
       hopped("Accept", "a", "accept", "b", "Content-Type", "c", "x-kubernetes-compatibility-version", "1.36"),
     ).toEqual(["Accept: a", "accept: b", "Content-Type: c", "x-kubernetes-compatibility-version: 1.36", ...OURS]);
@@ -67,12 +67,12 @@ describe("headers of a request on its way to a peer", () => {
     "X-Kubernetes-APIServer-Rerouted",
     "Impersonate-User",
     "X-Evenkeel-Not-Served",
-  ])("%s of the client does not travel", (name) => {
+  ])("do not include the client's %s", (name) => {
     expect(hopped(name, "mine", "Accept", "a")).toEqual(["Accept: a", ...OURS]);
     expect(hopped(name.toUpperCase(), "mine")).toEqual(OURS);
   });
 
-  test("what Connection names stays on the connection, but nothing of ours can be named away", () => {
+  test("named by Connection are dropped, except those of the proxy", () => {
     const named = OURS.map((line) => line.split(":")[0]!).join(" ,");
     expect(hopped("X-Mine", "1", "connection", `x-mine, close, ${named}`, "Accept", "a")).toEqual([
       "Accept: a",
@@ -81,13 +81,13 @@ describe("headers of a request on its way to a peer", () => {
     expect(hopped("X-A", "1", "Connection", "x-a", "X-B", "2", "Connection", "X-B")).toEqual(OURS);
   });
 
-  test("who was before the client is kept in front of it", () => {
+  test("keep the addresses before the client in X-Forwarded-For", () => {
     expect(hopped("X-Forwarded-For", "10.0.0.1", "X-Forwarded-For", "10.0.0.2")).toContain(
       "X-Forwarded-For: 10.0.0.1, 10.0.0.2, 192.0.2.7",
     );
   });
 
-  test("the user is named in full: groups line by line, keys escaped, text as the bytes of UTF-8", () => {
+  test("contain the whole user: groups line by line, keys escaped, text as UTF-8 bytes", () => {
     const extra = { "example.com/a%b": ["1", "2"], ä: ["ö"] };
     const user = { name: "jäne", uid: "u-1", groups: ["a", "b,c"], extra };
     const request = userRequest({ headers: { accept: ["x", "y"] } }, { user, connection: H1 });
@@ -110,13 +110,13 @@ describe("headers of a request on its way to a peer", () => {
     { ...JANE, groups: ["\tsystem:masters"] },
     { ...JANE, uid: " 1" },
     { ...JANE, extra: { scope: ["all "] } },
-  ])("nobody travels who would arrive as somebody else, such as %j", (user) => {
+  ])("cannot carry a user name that would arrive as another user, such as %j", (user) => {
     expect(() => hopHeaders(userRequest({ url: "/api/v1/pods" }, { user }), "audit", "here")).toThrow(
       /no peer can be told/,
     );
   });
 
-  test("the server's own say who it is, and each guard once", () => {
+  test("of the server's own requests contain the user, and each loop guard once", () => {
     expect(lines(ownHeaders(JANE))).toEqual([
       "X-Remote-User: jane",
       "X-Remote-Group: people",
@@ -128,7 +128,7 @@ describe("headers of a request on its way to a peer", () => {
 });
 
 describe("an upgrade", () => {
-  test("is asked for by both headers, and asked for again", () => {
+  test("is requested by both headers and requested again from the peer", () => {
     const request = sent("Upgrade", "websocket", "Connection", "keep-alive, Upgrade");
     expect(isUpgrade(request)).toBe(true);
     expect(lines(hopHeaders(request, "audit", "here"))).toEqual([...OURS, "Connection: Upgrade", "Upgrade: websocket"]);
@@ -144,14 +144,14 @@ describe("an upgrade", () => {
         connection: { ...H1, protocol: "h2" as const },
       },
     },
-  ])("$what is none", ({ request }) => {
+  ])("$what is not one", ({ request }) => {
     expect(isUpgrade(request)).toBe(false);
     expect(lines(hopHeaders(request, "audit", "here"))).toEqual(OURS);
   });
 });
 
-describe("headers of the answer", () => {
-  test("go back, those sent twice as a list, without what concerns the hop or other sites", () => {
+describe("headers of a peer's response", () => {
+  test("are returned, repeated ones as a list, without hop-by-hop and CORS headers", () => {
     const dropped = ["Connection", "Keep-Alive", "Transfer-Encoding", "Trailer", "Access-Control-Allow-Origin"];
     const ours = ["X-Evenkeel-Not-Served", "X-Evenkeel-Served-By", "X-Kubernetes-Ready"];
     const headers = [...dropped, ...ours].flatMap((name) => [name, "x"]);
@@ -161,7 +161,7 @@ describe("headers of the answer", () => {
     });
   });
 
-  test("names that every object inherits are names like any other", () => {
+  test("may have the names of inherited object properties", () => {
     const kept = peerResponseHeaders(answerOf(200, ["constructor", "a", "__proto__", "b", "toString", "c"]));
     expect(Object.entries(kept)).toEqual([
       ["constructor", "a"],
@@ -175,7 +175,7 @@ describe("headers of the answer", () => {
     expect(peerResponseHeaders(answerOf(101, headers))).toEqual({ connection: "Upgrade", upgrade: "websocket" });
   });
 
-  test("are found in any casing", () => {
+  test("are found case-insensitively", () => {
     expect(answerHeader(answerOf(200, ["X-A", "1", "x-a", "2"]), "x-a")).toBe("1");
     expect(answerHeader(answerOf(200, ["X-A", "1"]), "x-b")).toBeUndefined();
   });

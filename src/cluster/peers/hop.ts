@@ -1,4 +1,6 @@
-/** What a request looks like on its way to a peer, and what of the answer goes back. Pure. */
+/**
+ * Builds the headers of a request to a peer and selects the headers of its response that return to the client. Pure.
+ */
 import type { User, WithUser } from "../../access/auth/user.ts";
 import { forwardedHeaders, identityHeaders, keptResponseHeaders } from "../../serving/http/forwarded.ts";
 import type { ResponseHeaders } from "../../serving/http/message.ts";
@@ -7,7 +9,10 @@ import type { UpstreamResponse } from "../../serving/http/upstream.ts";
 
 const GUARDS: readonly string[] = LOOP_GUARD_HEADERS.flatMap((guard) => [guard, "true"]);
 
-/** In an answer, with the ID of who says so: it did nothing, because it does not serve what it was asked for. */
+/**
+ * Response header with the ID of the server that sets it: that server did nothing, because it does not serve the
+ * resource.
+ */
 export const NOT_SERVED_HEADER = "x-evenkeel-not-served";
 
 export const SERVED_BY_HEADER = "x-evenkeel-served-by";
@@ -21,7 +26,7 @@ export function hopHeaders(request: WithUser, auditId: string, selfId: string): 
   return forwardedHeaders(request, { user: request.user, isReserved, own });
 }
 
-/** For what a server asks its peers on its own behalf. */
+/** For requests that a server sends to its peers on its own behalf. */
 export function ownHeaders(user: User): string[] {
   return [...identityHeaders(user), "User-Agent", "evenkeel", ...GUARDS];
 }

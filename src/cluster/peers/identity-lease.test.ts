@@ -68,7 +68,7 @@ async function holder(server: TestServer): Promise<string> {
 }
 
 describe("the identity lease", () => {
-  test("says who the server is, to programs as the reference does and to people", async () => {
+  test("identifies the server, with the labels of kube-apiserver and with annotations for people", async () => {
     await using server = await startServer();
     await using process = new Process(server, "one");
     await server.world.advance(100);
@@ -91,7 +91,7 @@ describe("the identity lease", () => {
     });
   });
 
-  test("does without the label when the host's name cannot be one, and without an address nobody has", async () => {
+  test("omits the label if the hostname is not a valid label value, and the address if there is none", async () => {
     await using server = await startServer();
     await using process = new Process(server, "one", { hostname: "host_1!", peerAddress: undefined });
     await server.world.advance(100);
@@ -101,7 +101,7 @@ describe("the identity lease", () => {
     expect(metadata.annotations).not.toHaveProperty("kubernetes.io/peer-advertise-address");
   });
 
-  test("is renewed every 3 s or a little sooner, each time reported with the time the request was sent", async () => {
+  test("is renewed every 3 s or slightly earlier, and each renewal reports when its request was sent", async () => {
     await using server = await startServer();
     const startedAt = server.world.clock.monotonic();
     await using process = new Process(server, "one");
@@ -112,7 +112,7 @@ describe("the identity lease", () => {
     expect(Date.parse((await stored(server)).spec.renewTime)).toBeGreaterThan(server.world.clock.now() - 3_100);
   });
 
-  test("a restarted server takes it over in one write: no watcher sees it gone", async () => {
+  test("is taken over by a restarted server in one write: no watcher sees a deletion", async () => {
     await using server = await startServer();
     const before = new Process(server, "one");
     await server.world.advance(100);
@@ -126,7 +126,7 @@ describe("the identity lease", () => {
     expect(after.lost).toEqual([]);
   });
 
-  test("is created again when somebody deleted it", async () => {
+  test("is created again after a deletion", async () => {
     await using server = await startServer();
     await using process = new Process(server, "one");
     await server.world.advance(100);
@@ -136,7 +136,7 @@ describe("the identity lease", () => {
     expect(process.lost).toEqual([]);
   });
 
-  test("is renewed although somebody changed it, and what they added stays", async () => {
+  test("is renewed after another client changed it, and added metadata stays", async () => {
     await using server = await startServer();
     await using process = new Process(server, "one");
     await server.world.advance(100);
@@ -149,8 +149,8 @@ describe("the identity lease", () => {
   });
 });
 
-describe("a store in trouble", () => {
-  test("that hangs for a while does not hang the renewals after it", async () => {
+describe("a failing store", () => {
+  test("that hangs for a while does not delay later renewals", async () => {
     const faulty: FaultyKv[] = [];
     await using server = await startServer({ wrapKv: (kv) => (faulty[0] = new FaultyKv(kv)) });
     await using process = new Process(server, "one");
@@ -165,7 +165,7 @@ describe("a store in trouble", () => {
     expect(process.lost).toEqual([]);
   });
 
-  test("is asked again soon, and then not more often than renewals are", async () => {
+  test("is retried soon, and then at most as often as renewals", async () => {
     const faulty: FaultyKv[] = [];
     await using server = await startServer({ wrapKv: (kv) => (faulty[0] = new FaultyKv(kv)) });
     await using process = new Process(server, "one");
@@ -178,7 +178,7 @@ describe("a store in trouble", () => {
   });
 });
 
-describe("leaving", () => {
+describe("on shutdown the server", () => {
   test("deletes the lease", async () => {
     await using server = await startServer();
     await using process = new Process(server, "one");
@@ -189,7 +189,7 @@ describe("leaving", () => {
     expect((await server.get(LEASE)).status).toBe(404);
   });
 
-  test("deletes it also when somebody touched it meanwhile", async () => {
+  test("deletes the lease also if another client changed it meanwhile", async () => {
     await using server = await startServer();
     await using process = new Process(server, "one");
     await server.world.advance(100);
@@ -198,7 +198,7 @@ describe("leaving", () => {
     expect((await server.get(LEASE)).status).toBe(404);
   });
 
-  test("leaves alone what a successor has taken over", async () => {
+  test("does not delete a lease that a successor has taken over", async () => {
     await using server = await startServer();
     await using before = new Process(server, "one");
     await server.world.advance(100);
@@ -209,7 +209,7 @@ describe("leaving", () => {
     expect(await holder(server)).toBe(`${ID}_two`);
   });
 
-  test("takes only so long when the store hangs, even in the middle of a create", async () => {
+  test("stops after a time limit if the store hangs, even during a create", async () => {
     const faulty: FaultyKv[] = [];
     await using server = await startServer({ wrapKv: (kv) => (faulty[0] = new FaultyKv(kv)) });
     faulty[0]!.stall();
@@ -222,10 +222,10 @@ describe("leaving", () => {
   });
 });
 
-describe("two processes with one ID", () => {
-  const CONFLICT = `another server uses the server ID ${ID}: give one of them --server-id`;
+describe("two processes with one server ID", () => {
+  const CONFLICT = `another server uses the server ID ${ID}: set --server-id on one of them`;
 
-  test("do not fight: who has no endpoint record stands aside and says so once", async () => {
+  test("do not fight: the one without an endpoint record stands aside and logs it once", async () => {
     await using server = await startServer();
     await using first = new Process(server, "one");
     await server.world.advance(100);
@@ -240,7 +240,7 @@ describe("two processes with one ID", () => {
     expect(await holder(server)).toBe(`${ID}_two`);
   });
 
-  test("who has the endpoint record takes its lease back, and the newcomer stands aside", async () => {
+  test("the one with the endpoint record takes its lease back, and the newcomer stands aside", async () => {
     await using server = await startServer();
     await using first = new Process(server, "one");
     first.recordOwner = "this";
@@ -256,7 +256,7 @@ describe("two processes with one ID", () => {
     expect(await holder(server)).toBe(`${ID}_one`);
   });
 
-  test("the other one leaves: the lease is taken at the next look", async () => {
+  test("when the other one leaves, the lease is taken at the next check", async () => {
     await using server = await startServer();
     await using first = new Process(server, "one");
     await server.world.advance(100);
@@ -268,7 +268,7 @@ describe("two processes with one ID", () => {
     expect(first.lease.conflict).toBeUndefined();
   });
 
-  test("the other one crashes: the lease is taken when it has been silent for its duration, not before", async () => {
+  test("when the other one crashes, the lease is taken once its duration has passed without a renewal, not earlier", async () => {
     await using server = await startServer();
     await using first = new Process(server, "one");
     await server.world.advance(100);
@@ -282,7 +282,7 @@ describe("two processes with one ID", () => {
     expect(first.lease.conflict).toBeUndefined();
   });
 
-  test("a user of the API who changes the holder changes nothing", async () => {
+  test("an API user who changes the holder has no effect", async () => {
     await using server = await startServer();
     await using process = new Process(server, "one");
     process.recordOwner = "this";

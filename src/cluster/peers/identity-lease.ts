@@ -1,13 +1,14 @@
 /**
- * The Lease by which other servers know that this one lives. It is written through the API like everybody's, in one
- * write at the start whatever stands there, so that no watcher sees a gap.
+ * Maintains the Lease by which peers know that this server is live. It is written through the API like any Lease, and
+ * at the start in one write whatever its state, so that no watcher sees a gap. States:
  *
- *   seeking  nothing of ours is stored: take the lease, whoever holds it     → holding
- *   holding  renew the copy seen last; gone → create it; changed → look      → holding, or aside
- *   aside    another process goes by our ID: only look, until its lease is gone or has been silent for its duration
+ * - seeking: the lease is not ours yet. Take it, whoever holds it → holding.
+ * - holding: renew the copy read last. If the lease was deleted, create it; if it was changed, read it → holding or
+ *   aside.
+ * - aside: another process uses our ID. Only read, until its lease is deleted or expires.
  *
- * Two processes with one ID never fight: the endpoint record, which no user of the API can write, says whose the ID is.
- * Whoever has the record takes its lease back; whoever has not stands aside.
+ * Two processes with one ID never fight: the endpoint record, which no API user can write, shows which of them owns the
+ * ID. The owner of the record takes its lease back; the other one stands aside.
  */
 import { must } from "../../base/assert.ts";
 import { eitherSignal } from "../../base/either-signal.ts";
@@ -29,7 +30,7 @@ export const IDENTITY_LEASE_TYPE: ResourceType = {
   namespaced: true,
 };
 export const IDENTITY_LEASE_NAMESPACE = "kube-system";
-/** Says of which component the server is: API servers of others than the main one have identities too. */
+/** Names the component of the server: aggregated API servers have identity leases too. */
 export const IDENTITY_LABEL = "apiserver.kubernetes.io/identity";
 export const KUBE_APISERVER = "kube-apiserver";
 
@@ -45,10 +46,10 @@ export interface ServerIdentity {
   readonly id: string;
   /** Default kube-apiserver. */
   readonly component?: string;
-  /** Another one each time the server starts. */
+  /** Different for each start of the server. */
   readonly incarnation: string;
   readonly hostname: string;
-  /** "ip:port"; undefined when peers cannot call this server. For people: routing reads the endpoint record. */
+  /** "ip:port"; undefined if peers cannot call this server. For people: routing reads the endpoint record. */
   readonly peerAddress: string | undefined;
   readonly release: string;
   readonly binaryVersion: string;
@@ -56,24 +57,27 @@ export interface ServerIdentity {
 }
 
 export interface IdentityLeaseOptions {
-  /** Best one that does not retry: attempts are short, and a failed one is followed by another soon. */
+  /** Should not retry by itself: attempts are short, and a failed one is soon followed by another. */
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly timing: Pick<PeerTiming, "leaseDurationSeconds" | "leaseRenewMs" | "leaseMarginMs">;
   readonly identity: ServerIdentity;
-  /** Whose endpoint record stands under our ID, as far as is known here. A server that is leaving has no claim: "nobody". */
+  /**
+   * The owner of the endpoint record under our ID, as far as known here. "nobody" for a server that is draining, which
+   * has no claim.
+   */
   readonly recordOwner: () => "this" | "other" | "nobody";
-  /** By the monotonic clock, when the request was sent that renewed the lease. */
+  /** Called with the monotonic time at which the renewing request was sent. */
   readonly onRenewed: (startedAtMs: number) => void;
-  /** Another process goes by our ID. */
+  /** Called when another process uses our ID. */
   readonly onLost: (because: string) => void;
 }
 
-/** Somebody else may change the lease between our looking and our writing, but hardly so often. */
+/** Another client may change the lease between read and write, but hardly more often than this. */
 const ROUNDS_MAX = 3;
-/** Retries after failures: soon at first, then as often as renewals. */
+/** Backoff after failures, at most the renewal interval. */
 const RETRY_MS_MIN = 200;
 const REMOVE_LIMIT_MS = 3_000;
 
@@ -83,9 +87,9 @@ export class IdentityLease {
   readonly #holder: string;
   readonly #removed = new AbortController();
   #running: Promise<void> | undefined;
-  /** Our lease as the store last had it. */
+  /** Our lease as last read from or written to the store. */
   #seen: LeaseObject | undefined;
-  /** Our holderIdentity has been stored once. */
+  /** Whether our holderIdentity has been stored once. */
   #hasHeld = false;
   #rival: { readonly holder: string; readonly version: string; readonly sinceMs: number } | undefined;
 
@@ -95,10 +99,10 @@ export class IdentityLease {
     this.#holder = `${options.identity.id}_${options.identity.incarnation}`;
   }
 
-  /** Why this server stands aside; undefined when it does not. */
+  /** Why this server stands aside; undefined if it does not. */
   get conflict(): string | undefined {
     if (this.#rival === undefined) return undefined;
-    return `another server uses the server ID ${this.#options.identity.id}: give one of them --server-id`;
+    return `another server uses the server ID ${this.#options.identity.id}: set --server-id on one of them`;
   }
 
   /** Holds the lease until the signal aborts. */
@@ -107,7 +111,9 @@ export class IdentityLease {
     return this.#running;
   }
 
-  /** Ends `run` and deletes the lease, if it is still ours. Gives up after a while: others collect it then. */
+  /**
+   * Ends `run` and deletes the lease if it is still ours. Gives up after a time limit: then peers collect the lease.
+   */
   async remove(): Promise<void> {
     const { clock, log } = this.#options;
     this.#removed.abort();
@@ -116,7 +122,7 @@ export class IdentityLease {
     try {
       await within(clock, REMOVE_LIMIT_MS, (signal) => this.#delete(signal));
     } catch (thrown) {
-      log.warn("the identity lease could not be deleted", { error: messageOf(thrown) });
+      log.warn("identity lease deletion failed", { error: messageOf(thrown) });
     }
   }
 
@@ -126,12 +132,12 @@ export class IdentityLease {
     while (!signal.aborted) {
       let nextAtMs = clock.monotonic() + timing.leaseRenewMs * (1 - 0.1 * random.float());
       try {
-        // One attempt never outlives the interval: a store that hangs now may answer the next one.
+        // One attempt never takes longer than the interval: a store that hangs now may respond to the next one.
         await within(clock, timing.leaseRenewMs, (limit) => this.#renew(limit), signal);
         retryMs = RETRY_MS_MIN;
       } catch (thrown) {
         if (signal.aborted) return;
-        log.warn("the identity lease could not be renewed", { error: messageOf(thrown) });
+        log.warn("identity lease renewal failed", { error: messageOf(thrown) });
         nextAtMs = clock.monotonic() + retryMs * (0.5 + random.float() / 2);
         retryMs = Math.min(retryMs * 2, timing.leaseRenewMs);
       }
@@ -149,7 +155,7 @@ export class IdentityLease {
         signal.throwIfAborted();
         return this.#hasRenewed(written, startedAtMs);
       } catch (thrown) {
-        // Whatever was seen is no longer so, or nobody knows whether the write happened.
+        // The copy is outdated, or the outcome of the write is unknown.
         this.#seen = undefined;
         const isOutdated = ["Conflict", "NotFound", "AlreadyExists"] as const;
         if (round >= ROUNDS_MAX || !isOutdated.some((reason) => isReason(thrown, reason))) throw thrown;
@@ -192,21 +198,21 @@ export class IdentityLease {
   }
 
   #hasRenewed(written: LeaseObject, startedAtMs: number): void {
-    if (this.#rival !== undefined) this.#options.log.info("this server has its identity lease back");
+    if (this.#rival !== undefined) this.#options.log.info("identity lease recovered");
     this.#seen = written;
     this.#hasHeld = true;
     this.#rival = undefined;
     this.#options.onRenewed(startedAtMs);
   }
 
-  /** Whether the lease belongs to another process that lives, so that ours must leave it alone. */
+  /** Whether the lease belongs to another live process, so that this one must not write it. */
   #isRivals(current: LeaseObject): boolean {
     const { clock, log, timing, recordOwner } = this.#options;
     const holder = current.spec?.holderIdentity ?? "";
-    // At the start it is the lease of the process before this one.
+    // At the start, the lease is that of the previous process.
     if (!this.#hasHeld || holder === this.#holder) return false;
     if (recordOwner() === "this") {
-      log.warn("somebody changed the holder of this server's identity lease: it is taken back", { holder });
+      log.warn("identity lease holder was changed by another client, taking the lease back", { holder });
       return false;
     }
     const { sinceMs, version } = this.#rival ?? {};
@@ -242,14 +248,14 @@ export class IdentityLease {
   }
 }
 
-/** A restarted server keeps the object: only its version tells that somebody else has written it. */
+/** A restarted server keeps the object, so only the resourceVersion shows that another process has written it. */
 export function preconditionsOf({ metadata = {} }: LeaseObject): { uid?: string; resourceVersion?: string } {
   const { uid, resourceVersion } = metadata;
   return { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
 }
 
 function labelsOf({ hostname, component = KUBE_APISERVER }: ServerIdentity): Record<string, string> {
-  // A host may have a name that no label may have: it does without, rather than without a lease.
+  // A hostname that is not a valid label value is omitted, so that the lease can still be written.
   const isLabel = labelValueErrors(hostname).length === 0;
   return { [IDENTITY_LABEL]: component, ...(isLabel ? { "kubernetes.io/hostname": hostname } : {}) };
 }

@@ -1,4 +1,7 @@
-/** That this server lives, as others know it, and which others do: leases, and the fence that hangs on the own one. */
+/**
+ * The identity of this server and the other live servers: identity leases, and the fence that depends on this server's
+ * lease.
+ */
 import { randomUuid } from "../../base/random.ts";
 import type { Client } from "../../client/client.ts";
 import { type UpstreamAddress, authorityOf } from "../../serving/http/upstream.ts";
@@ -18,12 +21,12 @@ interface IdentityOptions {
   readonly config: MemberConfig;
   readonly client: Client;
   readonly isStoreWatchAlive: () => boolean;
-  /** By the endpoint records: whether there is one of this server, and whose stands under our own ID. */
+  /** From the endpoint records: whether a record of this server exists, and which process owns the one under our ID. */
   readonly hasEndpointRecord: (id: string) => boolean;
   readonly recordOwner: (incarnation: string) => "this" | "other" | "nobody";
 }
 
-/** What others must know before this server writes, at its start and whenever its lease had lapsed. */
+/** Publishes what peers need before this server writes, at its start and after each lapse of its lease. */
 type BeforeUnfence = (signal: AbortSignal) => Promise<void>;
 
 export interface Identity {
@@ -36,9 +39,9 @@ export interface Identity {
   beforeUnfence(step: BeforeUnfence): void;
   /** False while another process uses the same server ID. */
   readonly isOwner: () => boolean;
-  /** Where peers reach this server. */
+  /** Sets the address at which peers reach this server. */
   announce(address: UpstreamAddress): void;
-  /** The last thing others see of this server. */
+  /** Deletes the lease, as the last step of leaving the cluster. */
   leave(): Promise<void>;
 }
 
@@ -76,7 +79,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     isStoreWatchAlive,
     hasEndpointRecord,
   });
-  // The namespace of the lease must be there first, which is the business of an earlier hook.
+  // The namespace of the lease must exist first, which an earlier hook ensures.
   const turn = Promise.withResolvers<void>();
   const inTurn = (name: string, run: (signal: AbortSignal) => Promise<void>): BackgroundTask => ({
     name,
@@ -123,7 +126,7 @@ function selfOf(
     component,
     incarnation: randomUuid(env.random),
     hostname,
-    /** Not known before the server listens. */
+    /** Unknown until the server listens. */
     get peerAddress() {
       return peerAddress();
     },

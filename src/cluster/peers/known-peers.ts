@@ -1,4 +1,4 @@
-/** The servers there are, by their leases and their endpoint records together. Pure. */
+/** Joins identity leases and endpoint records into the list of known peers. Pure. */
 import type { EndpointRecord } from "./endpoint-record.ts";
 import type { EndpointTable } from "./endpoint-registry.ts";
 import type { KnownPeer } from "./tracked-peer.ts";
@@ -8,7 +8,7 @@ import type { Identity } from "./identity.ts";
 export function knownPeers({ leases }: Identity, table: EndpointTable): KnownPeer[] {
   return leases.known().map(({ id, incarnation: leased }) => {
     const record = table.get(id);
-    // The record of an earlier run leads nowhere, or to a server that is not ready.
+    // The record of an earlier run has an outdated address, or that of a server that is not ready.
     const isCurrent = isSameRun(record, leased);
     return {
       id,
@@ -22,7 +22,7 @@ export function knownPeers({ leases }: Identity, table: EndpointTable): KnownPee
   });
 }
 
-/** Its record is there from readiness on, and a server that registers is not ready before it has. */
+/** A server writes its record when it is ready, and one that registers storage versions is not ready before it has. */
 export function registrationOf(
   { leases }: Identity,
   table: EndpointTable,
@@ -34,7 +34,7 @@ export function registrationOf(
   return record.hasPublishedStorageVersions ? "complete" : "never";
 }
 
-/** As far as both tell. */
+/** As far as lease and record show it. */
 function isSameRun(record: EndpointRecord | undefined, leased: string): boolean {
   return record?.incarnation === undefined || leased === "" || record.incarnation === leased;
 }
@@ -45,7 +45,7 @@ export function recordOwner(table: EndpointTable, id: string, incarnation: strin
   return record.incarnation === incarnation ? "this" : "other";
 }
 
-/** Peers of a server that can call none. */
+/** The peers of a server that cannot call any. */
 export function unreachable(known: readonly KnownPeer[]): PeerView[] {
   return known.map(({ id, release, address, isDraining }) => ({
     id,

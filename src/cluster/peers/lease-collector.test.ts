@@ -13,8 +13,8 @@ const LABELS = { "apiserver.kubernetes.io/identity": "kube-apiserver" };
 const RENEW_MS = 3_000;
 
 /**
- * The server that holds the leases is the one whose collector is looked at, and renews our own lease. Its built-in
- * collector never gets around to collecting, so that whatever goes was collected by the one of the test.
+ * The server that holds the leases is the one whose collector is tested, and renews its own lease. Its built-in
+ * collector never runs, so that every deletion is made by the collector of the test.
  */
 function startApi(options: StartOptions = {}): Promise<TestServer> {
   const leaseCollectIntervalMs = 365 * 24 * 3_600_000;
@@ -29,7 +29,7 @@ interface LeaseFacts {
   readonly durationSeconds?: number | undefined;
 }
 
-/** One server's collector, the leases of others, and what the store says about endpoint records. */
+/** The collector of one server, the leases of others, and the endpoint records in the store. */
 class Scene {
   readonly server: TestServer;
   readonly collector: LeaseCollector;
@@ -69,7 +69,7 @@ class Scene {
 
   async put(facts: LeaseFacts, namespace = "kube-system"): Promise<void> {
     const { status } = await this.server.create(LEASES.replace("kube-system", namespace), this.#object(facts));
-    if (status !== 201) throw new Error(`the lease was answered with ${status}`);
+    if (status !== 201) throw new Error(`the lease request returned ${status}`);
   }
 
   renew(facts: LeaseFacts): Promise<unknown> {
@@ -77,7 +77,7 @@ class Scene {
     return this.server.begin("PATCH", `${LEASES}/${facts.name}`, JSON.stringify(this.#object(facts)), { headers });
   }
 
-  /** Until the returned function is called. */
+  /** Renews until the returned function is called. */
   keepAlive(facts: LeaseFacts, everyMs = RENEW_MS): () => void {
     const stop = new AbortController();
     const signal = AbortSignal.any([stop.signal, this.#stop.signal]);
@@ -115,7 +115,7 @@ class Scene {
 const LONG_AGO = "2029-12-31T00:00:00.000000Z";
 
 describe("leases found at the start", () => {
-  test("those that nobody renews are collected, if they are ours to judge", async () => {
+  test("are collected if they are not renewed and belong to API servers", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     await scene.put({ name: "test-fresh" });
@@ -134,7 +134,7 @@ describe("leases found at the start", () => {
     expect(await scene.stored()).toEqual(["test-elsewhere", "test-kubelet", "test-unlabelled"]);
   });
 
-  test("one that our clock calls expired is that of a server that has just started, until it is silent", async () => {
+  test("with an expired renewTime count as live until their duration has passed without a renewal", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     await scene.put({ name: "test-a", renewTime: LONG_AGO });
@@ -149,7 +149,7 @@ describe("leases found at the start", () => {
 });
 
 describe("a server", () => {
-  test("is known from the first sight of its lease, with its incarnation, and a new incarnation is news", async () => {
+  test("is known as soon as its lease is seen, with its incarnation, and a new incarnation is a change", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     await scene.start();
@@ -176,7 +176,7 @@ describe("a server", () => {
     expect(scene.told.at(-1)).toEqual([]);
   });
 
-  test("of another component is none of this one's, lives as long as others do, and is collected alike", async () => {
+  test("of another component is listed separately, and expires and is collected alike", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     await scene.start();
@@ -191,7 +191,7 @@ describe("a server", () => {
     expect([strangers(), await scene.stored()]).toEqual([[], []]);
   });
 
-  test("that crashed is out within 20 s, and its lease is gone; not before 15 s have passed", async () => {
+  test("that crashed is removed within 20 s, not before 15 s, and its lease is deleted", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     scene.records.add("test-a");
@@ -209,7 +209,7 @@ describe("a server", () => {
     expect(await scene.stored()).toEqual([]);
   });
 
-  test("of the reference, which asks for an hour, is out soon after its endpoint record", async () => {
+  test("of Kubernetes, whose lease lasts an hour, is removed soon after its endpoint record", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     scene.records.add("test-kube");
@@ -227,7 +227,7 @@ describe("a server", () => {
     expect(await scene.stored()).toEqual([]);
   });
 
-  test("whose clock is a day behind or ahead is judged like any other", async () => {
+  test("whose clock is a day behind or ahead is treated like any other", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     await scene.start();
@@ -251,8 +251,8 @@ describe("a server", () => {
   });
 });
 
-describe("time in which nothing can be seen does not count", () => {
-  test("the store watch is dead", async () => {
+describe("time in which changes cannot be seen does not count", () => {
+  test("while the store watch is down", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     await scene.start();
@@ -269,7 +269,7 @@ describe("time in which nothing can be seen does not count", () => {
     expect(scene.known).toEqual([]);
   });
 
-  test("the store takes no writes, so that nobody can renew, although its watch looks alive", async () => {
+  test("while the store accepts no writes, so that no server can renew, although the watch works", async () => {
     const faulty: FaultyKv[] = [];
     await using server = await startApi({ wrapKv: (kv) => (faulty[0] = new FaultyKv(kv)) });
     await using scene = new Scene(server);
@@ -288,7 +288,7 @@ describe("time in which nothing can be seen does not count", () => {
     expect(scene.told).toEqual([["test-a"]]);
   });
 
-  test("this process was stopped", async () => {
+  test("while this process is paused", async () => {
     await using server = await startApi();
     let jumpMs = 0;
     const { clock } = server.world;
@@ -313,7 +313,7 @@ describe("a lease renewed at the last moment", () => {
     await scene.start();
     await scene.put({ name: "test-a" });
     await server.world.advance(12_000);
-    // The renewal is in the store, but nobody here has been told.
+    // The renewal is stored, but its watch event has not arrived here.
     faulty[0]!.setLagging(true);
     const renewed = scene.renew({ name: "test-a" });
     await server.world.advance(6_500);
@@ -325,8 +325,8 @@ describe("a lease renewed at the last moment", () => {
   });
 });
 
-describe("a planted lease", () => {
-  test("counts as a server for as long as somebody renews it, since there are servers without a record", async () => {
+describe("a lease of a server that does not exist", () => {
+  test("counts as a server while a client renews it, because there are servers without a record", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     await scene.start();
@@ -340,7 +340,7 @@ describe("a planted lease", () => {
     expect(await scene.stored()).toEqual([]);
   });
 
-  test("that nobody renews is gone after half a minute, whatever duration it asks for", async () => {
+  test("that no client renews is collected after 30 s, whatever its duration", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     await scene.start();
@@ -352,7 +352,7 @@ describe("a planted lease", () => {
     expect(await scene.stored()).toEqual([]);
   });
 
-  test("with the name of our own server is not another server", async () => {
+  test("with the ID of the local server is not another server", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     await scene.start();
@@ -361,7 +361,7 @@ describe("a planted lease", () => {
     expect((await server.get(`${LEASES}/${SELF}`)).status).toBe(200);
   });
 
-  test("among more than there is room for keeps no server out that has a record", async () => {
+  test("beyond the limit does not displace a server with an endpoint record", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     for (let index = 0; index < 1_005; index++)
@@ -379,7 +379,7 @@ describe("a planted lease", () => {
 });
 
 describe("listeners", () => {
-  test("one that fails does not keep others from being told, and one that has left is not told", async () => {
+  test("are called although another one throws, and not after they are removed", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     const told: string[] = [];

@@ -1,14 +1,14 @@
 /**
- * Which servers there are, by their identity leases, and the end of leases whose servers are gone. API servers of other
- * components, such as aggregated ones, have leases as well: their lives are followed alike, and told apart.
+ * Knows the live servers by their identity leases, and deletes the leases of departed servers. API servers of other
+ * components, such as aggregated ones, have leases as well; they are tracked alike and listed separately.
  *
- * A lease has run out when no change of it was seen for its duration. That holds for leases found at the start as well:
- * clocks differ, and a server that is starting has a lease and no endpoint record yet. Only time counts in which changes
- * could be seen: while our own store watch is alive and our own renewals come back through it. So neither an outage of
- * the store nor a pause of this process makes anybody look dead; the view freezes.
+ * A lease has expired if no change of it was seen for its duration. This also holds for leases found at the start:
+ * clocks differ, and a starting server has a lease before it has an endpoint record. Only time in which changes can be
+ * seen counts: while the store watch of this server is alive and its own renewals arrive through it. So neither an
+ * outage of the store nor a pause of this process makes a server look departed; the view freezes.
  *
- * A lease counts for as long as it is renewed, endpoint record or not: there are servers that write none, and what only
- * they serve must not be called unknown. One that somebody has planted and does not renew is gone after half a minute.
+ * A lease counts for as long as it is renewed, with or without an endpoint record: some servers write none, and
+ * resources that only they serve must not return 404. A forged lease that no client renews is deleted after 30 s.
  */
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -32,7 +32,7 @@ interface KnownLease {
   readonly id: string;
   readonly component: string;
   readonly holderIdentity: string;
-  /** What stands behind the ID in the holderIdentity; empty when it does not begin with the ID. */
+  /** The part after the ID in the holderIdentity; empty if that does not begin with the ID. */
   readonly incarnation: string;
   /** By the monotonic clock. */
   readonly lastChangeSeenMs: number;
@@ -43,7 +43,7 @@ interface LeaseCollectorOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Our own lease is never collected, and tells whether the others can be seen. */
+  /** This server's lease is never collected; its renewals show whether changes can be seen. */
   readonly selfId: string;
   /** Default kube-apiserver. */
   readonly component?: string | undefined;
@@ -51,23 +51,23 @@ interface LeaseCollectorOptions {
     PeerTiming,
     "leaseDurationSeconds" | "leaseRenewMs" | "leaseMarginMs" | "leaseCollectIntervalMs"
   >;
-  /** The store is being followed, and its endpoint records are loaded. */
+  /** Whether the store watch is alive and the endpoint records are loaded. */
   readonly isStoreWatchAlive: () => boolean;
   /** Whether the store holds an endpoint record of this server. */
   readonly hasEndpointRecord: (id: string) => boolean;
 }
 
 /**
- * A kube-apiserver asks for an hour but renews every 10 s. Three missed renewals and no endpoint record are proof enough,
- * since should it live after all, it creates its lease again.
+ * A kube-apiserver sets a duration of one hour but renews every 10 s. Three missed renewals and no endpoint record are
+ * sufficient proof, because a live one creates its lease again.
  */
 const SILENT_WITHOUT_RECORD_MS = 30_000;
-/** Nobody says more than kube-apiserver does. */
+/** The duration that kube-apiserver sets; no server sets a longer one. */
 const DURATION_SECONDS_MAX = 3_600;
-/** More servers than any cluster has. Leases beyond that wait until others are collected, unless they have a record. */
+/** More servers than any cluster has. Further leases wait until others are collected, unless they have a record. */
 const LEASES_MAX = 1_000;
 const COLLECTED_AT_ONCE_MAX = 20;
-/** Before a lease that could not be deleted is tried again. */
+/** Delay before a failed deletion is retried. */
 const COLLECT_RETRY_MS = 5_000;
 
 interface Entry {
@@ -86,7 +86,7 @@ export class LeaseCollector {
   readonly #registration: HandlerRegistration;
   readonly #entries = new Map<string, Entry>();
   readonly #listeners = new Set<() => void>();
-  /** Of every component. */
+  /** The live leases of all components. */
   #living: readonly KnownLease[] = [];
   #known: readonly KnownLease[] = [];
   #observedMs = 0;
@@ -102,7 +102,7 @@ export class LeaseCollector {
     this.#informer = client.informer<LeaseObject>(IDENTITY_LEASE_TYPE, {
       namespace: IDENTITY_LEASE_NAMESPACE,
       labelSelector: IDENTITY_LABEL,
-      onError: (thrown) => log.warn("identity leases could not be followed", { error: messageOf(thrown) }),
+      onError: (thrown) => log.warn("identity lease watch failed", { error: messageOf(thrown) }),
     });
     this.#registration = this.#informer.addHandler({
       onAdd: (lease) => this.#see(lease),
@@ -114,7 +114,7 @@ export class LeaseCollector {
     });
   }
 
-  /** All leases there were have been seen once. */
+  /** Whether all leases that existed at the start have been read. */
   get hasSynced(): boolean {
     return this.#registration.hasSynced;
   }
@@ -130,20 +130,20 @@ export class LeaseCollector {
     return this.#living.filter((lease) => lease.component !== component);
   }
 
-  /** Whether the lease counts as it was written at this revision or later. One there is no room for never will. */
+  /** Whether the lease counts in the version of this revision or a later one. Always false for one beyond the limit. */
   hasSeen(id: string, revision: number): boolean {
     const entry = this.#entries.get(id);
     if (entry === undefined) return !this.#hasRoomFor(id);
     return Number(entry.lease.metadata?.resourceVersion) >= revision;
   }
 
-  /** Called when there are other servers or other incarnations of them. The returned function ends it. */
+  /** Called when servers or their incarnations change. The returned function removes the listener. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** To be called when an endpoint record has come or gone. */
+  /** Called when an endpoint record was added or removed. */
   reconsider(): void {
     for (const [id, entry] of this.#entries) {
       entry.hasRunOut = this.#couldSee ? this.#isOver(id, entry) : entry.hasRunOut;
@@ -161,7 +161,7 @@ export class LeaseCollector {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random, timing } = this.#options;
     const following = this.#informer.run(signal);
-    // Servers that started together must not all collect in the same moment.
+    // Jitter, so that servers that started together do not all collect at the same time.
     while (await sleep(clock, timing.leaseCollectIntervalMs * (0.8 + 0.2 * random.float()), signal)) {
       this.#tick();
       if (this.#couldSee) this.#collecting ??= this.#collect(signal).finally(() => (this.#collecting = undefined));
@@ -189,7 +189,7 @@ export class LeaseCollector {
     return this.#entries.size < LEASES_MAX || id === selfId || hasEndpointRecord(id);
   }
 
-  /** Takes up what there was no room for. */
+  /** Adds leases that were beyond the limit. */
   #catchUp(): void {
     const leases = this.#informer.list();
     if (leases.length <= this.#entries.size) return;
@@ -201,7 +201,7 @@ export class LeaseCollector {
     const now = clock.monotonic();
     const couldSee = this.#couldSee;
     this.#couldSee = this.#canSee(now);
-    // An interval that took much longer than it should is a pause, after which the news has yet to be read.
+    // An interval that took much longer than expected is a pause, after which pending watch events must be read first.
     if (couldSee && this.#couldSee)
       this.#observedMs += Math.min(now - this.#tickedAtMs, 2 * timing.leaseCollectIntervalMs);
     this.#tickedAtMs = now;
@@ -237,7 +237,7 @@ export class LeaseCollector {
     }
   }
 
-  /** The preconditions see to it that a lease renewed meanwhile stays. */
+  /** The preconditions keep a lease that was renewed meanwhile. */
   async #delete(id: string, { lease }: Entry, signal: AbortSignal): Promise<void> {
     const { log, timing } = this.#options;
     try {
@@ -245,10 +245,10 @@ export class LeaseCollector {
         { namespace: IDENTITY_LEASE_NAMESPACE, name: id },
         { preconditions: preconditionsOf(lease), signal, timeoutMs: timing.leaseRenewMs },
       );
-      log.info("the identity lease of a server that is gone was deleted", { server: id });
+      log.info("deleted the identity lease of a departed server", { server: id });
     } catch (thrown) {
       if (signal.aborted || isReason(thrown, "NotFound") || isReason(thrown, "Conflict")) return;
-      log.warn("the identity lease of a server that is gone could not be deleted", {
+      log.warn("deleting the identity lease of a departed server failed", {
         server: id,
         error: messageOf(thrown),
       });
@@ -260,7 +260,7 @@ export class LeaseCollector {
       try {
         listener();
       } catch (thrown) {
-        this.#options.log.error("a listener for identity leases failed", { error: messageOf(thrown) });
+        this.#options.log.error("identity lease listener failed", { error: messageOf(thrown) });
       }
     }
   }

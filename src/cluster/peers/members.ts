@@ -1,4 +1,4 @@
-/** The live servers of a cluster as the agreement on encodings counts them. */
+/** The live servers of a cluster that take part in the agreement on encodings. */
 import type { AgreementMember, Members } from "../storageversion/members.ts";
 import type { Peers } from "./peers.ts";
 
@@ -11,7 +11,7 @@ export function clusterMembers(peers: Peers, serverId: string, isComplete: () =>
         const isCurrent = record?.incarnation !== undefined && record.incarnation === incarnation;
         return [id, { id, isPublished: isCurrent && record.hasPublishedStorageVersions }];
       });
-      // Servers of other components store none of this one's resources.
+      // Servers of other components store none of this component's resources.
       const strangers = leases
         .strangers()
         .map(({ id, component }): [string, AgreementMember] => [id, { id, component, isPublished: true }]);

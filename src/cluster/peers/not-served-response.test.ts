@@ -7,16 +7,16 @@ const JSON_TYPE = ["content-type", "application/json"];
 const UNKNOWN = JSON.stringify({ kind: "Status", message: "the server could not find the requested resource" });
 
 test.each([
-  { what: "a page that nobody knows", answer: answerOf(404, TEXT, "404 page not found\n"), isNotServed: true },
+  { what: "a plain 404 page", answer: answerOf(404, TEXT, "404 page not found\n"), isNotServed: true },
   { what: "a Status about the resource", answer: answerOf(404, JSON_TYPE, UNKNOWN), isNotServed: true },
   {
     what: "an absent object",
     answer: answerOf(404, JSON_TYPE, '{"message":"pods \\"x\\" not found"}'),
     isNotServed: false,
   },
-  { what: "what cannot be parsed", answer: answerOf(404, JSON_TYPE, "{"), isNotServed: false },
-  { what: "what is no object", answer: answerOf(404, JSON_TYPE, "null"), isNotServed: false },
-  { what: "an answer without a type", answer: answerOf(404, [], UNKNOWN), isNotServed: false },
+  { what: "a body that cannot be parsed", answer: answerOf(404, JSON_TYPE, "{"), isNotServed: false },
+  { what: "a body that is not an object", answer: answerOf(404, JSON_TYPE, "null"), isNotServed: false },
+  { what: "a response without a content type", answer: answerOf(404, [], UNKNOWN), isNotServed: false },
   {
     what: "a stream",
     answer: { status: 404, headers: JSON_TYPE, body: { kind: "stream" as const, open: () => {} } },

@@ -1,4 +1,7 @@
-/** A kube-apiserver that does not have a resource says so like any path nobody knows; it must not pass for an absent object. */
+/**
+ * Recognizes the 404 with which a kube-apiserver responds to a path that it does not serve. It must not be mistaken for
+ * the 404 of an absent object.
+ */
 import { isJsonObject } from "../../meta/json.ts";
 import type { UpstreamResponse } from "../../serving/http/upstream.ts";
 import { answerHeader } from "../../serving/http/forwarded.ts";

@@ -2,10 +2,12 @@ import type { OpenApiPeers } from "../../serving/discovery/openapi/peers.ts";
 import type { Peers } from "./peers.ts";
 
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
-/** Whoever asks has a deadline of its own, which is shorter. */
+/** The caller has its own deadline, which is shorter. */
 const ANSWER_MS = 10_000;
 
-/** Of a server that can call no peer none is ever described: then there is what this server has, and what is not known. */
+/**
+ * A server that cannot call peers describes none of them: then `list` is empty and `hasUndescribed` covers them all.
+ */
 export function openApiPeers({ ask, documents, view }: Peers): OpenApiPeers {
   return {
     list() {
@@ -21,7 +23,7 @@ export function openApiPeers({ ask, documents, view }: Peers): OpenApiPeers {
     fetch(serverId, target, headers, signal) {
       const address = view().peers.find(({ id }) => id === serverId)?.address;
       if (ask === undefined || address === undefined)
-        return Promise.reject(new Error(`${serverId} has not said where it can be reached`));
+        return Promise.reject(new Error(`${serverId} has not published its address`));
       return ask({ address, target, headers, timeoutMs: ANSWER_MS, bytesMax: ANSWER_BYTES_MAX, signal });
     },
   };

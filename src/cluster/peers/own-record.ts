@@ -25,13 +25,13 @@ interface OwnRecord {
   remove(): Promise<void>;
 }
 
-/** The record by which peers find this server: there from readiness on, and only if it listens at all. */
+/** The endpoint record by which peers find this server. It exists from readiness on, and only if the server listens. */
 export function createOwnRecord(parts: OwnRecordParts, identity: Identity, table: EndpointTable): OwnRecord {
   const { env, config, store, builtIn, ready } = parts;
   const { clock, random, log } = env;
   const { self } = identity;
   const announced = Promise.withResolvers<void>();
-  // The record is there from readiness on, and a server is not ready before it has published.
+  // The record is written at readiness, and a server is not ready before it has published its storage versions.
   const publishing = { hasPublishedStorageVersions: config.usesStorageVersions };
   let writer: EndpointWriter | undefined;
   let isKept = false;
@@ -60,7 +60,7 @@ export function createOwnRecord(parts: OwnRecordParts, identity: Identity, table
       },
     },
     async drain() {
-      // Without a record there is nobody to tell, and nothing to wait for.
+      // Without a record no peer needs to be notified, and there is nothing to wait for.
       if (isKept) await writer?.update({ state: "draining" });
     },
     async remove() {

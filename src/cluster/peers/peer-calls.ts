@@ -1,4 +1,4 @@
-/** The calls that a server makes to its peers: probes and documents by the tracker, requests by the proxy. */
+/** The calls that a server makes to its peers: probes and discovery documents by the tracker, requests by the proxy. */
 import type { BaseEnv } from "../../base/env.ts";
 import type { Upstream } from "../../serving/http/upstream.ts";
 import { createAskPeer, type AskPeer } from "./ask-peer.ts";
@@ -10,7 +10,7 @@ import type { ProxyMetrics } from "./proxy-metrics.ts";
 interface PeerCallsParts {
   readonly env: BaseEnv;
   readonly config: MemberConfig;
-  /** Undefined when no peer can be called. */
+  /** Undefined if no peer can be called. */
   readonly upstream: Upstream | undefined;
   readonly metrics: ProxyMetrics;
   /** Called when a document or the reachability of a peer has changed. */
@@ -18,15 +18,15 @@ interface PeerCallsParts {
 }
 
 interface PeerCalls {
-  /** Undefined when no peer can be called. */
+  /** Undefined if no peer can be called. */
   readonly tracker: PeerTracker | undefined;
-  /** Undefined when no peer can be called. */
+  /** Undefined if no peer can be called. */
   readonly ask: AskPeer | undefined;
   readonly forward: Forward;
 }
 
 export function createPeerCalls({ env, config, upstream, metrics, onChange }: PeerCallsParts): PeerCalls {
-  // Without a way to peers no route leads to one.
+  // If no peer can be called, no route leads to one.
   if (upstream === undefined)
     return { tracker: undefined, ask: undefined, forward: () => Promise.reject(new Error("no peer can be called")) };
   const { clock, random, log } = env;

@@ -15,7 +15,7 @@ function resolve(options: PeerOptions = {}, settings: Settings = {}): PeerConfig
   return resolvePeerOptions({ options, release, strictRelease, gate });
 }
 
-test("without options a server takes part, but can call nobody", () => {
+test("without options a server takes part in the cluster but cannot call peers", () => {
   expect(resolve()).toEqual({
     hostname: "localhost",
     serverId: expect.stringMatching(/^apiserver-[a-z2-7]{26}$/) as string,
@@ -56,31 +56,28 @@ describe("peers can be called", () => {
   test.each<[PeerOptions, string]>([
     [{ certFile: "cert", keyFile: "key" }, "--peer-ca-file"],
     [{ caFile: "ca" }, "--proxy-client-cert-file"],
-  ])("not with %o: %s is named", (options, missingFlag) => {
+  ])("but not with %o: %s is reported as missing", (options, missingFlag) => {
     expect(resolve(options)).toMatchObject({ credentials: undefined, missingFlag });
   });
 });
 
-test("an ID, a name and an address may be given", () => {
+test("the server ID, the hostname and the address can be set", () => {
   const ids = [resolve({ hostname: "a" }).serverId, resolve({ hostname: "b" }).serverId];
   expect(new Set(ids).size).toBe(2);
   const given = resolve({ serverId: "west-1", advertiseIp: "192.0.2.1", advertisePort: "7443" });
   expect(given).toMatchObject({ serverId: "west-1", advertise: { host: "192.0.2.1", port: 7443 } });
 });
 
-describe("what cannot be is told in a sentence", () => {
+describe("an invalid option is rejected with a message that names it", () => {
   const EGRESS = { apiVersion: "apiserver.k8s.io/v1beta1", kind: "Other" };
   const CASES: readonly [options: PeerOptions, message: string][] = [
-    [{ certFile: "a" }, "--proxy-client-cert-file and --proxy-client-key-file must be given together"],
-    [{ caFile: "a", keyFile: "a" }, "--proxy-client-cert-file and --proxy-client-key-file must be given together"],
-    [
-      { advertiseIp: "192.0.2.1" },
-      "--peer-advertise-ip is of no use without --peer-advertise-port: give both or neither",
-    ],
-    [{ advertisePort: "1" }, "--peer-advertise-port is of no use without --peer-advertise-ip: give both or neither"],
+    [{ certFile: "a" }, "--proxy-client-cert-file and --proxy-client-key-file must be set together"],
+    [{ caFile: "a", keyFile: "a" }, "--proxy-client-cert-file and --proxy-client-key-file must be set together"],
+    [{ advertiseIp: "192.0.2.1" }, "--peer-advertise-ip requires --peer-advertise-port: set both or neither"],
+    [{ advertisePort: "1" }, "--peer-advertise-port requires --peer-advertise-ip: set both or neither"],
     [
       { advertiseIp: "0.0.0.0", advertisePort: "1" },
-      '--peer-advertise-ip must be an IP address peers can reach, not "0.0.0.0"',
+      '--peer-advertise-ip must be an IP address that peers can reach, not "0.0.0.0"',
     ],
     [
       { advertiseIp: "192.0.2.1", advertisePort: "65536" },
@@ -88,18 +85,21 @@ describe("what cannot be is told in a sentence", () => {
     ],
     ...["", "A", "-a", "a/b", "a".repeat(64)].map((serverId): [PeerOptions, string] => [
       { serverId },
-      `--server-id must be lower case letters, digits and dashes, at most 63 of them, not ${JSON.stringify(serverId)}`,
+      `--server-id must consist of at most 63 lower case letters, digits and dashes, not ${JSON.stringify(serverId)}`,
     ]),
-    [{ requestsInflightMax: 0 }, "the number of requests to peers in flight must be greater than zero, not 0"],
-    [{ requestsInflightMax: NaN }, "the number of requests to peers in flight must be greater than zero, not NaN"],
+    [{ requestsInflightMax: 0 }, "the maximum number of requests to peers in flight must be greater than zero, not 0"],
+    [
+      { requestsInflightMax: NaN },
+      "the maximum number of requests to peers in flight must be greater than zero, not NaN",
+    ],
     [{ routing: "all" }, '--peer-routing must be one of documents, extended, not "all"'],
     [{ discoveryMode: "x" }, '--discovery-mode must be one of merged, newest, local, not "x"'],
     [{ discoveryMergeScope: "x" }, '--discovery-merge-scope must be one of all, aggregated, not "x"'],
-    [{ egress: EGRESS }, "the egress selector configuration is wrong: kind must be EgressSelectorConfiguration."],
+    [{ egress: EGRESS }, "the egress selector configuration is invalid: kind must be EgressSelectorConfiguration."],
     [{ timing: { probeIntervalMs: 0 } }, "probeIntervalMs must be a whole number greater than zero, not 0"],
     [
       { timing: { fenceAfterMs: 15_000 } },
-      "a server must fence itself before its identity lease has run out for others",
+      "a server must fence itself before its identity lease has expired for its peers",
     ],
   ];
 
@@ -111,7 +111,7 @@ describe("what cannot be is told in a sentence", () => {
     [{ caFile: "a" }, "--peer-ca-file"],
     [{ advertiseIp: "a" }, "--peer-advertise-ip"],
     [{ advertisePort: "1" }, "--peer-advertise-port"],
-  ])("%o where the feature is off", (options, flag) => {
+  ])("%o while the feature gate is off", (options, flag) => {
     const message = `${flag} requires UnknownVersionInteroperabilityProxy feature to be turned on`;
     expect(() => resolve(options, { gate: false })).toThrow(new OptionError(message));
   });

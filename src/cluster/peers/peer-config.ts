@@ -1,4 +1,4 @@
-/** How a server takes part in a cluster of several: the peer flags, checked. */
+/** The flags by which a server takes part in a cluster of several servers, validated. */
 import { gatesOf } from "../../objects/catalogue/release-gates.ts";
 import type { ClientCertificateFiles, PeerCredentials } from "../../serving/http/node/reloading-credentials.ts";
 import type { ReleaseName } from "../../objects/catalogue/release.ts";
@@ -10,9 +10,9 @@ import { DEFAULT_PEER_TIMING, timingErrors, type PeerTiming } from "./timing.ts"
 import { asOption, OptionError } from "../../base/option-error.ts";
 
 export interface PeerOptions {
-  /** What the server's ID is made of. Default "localhost". */
+  /** The hostname from which the server ID is computed. Default "localhost". */
   readonly hostname?: string;
-  /** The ID itself, for several servers on one host. */
+  /** The server ID itself, for several servers on one host. */
   readonly serverId?: string;
   /** `--peer-ca-file`, `--proxy-client-cert-file`, `--proxy-client-key-file` */
   readonly caFile?: string;
@@ -21,19 +21,25 @@ export interface PeerOptions {
   /** `--peer-advertise-ip`, `--peer-advertise-port`: both or none. */
   readonly advertiseIp?: string;
   readonly advertisePort?: string;
-  /** Where everybody reaches this server. Default: where it listens. */
+  /** The address at which all clients reach this server. Default: the address on which it listens. */
   readonly address?: string;
-  /** Requests on their way to peers at the same time, watches not counted. Default 400. */
+  /** Maximum number of requests to peers in flight, watches not counted. Default 400. */
   readonly requestsInflightMax?: number;
-  /** "extended" (default) also routes what the local server would refuse and a peer would not; "documents" does not. */
+  /**
+   * "extended" (default) also routes requests that the local server would reject and a peer would not; "documents" does
+   * not.
+   */
   readonly routing?: string;
-  /** "discovery" (default) or "storageversion": from where it is known what peers serve. */
+  /** "discovery" (default) or "storageversion": the source from which routing knows what peers serve. */
   readonly routingSource?: string;
-  /** What becomes of a request that names a field which only a newer peer knows: "route" (default), "warn", "refuse". */
+  /** Handling of a request that sets a field which only a newer peer knows: "route" (default), "warn", "refuse". */
   readonly fieldLoss?: string;
-  /** "merged" (default) shows what the whole cluster serves, "newest" what its newest server does, "local" what this one does. */
+  /**
+   * "merged" (default) shows what the whole cluster serves, "newest" what its newest server serves, "local" what this
+   * server serves.
+   */
   readonly discoveryMode?: string;
-  /** "all" (default) merges every form of discovery, "aggregated" only the aggregated one. */
+  /** "all" (default) merges every form of discovery, "aggregated" only the aggregated form. */
   readonly discoveryMergeScope?: string;
   /** A parsed EgressSelectorConfiguration. */
   readonly egress?: unknown;
@@ -50,15 +56,15 @@ type FieldLoss = "warn" | "route" | "refuse";
 export interface PeerConfig {
   readonly hostname: string;
   readonly serverId: string;
-  /** The mixed version proxy, merged discovery, endpoint records. */
+  /** Whether the mixed version proxy, merged discovery and endpoint records are enabled. */
   readonly isEnabled: boolean;
-  /** Undefined: no peer can be called. */
+  /** Undefined if no peer can be called. */
   readonly credentials: PeerCredentials | undefined;
-  /** For aggregated API servers, also where no peer can be called. */
+  /** Also used for aggregated API servers if no peer can be called. */
   readonly clientCertificate: ClientCertificateFiles | undefined;
-  /** The flag to name when no peer can be called although it would be needed. */
+  /** The missing flag to report if a peer is needed and none can be called. */
   readonly missingFlag: string | undefined;
-  /** Where peers reach this server, if that differs from where everybody does. */
+  /** The address for peers, if it differs from the address for all clients. */
   readonly advertise: UpstreamAddress | undefined;
   readonly address: string | undefined;
   readonly requestsInflightMax: number;
@@ -71,16 +77,16 @@ export interface PeerConfig {
   readonly timing: PeerTiming;
 }
 
-/** What the parts of a cluster need of a server's configuration. */
+/** The part of a server's configuration that the cluster room needs. */
 export interface MemberConfig {
   readonly release: ReleaseName;
-  /** The release whose code this is; it differs from `release` while the server emulates another. */
+  /** The release whose code this is; it differs from `release` while the server emulates another release. */
   readonly version: { readonly binary: ReleaseName };
   /** The key prefix of everything the servers store; ends with a slash. */
   readonly storageRoot: string;
   readonly peers: PeerConfig;
   readonly isVersionAware: boolean;
-  /** Servers agree on encodings by StorageVersion objects. */
+  /** Whether servers agree on encodings by StorageVersion objects. */
   readonly usesStorageVersions: boolean;
 }
 
@@ -90,7 +96,7 @@ interface PeerConfigInput {
   readonly options: PeerOptions;
   readonly release: ReleaseName;
   readonly strictRelease: boolean;
-  /** As the flag sets it, if it does. */
+  /** The value of the feature gate flag, if set. */
   readonly gate: boolean | undefined;
 }
 
@@ -116,7 +122,7 @@ export function resolvePeerOptions({ options, release, strictRelease, gate }: Pe
   };
 }
 
-/** As the reference. */
+/** As kube-apiserver. */
 function refusePeerFlags({ caFile, advertiseIp, advertisePort }: PeerOptions): void {
   const flags = { "peer-ca-file": caFile, "peer-advertise-ip": advertiseIp, "peer-advertise-port": advertisePort };
   for (const [flag, value] of Object.entries(flags)) {
@@ -128,7 +134,7 @@ type Callable = Pick<PeerConfig, "credentials" | "clientCertificate" | "missingF
 
 function callable({ caFile, certFile, keyFile }: PeerOptions): Callable {
   if ((certFile === undefined) !== (keyFile === undefined))
-    throw new OptionError("--proxy-client-cert-file and --proxy-client-key-file must be given together");
+    throw new OptionError("--proxy-client-cert-file and --proxy-client-key-file must be set together");
   const clientCertificate = certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile };
   if (caFile !== undefined && clientCertificate !== undefined)
     return { credentials: { caFile, ...clientCertificate }, clientCertificate, missingFlag: undefined };
@@ -136,25 +142,25 @@ function callable({ caFile, certFile, keyFile }: PeerOptions): Callable {
   return { credentials: undefined, clientCertificate, missingFlag };
 }
 
-/** The rest of the order is known when the server listens; what the flags say is checked before that. */
+/** The remaining defaults are known when the server listens; flags are validated before that. */
 function advertised({ advertiseIp, advertisePort }: PeerOptions): PeerConfig["advertise"] {
   if (advertiseIp === undefined && advertisePort === undefined) return undefined;
   const flags = { peerAdvertiseIp: advertiseIp, peerAdvertisePort: advertisePort };
   return asOption(() => advertisedPeerAddress({ ...flags, bindAddress: "127.0.0.1", port: 1 }));
 }
 
-/** It becomes the name of a Lease and a part of keys in the store. */
+/** The ID becomes the name of a Lease and a part of keys in the store. */
 function checkedId(id: string): string {
   if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(id))
     throw new OptionError(
-      `--server-id must be lower case letters, digits and dashes, at most 63 of them, not ${JSON.stringify(id)}`,
+      `--server-id must consist of at most 63 lower case letters, digits and dashes, not ${JSON.stringify(id)}`,
     );
   return id;
 }
 
 function positiveInteger(value: number): number {
   if (!Number.isSafeInteger(value) || value <= 0)
-    throw new OptionError(`the number of requests to peers in flight must be greater than zero, not ${value}`);
+    throw new OptionError(`the maximum number of requests to peers in flight must be greater than zero, not ${value}`);
   return value;
 }
 
@@ -169,7 +175,7 @@ function egressConnection(config: unknown): EgressConnection {
   if (config === undefined) return { kind: "direct" };
   const parsed = parseEgressConfig(config);
   if (!parsed.isValid)
-    throw new OptionError(`the egress selector configuration is wrong: ${parsed.problems.join(" ")}`);
+    throw new OptionError(`the egress selector configuration is invalid: ${parsed.problems.join(" ")}`);
   return parsed.connection;
 }
 

@@ -58,11 +58,11 @@ class Peer {
   }
 }
 
-describe("a peer that knows aggregated discovery", () => {
+describe("a peer that supports aggregated discovery", () => {
   const conditional = (etag: string, document: object) => (request: UpstreamRequest) =>
     request.headers.includes(etag) ? answerOf(304) : jsonAnswer(document, ["ETag", etag]);
 
-  test("is asked for its own document of both roots, in forms every release knows", async () => {
+  test("is sent requests for its own document at both roots, in formats that every release knows", async () => {
     const peer = new Peer({ "/api": jsonAnswer(CORE), "/apis": jsonAnswer(NAMED) });
     expect(lines((await peer.fetch()).groups)).toEqual(["/v1 pods", "apps/v1 deployments"]);
     const { headers } = peer.upstream.requests[0]!;
@@ -71,7 +71,7 @@ describe("a peer that knows aggregated discovery", () => {
     expect(accept.at(-1)).toBe("application/json");
   });
 
-  test("confirms what is known, which is then the same value", async () => {
+  test("confirms the known document, which stays the same value", async () => {
     const peer = new Peer({ "/api": conditional('"a"', CORE), "/apis": conditional('"b"', NAMED) });
     const first = await peer.fetch();
     expect(first.etag).toBe('"a" "b"');
@@ -80,7 +80,7 @@ describe("a peer that knows aggregated discovery", () => {
     expect(peer.asked()).toEqual(['/api "a"', '/apis "b"']);
   });
 
-  test("that confirms one half is asked for it once more, so that nothing is half known", async () => {
+  test("that confirms one half gets a second request for it, so that no document is incomplete", async () => {
     const first = await new Peer({ "/api": conditional('"a"', CORE), "/apis": conditional('"b"', NAMED) }).fetch();
     const changed = new Peer({
       "/api": conditional('"a"', CORE),
@@ -90,7 +90,7 @@ describe("a peer that knows aggregated discovery", () => {
     expect(changed.asked()).toEqual(['/api "a"', '/apis "b"', "/api"]);
   });
 
-  test("and names nothing by an ETag is compared by what it says", async () => {
+  test("that sends no ETag has its document compared by content", async () => {
     const peer = new Peer({ "/api": jsonAnswer(CORE), "/apis": jsonAnswer(NAMED) });
     const first = await peer.fetch();
     expect((await peer.fetch(first)).etag).toBe(first.etag);
@@ -99,12 +99,12 @@ describe("a peer that knows aggregated discovery", () => {
     expect((await other.fetch(first)).etag).not.toBe(first.etag);
   });
 
-  test("may have no core group, but not no /apis", async () => {
+  test("may return 404 for /api, but not for /apis", async () => {
     expect(lines((await new Peer({ "/apis": jsonAnswer(NAMED) }).fetch()).groups)).toEqual(["apps/v1 deployments"]);
     await expect(new Peer({ "/api": jsonAnswer(CORE) }).fetch()).rejects.toThrow("failed with status: 404");
   });
 
-  test("must be the one that was meant", async () => {
+  test("must have the expected server ID", async () => {
     const named = (id: string): Peer =>
       new Peer({ "/api": jsonAnswer(CORE, ["x-evenkeel-server-id", id]), "/apis": jsonAnswer(NAMED) });
     expect((await named("peer").fetch()).groups).toHaveLength(2);
@@ -112,7 +112,7 @@ describe("a peer that knows aggregated discovery", () => {
   });
 });
 
-describe("a peer that is too old for it", () => {
+describe("a peer that is too old for aggregated discovery", () => {
   const API = { kind: "APIVersions", versions: ["v1"] };
   const APIS = {
     kind: "APIGroupList",
@@ -125,13 +125,13 @@ describe("a peer that is too old for it", () => {
     "/apis/apps/v1": jsonAnswer(resourceList("apps/v1", "deployments")),
   };
 
-  test("is asked about each group version", async () => {
+  test("gets a request for each group version", async () => {
     const peer = new Peer(ANSWERS);
     expect(lines((await peer.fetch()).groups)).toEqual(["/v1 pods", "apps/v1 deployments"]);
     expect(peer.asked().sort()).toEqual(["/api", "/api/v1", "/apis", "/apis/apps/v1"]);
   });
 
-  test("is asked for everything again: the ETag of a list of groups says nothing about resources", async () => {
+  test("gets all requests each time: the ETag of a list of groups does not cover resources", async () => {
     const peer = new Peer({
       ...ANSWERS,
       "/api": jsonAnswer(API, ["ETag", "a"]),
@@ -143,11 +143,11 @@ describe("a peer that is too old for it", () => {
     expect(peer.asked().sort()).toEqual(["/api", "/api/v1", "/apis", "/apis/apps/v1"]);
   });
 
-  test("that fails in one group version is not half known", async () => {
+  test("that fails for one group version is not described by the others", async () => {
     await expect(new Peer({ ...ANSWERS, "/apis/apps/v1": answerOf(500) }).fetch()).rejects.toThrow("status: 500");
   });
 
-  test("is not followed to paths that no group or version has", async () => {
+  test("cannot lead requests to paths that are no group or version", async () => {
     const groups = (name: string, version: string): UpstreamResponse =>
       jsonAnswer({ kind: "APIGroupList", groups: [{ name, versions: [{ version }] }] });
     for (const [name, version] of [
@@ -163,7 +163,7 @@ describe("a peer that is too old for it", () => {
     await expect(new Peer({ ...ANSWERS, "/apis": many }).fetch()).rejects.toThrow("not a discovery document");
   });
 
-  test.each(["null", "[]", "{", "", '{"kind":"Status"}'])("says nothing by %j", async (text) => {
+  test.each(["null", "[]", "{", "", '{"kind":"Status"}'])("is rejected for %j", async (text) => {
     await expect(new Peer({ ...ANSWERS, "/apis": answerOf(200, [], text) }).fetch()).rejects.toThrow();
   });
 });

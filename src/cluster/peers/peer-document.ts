@@ -1,4 +1,7 @@
-/** Asking a peer what it serves: in the form every release answers, conditionally, within bounds. */
+/**
+ * Fetches the discovery document of a peer: in a format that every release supports, conditionally, and within size
+ * limits.
+ */
 import { decodeGroups, decodeResourceList } from "../../serving/discovery/decode.ts";
 import type { DiscoveryGroup, DiscoveryVersion } from "../../serving/discovery/groups.ts";
 import { SERVER_ID_HEADER } from "../../serving/discovery/handlers.ts";
@@ -9,7 +12,7 @@ import type { AskPeer } from "./ask-peer.ts";
 
 export interface PeerDocument {
   readonly groups: readonly DiscoveryGroup[];
-  /** Equal for equal documents: what the peer calls /api and /apis. */
+  /** Equal for equal documents: made from the ETags of /api and /apis. */
   readonly etag: string;
   readonly etags: Readonly<Record<string, string | undefined>>;
 }
@@ -17,7 +20,7 @@ export interface PeerDocument {
 interface FetchOptions {
   readonly ask: AskPeer;
   readonly address: UpstreamAddress;
-  /** Who should be found there. */
+  /** The server ID expected at the address. */
   readonly peerId: string;
   readonly known: PeerDocument | undefined;
   readonly timeoutMs: number;
@@ -28,7 +31,10 @@ const PATHS = ["/api", "/apis"] as const;
 const DOCUMENT_BYTES_MAX = 32 * 1024 * 1024;
 const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/** The documents' list, and before its last resort the form of releases that did not have v2 yet. */
+/**
+ * The formats of the discovery document, and before the unaggregated one the format of releases that did not have v2
+ * yet.
+ */
 const ACCEPT = [
   `${AGGREGATED};profile=nopeer`,
   AGGREGATED,
@@ -36,7 +42,7 @@ const ACCEPT = [
   "application/json",
 ].join(",");
 
-/** The known document itself when the peer confirms it. */
+/** Returns the known document itself if the peer confirms it. */
 export async function fetchPeerDocument(options: FetchOptions): Promise<PeerDocument> {
   const { known } = options;
   const answers = await Promise.all(
@@ -61,7 +67,7 @@ async function askPath(options: FetchOptions, target: string, etag: string | und
   const condition = etag === undefined ? [] : ["If-None-Match", etag];
   const headers = ["Accept", ACCEPT, ...condition];
   const answer = await ask({ address, target, headers, timeoutMs, bytesMax: DOCUMENT_BYTES_MAX, signal });
-  // As the reference: a server without the core group has no /api.
+  // As kube-apiserver: a server without the core group has no /api.
   const isFine = answer.status === 200 || answer.status === 304 || (answer.status === 404 && target === "/api");
   if (!isFine) throw new Error(`discovery request failed with status: ${answer.status}`);
   const answeredBy = answer.header(SERVER_ID_HEADER) ?? peerId;
@@ -71,7 +77,7 @@ async function askPath(options: FetchOptions, target: string, etag: string | und
 
 interface Described {
   readonly groups: DiscoveryGroup[];
-  /** Of an answer that says it all: the legacy list of groups stays the same when a resource comes or goes. */
+  /** Only of a complete response: the legacy list of groups stays the same when a resource is added or removed. */
   readonly etag: string | undefined;
 }
 
@@ -84,7 +90,7 @@ async function describedBy(options: FetchOptions, path: string, answer: WholeRes
   return { groups: await legacyGroups(options, path, document), etag: undefined };
 }
 
-/** A server too old for aggregated discovery is asked about each group version. */
+/** Fetches each group version from a server too old for aggregated discovery. */
 async function legacyGroups(options: FetchOptions, path: string, document: object): Promise<DiscoveryGroup[]> {
   const groups = path === "/api" ? [{ name: "", versions: coreVersions(document) }] : namedGroups(document);
   const described: DiscoveryGroup[] = [];
@@ -95,7 +101,7 @@ async function legacyGroups(options: FetchOptions, path: string, document: objec
       const target = name === "" ? `/api/${version}` : `/apis/${name}/${version}`;
       const answer = await askPath(options, target, undefined);
       bytesLeft -= answer.body.length;
-      if (bytesLeft < 0) throw new Error(`the peer's discovery documents are longer than ${DOCUMENT_BYTES_MAX} bytes`);
+      if (bytesLeft < 0) throw new Error(`the peer's discovery documents exceed ${DOCUMENT_BYTES_MAX} bytes`);
       lists.push(decodeResourceList(JSON.parse(answer.body.toString("utf8")), { group: name, version }));
     }
     described.push({ name, versions: lists });
@@ -121,7 +127,7 @@ function namedGroups(document: object): { name: string; versions: string[] }[] {
   });
 }
 
-/** They become parts of paths that this server asks for. */
+/** They become parts of the paths that this server requests. */
 function names(values: unknown, countMax: number): string[] {
   if (!Array.isArray(values) || values.length > countMax) throw notDiscovery();
   return values.map(checkedName);
@@ -133,5 +139,5 @@ function checkedName(value: unknown): string {
 }
 
 function notDiscovery(): Error {
-  return new Error("the peer's answer is not a discovery document");
+  return new Error("the peer's response is not a discovery document");
 }

@@ -24,7 +24,7 @@ function unknown(message: string): StatusError {
   return new StatusError("NotFound", message, { details: {} });
 }
 
-/** The answer, or the routes that were taken in `routes`. */
+/** Returns the response and records the routes taken in `routes`. */
 function ask(
   { view = viewOf(), more = {}, need, isVersionAware = true, ...options }: Asked,
   routes: PeerRoute[] = [],
@@ -47,12 +47,12 @@ async function text(answer: Promise<ApiResponse>): Promise<string> {
   return body.kind === "bytes" ? Buffer.concat(body.chunks).toString() : "";
 }
 
-test("what is served here, or is not about a resource, is answered here", async () => {
+test("a request that is served locally, or is not a resource request, is served locally", async () => {
   expect(await text(ask({ view: viewOf({ local: WIDGETS }) }))).toBe("here");
   expect(await text(ask({ url: "/healthz", view: viewOf({ isSynced: false }) }))).toBe("here");
 });
 
-test("what a peer serves goes to it, and nowhere a second time", async () => {
+test("a request for a resource of a peer is proxied to it, and is not proxied again there", async () => {
   const view = viewOf({ peers: [peerOf("b", { serves: WIDGETS })] });
   expect(await text(ask({ view }))).toBe("peer");
   const refused = await ask({ view, more: { isProxied: true } });
@@ -62,7 +62,7 @@ test("what a peer serves goes to it, and nowhere a second time", async () => {
   expect(bodyJson(refused)).toMatchObject({ kind: "Status", reason: "ServiceUnavailable" });
 });
 
-test("what cannot be had now is 503, what nobody has is 404", async () => {
+test("an unavailable resource returns 503, and one that no server serves returns 404", async () => {
   await expect(ask({ view: viewOf({ isSynced: false }) })).rejects.toMatchObject({ reason: "ServiceUnavailable" });
   const away = viewOf({ peers: [peerOf("b", { serves: WIDGETS, isReachable: false })] });
   await expect(ask({ view: away })).rejects.toMatchObject({ reason: "ServiceUnavailable" });
@@ -72,7 +72,7 @@ test("what cannot be had now is 503, what nobody has is 404", async () => {
   });
 });
 
-test("what would be refused here goes to a peer that would not", async () => {
+test("a request that the local server would reject is proxied to a peer that would accept it", async () => {
   const peers = [peerOf("b", { serves: WIDGETS })];
   const need: CapabilityNeed = { kind: "field-selector", labels: ["spec.x"] };
   const able = viewOf({ local: WIDGETS, peers, supports: (_, __, asked) => asked === need });
@@ -80,7 +80,7 @@ test("what would be refused here goes to a peer that would not", async () => {
   expect(await text(ask({ view: viewOf({ local: WIDGETS, peers }), need }))).toBe("here");
 });
 
-test("peers of the release that the client was made for come first", async () => {
+test("peers of the client's compatibility version come first", async () => {
   const peers = ["1.35", "1.36", "1.37"].map((release) => peerOf(release, { release, serves: WIDGETS }));
   const routes: PeerRoute[] = [];
   await ask({ view: viewOf({ peers }), headers: { "x-kubernetes-compatibility-version": "1.36" } }, routes);

@@ -10,21 +10,30 @@ import { decideRoute, isMinorVersion, type Route, type RouteFacts, type RouteRul
 import { StatusError } from "../../meta/status-error.ts";
 import type { CapabilityNeed, ClusterView } from "./view.ts";
 
-/** By which a client says for which release it was made: servers of that release come first. */
+/** The header in which a client names the release it was built for: servers of that release come first. */
 const COMPATIBILITY_HEADER = "x-kubernetes-compatibility-version";
 
 interface PeerProxyOptions {
   readonly view: () => ClusterView;
   readonly forward: Forward;
-  /** What the local server would refuse although a peer may be able to: an unknown field selector or patch type. */
+  /**
+   * A feature for which the local server would reject the request although a peer may support it: an unknown field
+   * selector or patch type.
+   */
   readonly unmetNeed: (request: WithUser) => CapabilityNeed | undefined;
-  /** Whether the client's release is looked at. */
+  /** Whether the client's compatibility version is considered. */
   readonly isVersionAware: boolean;
-  /** Waits until the view shows every server that has joined by now; false or a failure when that cannot be known. */
+  /**
+   * Waits until the view includes every server that has joined by now. Resolves with false, or rejects, if that cannot
+   * be determined.
+   */
   readonly catchUp?: () => Promise<boolean>;
 }
 
-/** By these the answer is 404: that nobody serves it can be said only by who knows everybody. */
+/**
+ * The rules that lead to 404. They are applied only after catching up with the newest peer leases; otherwise a server
+ * that has just joined could be missed.
+ */
 const SERVED_BY_NOBODY: ReadonlySet<RouteRule> = new Set([
   "alone",
   "judged-locally",
@@ -43,7 +52,7 @@ export function peerProxy<Req extends WithUser>(options: PeerProxyOptions): Rout
   };
 }
 
-/** The release that the client says it was made for; undefined when it says none, or something else. */
+/** The client's compatibility version; undefined if the header is absent or invalid. */
 export function clientRelease({ headers }: Pick<WithUser, "headers">): string | undefined {
   const said = headers[COMPATIBILITY_HEADER];
   return typeof said === "string" && isMinorVersion(said) ? said : undefined;
@@ -74,7 +83,7 @@ function warned(response: ApiResponse): ApiResponse {
   return { ...response, headers: { ...response.headers, warning } };
 }
 
-/** A refusal is warned about as well; what went wrong inside is for who reports it. */
+/** Rejections carry the warning as well; an internal error is left to the filter that reports it. */
 function warnedError(thrown: unknown): ApiResponse {
   if (!(thrown instanceof StatusError) || thrown.reason === "InternalError") throw thrown;
   return warned(errorResponse(thrown));
@@ -108,11 +117,13 @@ function withBody<Req extends WithUser>(request: Req, body: RequestBody): Req {
 }
 
 function notUpToDate({ info }: WithUser, selfId: string): StatusError {
-  const reason = `${selfId} cannot tell whether a server has joined that serves it`;
+  const reason = `${selfId} cannot determine whether a server that serves it has just joined`;
   return serviceUnavailableBecause({ rule: "not-synced", reason, retryAfterSeconds: 1 }, info, selfId);
 }
 
-/** The server that sent it here may try another, and must be able to tell this from an answer. */
+/**
+ * The peer that proxied the request may try another server, and must be able to distinguish this response from a final one.
+ */
 function refuse(refusal: StatusError, request: WithUser, selfId: string): Promise<ApiResponse> {
   if (!request.isProxied) return Promise.reject(refusal);
   const response = errorResponse(refusal);

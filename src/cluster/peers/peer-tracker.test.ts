@@ -48,7 +48,7 @@ class Scene implements AsyncDisposable {
   readonly upstream = new FakeUpstream((request) => this.#answer(request));
   readonly tracker: PeerTracker;
   serves = "widgets";
-  /** Towards these targets nothing arrives any more, or only refusals. */
+  /** Requests for these targets get no response, or only rejections. */
   isSilent: (target: string) => boolean = () => false;
   isRefusing: (target: string) => boolean = () => false;
   refusal: UpstreamFailure = "connect";
@@ -72,7 +72,7 @@ class Scene implements AsyncDisposable {
     return this.tracker.views()[0]!;
   }
 
-  /** How often each of these was asked for since the last call. */
+  /** How often this target was requested since the last call. */
   asked(target: string): number {
     return this.upstream.requests.splice(0).filter((request) => request.target === target).length;
   }
@@ -105,7 +105,7 @@ async function described(known = knownPeer()): Promise<Scene> {
 }
 
 describe("a peer", () => {
-  test("is known at once, then reachable and described, and the view is the same until something changes", async () => {
+  test("is known at once, then reachable and described, and the view is the same value until something changes", async () => {
     await using scene = new Scene();
     scene.tracker.update([knownPeer()]);
     expect(scene.view).toMatchObject({ id: "b", isReachable: false, isDescribed: false, document: undefined });
@@ -122,7 +122,7 @@ describe("a peer", () => {
     expect(scene.tracker.sources()).toMatchObject([{ serverId: "b", release: "1.36", isReachable: true }]);
   });
 
-  test("without an address is asked nothing and holds up nobody", async () => {
+  test("without an address is not called and does not delay readiness", async () => {
     await using scene = new Scene();
     scene.tracker.update([knownPeer({ address: undefined })]);
     await scene.world.advance(5_000);
@@ -134,13 +134,13 @@ describe("a peer", () => {
     expect(scene.view).toMatchObject({ isReachable: true, isDescribed: true });
   });
 
-  test("is probed at a steady pace", async () => {
+  test("is probed at a fixed interval", async () => {
     await using scene = await described();
     await scene.world.advance(10_000);
     expect(scene.asked("/livez/ping")).toBe(20);
   });
 
-  test("of which nothing is new tells nobody", async () => {
+  test("without changes causes no notification", async () => {
     await using scene = await described();
     const { changes } = scene;
     scene.tracker.update([knownPeer()]);
@@ -153,8 +153,8 @@ describe("a peer", () => {
   });
 });
 
-describe("a peer that does not answer", () => {
-  test("is out of reach after two misses, keeps its last good document, and is back by one answer", async () => {
+describe("a peer that does not respond", () => {
+  test("is unreachable after two misses, keeps its last good document, and is reachable again after one response", async () => {
     await using scene = await described();
     scene.isRefusing = () => true;
     await scene.world.advance(400);
@@ -175,7 +175,7 @@ describe("a peer that does not answer", () => {
   test.each([
     ["refuses connections", { isSent: false, isRefused: true }, "connect"],
     ["closes them", { isSent: true }, "reset"],
-  ] as const)("that %s is out of reach, but still answers what it has taken", async (_how, options, failure) => {
+  ] as const)("that %s is unreachable, but its accepted requests continue", async (_how, options, failure) => {
     await using scene = await described();
     for (let miss = 0; miss < 5; miss++) scene.tracker.reportMiss("b", new UpstreamError(failure, failure, options));
     expect(scene.view.isReachable).toBe(false);
@@ -184,7 +184,7 @@ describe("a peer that does not answer", () => {
     expect(scene.upstream.disconnected).toEqual([{ host: "127.0.0.1", port: 1 }]);
   });
 
-  test("for want of connections here is not given up, and what works goes on", async () => {
+  test("because the local server has no free connections is not unreachable, and open connections continue", async () => {
     await using scene = new Scene();
     scene.tracker.update([knownPeer()]);
     await scene.world.advance(1_000);
@@ -198,7 +198,7 @@ describe("a peer that does not answer", () => {
     expect(scene.view.isReachable).toBe(false);
   });
 
-  test("but holds the connection is out after its probes' timeouts, and no more than four wait", async () => {
+  test("but keeps connections open is unreachable after its probe timeouts, with at most four probes pending", async () => {
     await using scene = await described();
     scene.isSilent = () => true;
     await scene.world.advance(1_300);
@@ -209,7 +209,7 @@ describe("a peer that does not answer", () => {
     expect(waiting.length).toBeLessThanOrEqual(4);
   });
 
-  test("requests count like probes, and any answer forgives", async () => {
+  test("is judged by requests like by probes, and any response resets the misses", async () => {
     await using scene = await described();
     scene.tracker.reportMiss("b", SILENT);
     scene.tracker.reportAnswer("b");
@@ -224,7 +224,7 @@ describe("a peer that does not answer", () => {
   });
 });
 
-test("connections to a peer that says it leaves are not used again", async () => {
+test("connections to a peer that is draining are not reused", async () => {
   await using scene = await described();
   scene.tracker.update([knownPeer({ isDraining: true })]);
   expect(scene.upstream.retired).toEqual([{ host: "127.0.0.1", port: 1 }]);
@@ -233,18 +233,18 @@ test("connections to a peer that says it leaves are not used again", async () =>
   expect(scene.upstream.disconnected).toEqual([]);
 });
 
-test("what is under way to a peer that left in good order is not broken off when it is gone", async () => {
+test("requests in flight to a peer that drained are not aborted when its lease ends", async () => {
   await using scene = await described();
   scene.tracker.update([knownPeer({ isDraining: true })]);
   scene.tracker.update([]);
   expect(scene.upstream.disconnected).toEqual([]);
 });
 
-describe("what a peer serves", () => {
+describe("the discovery document of a peer", () => {
   test.each([
-    { what: "started anew", change: { incarnation: "two" } },
-    { what: "serves something else", change: { documentHash: "other" } },
-  ])("is asked for again when it $what, and meanwhile not known", async ({ change }) => {
+    { what: "restarted", change: { incarnation: "two" } },
+    { what: "serves other resources", change: { documentHash: "other" } },
+  ])("is fetched again when the peer $what, and is not current meanwhile", async ({ change }) => {
     await using scene = await described();
     scene.serves = "gadgets";
     scene.tracker.update([knownPeer(change)]);
@@ -256,7 +256,7 @@ describe("what a peer serves", () => {
     expect(scene.view.document?.served.has(GADGETS)).toBe(true);
   });
 
-  test("is asked for at its new address, and the old one is let go of", async () => {
+  test("is fetched at the new address, and the old connections are closed", async () => {
     await using scene = await described();
     scene.tracker.update([knownPeer({ address: { host: "127.0.0.1", port: 2 } })]);
     await scene.world.advance(0);
@@ -266,7 +266,7 @@ describe("what a peer serves", () => {
     ).toEqual([2]);
   });
 
-  test("by an answer from before it started anew does not count", async () => {
+  test("from before a restart is ignored", async () => {
     await using scene = await described();
     scene.isSilent = (target) => target.startsWith("/api");
     scene.tracker.update([knownPeer({ incarnation: "two" })]);
@@ -278,7 +278,7 @@ describe("what a peer serves", () => {
     expect(scene.view.isDescribed).toBe(true);
   });
 
-  test("is asked for again every minute, about, and once at the start", async () => {
+  test("is fetched about every minute, and once at the start", async () => {
     await using scene = new Scene();
     scene.tracker.update([knownPeer()]);
     await scene.world.advance(40_000);
@@ -289,7 +289,7 @@ describe("what a peer serves", () => {
     expect(asked).toBeLessThanOrEqual(14);
   });
 
-  test("is asked for soon after a failure, then less and less often, and never given up", async () => {
+  test("is fetched again soon after a failure, then with backoff, without end", async () => {
     await using scene = new Scene();
     scene.isRefusing = (target) => target === "/apis";
     scene.tracker.update([knownPeer()]);
@@ -310,7 +310,7 @@ describe("what a peer serves", () => {
 });
 
 describe("all peers", () => {
-  test("are told by ID, and one that is gone is asked nothing more", async () => {
+  test("are listed by ID, and a departed one is not called again", async () => {
     await using scene = await described();
     scene.tracker.update([knownPeer({ id: "c", address: { host: "127.0.0.1", port: 2 } }), knownPeer()]);
     await scene.world.advance(600);
@@ -323,7 +323,7 @@ describe("all peers", () => {
     expect(new Set(scene.upstream.ports)).toEqual(new Set([2]));
   });
 
-  test("are asked nothing after the end, what was under way is given up, and no timer is left", async () => {
+  test("are not called after the end, pending calls are aborted, and no timer is left", async () => {
     const scene = await described();
     scene.isSilent = () => true;
     scene.tracker.update([knownPeer({ incarnation: "two" })]);

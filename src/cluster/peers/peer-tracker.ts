@@ -1,4 +1,4 @@
-/** All peers: one `TrackedPeer` for each that is known, begun and ended as leases come and go. */
+/** Tracks all peers: one `TrackedPeer` for each known server, started and stopped as leases are added and removed. */
 import type { DiscoverySource } from "../../serving/discovery/merge.ts";
 import { TrackedPeer, type KnownPeer, type TrackingContext } from "./tracked-peer.ts";
 import type { PeerView } from "./view.ts";
@@ -20,7 +20,7 @@ export class PeerTracker {
     };
   }
 
-  /** From now on these are the peers. */
+  /** Sets the known peers. */
   update(known: readonly KnownPeer[]): void {
     if (this.#isStopped) return;
     const ids = new Set(known.map(({ id }) => id));
@@ -47,7 +47,7 @@ export class PeerTracker {
     return this.#views;
   }
 
-  /** What described peers serve. */
+  /** The discovery documents of described peers. */
   sources(): DiscoverySource[] {
     return this.#sorted().flatMap(({ known, document, isReachable, view }) =>
       document === undefined
@@ -67,7 +67,7 @@ export class PeerTracker {
     );
   }
 
-  /** Every peer known so far has been asked once what it serves. */
+  /** Whether the document of every peer known so far has been requested once. */
   get haveBeenAttempted(): boolean {
     return [...this.#peers.values()].every((peer) => peer.hasBeenAttempted);
   }

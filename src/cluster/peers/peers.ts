@@ -1,4 +1,4 @@
-/** The peers of a server as its other parts see them, and what they are created from. */
+/** The interface of a server's peers to its other parts, and the parts from which it is created. */
 import type { BackgroundTask } from "../../base/background.ts";
 import type { BaseEnv } from "../../base/env.ts";
 import type { MetricsRegistry } from "../../base/metrics.ts";
@@ -26,9 +26,12 @@ export interface PeersParts {
   readonly catalogue: Catalogue;
   readonly client: Client;
   readonly metrics: MetricsRegistry;
-  /** The way to peers; undefined when none can be called. */
+  /** The connections to peers; undefined if no peer can be called. */
   readonly upstream: Upstream | undefined;
-  /** What this server serves: `builtIn` is all it publishes to peers, because they read the shared resources themselves. */
+  /**
+   * The resources that this server serves: it publishes only `builtIn` to peers, because they read the shared resources
+   * themselves.
+   */
   readonly served: { readonly builtIn: LocalDocument; readonly shared: SharedResources };
   readonly own: {
     /** Resolves when this server may receive requests from peers. */
@@ -41,43 +44,47 @@ export interface PeersParts {
 export interface Peers {
   readonly identity: Identity;
   readonly view: () => ClusterView;
-  /** Waits until the view shows every server whose lease has been written by now; false when that cannot be known. */
+  /**
+   * Waits until the view includes every server whose lease has been written by now; false if that cannot be determined.
+   */
   readonly catchUp: () => Promise<boolean>;
   readonly documents: PeerDocuments;
   readonly records: PeerRecords;
   readonly forward: Forward;
-  /** Undefined when no peer can be called. */
+  /** Undefined if no peer can be called. */
   readonly ask: AskPeer | undefined;
-  /** How this server joins and leaves. */
+  /** Joins and leaves the cluster. */
   readonly membership: Membership;
 }
 
 /** The discovery documents of described peers. */
 export interface PeerDocuments {
   readonly sources: () => readonly DiscoverySource[];
-  /** Counts up whenever documents, reachability, leases or records change. */
+  /** Increases whenever documents, reachability, leases or records change. */
   readonly generation: () => number;
-  /** Called when `generation` has counted up. The returned function removes the listener. */
+  /** Called when `generation` has increased. The returned function removes the listener. */
   onChange(listener: () => void): () => void;
-  /** IDs of live servers that have not published yet what they serve now. */
+  /** IDs of live servers whose current discovery document is not known yet. */
   readonly undescribed: () => readonly string[];
-  /** A live server may be undescribed, so that nobody can conclude what does not exist. */
+  /** Whether a live server may be undescribed: then no server can conclude that a resource does not exist. */
   readonly hasUndescribed: () => boolean;
 }
 
-/** For status reports: what servers have published about themselves. */
+/** The records that servers have published about themselves, for status reports. */
 interface PeerRecords {
   readonly endpoint: (id: string) => EndpointRecord | undefined;
-  /** What servers served that have departed. */
+  /** The served records of departed servers. */
   readonly departed: () => readonly ServedRecord[];
 }
 
 interface Membership {
   readonly hooks: readonly StartupHook[];
   readonly tasks: readonly BackgroundTask[];
-  /** Where peers reach this server, once that is known. */
+  /** Sets the address at which peers reach this server, once it is known. */
   announce(address: UpstreamAddress): void;
-  /** From now on peers send requests here only if no other server can serve them. */
+  /**
+   * Publishes that this server is draining: from then on peers send it requests only if no other server can serve them.
+   */
   drain(): Promise<void>;
   /** Removes the endpoint record, then the identity lease. */
   leave(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Records that only servers write, straight in the store: out of reach of every user of the API. */
+/** Records that servers write directly to the store, where no API user can change them. */
 import type { Fence } from "./fence.ts";
 import type { EndpointStore } from "./endpoint-registry.ts";
 import { IDENTITY_LEASE_NAMESPACE } from "./identity-lease.ts";
@@ -10,7 +10,7 @@ export function identityLeaseKey(storageRoot: string, id: string): string {
   return `${storageRoot}leases/${IDENTITY_LEASE_NAMESPACE}/${id}`;
 }
 
-/** Each attempt loses only to a write that has just happened. */
+/** Each attempt fails only if another write has just succeeded. */
 const PUT_ATTEMPTS_MAX = 5;
 
 export function endpointStore(kv: Kv, cache: WatchCache): EndpointStore {
@@ -34,22 +34,23 @@ export function endpointStore(kv: Kv, cache: WatchCache): EndpointStore {
         if (result.committed) return;
         expectedRevision = result.current?.modRevision ?? 0;
       }
-      throw new Error(`the record ${key} changes faster than it can be written`);
+      throw new Error(`the record ${key} changes faster than this server can write it`);
     },
     revoke: (lease) => kv.leaseRevoke(lease),
   };
 }
 
 /**
- * A write that was let in before this process stood still must not be done after it: the last look at the fence is
- * where the write leaves. The server's own lease is how it opens again; those of others are not.
+ * A write that passed the fence before this process was paused must not be performed after it, so the fence is checked
+ * again when the write is sent to the store. Only the server's own lease is exempt, because renewing it reopens the
+ * fence.
  */
 export function fencedKv(kv: Kv, fence: Pick<Fence, "hasLapsed">, ownLeaseKey: string): Kv {
   return overlaidKv(kv, {
     commit(change) {
       if (fence.hasLapsed && change.key !== ownLeaseKey)
         return Promise.reject(
-          new StorageError("unavailable", "this server must not write before its lease is renewed"),
+          new StorageError("unavailable", "this server must renew its identity lease before it can write"),
         );
       return kv.commit(change);
     },

@@ -1,4 +1,7 @@
-/** What operators see of the proxy. The first three are the reference's, by name and label; the rest is ours. */
+/**
+ * The metrics of the proxy. The first three have the names and labels of kube-apiserver's; the others are Evenkeel's
+ * own.
+ */
 import type { Counter, Histogram, MetricsRegistry } from "../../base/metrics.ts";
 import type { UpstreamFailure } from "../../serving/http/upstream.ts";
 import type { ClusterView } from "./view.ts";
@@ -47,13 +50,13 @@ export function createProxyMetrics(metrics: MetricsRegistry): ProxyMetrics {
   });
   const latency = metrics.histogram({
     name: "evenkeel_peer_request_duration_seconds",
-    help: "Time until a peer began its answer.",
+    help: "Time until a peer began its response.",
     labels: ["peer"],
     buckets: LATENCY_BUCKETS,
   });
   const probes = metrics.counter({
     name: "evenkeel_peer_probe_failures_total",
-    help: "Probes that a peer did not answer in time.",
+    help: "Probes without a timely response from the peer.",
     labels: ["peer"],
   });
   return {
@@ -82,7 +85,7 @@ export function registerViewMetrics(metrics: MetricsRegistry, view: () => Cluste
   });
   const ages = {
     name: "evenkeel_peer_document_age_seconds",
-    help: "Time since a peer last confirmed what it serves.",
+    help: "Time since a peer last confirmed its discovery document.",
     labels: ["peer"],
   };
   metrics.gaugesOf(ages, () =>

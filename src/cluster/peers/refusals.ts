@@ -1,4 +1,4 @@
-/** Every 503 of the proxy: a Status that says which server, which peer, which rule, and when to come back. */
+/** Builds every 503 of the proxy: a Status that names the server, the peer, the rule and Retry-After. */
 import type { RequestInfo } from "../../serving/http/request-info.ts";
 import { StatusError, type StatusCause } from "../../meta/status-error.ts";
 
@@ -6,7 +6,7 @@ export interface ProxyRefusal {
   readonly rule: string;
   readonly reason: string;
   readonly peerId?: string | undefined;
-  /** Undefined: it may have happened, and clients repeat by themselves whatever has a time to come back. */
+  /** Undefined if the request may have been executed: clients retry automatically if Retry-After is set. */
   readonly retryAfterSeconds: number | undefined;
 }
 

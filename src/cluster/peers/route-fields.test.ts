@@ -58,29 +58,29 @@ function inShort(route: Route): unknown[] {
   return route.kind === "unavailable" ? [route.rule, route.peerId, route.retryAfterSeconds] : [route.rule];
 }
 
-describe("a request that names fields which are not known here", () => {
+describe("a request that sets fields unknown to the local server", () => {
   test.each<[what: string, peers: readonly PeerView[], more: Parameters<typeof decide>[1], short: unknown[]]>([
-    ["nobody else is there", [], {}, ["nobody-supports-it"]],
-    ["nobody knows them", [peer("old", { release: "1.33" })], {}, ["nobody-supports-it"]],
+    ["no peer exists", [], {}, ["nobody-supports-it"]],
+    ["no peer knows them", [peer("old", { release: "1.33" })], {}, ["nobody-supports-it"]],
     ["one does", [peer("old", { release: "1.33" }), peer("b")], {}, ["peer-knows-fields", [["b"]]]],
-    ["one is leaving", [peer("b", { isDraining: true }), peer("c")], {}, ["peer-knows-fields", [["c"], ["b"]]]],
-    ["one cannot be reached", [peer("b", { isReachable: false })], {}, ["peer-unreachable", "b", 1]],
+    ["one is draining", [peer("b", { isDraining: true }), peer("c")], {}, ["peer-knows-fields", [["c"], ["b"]]]],
+    ["one is unreachable", [peer("b", { isReachable: false })], {}, ["peer-unreachable", "b", 1]],
     ["one has no address yet", [peer("b", { address: undefined })], {}, ["peer-unreachable", "b", 1]],
     [
-      "one has not said what it serves",
+      "one is not described",
       [peer("b", { isDescribed: false, document: undefined })],
       {},
       ["peer-unreachable", "b", 1],
     ],
     [
-      "the one that knows does not serve the resource",
+      "the peer that knows them does not serve the resource",
       [peer("b", { document: { served: NOTHING, confirmedAtMs: 0 } })],
       {},
       ["nobody-supports-it"],
     ],
     ["no peer can be called", [peer("b")], { view: { missingFlag: "--x" } }, ["peer-flag-missing", "b", 30]],
-    ["a peer has sent it", [peer("b")], { facts: { isProxied: true } }, ["served-here"]],
-    ["peers are not known yet", [], { view: { isSynced: false } }, ["not-synced", undefined, 1]],
+    ["a peer proxied it", [peer("b")], { facts: { isProxied: true } }, ["served-here"]],
+    ["the view is not synced", [], { view: { isSynced: false } }, ["not-synced", undefined, 1]],
     ["the resource is judged locally", [peer("b")], { view: { isJudgedLocally: () => true } }, ["nobody-supports-it"]],
   ])("%s", (_what, peers, more, short) => {
     expect(inShort(decide(peers, more))).toEqual(short);

@@ -1,4 +1,4 @@
-/** Every combination of what the decision depends on, held to the promises that routing makes. */
+/** Checks every combination of routing inputs against the guarantees of routing. */
 import { expect, test } from "vitest";
 import { decideRoute, RULES, type Route, type RouteFacts } from "./route.ts";
 import { peerOf, viewOf } from "../../../test/testing/cluster/peers/cluster-view.ts";
@@ -54,7 +54,7 @@ function* combinations(): Generator<Combination> {
             verb: "patch",
             isProxied: isProxied!,
             needs: hasNeed ? { kind: "patch-type", patchType: "application/apply-patch+cbor" } : undefined,
-            // This server is of the release before, and the peers are of this one.
+            // This server has the previous release, and the peers have the client's release.
             compatibilityVersion: hasVersion ? "1.36" : undefined,
           },
           view: {
@@ -76,14 +76,17 @@ function bitsOf(number: number): boolean[] {
   return Array.from({ length: 8 }, (_, index) => (number >> index) % 2 === 1);
 }
 
-/** The sentence a route breaks, by what it must have been decided from. */
+/** Each guarantee with a function that returns whether a route keeps it. */
 const PROMISES: Readonly<Record<string, (route: Route, combination: Combination) => boolean>> = {
-  "what is fully served here is answered here": (route, { local, facts }) =>
+  "a request that the local server fully serves is served locally": (route, { local, facts }) =>
     local !== "served" ||
     ((facts.needs !== undefined || facts.compatibilityVersion !== undefined) && !facts.isProxied) ||
     route.rule === "served-here",
 
-  "what is served here is refused by nobody for its client's release": (route, { local, facts, view, isJudged }) => {
+  "a served request is never rejected because of its compatibility version": (
+    route,
+    { local, facts, view, isJudged },
+  ) => {
     if (local !== "served" || facts.needs !== undefined || facts.compatibilityVersion === undefined) return true;
     if (facts.isProxied) return route.rule === "served-here";
     const isFree = view.isSynced && view.missingFlag === undefined && !isJudged;
@@ -93,13 +96,13 @@ const PROMISES: Readonly<Record<string, (route: Route, combination: Combination)
     return isOne && route.rule === "peer-fits-client" && route.fallback === "local";
   },
 
-  "what a peer sent is not sent on, and never 404 by this decision": (route, { facts }) =>
+  "a proxied request is not proxied again, and is never 404 by this decision": (route, { facts }) =>
     !facts.isProxied || route.kind === "local" || route.kind === "unavailable",
 
-  "before the first sync nothing is concluded about others": (route, { view, local }) =>
+  "before the first sync nothing is concluded about peers": (route, { view, local }) =>
     view.isSynced || route.kind === "unavailable" || (route.kind === "local" && local === "served"),
 
-  "candidates can be reached and serve it, and those leaving come after all others": (route) => {
+  "candidates are reachable and serve the request, and draining ones come last": (route) => {
     if (route.kind !== "peer") return true;
     const all = route.candidates.flat();
     const firstLeaving = all.findIndex(({ isDraining }) => isDraining);
@@ -118,7 +121,10 @@ const PROMISES: Readonly<Record<string, (route: Route, combination: Combination)
     return route.candidates.flat().length === able.length;
   },
 
-  "404 only when every live server has said that it does not serve it": (route, { view, local, ...rest }) =>
+  "404 only if every live server has published that it does not serve the resource": (
+    route,
+    { view, local, ...rest },
+  ) =>
     route.kind !== "unknown" ||
     (view.isSynced &&
       view.peers.length > 0 &&
@@ -128,24 +134,30 @@ const PROMISES: Readonly<Record<string, (route: Route, combination: Combination)
       !rest.isDeparted &&
       !rest.isJudged),
 
-  "a server answers a plain 404 only for what no peer serves": (route, { view, isDeparted }) =>
+  "a plain 404 is returned only for a resource that no peer serves": (route, { view, isDeparted }) =>
     (route.rule !== "alone" && route.rule !== "subresource-unknown") ||
     (!isDeparted && view.peers.every(({ id }) => id === "without")),
 
-  "what a reachable peer serves and this one does not goes to it": (route, { view, local, facts, isJudged }) => {
+  "a request that a reachable peer serves and the local server does not goes to the peer": (
+    route,
+    { view, local, facts, isJudged },
+  ) => {
     const isFree = view.isSynced && view.missingFlag === undefined && !facts.isProxied && !isJudged;
     const isReachable = view.peers.some(({ id }) => id === "reachable" || id === "draining");
     return !isFree || local === "served" || !isReachable || route.kind === "peer";
   },
 
-  "what only peers out of reach serve is 503 naming one": (route, { view, local, facts, isJudged }) => {
+  "a request that only unreachable peers serve is 503 and names one": (route, { view, local, facts, isJudged }) => {
     const isFree = view.isSynced && view.missingFlag === undefined && !facts.isProxied && !isJudged;
     const has = (...ids: readonly string[]): boolean => view.peers.some(({ id }) => ids.includes(id));
     if (!isFree || local === "served" || has("reachable", "draining") || !has("unreachable", "nowhere")) return true;
     return route.kind === "unavailable" && (route.peerId === "unreachable" || route.peerId === "nowhere");
   },
 
-  "what departed and no live server serves is 503 saying who served it": (route, { view, local, facts, ...rest }) => {
+  "a request that only a departed server served is 503 and names the server": (
+    route,
+    { view, local, facts, ...rest },
+  ) => {
     const isGone = rest.isDeparted && !rest.isJudged && (local === "nothing" || local === "resource");
     if (!isGone || !view.isSynced || facts.isProxied) return true;
     if (!view.peers.every(({ id }) => id === "without")) return true;
@@ -153,10 +165,13 @@ const PROMISES: Readonly<Record<string, (route: Route, combination: Combination)
     return route.kind === "unavailable" && route.peerId === "gone";
   },
 
-  "what the shared store decides is decided here": (route, { view, facts, isJudged }) =>
+  "a shared resource is decided locally": (route, { view, facts, isJudged }) =>
     !isJudged || !view.isSynced || facts.isProxied || route.kind === "local",
 
-  "without the flag no peer is asked, and what is not served here is 503 naming it": (route, combination) => {
+  "without the flag no peer is called, and a request not served locally is 503 and names the flag": (
+    route,
+    combination,
+  ) => {
     const { view, local, facts, isJudged } = combination;
     if (view.missingFlag === undefined) return true;
     if (route.kind === "peer") return false;
@@ -165,7 +180,10 @@ const PROMISES: Readonly<Record<string, (route: Route, combination: Combination)
     return route.kind === "unavailable" && route.reason.includes("--peer-ca-file");
   },
 
-  "what this server would refuse goes to a peer that would not, else it is refused here": (route, combination) => {
+  "a request that the local server would reject goes to a peer that would accept it, else it is rejected locally": (
+    route,
+    combination,
+  ) => {
     const { view, local, facts, isJudged, isSupported } = combination;
     if (local !== "served" || facts.needs === undefined || facts.isProxied || !view.isSynced) return true;
     const isReachable = view.peers.some(({ id }) => id === "reachable" || id === "draining");
@@ -173,19 +191,19 @@ const PROMISES: Readonly<Record<string, (route: Route, combination: Combination)
     return route.rule === (isSent ? "peer-supports-it" : "nobody-supports-it");
   },
 
-  "a 503 says when to come again, and is not for a server that is alone and has lost nobody": (route, combination) => {
+  "a 503 has Retry-After, and is never returned by a lone server without departed peers": (route, combination) => {
     if (route.kind !== "unavailable") return true;
     const { view, facts, isDeparted } = combination;
     const isAlone = view.isSynced && view.peers.length === 0 && !isDeparted && !facts.isProxied;
     return route.retryAfterSeconds >= 1 && !isAlone;
   },
 
-  "every decision has a rule and says why": (route) => route.rule in RULES && route.reason !== "",
+  "every decision has a rule and a reason": (route) => route.rule in RULES && route.reason !== "",
 };
 
-test("every combination keeps every promise, and every rule is reached", () => {
+test("every combination keeps every guarantee, and every rule is reached", () => {
   const broken = new Map<string, string>();
-  // What is decided about fields of a body has its own table: route-fields.test.ts.
+  // Routing by fields of a body has its own table: route-fields.test.ts.
   const reached = new Set<string>(["not-a-resource-request", "peer-knows-fields"]);
   for (const combination of combinations()) {
     const route = decideRoute(combination.facts, combination.view);

@@ -33,36 +33,42 @@ interface Case {
 
 const PASS_THROUGH: readonly Case[] = [
   {
-    what: "a request that is not about a resource",
+    what: "a request that is not a resource request",
     facts: ask("get example.com/v1", { isResourceRequest: false }),
     view: viewOf({ isSynced: false }),
     kind: "local",
     rule: "not-a-resource-request",
   },
   {
-    what: "what is served here",
+    what: "a locally served resource",
     facts: GET_WIDGETS,
     view: viewOf({ local: WIDGETS }),
     kind: "local",
     rule: "served-here",
   },
   {
-    what: "what is served here, also before the peers are known",
+    what: "a locally served resource, also before the view is synced",
     facts: GET_WIDGETS,
     view: viewOf({ local: WIDGETS, isSynced: false }),
     kind: "local",
     rule: "served-here",
   },
   {
-    what: "what a peer sent and is served here",
+    what: "a proxied request for a locally served resource",
     facts: { ...GET_WIDGETS, isProxied: true },
     view: viewOf({ local: WIDGETS, isSynced: false }),
     kind: "local",
     rule: "served-here",
   },
-  { what: "what an only server does not serve", facts: GET_WIDGETS, view: viewOf(), kind: "local", rule: "alone" },
   {
-    what: "a custom resource this server knows of, whatever a peer says",
+    what: "a resource that a lone server does not serve",
+    facts: GET_WIDGETS,
+    view: viewOf(),
+    kind: "local",
+    rule: "alone",
+  },
+  {
+    what: "a custom resource in the local store, whatever a peer publishes",
     facts: GET_WIDGETS,
     view: viewOf({
       isJudgedLocally: (group, version, resource) => `${group}/${version}/${resource}` === "example.com/v1/widgets",
@@ -84,7 +90,7 @@ const TO_PEERS: readonly Case[] = [
     peers: [["new"]],
   },
   {
-    what: "a resource that a server that started anew served before",
+    what: "a resource that a restarted server served before",
     facts: GET_WIDGETS,
     view: viewOf({ peers: [peerOf("restarted", { serves: WIDGETS, isDescribed: false })] }),
     kind: "peer",
@@ -114,7 +120,7 @@ const TO_PEERS: readonly Case[] = [
     peers: [["new"]],
   },
   {
-    what: "all that can be reached, and those that are leaving last",
+    what: "to all reachable peers, draining ones last",
     facts: GET_WIDGETS,
     view: viewOf({
       peers: [
@@ -131,7 +137,7 @@ const TO_PEERS: readonly Case[] = [
     peers: [["a", "b"], ["leaving"]],
   },
   {
-    what: "the client's release first, then greater ones, then the rest",
+    what: "to the client's release first, then newer ones, then the rest",
     facts: { ...GET_WIDGETS, compatibilityVersion: "1.36" },
     view: viewOf({
       peers: [
@@ -147,7 +153,7 @@ const TO_PEERS: readonly Case[] = [
     peers: [["same"], ["newer"], ["older", "silent"], ["leaving"]],
   },
   {
-    what: "a field selector that a newer release has",
+    what: "a field selector that a newer release supports",
     facts: ask("list /v1/services", { needs: CLUSTER_IP }),
     view: viewOf({
       local: { v1: { services: "list" } },
@@ -163,7 +169,7 @@ const TO_PEERS: readonly Case[] = [
     peers: [["new"]],
   },
   {
-    what: "among peers that serve it, those that would not refuse it",
+    what: "to the peers that would accept the request, among those that serve it",
     facts: ask("list example.com/v1/widgets", { needs: CLUSTER_IP }),
     view: viewOf({
       supports: ({ id }) => id === "new",
@@ -174,7 +180,7 @@ const TO_PEERS: readonly Case[] = [
     peers: [["new"]],
   },
   {
-    what: "a verb nobody serves, to whoever serves the resource and will say so",
+    what: "a verb that no server serves, to a server that serves the resource and rejects the verb",
     facts: ask("patch example.com/v1/widgets"),
     view: viewOf({ peers: [peerOf("new", { serves: WIDGETS })] }),
     kind: "peer",
@@ -182,7 +188,7 @@ const TO_PEERS: readonly Case[] = [
     peers: [["new"]],
   },
   {
-    what: "a method that stands for no verb, to whoever serves the resource",
+    what: "a method without a verb, to a server that serves the resource",
     facts: ask(" example.com/v1/widgets"),
     view: viewOf({ peers: [peerOf("new", { serves: WIDGETS })] }),
     kind: "peer",
@@ -193,14 +199,14 @@ const TO_PEERS: readonly Case[] = [
 
 const REFUSED: readonly Case[] = [
   {
-    what: "what is not served here before the peers are known",
+    what: "a resource not served locally, before the view is synced",
     facts: GET_WIDGETS,
     view: viewOf({ isSynced: false, peers: [peerOf("new", { serves: WIDGETS })] }),
     kind: "unavailable",
     rule: "not-synced",
   },
   {
-    what: "what a peer sent and is not served here",
+    what: "a proxied request for a resource not served locally",
     facts: { ...GET_WIDGETS, isProxied: true },
     view: viewOf({ peers: [peerOf("new", { serves: WIDGETS })] }),
     kind: "unavailable",
@@ -208,14 +214,14 @@ const REFUSED: readonly Case[] = [
     reason: "self does not serve example.com/v1, widgets",
   },
   {
-    what: "what a peer sent and is served here without the verb that another has",
+    what: "a proxied request for a resource served locally without the verb that another peer serves",
     facts: ask("patch example.com/v1/widgets", { isProxied: true }),
     view: viewOf({ local: WIDGETS, peers: [peerOf("new", { serves: { "example.com/v1": { widgets: "patch" } } })] }),
     kind: "unavailable",
     rule: "proxied-but-not-served-here",
   },
   {
-    what: "what only a peer out of reach serves",
+    what: "a resource that only an unreachable peer serves",
     facts: GET_WIDGETS,
     view: viewOf({ peers: [peerOf("new", { serves: WIDGETS, isReachable: false })], departed: () => DEPARTED }),
     kind: "unavailable",
@@ -223,85 +229,85 @@ const REFUSED: readonly Case[] = [
     reason: "example.com/v1, widgets is served by new, which cannot be reached",
   },
   {
-    what: "what only a peer without an address serves",
+    what: "a resource that only a peer without an address serves",
     facts: GET_WIDGETS,
     view: viewOf({ peers: [peerOf("new", { serves: WIDGETS, ...NO_ADDRESS })] }),
     kind: "unavailable",
     rule: "peer-unreachable",
-    reason: "example.com/v1, widgets is served by new, which has not said where it can be reached",
+    reason: "example.com/v1, widgets is served by new, which has not published its address",
   },
   {
-    what: "what nobody is known to serve while one live server has not said",
+    what: "a resource that no known server serves while one live server is undescribed",
     facts: GET_WIDGETS,
     view: viewOf({ peers: [peerOf("old"), peerOf("young", { serves: undefined })] }),
     kind: "unavailable",
     rule: "peer-not-described",
-    reason: "self does not serve example.com/v1, widgets, and young has not said yet what it serves now",
+    reason: "self does not serve example.com/v1, widgets, and young has not yet published what it serves",
   },
   {
-    what: "what a server that started anew did not serve before",
+    what: "a resource that a restarted server did not serve before",
     facts: GET_WIDGETS,
     view: viewOf({ peers: [peerOf("upgraded", { isDescribed: false })], departed: () => DEPARTED }),
     kind: "unavailable",
     rule: "peer-not-described",
   },
   {
-    what: "what a server that left served",
+    what: "a resource that a departed server served",
     facts: GET_WIDGETS,
     view: viewOf({ peers: [peerOf("old")], departed: () => DEPARTED }),
     kind: "unavailable",
     rule: "departed",
-    reason: "example.com/v1, widgets was last served by old (1.36), which left at 2026-01-02T03:04:05Z",
+    reason: "example.com/v1, widgets was last served by old (1.36), which departed at 2026-01-02T03:04:05Z",
   },
   {
-    what: "a subresource that a server that left served",
+    what: "a subresource that a departed server served",
     facts: RESIZE,
     view: viewOf({ local: { v1: { pods: "get" } }, departed: () => ({ ...DEPARTED, release: undefined }) }),
     kind: "unavailable",
     rule: "departed",
-    reason: "v1, pods/resize was last served by old, which left at 2026-01-02T03:04:05Z",
+    reason: "v1, pods/resize was last served by old, which departed at 2026-01-02T03:04:05Z",
   },
   {
-    what: "what is not served here while others cannot be asked for want of a flag",
+    what: "a resource not served locally while peers cannot be called because of a missing flag",
     facts: GET_WIDGETS,
     view: viewOf({ missingFlag: "--peer-ca-file", peers: [peerOf("new", { serves: undefined })] }),
     kind: "unavailable",
     rule: "peer-flag-missing",
-    reason: "self does not serve example.com/v1, widgets and cannot ask new: --peer-ca-file is not set",
+    reason: "self does not serve example.com/v1, widgets and cannot call new: --peer-ca-file is not set",
   },
 ];
 
 const ANSWERED_WITH_NO: readonly Case[] = [
   {
-    what: "a verb nobody serves, by the server that serves the resource",
+    what: "a verb that no server serves, by the server that serves the resource",
     facts: ask("patch example.com/v1/widgets"),
     view: viewOf({ local: WIDGETS, peers: [peerOf("new", { serves: WIDGETS })], departed: () => DEPARTED }),
     kind: "local",
     rule: "verb-not-served",
   },
   {
-    what: "a verb nobody serves, by the server a peer sent it to",
+    what: "a verb that no server serves, by the server to which a peer proxied it",
     facts: ask("patch example.com/v1/widgets", { isProxied: true }),
     view: viewOf({ local: WIDGETS, peers: [peerOf("old")] }),
     kind: "local",
     rule: "verb-not-served",
   },
   {
-    what: "a verb not served here while others cannot be asked",
+    what: "a verb not served locally while peers cannot be called",
     facts: ask("patch example.com/v1/widgets"),
     view: viewOf({ local: WIDGETS, missingFlag: "--peer-ca-file", peers: [peerOf("new", { serves: undefined })] }),
     kind: "local",
     rule: "verb-not-served",
   },
   {
-    what: "a subresource nobody serves, by the server that serves the resource",
+    what: "a subresource that no server serves, by the server that serves the resource",
     facts: RESIZE,
     view: viewOf({ local: { v1: { pods: "get" } }, peers: [peerOf("old", { serves: { v1: { pods: "get" } } })] }),
     kind: "local",
     rule: "subresource-unknown",
   },
   {
-    what: "a field selector nobody has",
+    what: "a field selector that no server supports",
     facts: ask("list /v1/services", { needs: CLUSTER_IP }),
     view: viewOf({
       local: { v1: { services: "list" } },
@@ -311,7 +317,7 @@ const ANSWERED_WITH_NO: readonly Case[] = [
     rule: "nobody-supports-it",
   },
   {
-    what: "a field selector that only a peer out of reach has",
+    what: "a field selector that only an unreachable peer supports",
     facts: ask("list /v1/services", { needs: CLUSTER_IP }),
     view: viewOf({
       local: { v1: { services: "list" } },
@@ -322,14 +328,14 @@ const ANSWERED_WITH_NO: readonly Case[] = [
     rule: "nobody-supports-it",
   },
   {
-    what: "what an only server does not serve, although it could not ask others",
+    what: "a resource that a lone server does not serve, although a flag is missing",
     facts: GET_WIDGETS,
     view: viewOf({ missingFlag: "--peer-ca-file" }),
     kind: "local",
     rule: "alone",
   },
   {
-    what: "what every live server has said it does not serve",
+    what: "a resource that no live server serves according to its document",
     facts: GET_WIDGETS,
     view: viewOf({ peers: [peerOf("a"), peerOf("b", { isReachable: false }), peerOf("c"), peerOf("d")] }),
     kind: "unknown",
@@ -344,11 +350,11 @@ function check({ facts, view, kind, rule, peers, reason }: Case): void {
   if (reason !== undefined) expect(route.reason).toBe(reason);
 }
 
-describe("answered here:", () => {
+describe("served locally:", () => {
   test.each(PASS_THROUGH)("$what", check);
 });
 
-describe("sent to peers:", () => {
+describe("proxied to peers:", () => {
   test.each(TO_PEERS)("$what", check);
 });
 
@@ -356,11 +362,11 @@ describe("503:", () => {
   test.each(REFUSED)("$what", check);
 });
 
-describe("a truthful no:", () => {
+describe("rejected:", () => {
   test.each(ANSWERED_WITH_NO)("$what", check);
 });
 
-test("the 404 says in the documents' words that nobody serves it", () => {
+test("the 404 has the message of kube-apiserver's documentation", () => {
   const view = viewOf({ peers: [peerOf("old")] });
   expect(decideRoute(GET_WIDGETS, view)).toMatchObject({
     message: "GVR example.com/v1, widgets is not served by anything in this cluster",
@@ -370,14 +376,14 @@ test("the 404 says in the documents' words that nobody serves it", () => {
   });
 });
 
-test("a 503 says which server it is about and when to come again", () => {
+test("a 503 names the server it is about and Retry-After", () => {
   const unreachable = viewOf({ peers: [peerOf("new", { serves: WIDGETS, isReachable: false })] });
   expect(decideRoute(GET_WIDGETS, unreachable)).toMatchObject({ peerId: "new", retryAfterSeconds: 1 });
   const departed = viewOf({ departed: () => DEPARTED });
   expect(decideRoute(GET_WIDGETS, departed)).toMatchObject({ peerId: "old", retryAfterSeconds: 10 });
 });
 
-test("the answer to a request that is served here is the same value each time", () => {
+test("the route of a locally served request is the same value each time", () => {
   const view = viewOf({ local: WIDGETS });
   expect(decideRoute(GET_WIDGETS, view)).toBe(decideRoute({ ...GET_WIDGETS, verb: "list" }, view));
 });

@@ -1,9 +1,9 @@
 /**
- * Who answers a request: one pure decision from what is asked and what this server believes about its cluster. Every
- * answer of the proxy, `explain-route` and the console print what is returned here, never a second opinion.
+ * Decides which server serves a request. The decision is a pure function of the request and the view of this server.
+ * The proxy, `explain-route` and the console all report the route returned here.
  *
- * Two promises: 404 means that nobody serves it, so `unknown` is concluded only when every live server has said what it
- * serves and none that left a short while ago served it; and a request makes at most one hop.
+ * Two guarantees: the result is `unknown` (404) only if every live server has published what it serves and no recently
+ * departed server served the resource; and a request makes at most one hop.
  */
 import { someOf } from "../../base/some-of.ts";
 import { must } from "../../base/assert.ts";
@@ -13,40 +13,48 @@ import type { CapabilityNeed, ClusterView, PeerView, ResourceQuestion } from "./
 
 export interface RouteFacts extends ResourceQuestion {
   readonly isResourceRequest: boolean;
-  /** As RequestInfo says it; "" for a method that stands for no verb. */
+  /** The verb of RequestInfo; "" for a method that maps to no verb. */
   readonly verb: string;
-  /** A verified peer sent it here. Whoever else claims so is not believed before this. */
+  /** Whether a verified peer sent it here. An unverified claim has been rejected before. */
   readonly isProxied: boolean;
-  /** What the local server would refuse and another might not; undefined when it would not refuse. */
+  /**
+   * A feature for which the local server would reject the request and a peer might not; undefined if it would not
+   * reject it.
+   */
   readonly needs?: CapabilityNeed | undefined;
-  /** The release the client was made for, such as "1.36": servers of it come first, then those of greater ones. */
+  /**
+   * The client's compatibility version, such as "1.36": servers of this release come first, then those of newer ones.
+   */
   readonly compatibilityVersion?: string | undefined;
 }
 
-/** Each way to decide, by a name that stays, in one sentence. */
+/** The rules of routing, each with a stable ID and one sentence. */
 export const RULES = {
-  "not-a-resource-request": "What is not about a resource is answered by the server that was asked.",
-  "served-here": "The server that was asked serves the resource with this verb.",
+  "not-a-resource-request": "The request is not a resource request, so the local server serves it.",
+  "served-here": "The local server serves the resource with this verb.",
   "peer-fits-client":
-    "This server serves it, but a peer does too whose release fits the one that the client was made for better.",
+    "The local server serves the request, but the release of a peer matches the client's compatibility version better.",
   "nobody-fits-client-better":
-    "This server serves it, and no peer that can be asked fits the release that the client was made for better.",
-  "proxied-but-not-served-here": "A peer sent the request here, but it is not served here; the peer may try another.",
-  "not-synced": "This server does not know yet what it serves or who its peers are.",
-  "peer-supports-it": "This server serves the resource but would refuse the request, and a peer would not.",
-  "peer-knows-fields": "The request names fields that this server does not know and a peer does.",
+    "The local server serves the request, and no available peer matches the client's compatibility version better.",
+  "proxied-but-not-served-here":
+    "A peer proxied the request to this server, which does not serve it; the peer may try another server.",
+  "not-synced": "The local server does not yet know what it serves or which peers are live.",
+  "peer-supports-it": "The local server serves the resource but would reject the request; a peer would accept it.",
+  "peer-knows-fields": "The request sets fields that the local server does not know and a peer does.",
   "nobody-supports-it":
-    "This server serves the resource but refuses the request, and no peer that can be asked differs.",
-  "judged-locally": "Custom and aggregated resources live in the shared store: each server judges them by itself.",
-  "peer-flag-missing": "Another server may serve it, but a flag without which no peer can be asked is not set.",
-  "served-by-peer": "It is not served here, and a peer that can be reached serves it.",
-  "peer-unreachable": "Only a peer that cannot be reached serves it.",
-  "peer-not-described": "A live server has not said yet what it serves now.",
-  "verb-not-served": "Nobody serves this verb; whoever serves the resource says so.",
-  departed: "A server that served it has left a short while ago, and no live one serves it.",
-  "subresource-unknown": "The resource is served here, and nobody serves this subresource.",
-  alone: "It is not served here, and there is no other server.",
-  "served-by-nobody": "Every live server has said what it serves, and none serves it.",
+    "The local server serves the resource and rejects the request; no available peer would accept it.",
+  "judged-locally":
+    "Custom and aggregated resources are defined in the shared store: every server decides about them itself.",
+  "peer-flag-missing":
+    "Another server may serve the request, but a flag without which no peer can be called is not set.",
+  "served-by-peer": "The local server does not serve the request, and a reachable peer does.",
+  "peer-unreachable": "Only a peer that cannot be reached serves the request.",
+  "peer-not-described": "A live server has not yet published what it serves.",
+  "verb-not-served": "No server serves this verb; a server that serves the resource rejects it.",
+  departed: "A server that served the resource departed recently, and no live server serves it.",
+  "subresource-unknown": "The local server serves the resource, and no server serves this subresource.",
+  alone: "The local server does not serve the resource, and no other server is live.",
+  "served-by-nobody": "Every live server has published what it serves, and none serves the resource.",
 } as const satisfies Record<string, string>;
 
 export type RouteRule = keyof typeof RULES;
@@ -64,22 +72,22 @@ interface LocalRoute extends Decided {
 
 export interface PeerRoute extends Decided {
   readonly kind: "peer";
-  /** Best tier first, none empty; within a tier all are equal, and the caller draws lots. */
+  /** Best tier first, no tier empty; within a tier all are equal, and the caller chooses at random. */
   readonly candidates: readonly (readonly PeerView[])[];
-  /** This server serves it as well: it answers when no candidate could be asked. */
+  /** The local server serves the request as well: it does so if no candidate could be called. */
   readonly fallback?: "local";
 }
 
 interface UnavailableRoute extends Decided {
   readonly kind: "unavailable";
   readonly retryAfterSeconds: number;
-  /** The server it is about, if it is about one. */
+  /** The server that the reason is about, if any. */
   readonly peerId: string | undefined;
 }
 
 interface UnknownRoute extends Decided {
   readonly kind: "unknown";
-  /** For the 404. */
+  /** The message of the 404. */
   readonly message: string;
 }
 
@@ -92,16 +100,16 @@ const VERB_NOT_SERVED = local("verb-not-served");
 const SUBRESOURCE_UNKNOWN = local("subresource-unknown");
 const ALONE = local("alone");
 
-/** Passes by itself within moments: a sync, a probe, a document. */
+/** For a state that passes by itself within moments: a sync, a probe, a document. */
 const SOON_SECONDS = 1;
-/** Needs somebody to start a server again. */
+/** For a state that lasts until an operator starts a server. */
 const LATER_SECONDS = 10;
-/** Needs somebody to change how a server is started. */
+/** For a state that lasts until an operator changes the flags of a server. */
 const MUCH_LATER_SECONDS = 30;
 
 export function decideRoute(facts: RouteFacts, view: ClusterView): Route {
   if (!facts.isResourceRequest) return NOT_A_RESOURCE;
-  // Nearly every request ends here, so nothing is allocated up to this point.
+  // Nearly every request returns here, so nothing is allocated up to this point.
   const isServedHere = serves(view.local, facts);
   if (isServedHere && (facts.needs === undefined || facts.isProxied))
     return facts.compatibilityVersion === undefined || facts.isProxied
@@ -116,8 +124,8 @@ export function decideRoute(facts: RouteFacts, view: ClusterView): Route {
 }
 
 /**
- * What is served here goes elsewhere only for a better fit: to a peer of the client's own release; to one of a greater
- * release only if this server's is neither. Nothing is refused for want of one.
+ * Routes a locally served request to a peer only for a better match: to a peer of the client's own release, or, if the
+ * local release is older than that, to one of a newer release. A request is never rejected because no server matches.
  */
 function decideByVersion(facts: RouteFacts, view: ClusterView, wanted: string): Route {
   const { id, release } = view.self;
@@ -129,13 +137,13 @@ function decideByVersion(facts: RouteFacts, view: ClusterView, wanted: string): 
     peer.isDescribed && !peer.isDraining && versionDistance(peer.release, wanted) < farthest;
   const candidates = tiers(facts, view.peers.filter(isServing(facts)).filter(isBetter));
   if (candidates.length === 0) return NOBODY_FITS_BETTER;
-  const reason = `the client was made for ${wanted}, which ${names(candidates.flat())} fits better than ${id} (${release})`;
+  const reason = `the client requests compatibility with ${wanted}, which ${names(candidates.flat())} matches better than ${id} (${release})`;
   return { kind: "peer", rule: "peer-fits-client", reason, candidates, fallback: "local" };
 }
 
 /**
- * Nobody is asked a second time. A verb that nobody serves is refused by whoever serves the resource, which is why a
- * peer may have sent it here.
+ * A request makes only one hop. A verb that no server serves is rejected by a server that serves the resource, which is
+ * why a peer may have proxied it here.
  */
 function decideProxied(facts: RouteFacts, view: ClusterView): Route {
   const isElsewhere = (peer: PeerView): boolean => !peer.isDescribed || isServing(facts)(peer);
@@ -150,11 +158,14 @@ function decideNeed(facts: RouteFacts, view: ClusterView): Route {
   const able = view.peers.filter(isServing(facts)).filter((peer) => isSupporting(facts, view, peer));
   const candidates = tiers(facts, able);
   if (candidates.length === 0) return NOBODY_SUPPORTS_IT;
-  const reason = `${view.self.id} would refuse what ${names(candidates.flat())} would not`;
+  const reason = `${view.self.id} would reject the request, and ${names(candidates.flat())} would accept it`;
   return { kind: "peer", rule: "peer-supports-it", reason, candidates };
 }
 
-/** What is dropped is lost, so a peer that knows the fields is waited for, also before it has said what it serves. */
+/**
+ * Dropped fields are lost, so the request waits (503) for a peer that knows them, even if that peer is not described
+ * yet.
+ */
 function decideFields(facts: RouteFacts, view: ClusterView): Route {
   const isOut = view.isJudgedLocally(facts.group, facts.version, facts.resource);
   const knowing = view.peers.filter(
@@ -162,9 +173,9 @@ function decideFields(facts: RouteFacts, view: ClusterView): Route {
   );
   const [first] = knowing;
   if (isOut || first === undefined) return NOBODY_SUPPORTS_IT;
-  const what = `${view.self.id} does not know all fields that the request names, and ${names(knowing)} does`;
+  const what = `${view.self.id} does not know all fields that the request sets, and ${names(knowing)} does`;
   if (view.missingFlag !== undefined) {
-    const reason = `${what} but cannot be asked: ${view.missingFlag} is not set`;
+    const reason = `${what} but cannot be called: ${view.missingFlag} is not set`;
     return unavailable("peer-flag-missing", reason, { retryAfterSeconds: MUCH_LATER_SECONDS, peerId: first.id });
   }
   const candidates = tiers(facts, knowing.filter(isServing(facts)));
@@ -172,10 +183,13 @@ function decideFields(facts: RouteFacts, view: ClusterView): Route {
   return unavailable("peer-unreachable", `${what} but cannot be reached`, { peerId: first.id });
 }
 
-/** What is not served here cannot be known to be served by nobody; what is served here without the verb is 405. */
+/**
+ * Whether a peer serves a resource that is not served locally is unknown, hence 503; a resource served locally without
+ * the verb is 405.
+ */
 function decideWithoutPeers(facts: RouteFacts, view: ClusterView, missingFlag: string): Route {
   if (view.local.has(facts)) return VERB_NOT_SERVED;
-  const reason = `${view.self.id} does not serve ${described(facts)} and cannot ask ${names(view.peers)}: ${missingFlag} is not set`;
+  const reason = `${view.self.id} does not serve ${described(facts)} and cannot call ${names(view.peers)}: ${missingFlag} is not set`;
   return unavailable("peer-flag-missing", reason, { retryAfterSeconds: MUCH_LATER_SECONDS });
 }
 
@@ -185,7 +199,7 @@ function decideAmongPeers(facts: RouteFacts, view: ClusterView): Route {
 
   const undescribed = view.peers.find((peer) => !peer.isDescribed);
   if (undescribed !== undefined) {
-    const reason = `${view.self.id} does not serve ${described(facts)}, and ${undescribed.id} has not said yet what it serves now`;
+    const reason = `${view.self.id} does not serve ${described(facts)}, and ${undescribed.id} has not yet published what it serves`;
     return unavailable("peer-not-described", reason, { peerId: undescribed.id });
   }
   if (view.local.has(facts)) return VERB_NOT_SERVED;
@@ -194,7 +208,9 @@ function decideAmongPeers(facts: RouteFacts, view: ClusterView): Route {
   return decideNobody(facts, view);
 }
 
-/** Peers that have it: those that can be reached, or 503 naming one that cannot. */
+/**
+ * Routes to the reachable peers among those that serve the resource, or returns 503 naming one that is not reachable.
+ */
 function decideHolders(
   rule: "served-by-peer" | "verb-not-served",
   holders: readonly PeerView[],
@@ -210,7 +226,7 @@ function decideHolders(
     return { kind: "peer", rule, reason, candidates };
   }
   const { id: peerId, address } = must(holders[0], "there are holders");
-  const why = address === undefined ? "has not said where it can be reached" : "cannot be reached";
+  const why = address === undefined ? "has not published its address" : "cannot be reached";
   return unavailable("peer-unreachable", `${described(facts)} is served by ${peerId}, which ${why}`, { peerId });
 }
 
@@ -218,7 +234,7 @@ function decideNobody(facts: RouteFacts, view: ClusterView): Route {
   const departed = view.departed(facts);
   if (departed !== undefined) {
     const release = departed.release === undefined ? "" : ` (${departed.release})`;
-    const reason = `${described(facts)} was last served by ${departed.serverId}${release}, which left at ${departed.departedAt}`;
+    const reason = `${described(facts)} was last served by ${departed.serverId}${release}, which departed at ${departed.departedAt}`;
     return unavailable("departed", reason, { peerId: departed.serverId, retryAfterSeconds: LATER_SECONDS });
   }
   if (facts.subresource !== "" && view.local.has(parentOf(facts))) return SUBRESOURCE_UNKNOWN;
@@ -228,7 +244,7 @@ function decideNobody(facts: RouteFacts, view: ClusterView): Route {
   return { kind: "unknown", rule: "served-by-nobody", reason, message };
 }
 
-/** A method that stands for no verb is refused by whoever serves the resource. */
+/** A method without a verb is rejected by a server that serves the resource. */
 function serves(set: ServedSet, facts: RouteFacts): boolean {
   return facts.verb === "" ? set.has(facts) : set.hasVerb(facts, facts.verb);
 }
@@ -242,8 +258,8 @@ function isSupporting(facts: RouteFacts, view: ClusterView, peer: PeerView): boo
 }
 
 /**
- * Those that can be reached: by how well their release fits the client, and those that are leaving after all others.
- * Among greater releases the nearest comes first.
+ * The reachable peers, by how well their release matches the client; draining ones come last. Among newer releases the
+ * nearest comes first.
  */
 function tiers(facts: RouteFacts, peers: readonly PeerView[]): PeerView[][] {
   const { compatibilityVersion: wanted } = facts;
@@ -255,22 +271,22 @@ function tiers(facts: RouteFacts, peers: readonly PeerView[]): PeerView[][] {
   return [...byDistance].sort(([left], [right]) => left - right).map(([, tier]) => tier);
 }
 
-/** Farther than any release: older ones, and those that do not tell. */
+/** Farther than any release: older and unknown ones. */
 const OLDER = 10_000;
 const LEAVING = 2 * OLDER;
 
-/** 0 for the release itself, else by how many minors a release is greater. */
+/** 0 for the release itself, else the number of minors by which it is newer. */
 function versionDistance(release: string | undefined, wanted: string): number {
   const distance = release === undefined ? NaN : minorOf(release) - minorOf(wanted);
   return distance >= 0 ? distance : OLDER;
 }
 
-/** Whether it may stand for a release of Kubernetes: "1.36". */
+/** Whether the text has the form of a Kubernetes release: "1.36". */
 export function isMinorVersion(text: string): boolean {
   return /^1\.(0|[1-9][0-9]{0,3})$/.test(text);
 }
 
-/** Not a number for what is no release: then no comparison holds. */
+/** NaN for a text that is not a release: then no comparison holds. */
 function minorOf(release: string): number {
   return isMinorVersion(release) ? Number(release.slice(2)) : NaN;
 }

@@ -1,4 +1,4 @@
-/** What routing knows of peers: by their discovery documents, or by the StorageVersion objects. */
+/** The source from which routing knows what peers serve: their discovery documents, or the StorageVersion objects. */
 import { must } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
 import { openCatalogue, type Catalogue } from "../../objects/catalogue/catalogue.ts";
@@ -27,9 +27,9 @@ import type { MemberConfig } from "./peer-config.ts";
 import { followPrefix } from "../../storage/watch-cache/follow-prefix.ts";
 
 export interface RoutingSource {
-  /** Whether all is known here that this source needs before it can say what does not exist. */
+  /** Whether this source has loaded everything it needs before it can conclude that a resource does not exist. */
   readonly isSynced: () => boolean;
-  /** From what documents say of the peers, and what it knows itself. */
+  /** Combines the documents of the peers with the data of this source. */
   readonly describe: (peers: readonly PeerView[]) => Pick<ClusterView, "peers" | "isJudgedLocally">;
   readonly tasks: readonly BackgroundTask[];
 }
@@ -39,13 +39,13 @@ interface RoutingSourceParts {
   readonly clock: Clock;
   readonly cache: WatchCache;
   readonly catalogue: Catalogue;
-  /** This server has registered all that it stores. */
+  /** Whether this server has registered everything it stores. */
   readonly isRegistered: () => boolean;
   readonly registrationOf: (peerId: string) => Describing["registration"];
-  /** IDs of servers that were of this cluster and are gone. */
+  /** IDs of departed servers of this cluster. */
   readonly departedIds: () => Iterable<string>;
   readonly onChange: () => void;
-  /** Custom and aggregated resources. */
+  /** Whether it is a custom or aggregated resource. */
   readonly isExcluded: (question: Excludable) => boolean;
 }
 
@@ -67,7 +67,7 @@ function byDocuments({ isExcluded }: RoutingSourceParts): RoutingSource {
   };
 }
 
-/** Whoever tells its release tells of nothing but what is built in. */
+/** A peer that publishes its release publishes only built-in resources. */
 function isBuiltIntoPeer({ release, document }: PeerView, question: ResourceQuestion): boolean {
   return release !== undefined && document?.served.has(question) === true;
 }
@@ -94,7 +94,8 @@ function byStorageVersions(parts: RoutingSourceParts): RoutingSource {
           }),
         ),
         isJudgedLocally: (group, version, resource) =>
-          // What some release stores is neither aggregated nor custom: a stranger that registered it has just come or gone.
+          // A resource that some release stores is neither aggregated nor custom: the unknown server that registered it
+          // has just joined or departed.
           isRegisteredByStrangers(registered.servers(group, version, resource), (id) => ids.has(id)) &&
           !stored.has(formatGroupResource({ group, resource })),
       };
@@ -139,7 +140,7 @@ function registeredIn(entry: Entry): RegisteredEntry[] {
   return storageVersions.map(({ apiServerID, servedVersions = [] }) => ({ serverId: apiServerID, servedVersions }));
 }
 
-/** Made when it is first needed, which is when a peer has registered and not yet shown its document. */
+/** Built on first use, which is when a peer has registered and its document is not known yet. */
 function createReleaseServing(): (release: string | undefined) => ReleaseServing | undefined {
   const known = new Map<string, ReleaseServing>();
   const stored = storedNames();

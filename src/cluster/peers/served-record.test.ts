@@ -37,19 +37,19 @@ describe("a record", () => {
   test.each([
     ["of a live server", RECORD],
     ["of a departed one", { ...RECORD, departedAt: "2026-01-02T03:14:05Z" }],
-    ["of a server that does not tell its release", { ...RECORD, release: undefined }],
-    ["with names that objects answer to", { ...RECORD, resources: new Map([["__proto__", ["constructor"]]]) }],
+    ["of a server that does not publish its release", { ...RECORD, release: undefined }],
+    ["with names of inherited object properties", { ...RECORD, resources: new Map([["__proto__", ["constructor"]]]) }],
     ["of a server that serves nothing", { ...RECORD, resources: new Map() }],
-  ])("%s is read as it was written", (_, record) => {
+  ])("%s is decoded as it was encoded", (_, record) => {
     expect(decodeServedRecord(ROOT, { key: KEY, value: parsed(encodeServedRecord(record)!) })).toEqual(record);
   });
 
-  test("is kept under its server and its run", () => {
+  test("is stored under its server and its run", () => {
     expect(KEY).toBe("/registry/evenkeel/served/apiserver-abc/apiserver-abc_1-2");
     expect(KEY.startsWith(servedRecordPrefix(ROOT))).toBe(true);
   });
 
-  test("under another's key is none", () => {
+  test("under the key of another record is not decoded", () => {
     expect(decoded(FIELDS)).toEqual(RECORD);
     expect(decoded(FIELDS, servedRecordKey(ROOT, { ...RECORD, serverId: "other" }))).toBeUndefined();
   });
@@ -57,8 +57,8 @@ describe("a record", () => {
   test.each([
     ["a list", []],
     ["nothing", undefined],
-    ["something else of the store", { ...FIELDS, kind: "Pod" }],
-  ])("is not %s", (_, value) => {
+    ["another value of the store", { ...FIELDS, kind: "Pod" }],
+  ])("is not decoded from %s", (_, value) => {
     expect(decodeServedRecord(ROOT, { key: KEY, value })).toBeUndefined();
   });
 
@@ -67,33 +67,33 @@ describe("a record", () => {
     ["no server ID", { serverId: undefined }],
     ["an empty run", { incarnation: "" }],
     ["a run of dots", { incarnation: ".." }],
-    ["a release that is no text", { release: 1.36 }],
-    ["a release without end", { release: "1".repeat(33) }],
+    ["a release that is not a string", { release: 1.36 }],
+    ["a release that is too long", { release: "1".repeat(33) }],
     ["no time", { servedAt: undefined }],
     ["a time in another zone", { servedAt: "2026-01-02T03:04:05+01:00" }],
-    ["a departure that is no time", { departedAt: "yesterday" }],
+    ["a departure that is not a time", { departedAt: "yesterday" }],
     ["no resources", { resources: undefined }],
     ["resources in a list", { resources: ["pods"] }],
-    ["resources that are no names", { resources: { "/v1": [1] } }],
-    ["an endless name", { resources: { "/v1": ["x".repeat(513)] } }],
+    ["resources that are not strings", { resources: { "/v1": [1] } }],
+    ["a name that is too long", { resources: { "/v1": ["x".repeat(513)] } }],
     ["too many resources", { resources: { "/v1": Array.from({ length: 20_001 }, () => "x") } }],
     [
       "too many group versions",
       { resources: Object.fromEntries(Array.from({ length: 2_001 }, (_, i) => [`${i}`, []])) },
     ],
-  ])("is not one with %s", (_, fields) => {
+  ])("is not decoded with %s", (_, fields) => {
     const changed = { ...FIELDS, ...fields };
     const key = servedRecordKey(ROOT, { serverId: String(changed.serverId), incarnation: changed.incarnation });
     expect(decoded(changed, key)).toBeUndefined();
   });
 
-  test("that nobody would read is not written", () => {
+  test("that no server could decode is not encoded", () => {
     expect(encodeServedRecord({ ...RECORD, incarnation: "a/b" })).toBeUndefined();
     expect(encodeServedRecord({ ...RECORD, resources: new Map([["/v1", ["x".repeat(513)]]]) })).toBeUndefined();
   });
 });
 
-test("resources and subresources of a document are recorded, stale group versions are not", () => {
+test("the record of a document has its resources and subresources, without stale group versions", () => {
   const groups = [
     ...documentOf({ v1: { pods: "get", "pods/status": "get" }, "apps/v1": { deployments: "get" } }),
     ...documentOf({ "metrics.k8s.io/v1": { pods: "get" } }, "Stale"),

@@ -1,20 +1,21 @@
 /**
- * What one run of a server served, kept in the store so that it outlives the server: from these every server knows what
- * has departed. Only what the server's release serves by itself is recorded; custom and aggregated resources are
- * judged by what the store holds now. Records come from disk and from other servers: all is checked.
+ * The resources that one run of a server served, kept in the store beyond the end of the server: from these records
+ * every server knows which resources have departed. Only built-in resources of the server's release are recorded;
+ * custom and aggregated resources are decided by the current content of the store. Records come from disk and from
+ * other servers, so every field is validated.
  */
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 
 export interface ServedRecord {
   readonly serverId: string;
-  /** Another one each time the server starts. */
+  /** Different for each start of the server. */
   readonly incarnation: string;
-  /** Undefined for a kube-apiserver, which does not tell. */
+  /** Undefined for a kube-apiserver, which does not publish it. */
   readonly release: string | undefined;
   /** RFC 3339 in UTC. */
   readonly servedAt: string;
-  /** RFC 3339 in UTC; set by whoever notices that this run is over. */
+  /** RFC 3339 in UTC; set by the server that notices the end of this run. */
   readonly departedAt: string | undefined;
   /** By "group/version" ("/v1" is the core group's): "pods", "pods/status". */
   readonly resources: ReadonlyMap<string, readonly string[]>;
@@ -31,11 +32,11 @@ const RELEASE_LENGTH_MAX = 32;
 const GROUP_VERSIONS_MAX = 2_000;
 const RESOURCES_MAX = 20_000;
 const NAME_LENGTH_MAX = 512;
-/** Also what keeps one key segment one key segment. */
+/** Also keeps the ID within one segment of a key. */
 const ID_PATTERN = /^[A-Za-z0-9][\w.:-]{0,252}$/;
 const TIME_PATTERN = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z$/;
 
-/** Where all records are, below the root of all keys, which ends in a slash. */
+/** The prefix of all records, below the storage root, which ends with a slash. */
 export function servedRecordPrefix(storageRoot: string): string {
   return `${storageRoot}evenkeel/served/`;
 }
@@ -47,17 +48,17 @@ export function servedRecordKey(
   return `${servedRecordPrefix(storageRoot)}${serverId}/${incarnation}`;
 }
 
-/** What every value of the store begins with, so that whoever reads the store can tell what it is. */
+/** The beginning of every stored value, by which a reader of the store recognizes it. */
 const HEAD = { kind: "ServedRecord", apiVersion: "evenkeel.io/v1", metadata: {} } as const;
 
-/** Undefined when no server would read it: a lease or a document said something outlandish. */
+/** Undefined if no server could decode it, because a lease or a document contains invalid values. */
 export function encodeServedRecord(record: ServedRecord): Buffer | undefined {
   const object = { ...HEAD, ...record, resources: Object.fromEntries(record.resources) };
   const value = Buffer.from(JSON.stringify(object));
   return value.length > BYTES_MAX || decodeRecord(object) === undefined ? undefined : value;
 }
 
-/** Undefined for what is no record, or is one under another's key. */
+/** Undefined if the value is not a record, or is one of another key. */
 export function decodeServedRecord(
   storageRoot: string,
   { key, value }: { readonly key: string; readonly value: unknown },
@@ -66,7 +67,7 @@ export function decodeServedRecord(
   return record !== undefined && key === servedRecordKey(storageRoot, record) ? record : undefined;
 }
 
-/** What a document says is served, for a record; custom and aggregated resources must have been taken out. */
+/** The resources of a document in the form of a record; custom and aggregated resources must have been removed. */
 export function recordedResources(groups: readonly DiscoveryGroup[]): ReadonlyMap<string, readonly string[]> {
   const recorded = new Map<string, string[]>();
   for (const group of groups) {

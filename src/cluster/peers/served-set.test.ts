@@ -4,12 +4,12 @@ import { documentOf } from "../../../test/testing/cluster/peers/documents.ts";
 
 const PODS = { group: "", version: "v1", resource: "pods", subresource: "" };
 
-describe("what a document names", () => {
+describe("a served set", () => {
   const served = createServedSet(
     documentOf({ v1: { pods: "get list", "pods/resize": "patch" }, "apps/v1": { "widgets/scale": "get" } }),
   );
 
-  test("is asked by group, version, resource, subresource and verb", () => {
+  test("is queried by group, version, resource, subresource and verb", () => {
     expect(served.has(PODS)).toBe(true);
     expect(served.hasVerb(PODS, "list")).toBe(true);
     expect(served.hasVerb(PODS, "delete")).toBe(false);
@@ -20,19 +20,19 @@ describe("what a document names", () => {
     expect(served.has({ ...PODS, group: "apps" })).toBe(false);
   });
 
-  test("does not hold a resource that is named only for its subresources", () => {
+  test("does not contain a resource that is listed only for its subresources", () => {
     const widgets = { group: "apps", version: "v1", resource: "widgets", subresource: "" };
     expect(served.has(widgets)).toBe(false);
     expect(served.has({ ...widgets, subresource: "scale" })).toBe(true);
   });
 
-  test("does not hold what every object answers to", () => {
+  test("does not contain inherited object properties", () => {
     expect(served.has({ ...PODS, resource: "constructor" })).toBe(false);
     expect(served.hasGroup("__proto__")).toBe(false);
   });
 });
 
-test("an empty document serves nothing", () => {
+test("of an empty document is empty", () => {
   const served = createServedSet([]);
   expect(served.has(PODS)).toBe(false);
   expect(served.hasVerb(PODS, "get")).toBe(false);
@@ -40,7 +40,7 @@ test("an empty document serves nothing", () => {
   expect(served.hasGroupVersion("", "v1")).toBe(false);
 });
 
-test("a group version that is stale is not served, nor a group that has no other", () => {
+test("does not contain a stale group version, nor a group that has only stale ones", () => {
   const stale = documentOf({ "metrics.k8s.io/v1": { pods: "get" } }, "Stale");
   const served = createServedSet([...stale, ...documentOf({ "apps/v1": { deployments: "get" } })]);
   expect(served.hasGroup("metrics.k8s.io")).toBe(false);
@@ -50,7 +50,7 @@ test("a group version that is stale is not served, nor a group that has no other
   expect(served.hasGroupVersion("apps", "v1beta1")).toBe(false);
 });
 
-test("what a document says of the same resource in two places counts together", () => {
+test("merges entries of the same resource in two places", () => {
   const served = createServedSet([
     ...documentOf({ "apps/v1": { deployments: "get", "deployments/scale": "get" } }),
     ...documentOf({ "apps/v1": { deployments: "list", "deployments/scale": "update", replicasets: "get" } }),

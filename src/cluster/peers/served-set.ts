@@ -1,9 +1,12 @@
-/** Which (group, version, resource, subresource, verb) a document names: two lookups and no allocation per question. */
+/**
+ * The (group, version, resource, subresource, verb) tuples that a document serves: two lookups and no allocation per
+ * query.
+ */
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import type { ResourceQuestion } from "./view.ts";
 
 export interface ServedSet {
-  /** The resource, or the subresource if one is asked for, is there with any verb. */
+  /** Whether the resource, or the given subresource, is served with any verb. */
   has(question: ResourceQuestion): boolean;
   hasVerb(question: ResourceQuestion, verb: string): boolean;
   hasGroupVersion(group: string, version: string): boolean;
@@ -16,8 +19,8 @@ interface ServedResource {
 }
 
 /**
- * Group versions that are stale are left out, and groups with no other: whoever serves them did not answer. A document
- * may name the same thing twice, as in `/api` and `/apis`: then all that is said counts.
+ * Stale group versions are omitted, and groups that have only such, because their server did not respond. A document
+ * may list the same resource twice, as in `/api` and `/apis`: the entries are merged.
  */
 export function createServedSet(groups: readonly DiscoveryGroup[]): ServedSet {
   const byGroup = new Map<string, Map<string, Map<string, ServedResource>>>();
@@ -36,7 +39,7 @@ export function createServedSet(groups: readonly DiscoveryGroup[]): ServedSet {
     return question.subresource === "" ? found?.verbs : found?.subresources.get(question.subresource);
   };
   return {
-    // A resource may be named without verbs, only for the subresources below it.
+    // A resource may be listed without verbs, only for its subresources.
     has: (question) => (verbsOf(question)?.size ?? 0) > 0,
     hasVerb: (question, verb) => verbsOf(question)?.has(verb) === true,
     hasGroupVersion: (group, version) => byGroup.get(group)?.has(version) === true,
@@ -44,7 +47,7 @@ export function createServedSet(groups: readonly DiscoveryGroup[]): ServedSet {
   };
 }
 
-/** What either of them names. */
+/** The union of both. */
 export function eitherServedSet(first: ServedSet, second: ServedSet): ServedSet {
   return {
     has: (question) => first.has(question) || second.has(question),

@@ -1,11 +1,11 @@
-/** Who a server is to others: the name of its identity lease and of its endpoint record. */
+/** The ID of a server: the name of its identity lease and of its endpoint record. */
 import { createHash } from "node:crypto";
 
 const COMPONENT = "kube-apiserver";
 const DIGEST_BYTES = 16;
 const BASE32 = "abcdefghijklmnopqrstuvwxyz234567";
 
-/** As kube-apiserver computes it from its host's name. Servers of one component on one host need another name each. */
+/** Computed from the hostname as in kube-apiserver. Servers of one component on one host need different hostnames. */
 export function serverId(hostname: string, component: string = COMPONENT): string {
   const hash = createHash("sha256");
   for (const text of [hostname, component]) {

@@ -32,7 +32,7 @@ class Source implements SharedSource {
 const WIDGETS = { group: "a.example", version: "v1", resource: "widgets" };
 const AGGREGATED = { group: "b.example", version: "v1", resource: "" };
 
-test("shared resources are those of all sources, loaded when all of them are", () => {
+test("shared resources are those of all sources, and are loaded when all sources are", () => {
   const shared = new SharedResources();
   const [custom, aggregated] = [new Source(), new Source()];
   shared.add(custom);
@@ -47,7 +47,7 @@ test("shared resources are those of all sources, loaded when all of them are", (
   expect(shared.served.has({ ...WIDGETS, subresource: "" })).toBe(true);
 });
 
-test("a source that is added later is heard by earlier listeners, until they leave", () => {
+test("listeners are called for a source that is added later, until they are removed", () => {
   const shared = new SharedResources();
   let changes = 0;
   const leave = shared.onChange(() => changes++);
@@ -59,7 +59,7 @@ test("a source that is added later is heard by earlier listeners, until they lea
   expect(changes).toBe(1);
 });
 
-test("a peer's document does not count for a shared resource, and for a deleted one not for a while", () => {
+test("a peer's document does not count for a shared resource, nor for a deleted one during the grace period", () => {
   const shared = new SharedResources();
   const source = new Source();
   shared.add(source);

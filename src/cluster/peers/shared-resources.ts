@@ -1,6 +1,6 @@
 /**
- * Resources that every server serves from objects in the shared store: custom resources and aggregated group versions. A
- * server judges them by what it reads itself; the discovery documents of peers do not count for them.
+ * Resources that every server serves from objects in the shared store: custom resources and aggregated group versions.
+ * Each server decides about them by its own reads; the discovery documents of peers do not count for them.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
@@ -8,11 +8,11 @@ import { Exclusions, type Excludable } from "./exclusions.ts";
 import { createServedSet, eitherServedSet, type ServedSet } from "./served-set.ts";
 
 export interface SharedSource {
-  /** Absent: the source serves nothing through this server's own endpoints. */
+  /** Absent if the source serves nothing through this server's own endpoints. */
   readonly served?: ServedSet;
-  /** Every object that existed at the start has been read. */
+  /** Whether every object that existed at the start has been read. */
   isLoaded(): boolean;
-  /** What it serves, as `exclusionName` formats it. */
+  /** The names of what it serves, as `exclusionName` formats them. */
   names(): Iterable<string>;
   /** The returned function removes the listener. */
   onChange(listener: () => void): () => void;
@@ -59,7 +59,8 @@ export function excludeShared(
   let isOutdated = true;
   const update = (): void => void exclusions.update(shared.names(), clock.monotonic());
   shared.onChange(() => {
-    // A resource that came and went must have been seen; those that exist at the start all come at once.
+    // Updates must not be skipped, so that a resource that is created and deleted is seen; those that exist at the
+    // start all arrive at once.
     if (shared.isLoaded()) update();
     else isOutdated = true;
   });

@@ -27,8 +27,8 @@ const question = (group: string, version: string, resource: string, subresource 
   ...{ group, version, resource, subresource },
 });
 
-describe("what the objects say", () => {
-  test("the group is that of the version, else of the object's name, in which core is the core group", () => {
+describe("a StorageVersion object", () => {
+  test("has the group of the version, else of its name, in which core is the core group", () => {
     const { registered } = sourceOf({
       "core.pods": [entry("a", "v1")],
       "apps.deployments": [entry("a", "apps/v1"), entry("b", "apps/v1", "apps/v1beta1")],
@@ -47,7 +47,7 @@ describe("what the objects say", () => {
     expect([registered.has("b"), registered.has("c")]).toEqual([true, false]);
   });
 
-  test("an object that changes never leaves its resource without the servers that stay", () => {
+  test("that changes never leaves its resource without the servers that remain", () => {
     const source = sourceOf({ "apps.deployments": [entry("a", "apps/v1")] });
     const before = source.registered;
     expect(source.put("apps.deployments", [entry("a", "apps/v1"), entry("b", "apps/v1")])).toBe(true);
@@ -57,7 +57,7 @@ describe("what the objects say", () => {
     expect(source.registered.servers("apps", "v1", "deployments")).toEqual([]);
   });
 
-  test("an object in which nobody serves anything else is no change", () => {
+  test("with the same servers and versions is no change", () => {
     const source = sourceOf({ "apps.deployments": [entry("a", "apps/v1")] });
     const before = source.registered;
     expect(source.put("apps.deployments", [entry("a", "apps/v1")])).toBe(false);
@@ -91,8 +91,8 @@ const SILENT: PeerParts = { serves: undefined };
 const DEPLOYMENTS = question("apps", "v1", "deployments");
 const REVIEWS = question("authorization.k8s.io", "v1", "subjectaccessreviews");
 
-describe("a peer that has registered everything and shown no document", () => {
-  test("is described, serves what it registered with the verbs and subresources of its release, and nothing else stored", () => {
+describe("a peer that has registered everything and has no document", () => {
+  test("is described, and serves what it registered with the verbs and subresources of its release, and no other stored resource", () => {
     const { isDescribed, document } = described(SILENT);
     expect(isDescribed).toBe(true);
     expect(document!.confirmedAtMs).toBe(7);
@@ -105,19 +105,19 @@ describe("a peer that has registered everything and shown no document", () => {
     expect([served.hasGroup("apps"), served.hasGroup("batch")]).toEqual([true, false]);
   });
 
-  test("serves what is never stored as far as its release does", () => {
+  test("serves the resources of its release that are never stored", () => {
     const { served } = described(SILENT).document!;
     expect([served.hasVerb(REVIEWS, "create"), served.hasVerb(REVIEWS, "get")]).toEqual([true, false]);
   });
 
-  test("serves what its release does not know with every verb and subresource", () => {
+  test("serves a resource that its release does not know with every verb and subresource", () => {
     const { served } = described(SILENT).document!;
     const widgets = question("x.example.com", "v1", "widgets");
     expect(served.hasVerb(widgets, "anything")).toBe(true);
     expect(served.has({ ...widgets, subresource: "anything" })).toBe(true);
   });
 
-  test("is not described when its release is not known here: nobody could say what it serves without storing it", () => {
+  test("is not described if its release is unknown, because then its resources without storage are unknown", () => {
     expect(described(SILENT, { ofRelease: undefined }).isDescribed).toBe(false);
   });
 });
@@ -125,7 +125,7 @@ describe("a peer that has registered everything and shown no document", () => {
 describe("a peer with a document", () => {
   const DOCUMENT = { serves: { "apps/v1": { deployments: "get" }, "batch/v1": { jobs: "get" } } };
 
-  test("serves what either names; the document decides about verbs and subresources, and what is never stored", () => {
+  test("serves what the document or the objects name; the document decides about verbs, subresources and resources without storage", () => {
     const { served } = described(DOCUMENT).document!;
     expect([served.hasVerb(DEPLOYMENTS, "get"), served.hasVerb(DEPLOYMENTS, "list")]).toEqual([true, false]);
     expect(served.has({ ...DEPLOYMENTS, subresource: "scale" })).toBe(false);
@@ -134,7 +134,7 @@ describe("a peer with a document", () => {
     expect(served.has(REVIEWS)).toBe(false);
   });
 
-  test("of an earlier run takes nothing from what it has registered since", () => {
+  test("of an earlier run loses nothing that it has registered since", () => {
     const { isDescribed, document } = described({ ...DOCUMENT, isDescribed: false });
     expect(isDescribed).toBe(true);
     expect(document!.served.hasVerb(DEPLOYMENTS, "list")).toBe(true);
@@ -143,17 +143,14 @@ describe("a peer with a document", () => {
 });
 
 describe("a peer whose registration is not complete", () => {
-  test.each(["never", "pending"] as const)(
-    "%s: what it has registered counts, what it has not is not known",
-    (registration) => {
-      const { isDescribed, document } = described(SILENT, { registration });
-      expect(isDescribed).toBe(false);
-      expect(document!.served.has(DEPLOYMENTS)).toBe(true);
-      expect(document!.served.has(REVIEWS)).toBe(false);
-    },
-  );
+  test.each(["never", "pending"] as const)("%s: registered resources count, and others are unknown", (registration) => {
+    const { isDescribed, document } = described(SILENT, { registration });
+    expect(isDescribed).toBe(false);
+    expect(document!.served.has(DEPLOYMENTS)).toBe(true);
+    expect(document!.served.has(REVIEWS)).toBe(false);
+  });
 
-  test("is described by its document if it never registers, and not at all before it has", () => {
+  test("is described by its document if it never registers, and not before it is known to", () => {
     const registered = sourceOf({}).registered;
     expect(described({ serves: {} }, { registration: "never", registered }).isDescribed).toBe(true);
     expect(described({ serves: {} }, { registration: "pending", registered }).isDescribed).toBe(false);
@@ -161,7 +158,7 @@ describe("a peer whose registration is not complete", () => {
   });
 });
 
-test("what only strangers have registered is judged locally, what nobody has is not", () => {
+test("a resource registered only by unknown servers is decided locally, one that no server registered is not", () => {
   const isOfCluster = (id: string): boolean => id === "a";
   expect(isRegisteredByStrangers([], isOfCluster)).toBe(false);
   expect(isRegisteredByStrangers(["x"], isOfCluster)).toBe(true);

@@ -1,24 +1,24 @@
 /**
- * Who serves what by the StorageVersion objects, for routing. An object speaks of one resource, and what it says takes
- * the place of what it said in one step: at no moment has a resource fewer servers than the objects give it.
+ * The servers of each resource according to the StorageVersion objects, for routing. Each object covers one resource
+ * and replaces its previous entries in one step: at no moment does a resource have fewer servers than the objects list.
  *
- * The objects name groups, versions and resources of what is stored, and nothing else. Verbs, subresources and what is
- * never stored come from the server's own document; while there is none, they are assumed by its release, in doubt in
- * favour of the server: what is asked of it in vain is 503, and what is not asked of it might be a false 404.
+ * The objects list only groups, versions and resources that are stored. Verbs, subresources and resources without
+ * storage come from the server's own document; until it is known, they are assumed by its release, in doubt in favor of
+ * the server: a wrong assumption causes a 503, a missing one could cause a false 404.
  */
 import type { ServedSet } from "./served-set.ts";
 import type { PeerView, ResourceQuestion } from "./view.ts";
 
-/** What a server has registered for one resource. */
+/** The entry of one server for one resource. */
 export interface RegisteredEntry {
   readonly serverId: string;
   /** "v1" or "group/v1". */
   readonly servedVersions: readonly string[];
 }
 
-/** The objects at one moment. */
+/** The registered entries at one moment. */
 interface Registered {
-  /** IDs of those that serve it, whoever they are. */
+  /** IDs of the servers that serve it, including unknown ones. */
   servers(group: string, version: string, resource: string): readonly string[];
   /** Whether the server has registered anything. */
   has(serverId: string): boolean;
@@ -30,14 +30,14 @@ export class StorageVersionSource {
   readonly #objects = new Map<string, readonly RegisteredEntry[]>();
   #registered: Registered | undefined;
 
-  /** From now on there are exactly these objects. */
+  /** Replaces all objects. */
   reset(objects: Iterable<readonly [name: string, entries: readonly RegisteredEntry[]]>): void {
     this.#objects.clear();
     for (const [name, entries] of objects) this.#objects.set(name, entries);
     this.#registered = undefined;
   }
 
-  /** Whether somebody serves something else now. */
+  /** Whether the servers or versions of the resource changed. */
   put(name: string, entries: readonly RegisteredEntry[]): boolean {
     const isSame = areSame(this.#objects.get(name) ?? [], entries);
     this.#objects.set(name, entries);
@@ -57,26 +57,26 @@ export class StorageVersionSource {
   }
 }
 
-/** What servers of a release serve at most, with everything on that can be. */
+/** The most that servers of a release can serve, with every optional API enabled. */
 export interface ReleaseServing {
   readonly served: ServedSet;
-  /** A StorageVersion object of this name would speak of it. */
+  /** Whether a StorageVersion object exists for this resource in the release. */
   isStored(group: string, resource: string): boolean;
 }
 
 export interface Describing {
   readonly registered: Registered;
   /**
-   * complete: it has said that every resource it stores is registered. never: it is ready and does not register, or does
-   * not tell, as a kube-apiserver. pending: neither yet.
+   * complete: the server has published that every resource it stores is registered. never: it is ready and does not
+   * register, or does not publish whether it does, as a kube-apiserver. pending: neither yet.
    */
   readonly registration: "complete" | "never" | "pending";
-  /** Undefined when its release is not known here. */
+  /** Undefined if its release is unknown here. */
   readonly ofRelease: ReleaseServing | undefined;
   readonly nowMs: number;
 }
 
-/** The peer as its registration describes it. One that never registers is described by its document alone. */
+/** The peer as its registration describes it. A peer that never registers is described by its document alone. */
 export function describedByRegistration(peer: PeerView, describing: Describing): PeerView {
   const { registered, registration, ofRelease, nowMs } = describing;
   const isComplete = registration === "complete" && (peer.isDescribed || ofRelease !== undefined);
@@ -90,14 +90,14 @@ export function describedByRegistration(peer: PeerView, describing: Describing):
   };
 }
 
-/** What the peer's document says of a resource counts for verbs and subresources; that it exists either may say. */
+/** The peer's document decides about verbs and subresources of a resource; either source can add a resource. */
 function servedBy(peer: PeerView, { registered, ofRelease, registration }: Describing): ServedSet {
   const { id, isDescribed: isCurrent } = peer;
   const said = peer.document?.served;
   const isRegistered = ({ group, version, resource }: ResourceQuestion): boolean =>
     registered.servers(group, version, resource).includes(id);
   const assumed = (question: ResourceQuestion, isThere: (set: ServedSet) => boolean): boolean => {
-    // A document of its run tells all there is to tell of a resource that it names.
+    // A document of the current run is complete for each resource that it lists.
     if (isCurrent && said?.has(parentOf(question)) === true) return false;
     const known = ofRelease?.served;
     if (isRegistered(question)) return known?.has(parentOf(question)) === true ? isThere(known) : true;
@@ -115,8 +115,8 @@ function servedBy(peer: PeerView, { registered, ofRelease, registration }: Descr
 }
 
 /**
- * Whether only servers registered it that are none of this cluster: then it is aggregated or custom, and each server
- * judges it by itself.
+ * Whether only servers outside this cluster registered it: then it is aggregated or custom, and each server decides
+ * about it itself.
  */
 export function isRegisteredByStrangers(servers: readonly string[], isOfCluster: (id: string) => boolean): boolean {
   return servers.length > 0 && !servers.some(isOfCluster);
@@ -160,14 +160,14 @@ function add(
   if (!servers.includes(serverId)) servers.push(serverId);
 }
 
-/** By the name of the object: the last dot divides. */
+/** Splits the name of the object at its last dot. */
 function resourceOf(name: string): { readonly group: string; readonly resource: string } {
   const dot = name.lastIndexOf(".");
   const group = name.slice(0, Math.max(dot, 0));
   return { group: group === "core" ? "" : group, resource: name.slice(dot + 1) };
 }
 
-/** A version that names no group is of the object's: core has none to name. */
+/** A version without a group belongs to the object's group, because the core group has no name. */
 function groupVersionOf(served: string, group: string): { readonly group: string; readonly version: string } {
   const slash = served.indexOf("/");
   return slash < 0 ? { group, version: served } : { group: served.slice(0, slash), version: served.slice(slash + 1) };

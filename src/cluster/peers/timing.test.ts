@@ -13,12 +13,12 @@ describe("timing", () => {
 
   test.each([
     [{ leaseRenewMs: 5_000 }, "the identity lease must be renewed more than twice before a server fences itself"],
-    [{ fenceAfterMs: 15_000 }, "a server must fence itself before its identity lease has run out for others"],
-    [{ endpointRefreshMs: 8_000 }, "the endpoint record must be refreshed more than twice within its life"],
+    [{ fenceAfterMs: 15_000 }, "a server must fence itself before its identity lease has expired for its peers"],
+    [{ endpointRefreshMs: 8_000 }, "the endpoint record must be refreshed more than twice within its TTL"],
     [{ probeIntervalMs: 0 }, "probeIntervalMs must be a whole number greater than zero, not 0"],
     [{ leaseMarginMs: NaN }, "leaseMarginMs must be a whole number greater than zero, not NaN"],
     [{ endpointTtlSeconds: 15.5 }, "endpointTtlSeconds must be a whole number greater than zero, not 15.5"],
-  ])("%o is refused", (change, sentence) => {
+  ])("%o is rejected", (change, sentence) => {
     expect(timingErrors({ ...DEFAULT_PEER_TIMING, ...change })).toEqual([sentence]);
   });
 });

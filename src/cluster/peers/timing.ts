@@ -1,31 +1,35 @@
-/** The times by which servers of a cluster know of each other. All are flags; these are their defaults. */
+/** The timing by which servers of a cluster detect each other. All values are flags; these are the defaults. */
 export interface PeerTiming {
-  /** How often each peer is probed, and how many probes in a row may fail before it is out of routing. */
+  /** How often each peer is probed, and how many probes in a row may fail before it is unreachable. */
   readonly probeIntervalMs: number;
   readonly probeMissesMax: number;
   /** Probes overlap, so this may be longer than the interval. */
   readonly probeTimeoutMs: number;
-  /** How long a peer may take to say what it serves, how soon it is asked again when it did not, and when it did. */
+  /**
+   * The timeout of a discovery request, the retry interval after a failure, and the refresh interval after a success.
+   */
   readonly documentTimeoutMs: number;
   readonly documentRetryMs: number;
   readonly documentRetryMsMax: number;
   readonly documentRefreshMs: number;
-  /** Life of an endpoint record without a refresh, and how often it is refreshed. */
+  /** TTL of an endpoint record, and how often it is refreshed. */
   readonly endpointTtlSeconds: number;
   readonly endpointRefreshMs: number;
-  /** As the identity lease says, and how often it is renewed. */
+  /** Duration of the identity lease, and how often it is renewed. */
   readonly leaseDurationSeconds: number;
   readonly leaseRenewMs: number;
-  /** A server that could not renew its lease for this long refuses writes: before others take it for dead. */
+  /** A server that could not renew its lease for this long rejects writes: before its peers treat it as departed. */
   readonly fenceAfterMs: number;
-  /** Others wait this much longer than the lease says: renewals need time to be seen. */
+  /** Peers wait this much longer than the lease duration, because renewals take time to be seen. */
   readonly leaseMarginMs: number;
   readonly leaseCollectIntervalMs: number;
-  /** How long what a departed server served is unavailable before it is unknown. */
+  /** The grace period: how long resources of a departed server return 503 before they return 404. */
   readonly departedGraceMs: number;
 }
 
-/** A crashed server is out of merged discovery within 20 s: duration, margin and two intervals of the collector. */
+/**
+ * A crashed server is removed from merged discovery within 20 s: duration, margin and two intervals of the collector.
+ */
 export const DEFAULT_PEER_TIMING: PeerTiming = {
   probeIntervalMs: 500,
   probeMissesMax: 2,
@@ -44,7 +48,7 @@ export const DEFAULT_PEER_TIMING: PeerTiming = {
   departedGraceMs: 10 * 60_000,
 };
 
-/** What is wrong with these times, in sentences; an empty list means nothing. */
+/** The invalid settings as sentences; empty if there are none. */
 export function timingErrors(timing: PeerTiming): string[] {
   const errors = Object.entries(timing)
     .filter(([, value]) => !Number.isSafeInteger(value) || value <= 0)
@@ -53,8 +57,8 @@ export function timingErrors(timing: PeerTiming): string[] {
   if (leaseRenewMs * 2 >= fenceAfterMs)
     errors.push("the identity lease must be renewed more than twice before a server fences itself");
   if (fenceAfterMs >= leaseDurationSeconds * 1000)
-    errors.push("a server must fence itself before its identity lease has run out for others");
+    errors.push("a server must fence itself before its identity lease has expired for its peers");
   if (endpointRefreshMs * 2 >= endpointTtlSeconds * 1000)
-    errors.push("the endpoint record must be refreshed more than twice within its life");
+    errors.push("the endpoint record must be refreshed more than twice within its TTL");
   return errors;
 }

@@ -1,8 +1,9 @@
 /**
- * One peer: whether it answers, and what it serves. Two loops that never give up while the peer is known: a probe at a
- * fixed pace, and the document, asked for again when something says it may have changed.
+ * Tracks one peer: whether it responds, and what it serves. Two loops run while the peer is known: a probe at a fixed
+ * interval, and the fetch of its discovery document, repeated when the document may have changed.
  *
- * The last good document is kept however unreachable the peer is: what it serves exists, and is answered with 503.
+ * The last good document is kept even while the peer is unreachable: its resources exist, and requests for them return
+ * 503.
  */
 import { Wakeable } from "../../base/wakeable.ts";
 import { sleep, type Clock } from "../../base/clock.ts";
@@ -16,16 +17,16 @@ import { createServedSet } from "./served-set.ts";
 import type { PeerTiming } from "./timing.ts";
 import type { PeerView } from "./view.ts";
 
-/** What its identity lease and its endpoint record say. */
+/** The data of its identity lease and its endpoint record. */
 export interface KnownPeer {
   readonly id: string;
-  /** Changes whenever the server starts anew. */
+  /** Changes whenever the server restarts. */
   readonly incarnation: string | undefined;
   readonly release: string | undefined;
   readonly binaryVersion?: string | undefined;
   readonly address: UpstreamAddress | undefined;
   readonly isDraining: boolean;
-  /** Changes whenever what it serves changes; undefined for a kube-apiserver, which does not tell. */
+  /** Changes whenever what it serves changes; undefined for a kube-apiserver, which does not publish it. */
   readonly documentHash: string | undefined;
 }
 
@@ -37,11 +38,11 @@ export interface TrackingContext {
   readonly ask: AskPeer;
   readonly timing: PeerTiming;
   readonly metrics: ProxyMetrics;
-  /** Something routing or discovery depends on is different now. */
+  /** Called when a property on which routing or discovery depends has changed. */
   readonly onChange: () => void;
 }
 
-/** Answers from a server that is alive, whoever asks, without touching its store. */
+/** Every live server responds to it, for any client, without a read of the store. */
 const PROBE_TARGET = "/livez/ping";
 const PROBE_BYTES_MAX = 64 * 1024;
 const PROBES_PENDING_MAX = 4;
@@ -52,7 +53,7 @@ export class TrackedPeer {
   readonly #documentDue: Wakeable;
   #known: KnownPeer;
   #document: PeerDocument | undefined;
-  /** Of the peer when it gave the document. */
+  /** The state of the peer when the document was fetched. */
   #describedAs: Pick<KnownPeer, "incarnation" | "documentHash"> | undefined;
   #confirmedAtMs = 0;
   #isReachable = false;
@@ -79,7 +80,7 @@ export class TrackedPeer {
     return this.#isReachable;
   }
 
-  /** One attempt at its document has ended, well or not, or there is nowhere to ask. */
+  /** Whether one fetch of its document has ended, with or without success, or it has no address. */
   get hasBeenAttempted(): boolean {
     return this.#hasBeenAttempted || this.#known.address === undefined;
   }
@@ -103,7 +104,7 @@ export class TrackedPeer {
     return this.#view;
   }
 
-  /** Until `stop`. */
+  /** Runs until `stop`. */
   async run(): Promise<void> {
     const { signal } = this.#stopping;
     await Promise.all([this.#probeLoop(signal), this.#documentLoop(signal)]);
@@ -114,7 +115,7 @@ export class TrackedPeer {
     this.#leave(this.#known);
   }
 
-  /** Whoever leaves in good order answers what it was asked, and closes its connections itself. */
+  /** A peer that drains completes its requests and closes its connections itself. */
   #leave({ address, isDraining }: KnownPeer): void {
     const { upstream } = this.#context;
     if (address === undefined) return;
@@ -135,32 +136,32 @@ export class TrackedPeer {
     this.#changed();
   }
 
-  /** Any answer at all. */
+  /** Called for any response. */
   reportAnswer(): void {
     if (!this.#answered()) return;
     this.#documentDue.wake();
     this.#changed();
   }
 
-  /** A connection that failed, or a probe that was not answered. */
+  /** Called for a failed connection or a probe without a response. */
   reportMiss(error: unknown): void {
     this.#misses++;
     if (this.#misses < this.#context.timing.probeMissesMax) return;
     const { id, address } = this.#known;
-    // What waits for its answer is tried elsewhere, or fails now instead of at its deadline.
+    // Pending requests are retried elsewhere, or fail now instead of at their deadline.
     if (address !== undefined && !isHeardFrom(error)) this.#context.upstream.disconnect(address);
     if (!this.#isReachable) return;
     this.#isReachable = false;
-    this.#context.log.warn("a peer is out of reach", { peer: id });
+    this.#context.log.warn("peer unreachable", { peer: id });
     this.#changed();
   }
 
-  /** Whether that is news. */
+  /** Whether the reachability changed. */
   #answered(): boolean {
     this.#misses = 0;
     if (this.#isReachable) return false;
     this.#isReachable = true;
-    this.#context.log.info("a peer is reachable", { peer: this.#known.id });
+    this.#context.log.info("peer reachable", { peer: this.#known.id });
     return true;
   }
 
@@ -191,7 +192,7 @@ export class TrackedPeer {
       });
       if (!signal.aborted && isSameAddress(address, this.#known.address)) this.reportAnswer();
     } catch (thrown) {
-      // A timer that is late says that this process did not run, not that the peer did not answer.
+      // A late timer shows that this process was paused, not that the peer did not respond.
       const isOurFault = clock.monotonic() - startedAt > 1.5 * timing.probeTimeoutMs || isExhausted(thrown);
       if (signal.aborted || isOurFault || !isSameAddress(address, this.#known.address)) return;
       metrics.probeFailed(this.#known.id).inc();
@@ -227,7 +228,8 @@ export class TrackedPeer {
         timeoutMs: timing.documentTimeoutMs,
         signal,
       });
-      // Meanwhile it may have started anew, as something else or elsewhere: the wake that came with it asks again.
+      // The peer may have restarted meanwhile, with other resources or another address: that change triggers a new
+      // fetch.
       if (signal.aborted || !isSameServing(asked, this.#known) || !isSameAddress(address, this.#known.address))
         return true;
       this.#describedAs = asked;
@@ -241,21 +243,21 @@ export class TrackedPeer {
       if (signal.aborted) return false;
       metrics.syncFailed("fetch_discovery");
       const error = thrown instanceof Error ? thrown.message : String(thrown);
-      log.warn("a peer did not say what it serves", { peer: this.#known.id, error });
+      log.warn("peer discovery failed", { peer: this.#known.id, error });
       this.#hasBeenAttempted = true;
       return false;
     }
   }
 }
 
-/** To give a peer up for that would break off all that works. */
+/** Treating the peer as unreachable for lack of local connections would abort working requests. */
 function isExhausted(thrown: unknown): boolean {
   return thrown instanceof UpstreamError && thrown.failure === "exhausted";
 }
 
 /**
- * Its host has answered, if not as hoped: it takes no new connections, or has closed one. It would say as much of every
- * other that is gone, and a server that leaves still answers what it has taken.
+ * Whether the peer's host has responded, by rejecting or closing a connection. Then it closes its other dead connections
+ * itself, and a draining server still completes accepted requests, so open connections are kept.
  */
 function isHeardFrom(error: unknown): boolean {
   return error instanceof UpstreamError && (error.isRefused || error.failure === "reset" || error.failure === "tls");

@@ -1,70 +1,75 @@
 /**
- * What one server believes about its cluster at one moment: a value. `route.ts` decides from it, `status` prints it.
- * A peer is known (identity lease), reachable (probe) and described (discovery document with its age).
+ * The view of a server: an immutable value that holds what it knows about its cluster at one moment. `route.ts` decides
+ * from it, `status` prints it. A peer is known (identity lease), reachable (probe) and described (discovery document
+ * with its age).
  */
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
 import type { ServedSet } from "./served-set.ts";
 
 export interface PeerView {
   readonly id: string;
-  /** "1.36", which it behaves as, as its endpoint record says; undefined for a kube-apiserver, which does not tell. */
+  /**
+   * The release as which it behaves, such as "1.36", from its endpoint record; undefined for a kube-apiserver, which
+   * does not publish it.
+   */
   readonly release: string | undefined;
-  /** Undefined until its endpoint record is there. */
+  /** Undefined until its endpoint record exists. */
   readonly address: UpstreamAddress | undefined;
   readonly isReachable: boolean;
-  /** It is leaving: chosen only if nobody else can. */
+  /** It is leaving the cluster: chosen only if no other server can serve the request. */
   readonly isDraining: boolean;
-  /** The document is what it serves now: false as well while a server that started anew has not said what it serves. */
+  /** Whether the document is current: false until it is known, and again after a restart until the new one is known. */
   readonly isDescribed: boolean;
-  /** Undefined until it has been described once. Kept while its lease lives, however old. */
+  /** Undefined until it has been described once. Kept while its lease is valid, however old. */
   readonly document: PeerDocumentView | undefined;
 }
 
 interface PeerDocumentView {
   readonly served: ServedSet;
-  /** By the monotonic clock, when the document was last confirmed. */
+  /** Monotonic time at which the document was last confirmed. */
   readonly confirmedAtMs: number;
 }
 
-/** What a server of this cluster served and no live one serves. */
+/** A server of this cluster that served a resource which no live server serves. */
 export interface Departed {
   readonly serverId: string;
   readonly release: string | undefined;
-  /** RFC 3339, by the clock of whoever noticed. */
+  /** RFC 3339, by the clock of the server that noticed the departure. */
   readonly departedAt: string;
 }
 
 export interface ClusterView {
   readonly self: { readonly id: string; readonly release: string };
-  /** The local document and the lease watch are there. */
+  /** Whether the local document and the leases are loaded. */
   readonly isSynced: boolean;
-  /** A flag without which no peer can be called, such as "--peer-ca-file"; undefined when the proxy is able to work. */
+  /** A flag without which no peer can be called, such as "--peer-ca-file"; undefined if the proxy can work. */
   readonly missingFlag: string | undefined;
   readonly local: ServedSet;
-  /** Every other server whose identity lease lives, by ID. */
+  /** Every other server with a valid identity lease, by ID. */
   readonly peers: readonly PeerView[];
   departed(resource: ResourceQuestion): Departed | undefined;
   /**
-   * Custom resources and aggregated group versions, deleted ones for a while included: the local view decides about
-   * them, because they live in the shared store. A peer's word counts only for those not seen here yet.
+   * Whether it is a custom resource or an aggregated group version, including recently deleted ones: the local server
+   * decides about them, because they are defined in the shared store. A peer's document counts only for those not seen
+   * here yet.
    */
   isJudgedLocally(group: string, version: string, resource: string): boolean;
-  /** Whether a peer, as far as its release tells, would do what the local server refuses. Never true in doubt. */
+  /** Whether a peer, judging by its release, would accept what the local server rejects. False in doubt. */
   supports(peer: PeerView, resource: ResourceQuestion, need: CapabilityNeed): boolean;
 }
 
-/** What a request asks of a resource beyond its being served, and the local server would refuse. */
+/** A feature that a request needs beyond a served resource, for lack of which the local server would reject it. */
 export type CapabilityNeed =
   | { readonly kind: "field-selector"; readonly labels: readonly string[] }
   | { readonly kind: "patch-type"; readonly patchType: string }
   | NamedFieldsNeed;
 
-/** Fields of a body that the local server would not refuse but drop. */
+/** Fields of a body that the local server would drop, not reject. */
 export interface NamedFieldsNeed {
   readonly kind: "fields";
-  /** What the body is, which is not the resource's kind for some subresources. */
+  /** The kind of the body, which for some subresources is not the kind of the resource. */
   readonly of: { readonly group: string; readonly version: string; readonly kind: string };
-  /** Names of members and positions in lists. */
+  /** Member names and list indexes. */
   readonly paths: readonly (readonly (string | number)[])[];
 }
 

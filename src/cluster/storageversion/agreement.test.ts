@@ -51,11 +51,11 @@ interface Row {
 describe("a server inserts its entry", () => {
   test.each<[string, Row]>([
     [
-      "the first one agrees with itself",
+      "the first entry agrees with itself",
       { before: {}, own: E1, entries: [E1], common: "v1", condition: at(CONDITION_TRUE, NOW) },
     ],
     [
-      "one that encodes otherwise ends the agreement",
+      "an entry with another encoding ends the agreement",
       {
         before: statusOf([E1, E2], "v1", CONDITION_TRUE),
         own: E3,
@@ -65,7 +65,7 @@ describe("a server inserts its entry", () => {
       },
     ],
     [
-      "one that encodes as the others do changes nothing of the agreement",
+      "an entry with the common encoding keeps the agreement",
       {
         before: statusOf([E1, E2], "v1", CONDITION_TRUE),
         own: E4,
@@ -75,7 +75,7 @@ describe("a server inserts its entry", () => {
       },
     ],
     [
-      "one more changes nothing where there is no agreement",
+      "one more entry changes nothing without an agreement",
       {
         before: statusOf([E1, E2, E3], undefined, CONDITION_FALSE),
         own: E4,
@@ -85,7 +85,7 @@ describe("a server inserts its entry", () => {
       },
     ],
     [
-      "its new entry stands where the old one stood",
+      "a new entry replaces the old one in its position",
       {
         before: statusOf([E1, E2, E4], "v1", CONDITION_TRUE),
         own: { ...E3, apiServerID: "2" },
@@ -95,7 +95,7 @@ describe("a server inserts its entry", () => {
       },
     ],
     [
-      "its new entry can bring the agreement",
+      "a new entry can create the agreement",
       {
         before: statusOf([E3, E5, E1], undefined, CONDITION_FALSE),
         own: entry("1", "v2", "v1 v2"),
@@ -111,7 +111,7 @@ describe("a server inserts its entry", () => {
 
 const COMMON_VERSIONS: [string, Row][] = [
   [
-    "is unset from the beginning when servers differ",
+    "is unset from the beginning if servers differ",
     {
       before: statusOf([E1, E2, E3], undefined),
       entries: [E1, E2, E3],
@@ -120,7 +120,7 @@ const COMMON_VERSIONS: [string, Row][] = [
     },
   ],
   [
-    "is taken away when servers differ",
+    "is removed when servers differ",
     {
       before: statusOf([E1, E2, E3], "v1", CONDITION_TRUE),
       entries: [E1, E2, E3],
@@ -138,7 +138,7 @@ const COMMON_VERSIONS: [string, Row][] = [
     },
   ],
   [
-    "is set from the beginning when servers agree",
+    "is set from the beginning if servers agree",
     { before: statusOf([E1, E2], undefined), entries: [E1, E2], common: "v1", condition: at(CONDITION_TRUE, NOW) },
   ],
   [
@@ -151,7 +151,7 @@ const COMMON_VERSIONS: [string, Row][] = [
     },
   ],
   [
-    "is set when servers have come to agree",
+    "is set when servers come to agree",
     {
       before: statusOf([E1, E2], undefined, CONDITION_FALSE),
       entries: [E1, E2],
@@ -160,7 +160,7 @@ const COMMON_VERSIONS: [string, Row][] = [
     },
   ],
   [
-    "makes a transition when it becomes another",
+    "has a transition when it changes",
     {
       before: statusOf([E3, E5], "v1", CONDITION_TRUE),
       entries: [E3, E5],
@@ -168,12 +168,9 @@ const COMMON_VERSIONS: [string, Row][] = [
       condition: at(CONDITION_TRUE, NOW),
     },
   ],
+  ["is unset without entries", { before: {}, entries: [], common: undefined, condition: at(CONDITION_FALSE, NOW) }],
   [
-    "is unset where there is no entry",
-    { before: {}, entries: [], common: undefined, condition: at(CONDITION_FALSE, NOW) },
-  ],
-  [
-    "is taken away with the last entry",
+    "is removed with the last entry",
     {
       before: statusOf([entry("gone", "v1")], "v1", CONDITION_TRUE),
       entries: [],
@@ -182,7 +179,7 @@ const COMMON_VERSIONS: [string, Row][] = [
     },
   ],
   [
-    "is that of the servers that live",
+    "is that of the live servers",
     {
       before: statusOf([entry("gone", "v1"), E3, E5], undefined, CONDITION_FALSE),
       entries: [E3, E5],
@@ -191,7 +188,7 @@ const COMMON_VERSIONS: [string, Row][] = [
     },
   ],
   [
-    "is not missed while a condition lacks its time, which it is given",
+    "stays while its condition has no time, which is added",
     {
       before: statusOf([E1, E2], "v1", { ...CONDITION_TRUE, lastTransitionTime: null }),
       entries: [E1, E2],
@@ -207,17 +204,17 @@ describe("the common version", () => {
   });
 
   test.each<[string, ServerStorageVersion[], string | undefined]>([
-    ["nobody has one", [], undefined],
-    ["one server has its own", [E3], "v2"],
-    ["equal entries have it", [E1, E2, E4], "v1"],
-    ["one other suffices that there is none", [E1, E2, E3], undefined],
+    ["none has one", [], undefined],
+    ["one server has one", [E3], "v2"],
+    ["equal entries have one", [E1, E2, E4], "v1"],
+    ["one different entry suffices for none", [E1, E2, E3], undefined],
   ])("of entries: %s", (_rule, entries, expected) => {
     expect(commonVersion(entries)).toBe(expected);
   });
 });
 
-describe("what is not ours, and what does not change", () => {
-  test("conditions of other types stay, where they stand", () => {
+describe("unrelated and unchanged parts", () => {
+  test("conditions of other types stay in their position", () => {
     const before = statusOf([E1, E2, E3], "v1", FOREIGN_CONDITION, CONDITION_TRUE, {
       ...FOREIGN_CONDITION,
       type: "example.com/Counted",
@@ -229,7 +226,7 @@ describe("what is not ours, and what does not change", () => {
     ]);
   });
 
-  test("a first condition comes after those of other types", () => {
+  test("the first condition comes after those of other types", () => {
     const before = statusOf([E1], undefined, FOREIGN_CONDITION);
     expect(settle(before, { live: ALL, now: NOW }).conditions).toEqual([FOREIGN_CONDITION, at(CONDITION_TRUE, NOW)]);
   });
@@ -237,37 +234,33 @@ describe("what is not ours, and what does not change", () => {
   test.each<[string, StorageVersionStatus, ServerStorageVersion | undefined]>([
     ["an agreement", statusOf([E1, E2], "v1", CONDITION_TRUE), undefined],
     ["a disagreement", statusOf([E1, E3], undefined, CONDITION_FALSE), undefined],
-    ["an entry that is there already", statusOf([E1, E2], "v1", CONDITION_TRUE), { ...E2 }],
-    [
-      "an entry that is there already, its members in another order",
-      statusOf([E1, E2], "v1", CONDITION_TRUE),
-      REORDERED_E2,
-    ],
-    ["an object nobody has an entry in", statusOf([], undefined, CONDITION_FALSE), undefined],
-  ])("%s that needs nothing is the same object: nobody writes it", (_what, status, own) => {
+    ["an existing entry", statusOf([E1, E2], "v1", CONDITION_TRUE), { ...E2 }],
+    ["an existing entry with its members in another order", statusOf([E1, E2], "v1", CONDITION_TRUE), REORDERED_E2],
+    ["an object without entries", statusOf([], undefined, CONDITION_FALSE), undefined],
+  ])("%s that needs no change is the same object, so it is not written", (_what, status, own) => {
     expect(settle(status, { live: ALL, now: NOW, ...(own === undefined ? {} : { own }) })).toBe(status);
   });
 
-  test("entries stand in the order of their servers' IDs, whoever came first", () => {
+  test("entries are ordered by server ID, not by time", () => {
     const before = statusOf([E5, entry("gone", "v1"), E1, entry("lost", "v1"), E3], undefined, CONDITION_FALSE);
     expect(settle(before, { live: ALL, now: NOW, own: E2 }).storageVersions).toEqual([E1, E2, E3, E5]);
   });
 
-  test("neither the object given nor its entries are changed", () => {
+  test("neither the given object nor its entries are modified", () => {
     const before = statusOf([E5, E1, entry("gone", "v1")], "v1", CONDITION_TRUE);
     const copy = structuredClone(before);
     settle(before, { live: ALL, now: NOW, own: E2 });
     expect(before).toEqual(copy);
   });
 
-  test("a server that is not alive cannot insert an entry", () => {
+  test("a server that is not live cannot insert an entry", () => {
     const before = statusOf([E1], "v1", CONDITION_TRUE);
     expect(settle(before, { live: ALL, now: NOW, own: entry("gone", "v2") })).toBe(before);
   });
 });
 
-describe("servers nobody knows about yet", () => {
-  test("a live server without entry that has not published makes it Unknown, and there is no common version", () => {
+describe("servers whose entries are unknown", () => {
+  test("a live server without entry that has not published makes the condition Unknown without a common version", () => {
     const before = statusOf([E1, E2], "v1", CONDITION_TRUE);
     const live = liveServers("1", "2", "-new", "-another");
     expect(settle(before, { live, now: NOW })).toEqual(
@@ -275,7 +268,7 @@ describe("servers nobody knows about yet", () => {
     );
   });
 
-  test("it is Unknown too where the entries disagree", () => {
+  test("the condition is Unknown too if the entries disagree", () => {
     const before = statusOf([E1, E3], undefined, CONDITION_FALSE);
     const after = settle(before, { live: liveServers("1", "3", "-new"), now: NOW });
     expect(after).toEqual(statusOf([E1, E3], undefined, at(conditionUnknown("new"), NOW)));
@@ -286,25 +279,25 @@ describe("servers nobody knows about yet", () => {
     expect(settle(before, { live: liveServers("1", "2", "other"), now: NOW })).toBe(before);
   });
 
-  test("a server that has an entry is not waited for, although it has others to publish", () => {
+  test("a server that has an entry is not pending, although it has other entries to publish", () => {
     const before = statusOf([E1, E2], "v1", CONDITION_TRUE);
     expect(settle(before, { live: liveServers("1", "-2"), now: NOW })).toBe(before);
   });
 
-  test("whoever inserts its entry is not waited for", () => {
+  test("the server that inserts its entry is not pending", () => {
     const before = statusOf([E1], undefined, conditionUnknown("2"));
     const after = settle(before, { live: liveServers("1", "-2"), now: NOW, own: E2 });
     expect(after).toEqual(statusOf([E1, E2], "v1", at(CONDITION_TRUE, NOW)));
   });
 
-  test("waiting for somebody else is no transition", () => {
+  test("another pending server is not a transition", () => {
     const before = statusOf([E1], undefined, conditionUnknown("a"));
     expect(settle(before, { live: liveServers("1", "-b"), now: NOW })).toEqual(
       statusOf([E1], undefined, conditionUnknown("b")),
     );
   });
 
-  test("when nobody is waited for any more, the entries decide, and that is a transition", () => {
+  test("when no server is pending, the entries decide, and that is a transition", () => {
     const before = statusOf([E1, E2], undefined, conditionUnknown("gone"));
     expect(settle(before, { live: ALL, now: NOW })).toEqual(statusOf([E1, E2], "v1", at(CONDITION_TRUE, NOW)));
     const differing = statusOf([E1, E3], undefined, conditionUnknown("gone"));
@@ -312,15 +305,15 @@ describe("servers nobody knows about yet", () => {
   });
 
   test.each<[string, ServerStorageVersion[], string[], string[]]>([
-    ["nobody where all have published", [E1], ["1", "2"], []],
-    ["nobody where all have an entry", [E1, E2], ["-1", "-2"], []],
+    ["none if all have published", [E1], ["1", "2"], []],
+    ["none if all have an entry", [E1, E2], ["-1", "-2"], []],
     ["those with neither, sorted", [E1], ["-c", "1", "-a", "b"], ["a", "c"]],
-    ["not those with an entry that are gone", [entry("gone", "v1")], ["-1"], ["1"]],
-  ])("pending are: %s", (_who, entries, live, expected) => {
+    ["not departed servers with an entry", [entry("gone", "v1")], ["-1"], ["1"]],
+  ])("pending servers are: %s", (_who, entries, live, expected) => {
     expect(pendingServers(entries, liveServers(...live))).toEqual(expected);
   });
 
-  test("pending are only servers of a component that has spoken", () => {
+  test("only servers of a component that has an entry are pending", () => {
     const wardle = { id: "w", component: "wardle-apiserver", isPublished: false };
     const live = new Map([...liveServers("1", "-2"), ["w", wardle]]);
     expect(pendingServers([E1], live)).toEqual(["2"]);
@@ -329,47 +322,47 @@ describe("servers nobody knows about yet", () => {
   });
 });
 
-describe("the encoding chosen", () => {
+describe("the chosen encoding", () => {
   const own: StoredVersions = { preferred: "v3", decodable: ["v4", "v3", "v2", "v1"] };
 
   test.each<[string, ServerStorageVersion[], string | undefined]>([
-    ["the release's own when one is alone", [], "v3"],
-    ["the release's own when all others read it", [entry("a", "v2", "v2 v3")], "v3"],
+    ["the release's own for a lone server", [], "v3"],
+    ["the release's own if all others read it", [entry("a", "v2", "v2 v3")], "v3"],
     ["the release's own although a more preferred one could be read", [entry("a", "v4", "v4 v3")], "v3"],
-    ["else the most preferred that all others read", [entry("a", "v1", "v1 v2")], "v2"],
-    ["by its own order of preference, not theirs", [entry("a", "v1", "v1 v4 v2")], "v4"],
-    ["what one of them cannot read is out", [entry("a", "v1", "v1 v2"), entry("b", "v1", "v1")], "v1"],
-    ["none when one of them reads nothing of ours", [entry("a", "v3"), entry("b", "v9")], undefined],
-    ["none when two of them have nothing in common", [entry("a", "v1"), entry("b", "v2")], undefined],
+    ["else the most preferred one that all others read", [entry("a", "v1", "v1 v2")], "v2"],
+    ["in the server's own order of preference, not that of others", [entry("a", "v1", "v1 v4 v2")], "v4"],
+    ["not one that another server cannot read", [entry("a", "v1", "v1 v2"), entry("b", "v1", "v1")], "v1"],
+    ["none if another server reads none of ours", [entry("a", "v3"), entry("b", "v9")], undefined],
+    ["none if two servers have nothing in common", [entry("a", "v1"), entry("b", "v2")], undefined],
   ])("is %s", (_rule, others, expected) => {
     expect(chooseEncoding(own, others)).toBe(expected);
   });
 });
 
-describe("whether a server may write", () => {
+describe("a server", () => {
   test.each<[string, StorageVersionStatus, string]>([
-    ["nobody has an entry", {}, "this server has no entry in it"],
-    ["only others have an entry", statusOf([E2], "v1"), "this server has no entry in it"],
+    ["there are no entries", {}, "this server has no entry in the StorageVersion object"],
+    ["only other servers have an entry", statusOf([E2], "v1"), "this server has no entry in the StorageVersion object"],
     [
-      "somebody cannot read what it writes",
+      "another server cannot read what it writes",
       statusOf([entry("1", "v2", "v1 v2"), E2, entry("3", "v1"), entry("4", "v1")], undefined),
       "this server writes v2, which 3, 4 cannot read",
     ],
-  ])("not when %s", (_why, status, because) => {
+  ])("may not write if %s", (_why, status, because) => {
     expect(writability(status, "1")).toEqual({ kind: "closed", because });
   });
 
   test.each<[string, StorageVersionStatus, string]>([
     ["it is alone", statusOf([E1], "v1", CONDITION_TRUE), "v1"],
     ["all write the same", statusOf([E1, E2], "v1", CONDITION_TRUE), "v1"],
-    ["others write something else and read this", statusOf([E1, E3], undefined, CONDITION_FALSE), "v1"],
-    ["somebody is being waited for", statusOf([E1], undefined, conditionUnknown("new")), "v1"],
+    ["others write another encoding and read this one", statusOf([E1, E3], undefined, CONDITION_FALSE), "v1"],
+    ["another server is pending", statusOf([E1], undefined, conditionUnknown("new")), "v1"],
     [
-      "it cannot read what somebody else writes, who is the one that may not",
+      "it cannot read what another server writes, because then that server may not write",
       statusOf([entry("1", "v1"), entry("2", "v2", "v1 v2")], undefined),
       "v1",
     ],
-  ])("yes when %s", (_why, status, version) => {
+  ])("may write if %s", (_why, status, version) => {
     expect(writability(status, "1")).toEqual({ kind: "open", version });
   });
 });
@@ -401,8 +394,8 @@ function toEntry(id: string, { preferred, decodable }: StoredVersions): ServerSt
   return { apiServerID: id, encodingVersion: preferred, decodableVersions: decodable };
 }
 
-describe("of every object", () => {
-  test("after settling, every entry's server is alive, and nobody's who is was dropped", () => {
+describe("for every object", () => {
+  test("after settling, every entry belongs to a live server, and no entry of a live server was dropped", () => {
     fc.assert(
       fc.property(statuses, live, (status, members) => {
         const after = settle(status, { live: members, now: NOW }).storageVersions ?? [];
@@ -414,7 +407,7 @@ describe("of every object", () => {
     );
   });
 
-  test("the common version is set, and said to be, iff there are entries, all agree and nobody is pending", () => {
+  test("the common version is set, and its condition True, iff entries exist, all agree and no server is pending", () => {
     fc.assert(
       fc.property(statuses, live, (status, members) => {
         const after = settle(status, { live: members, now: NOW });
@@ -432,7 +425,7 @@ describe("of every object", () => {
     );
   });
 
-  test("settling what is settled changes nothing, whatever the time", () => {
+  test("settling a settled object changes nothing, whatever the time", () => {
     fc.assert(
       fc.property(statuses, live, (status, members) => {
         const after = settle(status, { live: members, now: NOW });
@@ -441,7 +434,7 @@ describe("of every object", () => {
     );
   });
 
-  test("the time of the transition moves iff the status or the common version does", () => {
+  test("the transition time changes iff the status or the common version does", () => {
     fc.assert(
       fc.property(statuses, live, (status, members) => {
         const before = settle(status, { live: liveServers(...IDS), now: LONG_AGO });
@@ -455,7 +448,7 @@ describe("of every object", () => {
     );
   });
 
-  test("what others say is neither lost nor changed", () => {
+  test("data of other clients is neither lost nor changed", () => {
     fc.assert(
       fc.property(statuses, live, (status, members) => {
         const foreign = ({ conditions: stated = [] }: StorageVersionStatus): StorageVersionCondition[] =>
@@ -466,8 +459,8 @@ describe("of every object", () => {
   });
 });
 
-describe("of every choice", () => {
-  test("what is chosen can be read by all, oneself included; where nothing is, there is nothing", () => {
+describe("for every choice", () => {
+  test("every server can read the chosen encoding; if none is chosen, no such encoding exists", () => {
     fc.assert(
       fc.property(storedVersions, entries, (own, others) => {
         const chosen = chooseEncoding(own, others);
@@ -481,7 +474,7 @@ describe("of every choice", () => {
     );
   });
 
-  test("servers that publish one after another and choose anew end open iff there is something all can read", () => {
+  test("servers that publish one after another and choose again end writable iff an encoding that all can read exists", () => {
     const servers = fc.array(storedVersions, { minLength: 2, maxLength: 4 });
     const turns = fc.array(fc.nat({ max: 3 }), { maxLength: 20 });
     fc.assert(
@@ -507,7 +500,7 @@ describe("of every choice", () => {
     );
   });
 
-  test("whatever servers publish, no two that may write leave the other something it cannot read", () => {
+  test("no two servers that may write produce data that the other cannot read, in any order of publishing", () => {
     fc.assert(
       fc.property(entries, (present) => {
         for (const { apiServerID: writer } of present) {

@@ -1,6 +1,6 @@
 /**
- * What the entries of a StorageVersion object say together, and what a server may do by them. Pure: everything that
- * writes an object computes its status here, so that all servers come to the same.
+ * Computes the status of a StorageVersion object from its entries, and whether a server may write by it. Pure: every
+ * writer of an object uses it, so that all servers come to the same result.
  */
 import { jsonEquals } from "../../meta/json.ts";
 import type { AgreementMember } from "./members.ts";
@@ -15,11 +15,11 @@ interface Settling {
   readonly live: ReadonlyMap<string, AgreementMember>;
   /** RFC 3339 with seconds. */
   readonly now: string;
-  /** An entry to be inserted, or to take the place of the one its server has. */
+  /** An entry to insert, or to replace the entry of its server. */
   readonly own?: ServerStorageVersion;
 }
 
-/** The status without stale entries, with the entry given, and with what follows from the rest. */
+/** The status without stale entries, with the given entry, and with the conditions that follow. */
 export function settle(status: StorageVersionStatus, { live, now, own }: Settling): StorageVersionStatus {
   const entries = withEntry(status.storageVersions ?? [], own)
     .filter(({ apiServerID }) => live.has(apiServerID))
@@ -34,7 +34,7 @@ export function settle(status: StorageVersionStatus, { live, now, own }: Settlin
   return jsonEquals(settled, status) ? status : settled;
 }
 
-/** The one version all entries encode in. */
+/** The version that all entries encode in. */
 export function commonVersion(entries: readonly ServerStorageVersion[]): string | undefined {
   const [first] = entries;
   return entries.every(({ encodingVersion }) => encodingVersion === first?.encodingVersion)
@@ -43,8 +43,8 @@ export function commonVersion(entries: readonly ServerStorageVersion[]): string 
 }
 
 /**
- * Live servers of which nobody can say yet whether they store the resource; by ID. What one component stores, another
- * does not.
+ * Live servers, by ID, that may store the resource and have not published yet. Only servers of the components that have
+ * an entry count, because components store different resources.
  */
 export function pendingServers(
   entries: readonly ServerStorageVersion[],
@@ -60,16 +60,16 @@ export function pendingServers(
     .sort();
 }
 
-/** What a server that stores the resource can do with it. */
+/** The versions in which a server stores a resource. */
 export interface StoredVersions {
   /** The version its release writes. */
   readonly preferred: string;
   readonly decodable: readonly string[];
-  /** The same, most preferred first, where they are published in another order. */
+  /** The same, most preferred first, if they are published in another order. */
   readonly fallbacks?: readonly string[];
 }
 
-/** The version to write so that all others can read it; undefined when there is none. */
+/** The version to write so that all other servers can read it; undefined if there is none. */
 export function chooseEncoding(
   { preferred, decodable, fallbacks = decodable }: StoredVersions,
   others: readonly ServerStorageVersion[],
@@ -81,11 +81,11 @@ type Writability =
   | { readonly kind: "open"; readonly version: string }
   | { readonly kind: "closed"; readonly because: string };
 
-/** Whether a server may write by what an object says, and in which version. */
+/** Whether a server may write according to an object, and in which version. */
 export function writability(status: StorageVersionStatus, serverId: string): Writability {
   const entries = status.storageVersions ?? [];
   const own = entries.find(({ apiServerID }) => apiServerID === serverId);
-  if (own === undefined) return { kind: "closed", because: "this server has no entry in it" };
+  if (own === undefined) return { kind: "closed", because: "this server has no entry in the StorageVersion object" };
   const blind = entries.filter((entry) => !isReadableBy([entry], own.encodingVersion));
   if (blind.length === 0) return { kind: "open", version: own.encodingVersion };
   const ids = blind.map(({ apiServerID }) => apiServerID).join(", ");

@@ -1,4 +1,6 @@
-/** The collector through a real server: alone with members of the test, and as part of a server with members of its own. */
+/**
+ * The collector through a real server: alone with members of the test, and as part of a server with its own members.
+ */
 import { describe, expect, test } from "vitest";
 import { startServer, type TestServer } from "../../../test/api/start.ts";
 import { MetricsRegistry } from "../../base/metrics.ts";
@@ -32,14 +34,14 @@ async function publish(api: TestServer, status: StorageVersionStatus): Promise<v
   expect(answer.body).toMatchObject({ status });
 }
 
-/** Undefined when there is no object. */
+/** Undefined if there is no object. */
 async function statusIn(api: TestServer, name: string): Promise<StorageVersionStatus | undefined> {
   const answer = await api.get(`${OBJECTS}/${name}`);
   return answer.status === 404 ? undefined : answer.body.status;
 }
 
-describe("the verbs it uses", () => {
-  /** A server that serves the objects and takes no part in them. */
+describe("requests of the collector", () => {
+  /** A server that serves the objects and has no entries in them. */
   const startBare = (): Promise<TestServer> => startServer({ runtimeConfig: [`${API}=true`] });
 
   function collect(api: TestServer, members: FakeMembers): () => Promise<unknown> {
@@ -50,7 +52,7 @@ describe("the verbs it uses", () => {
     return () => world.run(collector.reconcile(FOOS, new AbortController().signal));
   }
 
-  test("an object loses its stale entries one by one, and goes with the last", async () => {
+  test("an object loses its stale entries one by one, and is deleted with the last", async () => {
     await using api = await startBare();
     const members = new FakeMembers("id-1", "id-2");
     const reconcile = collect(api, members);
@@ -82,7 +84,7 @@ describe("the verbs it uses", () => {
     expect(status).not.toHaveProperty("commonEncodingVersion");
   });
 
-  test("what was written meanwhile is neither deleted nor overwritten", async () => {
+  test("an object written meanwhile is neither deleted nor overwritten", async () => {
     await using api = await startBare();
     for (const entries of [[entry("gone", "v1")], [entry("gone", "v1"), id1]]) {
       const members = new FakeMembers("id-1");
@@ -97,10 +99,10 @@ describe("the verbs it uses", () => {
   });
 });
 
-describe("in a server that leads", () => {
+describe("in a leading server", () => {
   const start = (): Promise<TestServer> => startServer({ strictRelease: false });
 
-  /** As a kube-apiserver's: it has no endpoint record, and so never says that it has published everything. */
+  /** Like that of a kube-apiserver: it has no endpoint record, so it never reports that it has published everything. */
   async function join(api: TestServer, name: string): Promise<void> {
     const labels = { "apiserver.kubernetes.io/identity": "kube-apiserver" };
     const renewTime = new Date(api.world.clock.now()).toISOString().replace("Z", "000Z");
@@ -116,7 +118,7 @@ describe("in a server that leads", () => {
     expect(await statusIn(api, FOOS)).toBeUndefined();
   });
 
-  test("entries last as long as leases; whoever has not published is waited for", async () => {
+  test("entries last as long as leases, and a server that has not published is pending", async () => {
     await using api = await start();
     await join(api, "id-1");
     await join(api, "id-2");

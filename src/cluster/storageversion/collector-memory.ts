@@ -1,4 +1,7 @@
-/** What the collector has seen in its term and when, by its own monotonic clock: how long something has been so. */
+/**
+ * The observations of the collector in its term with their times on its own monotonic clock, from which it computes how
+ * long a state has lasted.
+ */
 import type { Clock } from "../../base/clock.ts";
 import type { AgreementMember } from "./members.ts";
 import type { StorageVersionObject } from "./objects.ts";
@@ -19,9 +22,9 @@ interface Remembered {
 
 export class CollectorMemory {
   readonly #options: CollectorMemoryOptions;
-  /** As many as there are members. */
+  /** Bounded by the number of members. */
   readonly #silentSinceMs = new Map<string, number>();
-  /** As many as there are objects: one that is gone is forgotten when that is noticed. */
+  /** Bounded by the number of objects: a deleted object is removed when the deletion is seen. */
   readonly #objects = new Map<string, Remembered>();
 
   constructor(options: CollectorMemoryOptions) {
@@ -32,7 +35,7 @@ export class CollectorMemory {
     this.#objects.delete(name);
   }
 
-  /** Live servers that have not published everything, and have not been known as such for long: milliseconds left. */
+  /** Live servers that have not published everything and were first seen recently, with the milliseconds left. */
   youngServers(live: ReadonlyMap<string, AgreementMember>): ReadonlyMap<string, number> {
     const { clock, pendingGraceMs } = this.#options;
     const nowMs = clock.monotonic();
@@ -44,7 +47,7 @@ export class CollectorMemory {
     return new Map(left.filter(([, leftMs]) => leftMs > 0));
   }
 
-  /** How long an object without entries is left alone; 0 when that is over, or there are entries. */
+  /** How long an object without entries must be kept; 0 when that time is over, or there are entries. */
   emptyForMs(object: StorageVersionObject): number {
     const { clock, emptyGraceMs } = this.#options;
     const remembered = this.#recall(object);
@@ -58,11 +61,11 @@ export class CollectorMemory {
     const seenMs = clock.monotonic() - remembered.empty.sinceMs;
     const createdAt = Date.parse(object.metadata?.creationTimestamp ?? "");
     const ageMs = Number.isNaN(createdAt) ? Infinity : clock.now() - createdAt;
-    // Clocks differ: an object from the future is looked at again after the grace.
+    // Clocks differ: an object with a future timestamp is examined again after the grace period.
     return Math.min(Math.max(emptyGraceMs - Math.min(seenMs, ageMs), 0), emptyGraceMs);
   }
 
-  /** How long the object had been without a common version, when this is the first time that it has one again. */
+  /** How long the object had no common version, when it has one for the first time again. */
   agreementMs(object: StorageVersionObject): number | undefined {
     if (!hasEntries(object)) return undefined;
     const nowMs = this.#options.clock.monotonic();

@@ -17,14 +17,14 @@ interface StorageVersionControllerParts {
   readonly metrics: MetricsRegistry;
   readonly client: Client;
   readonly catalogue: Catalogue;
-  /** Undefined: servers do not agree on encodings. */
+  /** Undefined if servers do not agree on encodings. */
   readonly members: Members | undefined;
   readonly isStoredOnlyIn: NonNullable<MigrationOptions["isStoredOnlyIn"]>;
 }
 
 interface StorageVersionControllers {
   readonly onEveryServer: readonly (ReturnType<typeof createCollector> | ReturnType<typeof createMigrator>)[];
-  /** StorageVersionMigrations that users create need a server that serves them. */
+  /** StorageVersionMigrations that users create can be reconciled only if their API is served. */
   readonly whereServed: readonly NonNullable<ReturnType<typeof createSvmController>>[];
 }
 

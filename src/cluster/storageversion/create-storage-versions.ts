@@ -1,4 +1,7 @@
-/** Agreement on encodings, put together: what this server publishes, and in which version it may write by now. */
+/**
+ * Composes the agreement on encodings: the entries that this server publishes, and the version in which it may write
+ * each resource now.
+ */
 import { must } from "../../base/assert.ts";
 import type { MetricsRegistry } from "../../base/metrics.ts";
 import type { Catalogue, CatalogueResource } from "../../objects/catalogue/catalogue.ts";
@@ -20,25 +23,27 @@ import { followPrefix } from "../../storage/watch-cache/follow-prefix.ts";
 import type { StartupHook } from "../../base/startup-hook.ts";
 import { storedResourceVersions } from "./stored-resource-versions.ts";
 
-/** What the resources of a server need before there is anybody to agree with. */
+/** The part that the resources of a server need before the servers can agree. */
 export interface AgreedEncodings {
   readonly encodings: Encodings;
   readonly resources: readonly StoredResourceVersions[];
-  /** Where StorageVersion objects lie. */
+  /** The key prefix of StorageVersion objects. */
   readonly keyPrefix: string;
   readonly encodingOf: (resource: CatalogueResource) => Encoding | undefined;
 }
 
 export interface StorageVersions {
-  /** A custom resource that is stored here from now on, or in other versions. */
+  /** Adds a custom resource that is stored here from now on, or changes its versions. */
   put(resource: StoredResourceVersions): void;
-  /** It is not stored here any more; by the name of its object. */
+  /** Removes a custom resource that is no longer stored here, by the name of its object. */
   remove(name: string): void;
   readonly members: Members;
   readonly gate: WriteGateState;
   readonly hook: StartupHook;
   readonly tasks: readonly BackgroundTask[];
-  /** After a silence others may have forgotten this server: nothing is written before they know it again. */
+  /**
+   * After a lapse of the lease, peers may have dropped this server's entries: it publishes them again before it writes.
+   */
   beforeUnfence(signal: AbortSignal): Promise<void>;
 }
 
@@ -68,7 +73,7 @@ export function agreedEncodings({ clock, serverId, storageRoot, catalogue }: Agr
   };
 }
 
-/** What a server of any component agrees with others by. */
+/** The parts with which a server of any component takes part in the agreement. */
 interface AgreementParts {
   readonly env: BaseEnv;
   readonly metrics: MetricsRegistry;
@@ -79,7 +84,7 @@ interface AgreementParts {
   readonly members: (isComplete: () => boolean) => Members;
   /** False while another process uses the same server ID. */
   readonly isOwner: () => boolean;
-  /** Calls `open` once a resource that is published may be written. Absent: at once. */
+  /** Calls `open` once a published resource may be written. Absent: at once. */
   readonly whenPublished?: (name: string, open: () => void) => void;
   readonly tasks?: readonly BackgroundTask[];
 }
@@ -150,7 +155,7 @@ export function createAgreement(parts: AgreementParts): StorageVersions {
   };
 }
 
-/** From the store itself: a write is bound to the revision of what stands there. */
+/** Reads the store directly: a write is guarded by the revision of the stored object. */
 function followObjects(
   { env, cache }: Pick<AgreementParts, "env" | "cache">,
   encodings: Encodings,

@@ -1,4 +1,7 @@
-/** The status of a StorageVersion object as the store holds it: whoever wrote it, members of the wrong type are left out. */
+/**
+ * Decodes the status of a stored StorageVersion object. Members of the wrong type are dropped, because any client may
+ * have written it.
+ */
 import { objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import type { ServerStorageVersion, StorageVersionStatus } from "./objects.ts";
 

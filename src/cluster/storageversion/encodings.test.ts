@@ -52,7 +52,7 @@ function setUp(): { world: World; encodings: Encodings; ask: (lost?: number) => 
 }
 
 describe("a resource", () => {
-  test("is closed until this run has published, whatever an earlier one left there", async () => {
+  test("is closed until this run has published, whatever an earlier run left", async () => {
     const { encodings, ask } = setUp();
     encodings.observe(WIDGETS.name, 7, OPEN);
     expect(await ask()).toBe("wait for storage version registration to complete for resource: widgets.example.com");
@@ -64,7 +64,7 @@ describe("a resource", () => {
     expect(await ask()).toContain("wait for storage version registration");
   });
 
-  test("is written as the newest object says, and bound to it", async () => {
+  test("is written in the version of the newest object, guarded by its revision", async () => {
     const { encodings, ask } = setUp();
     encodings.published(WIDGETS.name);
     encodings.observe(WIDGETS.name, 7, OPEN);
@@ -72,7 +72,7 @@ describe("a resource", () => {
     expect(await ask()).toBe("example.com/v1 at 9");
   });
 
-  test("waits for a newer object when the one it was bound to has changed", async () => {
+  test("waits for a newer object if the guard has failed", async () => {
     const { world, encodings, ask } = setUp();
     encodings.published(WIDGETS.name);
     encodings.observe(WIDGETS.name, 7, OPEN);
@@ -82,7 +82,7 @@ describe("a resource", () => {
     expect(await world.run(answer)).toBe("example.com/v2 at 8");
   });
 
-  test("waits for servers to agree, but not for ever", async () => {
+  test("waits for servers to agree, within a limit", async () => {
     const { world, encodings, ask } = setUp();
     encodings.published(WIDGETS.name);
     encodings.observe(WIDGETS.name, 7, { storageVersions: [OWN, entry("old", "example.com/v1", ["example.com/v1"])] });
@@ -107,14 +107,14 @@ describe("a resource", () => {
     [
       "is broken",
       (encodings: Encodings) => encodings.observe(WIDGETS.name, 8, undefined),
-      "its StorageVersion object is broken",
+      "its StorageVersion object is invalid",
     ],
     [
       "lacks the entry of this server",
       (encodings: Encodings) => encodings.observe(WIDGETS.name, 8, {}),
-      "this server has no entry in it",
+      "this server has no entry in the StorageVersion object",
     ],
-  ])("is closed when its object %s", async (_, change, because) => {
+  ])("is closed if its object %s", async (_, change, because) => {
     const { world, encodings, ask } = setUp();
     encodings.published(WIDGETS.name);
     encodings.observe(WIDGETS.name, 7, OPEN);
@@ -124,7 +124,7 @@ describe("a resource", () => {
     expect(await answer).toBe(`widgets.example.com cannot be written now: ${because}`);
   });
 
-  test("is closed at once while objects of it cannot be read here", async () => {
+  test("is closed at once while stored objects of it are unreadable", async () => {
     const { encodings, ask } = setUp();
     encodings.published(WIDGETS.name);
     encodings.observe(WIDGETS.name, 7, OPEN);
@@ -134,7 +134,7 @@ describe("a resource", () => {
     expect(await ask()).toBe("example.com/v2 at 7");
   });
 
-  test("whose publication is lost while a write waits is refused", async () => {
+  test("is rejected if its publication is revoked while a write waits", async () => {
     const { world, encodings, ask } = setUp();
     encodings.published(WIDGETS.name);
     encodings.observe(WIDGETS.name, 7, OPEN);
@@ -147,7 +147,7 @@ describe("a resource", () => {
   });
 });
 
-test("what publishing itself needs is written unbound, always in one version", async () => {
+test("resources needed for publishing are written unguarded, always in one version", async () => {
   const { encodings } = setUp();
   const unbound = { version: { group: "coordination.k8s.io", version: "v1" } };
   expect(await encodings.current(LEASES.name)).toEqual(unbound);
@@ -166,7 +166,7 @@ test("the gate is open once everything has been published", () => {
   expect(encodings.isOpen).toBe(false);
 });
 
-describe("a resource that a definition defines", () => {
+describe("a custom resource", () => {
   const GADGETS: StoredResourceVersions = {
     ...WIDGETS,
     ...{ name: "example.com.gadgets", resource: "gadgets", aliases: [{ group: "example.com", resource: "gadgets" }] },
@@ -199,14 +199,14 @@ describe("a resource that a definition defines", () => {
     expect(await answer).toBe("v1 at 7");
   });
 
-  test("is refused when that takes too long", async () => {
+  test("is rejected if that takes too long", async () => {
     const { world, write } = defined();
     const answer = write();
     await world.advance(3_000);
     expect(await answer).toBe("wait for storage version registration to complete for resource: gadgets.example.com");
   });
 
-  test("knows what stood in its object before it was defined here", async () => {
+  test("uses the object that existed before its CRD", async () => {
     const { encodings } = setUp();
     encodings.observe(GADGETS.name, 7, V1);
     encodings.put(GADGETS);
@@ -214,7 +214,7 @@ describe("a resource that a definition defines", () => {
     expect(await encodings.current(GADGETS.name)).toMatchObject({ version: { version: "v1" }, guard: { revision: 7 } });
   });
 
-  test("goes on in the version it has published after another was chosen, until that is published", async () => {
+  test("keeps its published version after another was chosen, until that is published", async () => {
     const { encodings, write } = defined();
     encodings.observe(GADGETS.name, 7, V1);
     encodings.published(GADGETS.name);
@@ -226,7 +226,7 @@ describe("a resource that a definition defines", () => {
     expect(await write()).toBe("v2 at 8");
   });
 
-  test("stops at once where what it has published is a version that will not be read any more", async () => {
+  test("is closed at once if its published version is no longer decodable", async () => {
     const { world, encodings, write } = defined();
     encodings.observe(GADGETS.name, 7, V1);
     encodings.published(GADGETS.name);
@@ -236,12 +236,12 @@ describe("a resource that a definition defines", () => {
     expect(await answer).toContain("wait for storage version registration");
   });
 
-  test("that is gone is not written, and who waits for it is told", async () => {
+  test("that is removed is not written, and waiting writes are rejected", async () => {
     const { encodings, write } = defined();
     const answer = write();
     encodings.remove(GADGETS.name);
-    expect(await answer).toContain("not stored here any more");
-    expect(await write()).toContain("not stored here any more");
+    expect(await answer).toContain("no longer stores");
+    expect(await write()).toContain("no longer stores");
     expect(encodings.isOpen).toBe(false);
   });
 });

@@ -1,10 +1,10 @@
 /**
- * In which version each resource is written now, by the StorageVersion objects as the store shows them.
+ * Determines the version in which each resource is written now, from the StorageVersion objects in the store.
  *
  *   unpublished → (this run has published its entry) → by the object: open in the version of its entry, or closed
  *
- * What the object says is judged anew with each of its revisions, and a write is bound to the revision it was judged by:
- * should the object have changed meanwhile, the store refuses the write.
+ * Each revision of an object is judged again, and a write is guarded by the revision it was judged by: if the object
+ * has changed meanwhile, the store rejects the write.
  */
 import type { Clock } from "../../base/clock.ts";
 import {
@@ -18,16 +18,16 @@ import { serviceUnavailable } from "../../meta/status-error.ts";
 import { writability, type StoredVersions } from "./agreement.ts";
 import type { StorageVersionStatus } from "./objects.ts";
 
-/** A resource this server stores, as its StorageVersion object calls it. */
+/** A resource that this server stores, as its StorageVersion object names it. */
 export interface StoredResourceVersions extends GroupResource, StoredVersions {
-  /** Of the object. */
+  /** The name of the StorageVersion object. */
   readonly name: string;
-  /** Every name requests have for what lies there: events are two groups' at once. */
+  /** Every group and resource under which requests reach it: events belong to two groups. */
   readonly aliases: readonly GroupResource[];
   readonly served: readonly string[];
-  /** Written whatever is published, because publishing needs it; all servers ever write it in one version. */
+  /** Written before anything is published, because publishing needs it; all servers always write it in one version. */
   readonly isNeededToPublish: boolean;
-  /** What defines it, and takes the StorageVersion object along when it goes; undefined for what is built in. */
+  /** The CRD, which owns the StorageVersion object; undefined for a built-in resource. */
   readonly definition?: { readonly name: string; readonly uid: string } | undefined;
 }
 
@@ -40,11 +40,11 @@ interface EncodingsOptions {
   readonly clock: Clock;
   readonly serverId: string;
   readonly resources: readonly StoredResourceVersions[];
-  /** Where the objects lie in the store. */
+  /** The key prefix of StorageVersion objects. */
   readonly keyPrefix: string;
 }
 
-/** Servers agree anew within milliseconds; a write waits that long rather than to be refused. */
+/** Servers agree again within milliseconds, so a write waits this long before it is rejected. */
 const WAIT_MS = 2_000;
 const RETRY_AFTER_SECONDS = 1;
 const UNREGISTERED = "wait for storage version registration to complete for resource: ";
@@ -56,7 +56,7 @@ interface State {
   unbound: BoundEncoding;
   isPublished: boolean;
   verdict: Verdict;
-  /** Why this server cannot have part in the resource, whatever others say. */
+  /** Why this server cannot write the resource, whatever the object contains. */
   unreadable: string | undefined;
   waiting: (() => void)[];
 }
@@ -68,7 +68,7 @@ export class Encodings {
   readonly #states = new Map<string, State>();
   readonly #byResource = new Map<string, State>();
   readonly #unpublished = new Set<string>();
-  /** What objects say, also of resources that are not stored here yet. */
+  /** The verdicts of all objects, including those of resources that are not stored here yet. */
   readonly #seen = new Map<string, Verdict>();
 
   constructor(options: EncodingsOptions) {
@@ -77,8 +77,8 @@ export class Encodings {
   }
 
   /**
-   * A resource that is stored here from now on, or in other versions than before. What has been published of it holds
-   * until something else is, unless it is a version that nobody will be able to read.
+   * Adds a resource that is stored here from now on, or changes its versions. A published version stays in use until
+   * another is published, unless this server can no longer decode it.
    */
   put(resource: StoredResourceVersions): void {
     const { name } = resource;
@@ -99,7 +99,7 @@ export class Encodings {
     known.isPublished = false;
   }
 
-  /** It is not stored here any more. Whoever waits for it is told so. */
+  /** Removes a resource that is no longer stored here. Waiting writes are rejected. */
   remove(name: string): void {
     const state = this.#states.get(name);
     if (state === undefined) return;
@@ -107,22 +107,22 @@ export class Encodings {
     this.#unpublished.delete(name);
     for (const alias of state.resource.aliases) this.#byResource.delete(formatGroupResource(alias));
     state.isPublished = false;
-    state.unreadable = "it is not stored here any more";
+    state.unreadable = "this server no longer stores it";
     wake(state);
   }
 
-  /** Every built-in resource has been published; those that definitions define are waited for one by one. */
+  /** Whether every built-in resource has been published; custom resources are waited for one by one. */
   get isOpen(): boolean {
     return this.#unpublished.size === 0;
   }
 
-  /** The name of its object while requests for the resource are refused until it is published. */
+  /** The name of its object while requests for the resource are rejected until it is published. */
   unpublishedName(group: string, resource: string): string | undefined {
     const state = this.#byResource.get(formatGroupResource({ group, resource }));
     return state === undefined || state.isPublished || isDefined(state) ? undefined : state.resource.name;
   }
 
-  /** Its entry is in the store as this run wants it. */
+  /** Called when the current entry of this run is stored. */
   published(name: string): void {
     const state = this.#states.get(name);
     if (state === undefined) return;
@@ -131,7 +131,7 @@ export class Encodings {
     wake(state);
   }
 
-  /** Nothing counts that was published so far. */
+  /** Invalidates everything published so far. */
   unpublishAll(): void {
     for (const [name, state] of this.#states) {
       state.isPublished = false;
@@ -139,10 +139,10 @@ export class Encodings {
     }
   }
 
-  /** The object as it is from this revision of the store on; undefined for one that cannot be read. */
+  /** Sets the object as of this revision of the store; undefined for one that cannot be decoded. */
   observe(name: string, revision: number, status: StorageVersionStatus | undefined): void {
     const verdict: Verdict =
-      status === undefined ? { closed: "its StorageVersion object is broken" } : this.#judge(name, revision, status);
+      status === undefined ? { closed: "its StorageVersion object is invalid" } : this.#judge(name, revision, status);
     this.#seen.set(name, verdict);
     const state = this.#states.get(name);
     if (state === undefined) return;
@@ -156,7 +156,7 @@ export class Encodings {
     if (state !== undefined) state.verdict = { closed: NO_OBJECT };
   }
 
-  /** Those are all there are. */
+  /** Forgets all other objects. */
   keepOnly(names: ReadonlySet<string>): void {
     for (const name of [...this.#states.keys(), ...this.#seen.keys()]) if (!names.has(name)) this.forget(name);
   }
@@ -165,7 +165,7 @@ export class Encodings {
     return this.#states.get(name)?.unreadable !== undefined;
   }
 
-  /** Objects in versions this server does not know keep it from writing their like. */
+  /** While stored objects are in versions that this server does not know, it must not write that resource. */
   setUnreadable(name: string, because: string | undefined): void {
     const state = this.#states.get(name);
     if (state === undefined) return;
@@ -173,10 +173,10 @@ export class Encodings {
     wake(state);
   }
 
-  /** Waits for others to agree, and for this server to publish what has just been defined. Throws a 503. */
+  /** Waits for the servers to agree, and for this server to publish a new custom resource. Throws a 503. */
   async current(name: string, lost?: BoundEncoding["guard"]): Promise<BoundEncoding> {
     const state = this.#states.get(name);
-    if (state === undefined) throw serviceUnavailable(`${name} is not stored here any more`, RETRY_AFTER_SECONDS);
+    if (state === undefined) throw serviceUnavailable(`this server no longer stores ${name}`, RETRY_AFTER_SECONDS);
     if (state.resource.isNeededToPublish) return state.unbound;
     if (!state.isPublished && !isDefined(state)) throw unregistered(state);
     if (state.unreadable !== undefined) throw this.#refusal(state, state.unreadable);
@@ -205,7 +205,9 @@ export class Encodings {
     if (!state.isPublished) throw unregistered(state);
     throw this.#refusal(
       state,
-      "closed" in state.verdict ? state.verdict.closed : "it has changed and is not known yet",
+      "closed" in state.verdict
+        ? state.verdict.closed
+        : "its StorageVersion object has changed and has not been read yet",
     );
   }
 
@@ -224,7 +226,9 @@ export class Encodings {
   }
 }
 
-/** By a definition: it comes and changes while the server runs, and is published within moments. */
+/**
+ * Whether it is a custom resource: it may be added or changed while the server runs, and is published within moments.
+ */
 function isDefined({ resource }: State): boolean {
   return resource.definition !== undefined;
 }
@@ -233,7 +237,7 @@ function unregistered({ resource }: State): Error {
   return serviceUnavailable(UNREGISTERED + formatGroupResource(resource), RETRY_AFTER_SECONDS);
 }
 
-/** Undefined: to be waited for. */
+/** Undefined if the write must wait. */
 function answer({ verdict }: State, lost: BoundEncoding["guard"]): BoundEncoding | undefined {
   if ("closed" in verdict || verdict.open.guard?.revision === lost?.revision) return undefined;
   return verdict.open;

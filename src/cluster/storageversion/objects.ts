@@ -1,4 +1,4 @@
-/** StorageVersion objects as the API shows them. */
+/** StorageVersion objects of the API. */
 import type { KubernetesObject, ResourceType } from "../../client/objects.ts";
 
 export const STORAGE_VERSION_TYPE: ResourceType = {
@@ -10,7 +10,7 @@ export const STORAGE_VERSION_TYPE: ResourceType = {
 
 export const ALL_ENCODING_VERSIONS_EQUAL = "AllEncodingVersionsEqual";
 
-/** What one server says of one resource. Versions are "v1" or "group/v1". */
+/** The entry of one server for one resource. Versions are "v1" or "group/v1". */
 export interface ServerStorageVersion {
   readonly apiServerID: string;
   readonly encodingVersion: string;
@@ -38,12 +38,12 @@ export interface StorageVersionObject extends KubernetesObject {
   readonly status?: StorageVersionStatus;
 }
 
-/** The name of the object that speaks of a resource. */
+/** The name of the StorageVersion object of a resource. */
 export function storageVersionName(group: string, resource: string): string {
   return `${group === "" ? "core" : group}.${resource}`;
 }
 
-/** The resource an object speaks of: the last dot divides. */
+/** The resource of a StorageVersion object, from its name: split at the last dot. */
 export function storageVersionResource(name: string): { readonly group: string; readonly resource: string } {
   const dot = name.lastIndexOf(".");
   const group = name.slice(0, Math.max(dot, 0));

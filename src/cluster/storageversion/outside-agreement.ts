@@ -1,7 +1,7 @@
 /**
- * What a server that takes no part in the agreement on encodings does before it writes: it writes what its release
- * writes, bound to nothing, and nobody hears of it. So that nobody relies on it either, every StorageVersion object says
- * that it is not known what this server does, and what was found out about stored objects is void.
+ * Prepares a server that takes no part in the agreement on encodings: it writes the version of its release, unguarded,
+ * and publishes no entries. So that no server relies on the agreement, it first sets every StorageVersion object to
+ * Unknown because of this server, and voids all verified states of stored objects.
  */
 import { must } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -20,7 +20,7 @@ interface OutsideAgreement {
   readonly config: { readonly storageRoot: string; readonly peers: { readonly serverId: string } };
 }
 
-/** Each lost race means that a server has just published. */
+/** Each conflict means that a server has just published. */
 const RACES_MAX = 20;
 
 /** Throws a StorageError. */
@@ -35,7 +35,7 @@ export async function standOutsideAgreement(outside: OutsideAgreement): Promise<
   if (state !== undefined) await change(kv, state, () => "gone");
 }
 
-/** Undefined: it may stay as it is. */
+/** Undefined if it may stay as it is. */
 type Decide = (value: Buffer) => Buffer | "gone" | undefined;
 
 async function change(kv: Kv, found: KeyValue, decide: Decide): Promise<void> {
@@ -51,7 +51,7 @@ async function change(kv: Kv, found: KeyValue, decide: Decide): Promise<void> {
     if (result.committed) return;
     current = result.current;
   }
-  if (current !== undefined) throw new StorageError("overloaded", `others keep changing ${key}`);
+  if (current !== undefined) throw new StorageError("overloaded", `other servers keep changing ${key}`);
 }
 
 function withoutAgreement({ clock, config }: OutsideAgreement, value: Buffer): Buffer | undefined {
@@ -70,7 +70,7 @@ function withoutAgreement({ clock, config }: OutsideAgreement, value: Buffer): B
   return next.equals(value) ? undefined : next;
 }
 
-/** Undefined for what no Evenkeel wrote. */
+/** Undefined for a value that Evenkeel did not write. */
 function parsed(value: Buffer): JsonObject | undefined {
   try {
     const object: unknown = JSON.parse(value.toString("utf8"));

@@ -83,7 +83,7 @@ class Publishing {
 }
 
 describe("at the start", () => {
-  test("every resource is created and then filled, and all are told", async () => {
+  test("every resource is created and then filled, and onPublished is called for each", async () => {
     const publishing = new Publishing({ resources: [resource("g.bars"), resource(FOOS)] });
     await publishing.world.run(publishing.all);
     expect(publishing.api.writes.sort()).toEqual(["POST", "POST", "PUT g.bars/status", "PUT g.foos/status"]);
@@ -93,7 +93,7 @@ describe("at the start", () => {
     await publishing.end();
   });
 
-  test("what is there already is left alone", async () => {
+  test("a correct entry is not written again", async () => {
     const publishing = new Publishing({ before: (api) => api.put(FOOS, { storageVersions: [OWN] }) });
     await publishing.world.run(publishing.all);
     expect(publishing.api.writes).toEqual([]);
@@ -101,7 +101,7 @@ describe("at the start", () => {
     await publishing.end();
   });
 
-  test("the entry of an earlier run is replaced where it stands, others stay, the dead go in the same write", async () => {
+  test("the entry of an earlier run is replaced in its position, live servers' entries stay, and stale ones are dropped in the same write", async () => {
     const publishing = new Publishing({
       members: ["server-0", SELF],
       before: (api) =>
@@ -119,7 +119,7 @@ describe("at the start", () => {
     await publishing.end();
   });
 
-  test("what an earlier run has left for a resource that is not stored here any more is taken back", async () => {
+  test("the entry of an earlier run for a resource that is no longer stored here is removed", async () => {
     const publishing = new Publishing({
       members: ["server-0", SELF],
       resources: [resource("g.bars")],
@@ -132,29 +132,29 @@ describe("at the start", () => {
     await publishing.end();
   });
 
-  test("nobody is dropped as long as it is not known who lives", async () => {
+  test("no entry is dropped while the live servers are unknown", async () => {
     const publishing = new Publishing({
       before: (api) => api.put(FOOS, { storageVersions: [entry("server-9", "v2", ["v2"])] }),
     });
     publishing.members.view = "unknown";
     await publishing.world.advance(3_000);
     expect(publishing.published).toEqual([]);
-    expect(publishing.publisher.lastError(FOOS)).toContain("it is not known which servers live");
-    // It had only not been seen yet.
+    expect(publishing.publisher.lastError(FOOS)).toContain("the live servers are unknown");
+    // Its lease had only not been seen yet.
     publishing.members.join("server-9");
     await publishing.world.run(publishing.all);
     expect(publishing.story).toBe("server-1=v2 server-9=v2 v2 True");
     await publishing.end();
   });
 
-  test("a server that has not spoken yet makes it Unknown", async () => {
+  test("a server that has not published yet makes the condition Unknown", async () => {
     const publishing = new Publishing({ members: [SELF, "-server-2"] });
     await publishing.world.run(publishing.all);
     expect(publishing.story).toBe("server-1=v2 none Unknown");
     await publishing.end();
   });
 
-  test("a newer version is not written as long as somebody cannot read it", async () => {
+  test("a newer version is not written while another server cannot read it", async () => {
     const publishing = new Publishing({
       members: [SELF, "server-2"],
       before: (api) => api.put(FOOS, { storageVersions: [entry("server-2", "v1", ["v1"])] }),
@@ -165,8 +165,8 @@ describe("at the start", () => {
   });
 });
 
-describe("races and errors", () => {
-  test("a lost race is run again with what is there by then", async () => {
+describe("conflicts and errors", () => {
+  test("after a conflict the write is repeated on the current object", async () => {
     const publishing = new Publishing({ members: [SELF, "server-2"] });
     let races = 0;
     publishing.api.before = (asked) => {
@@ -201,7 +201,7 @@ describe("races and errors", () => {
     await publishing.end();
   });
 
-  test("one resource that fails does not hold the others, and is tried again within seconds for as long as it takes", async () => {
+  test("one resource that fails does not block the others, and is retried every few seconds", async () => {
     const publishing = new Publishing({ resources: [resource(FOOS), resource("g.bars")] });
     let failures = 0;
     publishing.api.before = (asked) => {
@@ -226,12 +226,12 @@ describe("races and errors", () => {
       if (asked.startsWith("PUT")) throw conflict(GROUP, FOOS, "modified");
     };
     await publishing.world.advance(10_000);
-    expect(publishing.publisher.lastError(FOOS)).toBe("others keep changing it");
+    expect(publishing.publisher.lastError(FOOS)).toBe("other servers keep changing it");
     await publishing.end();
     await publishing.world.run(publishing.all);
   });
 
-  test("a server whose ID another process has taken publishes nothing", async () => {
+  test("a server whose ID another process uses publishes nothing", async () => {
     const publishing = new Publishing();
     publishing.isOwner = false;
     await publishing.world.advance(5_000);
@@ -242,13 +242,13 @@ describe("races and errors", () => {
 
 describe("drift", () => {
   test.each([
-    ["its entry was taken out", (api: FakeStorageVersions) => api.put(FOOS, {})],
+    ["its entry was removed", (api: FakeStorageVersions) => api.put(FOOS, {})],
     [
       "its entry was changed",
       (api: FakeStorageVersions) => api.put(FOOS, { storageVersions: [{ ...OWN, encodingVersion: "v1" }] }),
     ],
     ["the object was deleted", (api: FakeStorageVersions) => api.remove(FOOS)],
-  ])("%s: it is put back", async (_, change) => {
+  ])("%s: it is restored", async (_, change) => {
     const publishing = new Publishing();
     await publishing.world.run(publishing.all);
     change(publishing.api);
@@ -257,7 +257,7 @@ describe("drift", () => {
     await publishing.end();
   });
 
-  test("its entry is put back also if it was taken out while this server found it to be there", async () => {
+  test("its entry is restored also if it was removed while this server found it correct", async () => {
     const before = (api: FakeStorageVersions): void =>
       api.put(FOOS, { storageVersions: [OWN, entry("server-9", "v2", ["v2"])] });
     const publishing = new Publishing({ before });
@@ -272,9 +272,9 @@ describe("drift", () => {
   });
 
   test.each([
-    ["is taken out", (api: FakeStorageVersions) => api.put(FOOS, {})],
-    ["goes with its object", (api: FakeStorageVersions) => api.remove(FOOS)],
-  ])("its entry %s whenever it is there: it is put back ever more slowly", async (_, drop) => {
+    ["is removed", (api: FakeStorageVersions) => api.put(FOOS, {})],
+    ["is deleted with its object", (api: FakeStorageVersions) => api.remove(FOOS)],
+  ])("its entry %s after every write: it is restored with increasing delays", async (_, drop) => {
     const publishing = new Publishing();
     await publishing.world.run(publishing.all);
     let drops = 0;
@@ -291,7 +291,7 @@ describe("drift", () => {
     await publishing.end();
   });
 
-  test("changes over to what a server that joins can read, and back when it has left", async () => {
+  test("switches to a version that a joining server can read, and back after its departure", async () => {
     const publishing = new Publishing({ members: [SELF, "server-2"] });
     await publishing.world.run(publishing.all);
     publishing.api.put(FOOS, { storageVersions: [OWN, entry("server-2", "v1", ["v1"])] });
@@ -303,7 +303,7 @@ describe("drift", () => {
     await publishing.end();
   });
 
-  test("where no version can be read by all, the release's own stays, which nobody may write then", async () => {
+  test("if no version can be read by all, the release's own stays, which no server may write then", async () => {
     const publishing = new Publishing({ members: [SELF, "server-2"] });
     await publishing.world.run(publishing.all);
     publishing.api.put(FOOS, { storageVersions: [OWN, entry("server-2", "v0", ["v0"])] });
@@ -312,7 +312,7 @@ describe("drift", () => {
     await publishing.end();
   });
 
-  test("publishing all again looks after every entry once more", async () => {
+  test("publishAll checks every entry again", async () => {
     const publishing = new Publishing();
     await publishing.world.run(publishing.all);
     expect(publishing.published).toEqual([FOOS]);

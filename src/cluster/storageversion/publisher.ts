@@ -1,13 +1,14 @@
 /**
- * Keeps this server's entries in the StorageVersion objects right: one for every resource it stores, published before
- * the resource may be written, and again whenever what stands there is not what this server would say now. What a run
- * before this one has left for a resource that is not stored here any more is taken back.
+ * Keeps this server's entries in the StorageVersion objects current: one for every resource it stores, published before
+ * the resource may be written, and again whenever the stored entry differs from the current one. Entries of an earlier
+ * run for resources that are no longer stored here are removed.
  *
- *   pending → (written, or there already) → published → (the object changed and the entry is not right) → written again
+ *   pending → (written, or correct already) → published → (the object changed and the entry is not correct) → written
+ *   again
  *
- * Entries of others are dropped only in a write that is due anyway, and only when their servers are known to be gone.
- * Whoever drops ours takes this server for gone and will do so again until it sees our lease: the next write waits, and
- * longer each time.
+ * Entries of other servers are dropped only in a write that is due anyway, and only if their servers are known to have
+ * departed. A server that drops our entry treats this server as departed and will do so again until it sees our lease:
+ * the next write waits, and longer each time.
  */
 import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -41,13 +42,13 @@ interface PublisherOptions {
   readonly metrics: MetricsRegistry;
   readonly serverId: string;
   readonly resources: readonly StoredResourceVersions[];
-  /** False while another process goes by our ID: then it is the one to publish. */
+  /** False while another process uses our ID: then that process publishes. */
   readonly isOwner: () => boolean;
   readonly onPublished: (name: string) => void;
 }
 
 const WORKERS = 16;
-/** Each lost race means that another server has just published. */
+/** Each conflict means that another server has just published. */
 const RACES_MAX = 5;
 const RETRY_MS_MAX = 5_000;
 const REQUEST_TIMEOUT_MS = 5_000;
@@ -60,12 +61,12 @@ export class Publisher {
   readonly #queue: WorkQueue;
   readonly #outcomes: MetricFamily<Counter>;
   readonly #pending: Set<string>;
-  /** What came later, or changed: this server is complete without it. */
+  /** Resources added or changed later, which do not count for completeness. */
   readonly #late = new Set<string>();
   readonly #errors = new Map<string, string>();
-  /** Revisions this server has written itself: what is seen of an object before that is old. */
+  /** Revisions that this server has written itself: an older observation of the object is outdated. */
   readonly #written = new Map<string, number>();
-  /** Entries that somebody has dropped, until they are looked after. */
+  /** Entries that another server has dropped, until they are processed. */
   readonly #dropped = new Set<string>();
   #waiting: (() => void)[] = [];
 
@@ -75,7 +76,7 @@ export class Publisher {
     this.#resources = new Map(resources.map((resource) => [resource.name, resource]));
     this.#objects = client.resource<StorageVersionObject>(STORAGE_VERSION_TYPE);
     this.#informer = client.informer<StorageVersionObject>(STORAGE_VERSION_TYPE, {
-      onError: (thrown) => log.warn("storage versions could not be followed", { error: messageOf(thrown) }),
+      onError: (thrown) => log.warn("storage version watch failed", { error: messageOf(thrown) }),
     });
     const look = ({ metadata }: StorageVersionObject): void => this.#look(metadata?.name ?? "");
     this.#informer.addHandler({ onAdd: look, onUpdate: look, onDelete: look });
@@ -83,22 +84,25 @@ export class Publisher {
     this.#pending = new Set(this.#resources.keys());
     this.#outcomes = metrics.counter({
       name: "evenkeel_storage_version_publications_total",
-      help: "StorageVersion entries this server wanted to write, by what became of it.",
+      help: "StorageVersion entries that this server tried to write, by outcome.",
       labels: ["result"],
     });
   }
 
-  /** Everything has been published since the start or the last `publishAll`. */
+  /** Whether everything has been published since the start or the last `publishAll`. */
   get isComplete(): boolean {
     return this.#pending.size === 0;
   }
 
-  /** Why the entry could not be written when it was last tried. */
+  /** The error of the last attempt to write the entry. */
   lastError(name: string): string | undefined {
     return this.#errors.get(name);
   }
 
-  /** Stored here from now on, or in other versions. `onPublished` tells when its entry says so. */
+  /**
+   * Adds a resource that is stored here from now on, or changes its versions. `onPublished` is called when its entry is
+   * stored.
+   */
   put(resource: StoredResourceVersions): void {
     const { name } = resource;
     this.#resources.set(name, resource);
@@ -107,7 +111,7 @@ export class Publisher {
     this.#queue.add(name);
   }
 
-  /** Not stored here any more: its entry is taken back. */
+  /** Removes a resource that is no longer stored here: its entry is removed. */
   remove(name: string): void {
     this.#resources.delete(name);
     this.#late.delete(name);
@@ -117,7 +121,7 @@ export class Publisher {
     this.#queue.add(name);
   }
 
-  /** Looks after every entry anew. Resolves when all are right, or when the signal aborts. */
+  /** Checks every entry again. Resolves when all are correct, or when the signal aborts. */
   async publishAll(signal: AbortSignal): Promise<void> {
     for (const name of this.#resources.keys()) {
       this.#pending.add(name);
@@ -148,7 +152,7 @@ export class Publisher {
       try {
         await this.#publish(name, signal);
         if (!wasDropped) this.#queue.forget(name);
-        // What has changed meanwhile is in the queue again, and not published yet.
+        // A resource that has changed meanwhile is queued again, and not published yet.
         if (this.#resources.get(name) === resource) this.#done(name);
       } catch (thrown) {
         if (!signal.aborted) this.#failed(name, thrown);
@@ -158,7 +162,7 @@ export class Publisher {
     }
   }
 
-  /** The object has changed, perhaps while somebody here decides by what it was before. */
+  /** Called when the object has changed, perhaps while a worker decides by its earlier state. */
   #look(name: string): void {
     const resource = this.#resources.get(name);
     const entries = this.#informer.get({ name })?.status?.storageVersions ?? [];
@@ -185,12 +189,12 @@ export class Publisher {
     const error = messageOf(thrown);
     this.#outcomes.with("error").inc();
     this.#errors.set(name, error);
-    this.#options.log.warn("a storage version could not be published", { resource: name, error });
+    this.#options.log.warn("storage version not published", { resource: name, error });
     this.#queue.addRateLimited(name);
   }
 
   async #publish(name: string, signal: AbortSignal): Promise<void> {
-    if (!this.#options.isOwner()) throw new Error("another server goes by the ID of this one");
+    if (!this.#options.isOwner()) throw new Error("duplicate server ID");
     const request = { signal, timeoutMs: REQUEST_TIMEOUT_MS };
     let known = this.#informer.get({ name });
     let isTrusted = revisionOf(known) >= (this.#written.get(name) ?? 0);
@@ -209,10 +213,13 @@ export class Publisher {
         isTrusted = false;
       }
     }
-    throw new Error("others keep changing it");
+    throw new Error("other servers keep changing it");
   }
 
-  /** Undefined when this server's entry is as it should be. Of what it does not store an earlier run may have left one. */
+  /**
+   * Undefined if this server's entry is correct. For a resource that it does not store, an earlier run may have left an
+   * entry.
+   */
   async #next(
     resource: StoredResourceVersions | undefined,
     status: StorageVersionStatus,
@@ -221,13 +228,13 @@ export class Publisher {
     const entries = status.storageVersions ?? [];
     const isLive = ({ apiServerID }: ServerStorageVersion): boolean => members.live().has(apiServerID);
     if (!entries.every(isLive) && !(await members.catchUp()))
-      throw new Error("it is not known which servers live, since the store cannot be read");
+      throw new Error("the live servers are unknown because the store cannot be read");
     const others = entries.filter((entry) => entry.apiServerID !== serverId && isLive(entry));
     const own = resource && this.#entry(resource, others);
     const known = entries.find(({ apiServerID }) => apiServerID === serverId);
     if (jsonEquals(own, known)) return undefined;
     const live = members.live();
-    assert(live.has(serverId), "a server that publishes lives");
+    assert(live.has(serverId), "a server that publishes is live");
     const now = timestampAt(clock.now());
     if (own !== undefined) return settle(status, { live, now, own });
     return settle({ ...status, storageVersions: entries.filter((entry) => entry !== known) }, { live, now });
@@ -256,7 +263,7 @@ function newObject(name: string, resource: StoredResourceVersions | undefined): 
   return { kind: "StorageVersion", apiVersion: `${group}/${version}`, metadata, spec: {} };
 }
 
-/** 0: there is no object. */
+/** 0 if there is no object. */
 function revisionOf(object: StorageVersionObject | undefined): number {
   return Number(object?.metadata?.resourceVersion ?? 0);
 }

@@ -34,28 +34,38 @@ describe("the decision", () => {
   const isNew = new Map([["new", 1_500]]);
 
   test.each<[string, StorageVersionObject, Partial<CollectionContext>, Collection]>([
-    ["what is right is kept", object(agreed), {}, { kind: "keep" }],
+    ["a correct object is kept", object(agreed), {}, { kind: "keep" }],
     ["an object whose entries are all stale is deleted", object(statusOf([GONE], "v1")), {}, { kind: "delete" }],
-    ["one that is being deleted is not deleted again", object(statusOf([GONE], "v1"), NOW), {}, { kind: "keep" }],
-    ["an empty object is kept for a while", object({}), { emptyForMs: 7 }, { kind: "keep", requeueAfterMs: 7 }],
-    ["without a status it is empty", object(undefined), { emptyForMs: 7 }, { kind: "keep", requeueAfterMs: 7 }],
-    ["after that it is deleted", object({}), { emptyForMs: 0 }, { kind: "delete" }],
-    ["also when others speak about it", object(statusOf([], undefined, FOREIGN_CONDITION)), {}, { kind: "delete" }],
+    ["an object that is being deleted is not deleted again", object(statusOf([GONE], "v1"), NOW), {}, { kind: "keep" }],
+    [
+      "an empty object is kept during the grace period",
+      object({}),
+      { emptyForMs: 7 },
+      { kind: "keep", requeueAfterMs: 7 },
+    ],
+    ["an object without a status is empty", object(undefined), { emptyForMs: 7 }, { kind: "keep", requeueAfterMs: 7 }],
+    ["after the grace period it is deleted", object({}), { emptyForMs: 0 }, { kind: "delete" }],
+    [
+      "even if it has conditions of other clients",
+      object(statusOf([], undefined, FOREIGN_CONDITION)),
+      {},
+      { kind: "delete" },
+    ],
     ["an empty object that is being deleted is kept", object({}, NOW), {}, { kind: "keep" }],
     [
-      "stale entries wait for nothing that is said of empty objects",
+      "stale entries do not wait for the grace period of empty objects",
       object(statusOf([GONE], "v1")),
       { emptyForMs: 7 },
       { kind: "delete" },
     ],
     [
-      "a new server's silence is borne for a while",
+      "a new server is not pending at once",
       object(agreed),
       { live: withNew, young: isNew },
       { kind: "keep", requeueAfterMs: 1_500 },
     ],
     [
-      "of several new servers the first to lose patience with counts",
+      "of several new servers the first to become pending counts",
       object(agreed),
       {
         live: liveServers("s1", "-new", "-newer", "-newest"),
@@ -77,19 +87,19 @@ describe("the decision", () => {
       },
     ],
     [
-      "an object that is Unknown is so at once for whoever begins to look",
+      "an object that is Unknown stays so for a collector that has just started",
       object(statusOf([V1], undefined, conditionUnknown("new"))),
       { live: withNew, young: isNew },
       { kind: "keep" },
     ],
     [
-      "somebody new besides one that is waited for is borne too",
+      "a new server besides a pending one is not pending at once either",
       object(statusOf([V1], undefined, conditionUnknown("old"))),
       { live: liveServers("s1", "-old", "-new"), young: isNew },
       { kind: "keep", requeueAfterMs: 1_500 },
     ],
     [
-      "what must be written anyway does not claim an agreement of which a new server knows nothing",
+      "a write that is due anyway does not claim an agreement without a new server's entry",
       object(statusOf([GONE, V2, V2_TOO], undefined, CONDITION_FALSE)),
       { live: withNew, young: isNew },
       {
@@ -102,8 +112,8 @@ describe("the decision", () => {
   });
 });
 
-describe("with a server's lease goes its entry", () => {
-  test("the others then agree, and one condition says so", async () => {
+describe("the entry of a departed server is dropped", () => {
+  test("the others then agree, and one condition reports it", async () => {
     await using collecting = new Collecting("s1", "s2", "s3");
     const { api, members, world } = collecting;
     api.put(NAME, statusOf([V1, V2, V2_TOO], undefined, CONDITION_FALSE));
@@ -118,7 +128,7 @@ describe("with a server's lease goes its entry", () => {
     expect(collecting.metric("evenkeel_storage_version_collected_objects_total")).toBe(0);
   });
 
-  test("an object it has no entry in is untouched", async () => {
+  test("an object without its entry is not touched", async () => {
     await using collecting = new Collecting("s1", "s2", "s3");
     const { api, members, world } = collecting;
     api.put(NAME, statusOf([V1, V2_TOO], undefined, CONDITION_FALSE));
@@ -128,21 +138,21 @@ describe("with a server's lease goes its entry", () => {
     expect(api.writes).toEqual([]);
   });
 
-  test("a common version that the entries do not bear out is put right", async () => {
+  test("a common version that does not match the entries is corrected", async () => {
     await using collecting = new Collecting("s1", "s3");
     collecting.api.put(NAME, statusOf([V1, V2_TOO], "v1", CONDITION_TRUE));
     await collecting.reconcile(NAME);
     expect(collecting.story(NAME)).toBe("s1:v1 s3:v2 | none | False");
   });
 
-  test("an entry that never had a lease is dropped at the start", async () => {
+  test("an entry without a lease is dropped at the start", async () => {
     await using collecting = new Collecting("s1", "s2", "s3");
     collecting.api.put(NAME, statusOf([V1, V2, V2_TOO, GONE], undefined, CONDITION_FALSE));
     await collecting.start().world.advance(1_000);
     expect(collecting.story(NAME)).toBe("s1:v1 s2:v2 s3:v2 | none | False");
   });
 
-  test("the object goes with its last entry", async () => {
+  test("the object is deleted with its last entry", async () => {
     await using collecting = new Collecting("s1");
     const { api, members, world } = collecting;
     api.put(NAME, agreed);
@@ -157,7 +167,7 @@ describe("with a server's lease goes its entry", () => {
   });
 });
 
-describe("in a cluster of two", () => {
+describe("in a cluster of two servers", () => {
   const foos = "storageversion.integration.test.foos";
   const id1 = entry("id-1", "v1");
   const id2 = entry("id-2", "v2");
@@ -171,7 +181,7 @@ describe("in a cluster of two", () => {
     expect(api.get(foos)).toBeUndefined();
   });
 
-  test("an object of one of them stays, and is agreed on when the other has published everything", async () => {
+  test("an object of one of them stays, and is agreed when the other has published everything", async () => {
     await using collecting = new Collecting("id-1", "id-2").start();
     const { api, world } = collecting;
     api.put(foos, statusOf([id1], "v1", CONDITION_TRUE));
@@ -180,7 +190,7 @@ describe("in a cluster of two", () => {
     expect(api.writes).toEqual([]);
   });
 
-  test("it is Unknown while the other has not said that it has published everything", async () => {
+  test("it is Unknown while the other has not published everything", async () => {
     await using collecting = new Collecting("id-1", "-id-2").start();
     const { api, members, world } = collecting;
     api.put(foos, statusOf([id1], "v1", CONDITION_TRUE));
@@ -194,7 +204,7 @@ describe("in a cluster of two", () => {
     expect(api.writes).toHaveLength(2);
   });
 
-  test("both have entries until one goes, and then the other", async () => {
+  test("both have entries until one departs, and then the other", async () => {
     await using collecting = new Collecting("id-1", "id-2").start();
     const { api, members, world } = collecting;
     api.put(foos, statusOf([id1, id2], undefined, CONDITION_FALSE));
@@ -209,16 +219,16 @@ describe("in a cluster of two", () => {
   });
 });
 
-describe("nothing is concluded from an error", () => {
+describe("errors prove nothing", () => {
   test.each(["unknown", new Error("the store cannot be read")] as const)(
-    "entries stay while nobody can tell who is alive: %s",
+    "entries stay while the live servers are unknown: %s",
     async (view) => {
       await using collecting = new Collecting("s1");
       const { api, members, world } = collecting;
       members.view = view;
       api.put(NAME, statusOf([V1, GONE], "v1", CONDITION_TRUE));
       api.put("k8s.test.others", statusOf([GONE], "v1", CONDITION_TRUE));
-      await expect(collecting.reconcile(NAME)).rejects.toThrow(/nobody can tell|cannot be read/);
+      await expect(collecting.reconcile(NAME)).rejects.toThrow(/live servers are currently unknown|cannot be read/);
       collecting.start();
       await world.advance(60_000);
       expect(api.writes).toEqual([]);
@@ -229,7 +239,7 @@ describe("nothing is concluded from an error", () => {
     },
   );
 
-  test("members are asked after the object was read, and seen as they are then", async () => {
+  test("members are read after the object, and as of then", async () => {
     await using collecting = new Collecting("s1");
     const { api, members } = collecting;
     api.put(NAME, statusOf([entry("late", "v1"), V1], "v1", CONDITION_TRUE));
@@ -242,7 +252,7 @@ describe("nothing is concluded from an error", () => {
     expect(api.writes).toEqual([]);
   });
 
-  test.each(["GET", "PUT", "DELETE"])("a %s that fails is an error, and is done later", async (method) => {
+  test.each(["GET", "PUT", "DELETE"])("a %s that fails is an error, and is retried later", async (method) => {
     await using collecting = new Collecting("s1");
     const { api } = collecting;
     const name = method === "DELETE" ? "k8s.test.others" : NAME;
@@ -262,19 +272,19 @@ describe("nothing is concluded from an error", () => {
     expect(collecting.story(name)).toBe(method === "DELETE" ? undefined : "s1:v1 | v1 | True");
   });
 
-  test("an object that came without uid or version is not written", async () => {
+  test("an object without uid or resourceVersion is not written", async () => {
     await using collecting = new Collecting("s1");
     const { api } = collecting;
     api.put(NAME, statusOf([GONE], "v1", CONDITION_TRUE), { uid: "" });
-    await expect(collecting.reconcile(NAME)).rejects.toThrow(/without uid/);
+    await expect(collecting.reconcile(NAME)).rejects.toThrow(/has no uid/);
     expect(api.writes).toEqual([]);
   });
 });
 
-describe("whoever publishes meanwhile keeps its entry", () => {
+describe("a server that publishes meanwhile keeps its entry", () => {
   const back = entry("gone", "v2", "v1 v2");
 
-  test("when the object was about to be deleted", async () => {
+  test("if the object was about to be deleted", async () => {
     await using collecting = new Collecting("s1");
     const { api, members } = collecting;
     api.put(NAME, statusOf([GONE], "v1", CONDITION_TRUE));
@@ -289,7 +299,7 @@ describe("whoever publishes meanwhile keeps its entry", () => {
     expect(collecting.metric("evenkeel_storage_version_collected_objects_total")).toBe(0);
   });
 
-  test("when the object was deleted and created anew meanwhile", async () => {
+  test("if the object was deleted and created again meanwhile", async () => {
     await using collecting = new Collecting("s1", "gone");
     const { api, members } = collecting;
     api.put(NAME, statusOf([GONE], "v1", CONDITION_TRUE));
@@ -304,7 +314,7 @@ describe("whoever publishes meanwhile keeps its entry", () => {
     expect(api.get(NAME)!.metadata!.resourceVersion).not.toBe(resourceVersion);
   });
 
-  test("when entries of others were about to be dropped", async () => {
+  test("if entries of others were about to be dropped", async () => {
     await using collecting = new Collecting("s1");
     const { api, members } = collecting;
     api.put(NAME, statusOf([V1, GONE], "v1", CONDITION_TRUE));
@@ -322,7 +332,7 @@ describe("whoever publishes meanwhile keeps its entry", () => {
   });
 
   test.each([agreed, statusOf([GONE], "v1", CONDITION_TRUE), statusOf([V1, GONE], "v1", CONDITION_TRUE)])(
-    "an object that is gone by then is nobody's error",
+    "an object that was deleted meanwhile is not an error",
     async (status) => {
       await using collecting = new Collecting("s1");
       const { api } = collecting;
@@ -336,7 +346,7 @@ describe("whoever publishes meanwhile keeps its entry", () => {
     },
   );
 
-  test("a server that comes back under its name before anybody looks is not collected", async () => {
+  test("a server that rejoins with the same ID before the collector runs is not collected", async () => {
     await using collecting = new Collecting("s1", "s2").start();
     const { api, members, world } = collecting;
     api.put(NAME, differing);
@@ -348,7 +358,7 @@ describe("whoever publishes meanwhile keeps its entry", () => {
     expect(collecting.story(NAME)).toBe("s1:v1 s2:v2 | none | False");
   });
 
-  test("what others say of an object stays", async () => {
+  test("data of other clients in an object stays", async () => {
     await using collecting = new Collecting("s1");
     const { api } = collecting;
     api.put(NAME, statusOf([V1, GONE], undefined, FOREIGN_CONDITION, CONDITION_FALSE));
@@ -358,7 +368,7 @@ describe("whoever publishes meanwhile keeps its entry", () => {
 });
 
 describe("an object without entries", () => {
-  test("is deleted after a while", async () => {
+  test("is deleted after the grace period", async () => {
     await using collecting = new Collecting("s1").start();
     const { api, world } = collecting;
     await world.advance(1_000);
@@ -371,7 +381,7 @@ describe("an object without entries", () => {
     expect(collecting.metric("evenkeel_storage_version_collected_entries_total")).toBe(0);
   });
 
-  test("is kept by a collector that has not looked at it for that long, however old it is", async () => {
+  test("is kept by a collector that has not observed it for that long, however old it is", async () => {
     await using collecting = new Collecting("s1");
     const { api, world } = collecting;
     api.put(NAME, {}, { creationTimestamp: "2001-01-01T00:00:00Z" });
@@ -383,7 +393,7 @@ describe("an object without entries", () => {
     expect(api.get(NAME)).toBeUndefined();
   });
 
-  test("is kept when it is young by its own account, as one whose creator's clock is ahead", async () => {
+  test("is kept if its creation time is recent, even if its creator's clock is ahead", async () => {
     await using collecting = new Collecting("s1");
     const { api, world } = collecting;
     api.put(NAME, {}, { creationTimestamp: "2030-01-01T00:01:00Z" });
@@ -397,7 +407,7 @@ describe("an object without entries", () => {
     expect(api.get(NAME)).toBeUndefined();
   });
 
-  test("begins anew when somebody has touched it, when another took its name, and with each term", async () => {
+  test("starts a new grace period when it is changed, when it is replaced, and with each term", async () => {
     await using collecting = new Collecting("s1");
     const { api, world } = collecting;
     const old = { creationTimestamp: "2001-01-01T00:00:00Z" };
@@ -440,7 +450,7 @@ describe("a new server", () => {
     expect(api.writes).toEqual([]);
   });
 
-  test("is waited for from when it was first seen, not anew for each object", async () => {
+  test("becomes pending counted from when it was first seen, not for each object", async () => {
     await using collecting = new Collecting("s1").start();
     const { api, members, world } = collecting;
     await world.advance(5_000);
@@ -453,7 +463,7 @@ describe("a new server", () => {
     expect(collecting.story(NAME)).toBe("s1:v1 | none | Unknown");
   });
 
-  test("is waited for anew when it comes again", async () => {
+  test("is given the time again when it rejoins", async () => {
     await using collecting = new Collecting("s1").start();
     const { api, members, world } = collecting;
     api.put(NAME, agreed);
@@ -470,7 +480,7 @@ describe("a new server", () => {
 });
 
 describe("the sources", () => {
-  test("name objects as they come, change and go, all of them when members change, and each minute", async () => {
+  test("enqueue objects that are added, changed or deleted, all of them when members change, and each minute", async () => {
     await using collecting = new Collecting("s1");
     const { api, members, world, collector } = collecting;
     api.put("k8s.test.a", agreed);
@@ -503,7 +513,7 @@ describe("the sources", () => {
     expect(members.listeners).toBe(0);
   });
 
-  test("can be had again for another term", async () => {
+  test("can be created again for another term", async () => {
     await using collecting = new Collecting("s1");
     const { api, world, collector } = collecting;
     api.put(NAME, agreed);
@@ -522,7 +532,7 @@ describe("the sources", () => {
 describe("the time to agreement", () => {
   const series = "evenkeel_storage_version_agreement_seconds";
 
-  test("is counted from the first look at a disagreement to a common version, whoever sets it", async () => {
+  test("is measured from the first observed disagreement to a common version, set by any server", async () => {
     await using collecting = new Collecting("s1", "s2").start();
     const { api, world, members } = collecting;
     api.put(NAME, differing);
@@ -542,7 +552,7 @@ describe("the time to agreement", () => {
     expect(collecting.metric(`${series}_sum`)).toBeCloseTo(33.9, 0);
   });
 
-  test("does not count what was always agreed on, is empty, or ended otherwise", async () => {
+  test("does not include objects that always agreed, are empty, or ended otherwise", async () => {
     await using collecting = new Collecting("s1", "s2").start();
     const { api, world } = collecting;
     api.put("k8s.test.a", agreed);

@@ -1,11 +1,11 @@
 /**
- * Keeps StorageVersion objects true for the sake of servers that are gone or have not come yet. Servers keep their own
- * entries; this drops the entries of those that cannot, says Unknown while a live server has not spoken, and deletes
- * objects nobody has an entry in.
+ * Keeps StorageVersion objects correct with respect to departed and new servers. Servers maintain their own entries;
+ * the collector drops the entries of departed servers, sets the condition Unknown while a live server has not
+ * published, and deletes objects without entries.
  *
- * Nothing is concluded from an error. An object is read before the members are, since whoever has an entry had a lease
- * before it: an entry without a living server is stale then. Every write names what was read, so a server that
- * publishes in between keeps its entry.
+ * Errors prove nothing. An object is read before the members are, because a server has a lease before it has an entry:
+ * an entry without a live server is stale then. Every write has the resourceVersion that was read as precondition, so a
+ * server that publishes in between keeps its entry.
  */
 import { untilAborted } from "../controller-runtime/until-aborted.ts";
 import { handlerSource, type KeySource } from "../controller-runtime/controller.ts";
@@ -29,24 +29,27 @@ interface CollectorOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: MetricsRegistry;
-  /** How long an object may be without entries: whoever creates one needs a second request to fill it. Default 10 s. */
+  /** How long an object may have no entries: its creator needs a second request to fill it. Default 10 s. */
   readonly emptyGraceMs?: number;
-  /** How long a new server may be silent before objects say so: most publish within this time. Default 2 s. */
+  /**
+   * How long a new server may take to publish before objects become Unknown: most publish within this time. Default 2
+   * s.
+   */
   readonly pendingGraceMs?: number;
 }
 
 export interface Collector {
   readonly name: "storage-version-garbage-collector";
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<{ requeueAfterMs?: number } | undefined>;
-  /** To be called at the beginning of each term: what was seen in an earlier one does not count. */
+  /** Called at the beginning of each term: observations of an earlier term do not count. */
   sources(): readonly KeySource[];
 }
 
 const EMPTY_GRACE_MS = 10_000;
 const PENDING_GRACE_MS = 2_000;
-/** Members tell what changes; this is for what they miss. */
+/** Changes of members trigger the collector; this is for missed ones. */
 const RESYNC_MS = 60_000;
-/** Somebody else has just written: their news is on its way. */
+/** Another client has just written: its watch event will arrive. */
 const CONFLICT_RETRY_MS = 100;
 const AGREEMENT_BUCKETS: readonly number[] = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
 
@@ -63,9 +66,9 @@ export interface CollectionContext {
   readonly live: ReadonlyMap<string, AgreementMember>;
   /** RFC 3339 with seconds. */
   readonly now: string;
-  /** Servers whose silence does not count yet, with the milliseconds until it does. */
+  /** Servers that are not pending yet, with the milliseconds until they are. */
   readonly young?: ReadonlyMap<string, number>;
-  /** How long the object must still be left alone should it have no entries. */
+  /** How long the object must still be kept if it has no entries. */
   readonly emptyForMs?: number;
 }
 
@@ -74,7 +77,7 @@ export type Collection =
   | { readonly kind: "update"; readonly status: StorageVersionStatus }
   | { readonly kind: "delete" };
 
-/** What is to be done about an object, by members that were asked after it was read. */
+/** Decides about an object, with members that were read after it. */
 export function decideCollection(object: StorageVersionObject, context: CollectionContext): Collection {
   const { live, now, young = new Map<string, number>(), emptyForMs = 0 } = context;
   const { status = {}, metadata } = object;
@@ -86,7 +89,8 @@ export function decideCollection(object: StorageVersionObject, context: Collecti
   }
   const settled = settle(status, { live, now });
   if (settled === status) return { kind: "keep" };
-  // Patience only spares a write. What has to be written is the whole truth, and an object that says Unknown stays so.
+  // Waiting for new servers only saves a write. A write that is due contains the whole result, and an object that is
+  // Unknown stays so.
   if (settle(status, { live: withPatience(live, young), now }) !== status) return { kind: "update", status: settled };
   const waits = pendingServers(entries, live).map((id) => young.get(id) ?? Infinity);
   return { kind: "keep", requeueAfterMs: Math.min(...waits) };
@@ -115,13 +119,13 @@ class StorageVersionCollector {
     this.#collectedEntries = metrics
       .counter({
         name: "evenkeel_storage_version_collected_entries_total",
-        help: "Entries of servers that are gone, dropped from StorageVersion objects.",
+        help: "Entries of departed servers that were dropped from StorageVersion objects.",
       })
       .with();
     this.#collectedObjects = metrics
       .counter({
         name: "evenkeel_storage_version_collected_objects_total",
-        help: "StorageVersion objects deleted because no living server had an entry in them.",
+        help: "StorageVersion objects deleted because no live server had an entry in them.",
       })
       .with();
     this.#agreementSeconds = metrics
@@ -139,7 +143,7 @@ class StorageVersionCollector {
     this.#memory = memory;
     const informer = client.informer<StorageVersionObject>(STORAGE_VERSION_TYPE, {
       resyncMs: RESYNC_MS,
-      onError: (thrown) => log.warn("storage versions could not be followed", { error: messageOf(thrown) }),
+      onError: (thrown) => log.warn("storage version watch failed", { error: messageOf(thrown) }),
     });
     const onMembers = (enqueue: (key: string) => void): void => {
       memory.youngServers(members.live());
@@ -156,7 +160,7 @@ class StorageVersionCollector {
       memory.forget(name);
       return undefined;
     }
-    if (!(await members.catchUp())) throw new Error("nobody can tell at present which servers are alive");
+    if (!(await members.catchUp())) throw new Error("the live servers are currently unknown");
     this.#noteAgreement(memory, object);
     const live = members.live();
     const decision = decideCollection(object, {
@@ -201,13 +205,13 @@ class StorageVersionCollector {
     await this.#objects.delete({ name: nameOf(object) }, { preconditions: preconditionsOf(object), signal });
     this.#collected(object, idsOf(object.status));
     this.#collectedObjects.inc();
-    this.#options.log.info("a storage version nobody has an entry in was deleted", { name: nameOf(object) });
+    this.#options.log.info("deleted a storage version without entries", { name: nameOf(object) });
   }
 
   #collected(object: StorageVersionObject, servers: readonly string[]): void {
     if (servers.length === 0) return;
     this.#collectedEntries.inc(servers.length);
-    this.#options.log.info("entries of servers that are gone were dropped from a storage version", {
+    this.#options.log.info("dropped the entries of departed servers from a storage version", {
       name: nameOf(object),
       servers,
     });
@@ -242,11 +246,11 @@ function memberSource(members: Members, onMembers: (enqueue: (key: string) => vo
   };
 }
 
-/** Without them a write would not notice that somebody else has written. */
+/** Without them a write would not detect that another client has written. */
 function preconditionsOf(object: StorageVersionObject): { readonly uid: string; readonly resourceVersion: string } {
   const { uid = "", resourceVersion = "" } = object.metadata ?? {};
   if (uid === "" || resourceVersion === "")
-    throw new Error(`the storage version ${nameOf(object)} came without uid or resourceVersion`);
+    throw new Error(`the storage version ${nameOf(object)} has no uid or resourceVersion`);
   return { uid, resourceVersion };
 }
 

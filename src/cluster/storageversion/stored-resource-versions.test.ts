@@ -10,13 +10,13 @@ function of(release: (typeof RELEASES)[number]): Catalogue {
   return openCatalogue({ release, extensions: true });
 }
 
-test("resources come by group and name, the core group first", () => {
+test("resources are ordered by group and name, the core group first", () => {
   const names = storedResourceVersions(of("1.36")).map(({ group, resource }) => `${group} ${resource}`);
   expect(names).toEqual([...names].sort());
   expect(names[0]).toBe(" configmaps");
 });
 
-test("what lies in one place is one, under the first name it has", () => {
+test("resources that share a place in the store are one, under their first name", () => {
   const versions = storedResourceVersions(of("1.36"));
   expect(versions.filter(({ resource }) => resource === "events")).toEqual([
     {
@@ -30,7 +30,7 @@ test("what lies in one place is one, under the first name it has", () => {
   ]);
 });
 
-test("it has that name also where only another name of it is served", () => {
+test("they have that name also if only another of their names is served", () => {
   const runtimeConfig = parseRuntimeConfig(["v1=false"]);
   const versions = storedResourceVersions(openCatalogue({ release: "1.36", runtimeConfig, extensions: true }));
   expect(versions.filter(({ resource }) => resource === "events")).toMatchObject([
@@ -43,7 +43,7 @@ test("it has that name also where only another name of it is served", () => {
   ]);
 });
 
-test("what is never stored has no storage version", () => {
+test("a resource that is never stored has no storage version", () => {
   const names = storedResourceVersions(of("1.36")).map(({ name }) => name);
   for (const absent of ["core.bindings", "core.componentstatuses", "authorization.k8s.io.subjectaccessreviews"])
     expect(names).not.toContain(absent);
@@ -51,7 +51,7 @@ test("what is never stored has no storage version", () => {
 });
 
 describe.each(RELEASES)("release %s", (release) => {
-  test("reads what it writes, serves only what it can read, and can convert between what it says it reads", () => {
+  test("reads what it writes, serves only what it can read, and can convert between all versions that it reads", () => {
     const catalogue = openCatalogue({ release, extensions: true });
     for (const { name, group, resource, preferred, decodable, served } of storedResourceVersions(catalogue)) {
       expect(decodable, name).toContain(preferred);

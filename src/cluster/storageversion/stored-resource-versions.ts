@@ -1,4 +1,4 @@
-/** What a server has to say of its storage: one item per resource as it lies in the store. */
+/** The storage versions that a server publishes: one item per stored resource. */
 import { compareNames } from "../../serving/discovery/order.ts";
 import type { Catalogue, CatalogueResource } from "../../objects/catalogue/catalogue.ts";
 import {
@@ -11,7 +11,7 @@ import { formatGroupVersion } from "../../meta/group-version.ts";
 import type { StoredResourceVersions } from "./encodings.ts";
 import { storageVersionName } from "./objects.ts";
 
-/** The lease and the namespace it lies in come before anything is published; the rest is the publishing itself. */
+/** The lease and its namespace are written before anything is published; the rest is the publishing itself. */
 const NEEDED_TO_PUBLISH: ReadonlySet<string> = new Set([
   "core.namespaces",
   "coordination.k8s.io.leases",
@@ -19,8 +19,8 @@ const NEEDED_TO_PUBLISH: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * By group and resource. Resources that share a place in the store are one, and have one name whichever of them is
- * served: servers must mean the same.
+ * Ordered by group and resource. Resources that share a place in the store are one, with one name whichever of them is
+ * served, so that all servers use the same name.
  */
 export function storedResourceVersions(catalogue: Catalogue): StoredResourceVersions[] {
   const stored = catalogue.groups.flatMap((group) => group.resources);

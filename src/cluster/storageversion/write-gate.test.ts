@@ -23,7 +23,7 @@ const STORED: ReadonlySet<string> = new Set([
   ...["storageversions.internal.apiserver.k8s.io", "services.example.com"],
 ]);
 
-/** Nothing is published yet, but for what is named. */
+/** Nothing is published yet except the given resources. */
 function closed(published: readonly string[] = [], lastError?: string): WriteGateState {
   return {
     isOpen: false,
@@ -52,7 +52,7 @@ function answer(
     .to(() => Promise.resolve({ status: 200, headers: {}, body: NO_BODY }))(request);
 }
 
-describe("a closed gate, whoever asks", () => {
+describe("a closed gate, for every client", () => {
   test.each([
     ["POST /somewhere", "not-a-resource"],
     ["POST /api/v1", "not-a-resource"],
@@ -141,7 +141,7 @@ describe("a closed gate, whoever asks", () => {
   });
 });
 
-describe("what publishing itself needs passes a closed gate for the server alone", () => {
+describe("writes that publishing needs pass a closed gate only for the server itself", () => {
   test.each([
     [`POST ${STORAGE_VERSIONS}`, "own-storage-version", "storageversions.internal.apiserver.k8s.io"],
     [`PUT ${STORAGE_VERSIONS}/core.pods`, "own-storage-version", "storageversions.internal.apiserver.k8s.io"],
@@ -178,7 +178,7 @@ describe("once its resource is published, although others are not", () => {
     expect(decide(`PUT ${STORAGE_VERSIONS}/core.pods`, state, true)).toBe("own-storage-version");
   });
 
-  test("resources of the same name in other groups are others", () => {
+  test("resources of the same name in other groups are different", () => {
     expect(decide("POST /apis/example.com/v1/storageversions", closed(), false)).toBe("not-pending");
     expect(decide(`POST ${PODS}`, closed(["pods.example.com"]), true)).toBe("wait for pods");
   });
@@ -187,7 +187,7 @@ describe("once its resource is published, although others are not", () => {
 describe("an open gate", () => {
   const OPEN: WriteGateState = {
     isOpen: true,
-    closedBecause: () => expect.unreachable("an open gate asked about a resource"),
+    closedBecause: () => expect.unreachable("an open gate read the state of a resource"),
   };
 
   test.each([`POST ${PODS}`, `PUT ${STORAGE_VERSIONS}/core.pods`, `PUT ${LEASES}/apiserver-b`])(
@@ -197,13 +197,13 @@ describe("an open gate", () => {
     },
   );
 
-  test("asks nothing else of its state, nothing of the request, and hands the request on as it is", async () => {
+  test("reads no other state and nothing of the request, and passes the request on unchanged", async () => {
     const request = infoRequest({ method: "POST", url: PODS });
     const guarded = new Proxy(request, { get: (_, key) => expect.unreachable(`the gate read ${String(key)}`) });
     const seen: WithInfo[] = [];
     const options = {
       state: OPEN,
-      isLoopback: () => expect.unreachable("an open gate asked who calls"),
+      isLoopback: () => expect.unreachable("an open gate checked the caller"),
       serverId: SERVER_ID,
       metrics: new MetricsRegistry(),
     };
@@ -214,7 +214,7 @@ describe("an open gate", () => {
     expect(seen[0] === guarded).toBe(true);
   });
 
-  test("is asked anew for each request", async () => {
+  test("is evaluated for each request", async () => {
     let isOpen = false;
     const state: WriteGateState = {
       ...closed(),
@@ -233,7 +233,7 @@ describe("an open gate", () => {
 });
 
 describe("a request that must wait", () => {
-  test("is told for which resource, and when to come back", async () => {
+  test("is rejected with its resource and Retry-After", async () => {
     const response = await answer(closed(), infoRequest({ method: "POST", url: PODS }));
     expect(response.status).toBe(503);
     expect(response.headers["retry-after"]).toBe("1");
@@ -249,7 +249,7 @@ describe("a request that must wait", () => {
     });
   });
 
-  test("is told what went wrong last, when something did", async () => {
+  test("includes the last error, if there was one", async () => {
     const url = "/apis/apps/v1/namespaces/default/deployments/a";
     const response = await answer(closed([], "etcd is away"), infoRequest({ method: "DELETE", url }));
     expect(bodyJson(response)).toMatchObject({
@@ -258,13 +258,13 @@ describe("a request that must wait", () => {
     });
   });
 
-  test("does not reach what is behind the gate, whereas the server's own call does", async () => {
+  test("does not reach the handler behind the gate, but the server's own request does", async () => {
     const request = infoRequest({ method: "PUT", url: `${STORAGE_VERSIONS}/core.pods/status` });
     expect((await answer(closed(), request)).status).toBe(503);
     expect((await answer(closed(), request, { isLoopback: true })).status).toBe(200);
   });
 
-  test("is counted by resource, and what passes is not", async () => {
+  test("is counted by resource, and passing requests are not", async () => {
     const metrics = new MetricsRegistry();
     const state = closed();
     const gate = writeGate({ state, isLoopback: () => false, serverId: SERVER_ID, metrics });

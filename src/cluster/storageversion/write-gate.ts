@@ -1,7 +1,7 @@
 /**
- * Keeps writes of a resource back until this server has published in which version it stores it. The gate is here to
- * answer early and in words; that nothing unpublished is ever committed is the store's guard to see to. So it errs on
- * the side of waiting, and lets through what publishing itself cannot do without.
+ * Rejects writes of a resource until this server has published the version in which it stores it. The gate exists to
+ * respond early with a clear message; the guard of the store ensures that nothing unpublished is committed. So the gate
+ * waits in doubt, and admits only the writes that publishing itself needs.
  */
 import type { Counter, MetricFamily, MetricsRegistry } from "../../base/metrics.ts";
 import type { PassingFilter } from "../../serving/http/chain.ts";
@@ -12,15 +12,15 @@ import { serviceUnavailable, type StatusError } from "../../meta/status-error.ts
 import { STORAGE_VERSION_TYPE } from "./objects.ts";
 
 export interface WriteGateState {
-  /** Every resource stored here may be written: the only thing asked of an ordinary request. */
+  /** Whether every resource stored here may be written; for an ordinary request nothing else is checked. */
   readonly isOpen: boolean;
-  /** Undefined: not stored here, or open. */
+  /** Undefined if it is not stored here, or open. */
   closedBecause(group: string, resource: string): { readonly lastError: string | undefined } | undefined;
 }
 
 interface WriteGateOptions {
   readonly state: WriteGateState;
-  /** The server's own calls. */
+  /** Whether the server itself sent the request. */
   readonly isLoopback: (request: WithInfo) => boolean;
   /** The name of this server's identity lease. */
   readonly serverId: string;
@@ -53,15 +53,15 @@ const KUBE_SYSTEM = "kube-system";
 const PODS: GroupResource = { group: "", resource: "pods" };
 
 /**
- * DIFFERS: kubernetes makes these wait for their parent, although they write nothing. Every other subresource is a
- * door to the stored object (eviction, binding, scale, status, approval, …) and waits with it.
+ * DIFFERS: kubernetes makes these wait for their parent, although they write nothing. Every other subresource writes
+ * the stored object (eviction, binding, scale, status, approval, …) and waits with it.
  */
 const NOTHING_PERSISTED: ReadonlySet<string> = new Set([
   ...["pods/exec", "pods/attach", "pods/portforward", "pods/proxy", "pods/log"],
   ...["services/proxy", "nodes/proxy", "serviceaccounts/token"],
 ]);
 
-/** In this order; the first that holds lets the request through. */
+/** Evaluated in this order; the first that holds admits the request. */
 const RULES: readonly (readonly [WriteGateRule, (facts: WriteGateFacts, state: WriteGateState) => boolean])[] = [
   ["open", (_, state) => state.isOpen],
   ["not-a-resource", ({ info }) => !info.isResourceRequest],
@@ -73,7 +73,7 @@ const RULES: readonly (readonly [WriteGateRule, (facts: WriteGateFacts, state: W
   ["not-pending", ({ info }, state) => !isStorageVersion(info) && closedBecause(info, state) === undefined],
 ];
 
-/** A dry run waits like any write: what it would say of the later one is not known yet. */
+/** A dry run waits like any write, because the result of the later write is not known yet. */
 export function decideWriteGate(facts: WriteGateFacts, state: WriteGateState): WriteGateDecision {
   const found = RULES.find(([, lets]) => lets(facts, state));
   if (found !== undefined) return { kind: "pass", rule: found[0] };
@@ -84,7 +84,7 @@ export function decideWriteGate(facts: WriteGateFacts, state: WriteGateState): W
 export function writeGate({ state, isLoopback, serverId, metrics }: WriteGateOptions): PassingFilter<WithInfo> {
   const blocked = metrics.counter({
     name: "evenkeel_storage_version_blocked_requests_total",
-    help: "Writes refused because the storage version of their resource is not published yet.",
+    help: "Writes rejected because the storage version of their resource is not published yet.",
     labels: ["group", "resource"],
   });
   return (next) => (request) => {
@@ -99,7 +99,7 @@ function refusal(
   { waitsFor, lastError }: WriteGateDecision & { kind: "block" },
   blocked: MetricFamily<Counter>,
 ): StatusError {
-  // Only storage versions and what is stored here are ever blocked: a client cannot make up label values.
+  // Only storage versions and resources stored here are ever blocked, so a client cannot create label values.
   blocked.with(waitsFor.group, waitsFor.resource).inc();
   const why = lastError === undefined ? "" : `, last seen error: ${lastError}`;
   return serviceUnavailable(
@@ -109,21 +109,21 @@ function refusal(
 }
 
 /**
- * DIFFERS: kubernetes lets anybody write these during the start. What servers agree on would then be open to all just
- * while it is being agreed on, so everybody but the server itself waits, also when nothing else holds them up.
+ * DIFFERS: kubernetes lets any client write these during the start. Then any client could change the agreement while it
+ * is being made, so every client but the server itself waits, even if nothing else blocks it.
  */
 function isStorageVersion({ group, resource }: RequestInfo): boolean {
   return group === STORAGE_VERSION_TYPE.group && resource === STORAGE_VERSION_TYPE.resource;
 }
 
-/** The identity lease needs kube-system to be in. The name is in the body, which nobody has read yet. */
+/** The identity lease needs the namespace kube-system. Its name is in the body, which has not been read yet. */
 function isNamespaceCreation({ group, resource, name, verb }: RequestInfo): boolean {
   return group === "" && resource === "namespaces" && name === "" && verb === "create";
 }
 
 /**
- * Who publishes must be known to live. DIFFERS: kubernetes lets anybody write any lease of kube-system; here the
- * leases of others, which the server itself may want to collect, wait.
+ * A server that publishes must be known to be live. DIFFERS: kubernetes lets any client write any lease of kube-system;
+ * here writes of other leases wait, including those that the server itself may want to collect.
  */
 function isOwnIdentityLease({ info, isLoopback, serverId }: WriteGateFacts): boolean {
   const { group, resource, subresource, namespace, name, verb } = info;
@@ -141,7 +141,7 @@ function closedBecause(info: RequestInfo, state: WriteGateState): ReturnType<Wri
   return state.closedBecause(group, resource);
 }
 
-/** DIFFERS: kubernetes lets `POST bindings` through as a resource nobody stores; yet what it writes is a pod. */
+/** DIFFERS: kubernetes admits `POST bindings` as a resource that is not stored, although it writes a pod. */
 function writtenBy({ group, resource }: RequestInfo): GroupResource {
   return group === "" && resource === "bindings" ? PODS : { group, resource };
 }

@@ -1,4 +1,4 @@
-/** Who has which of the roles that every cluster starts with. */
+/** The subjects of the default roles. */
 import type { JsonObject } from "../../../meta/json.ts";
 import { RBAC_GROUP } from "../../../access/auth/rbac/policy-rule.ts";
 import { CONTROLLER_ROLES } from "./controller-roles.ts";
@@ -17,7 +17,7 @@ const group = (name: string): JsonObject => ({ kind: "Group", apiGroup: RBAC_GRO
 const user = (name: string): JsonObject => ({ kind: "User", apiGroup: RBAC_GROUP, name });
 const systemAccount = (name: string): JsonObject => ({ kind: "ServiceAccount", namespace: "kube-system", name });
 
-/** Most bindings are called as their role is. */
+/** Most bindings have the name of their role. */
 const everywhere = (name: string, ...subjects: JsonObject[]): BindingData => ({
   name,
   namespace: "",
@@ -43,7 +43,7 @@ export const BINDINGS: readonly BindingData[] = [
   everywhere("system:kube-dns", systemAccount("kube-dns")),
   everywhere("system:kube-scheduler", SCHEDULER),
   everywhere("system:monitoring", group("system:monitoring")),
-  // Nodes are not to have it: what a node may do depends on what runs on it.
+  // Without subjects, because the permissions of a node depend on its pods.
   everywhere("system:node"),
   everywhere("system:node-proxier", user("system:kube-proxy")),
   everywhere("system:public-info-viewer", group("system:authenticated"), group("system:unauthenticated")),

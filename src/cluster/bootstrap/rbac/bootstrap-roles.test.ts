@@ -18,12 +18,12 @@ function made(resource: string): JsonObject[] {
     .map(({ object }) => object);
 }
 
-test("there are as many as in kubernetes, and one for this server's own reports", () => {
+test("there are as many roles and bindings as in kubernetes, and one role for this server's own reports", () => {
   const counts = ["clusterroles", "clusterrolebindings", "roles", "rolebindings"].map((name) => made(name).length);
   expect(counts).toEqual([69 + 1, 50, 7, 7]);
 });
 
-test("every binding is of a role that is made too", () => {
+test("the role of every binding is created too", () => {
   const roles = new Set([...made("clusterroles"), ...made("roles")].map(placeOf));
   for (const binding of [...made("clusterrolebindings"), ...made("rolebindings")]) {
     const [namespace] = placeOf(binding).split("/");
@@ -31,7 +31,7 @@ test("every binding is of a role that is made too", () => {
   }
 });
 
-test("each is of the kind and in the namespace where it is created", () => {
+test("each has the kind and the namespace in which it is created", () => {
   const kinds = new Set(bootstrapRoles(serves).map(({ at, object }) => `${at.resource} ${String(object["kind"])}`));
   expect([...kinds].sort()).toEqual([
     "clusterrolebindings ClusterRoleBinding",
@@ -43,7 +43,7 @@ test("each is of the kind and in the namespace where it is created", () => {
     expect(stringAt(objectAt(object, "metadata"), "namespace")).toBe(at.namespace);
 });
 
-test("one that is as it was made needs no correction", () => {
+test("one in its initial state needs no correction", () => {
   for (const { object, correct, isToBeReplaced } of bootstrapRoles(serves)) {
     expect(correct?.(object)).toBeUndefined();
     expect(isToBeReplaced?.(object) ?? false).toBe(false);

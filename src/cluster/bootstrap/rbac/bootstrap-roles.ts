@@ -1,4 +1,4 @@
-/** The roles and bindings without which nobody may do anything, as objects the server makes sure of. */
+/** The default roles and bindings, as objects that the server ensures. Without them no client has any permission. */
 import { RBAC_GROUP } from "../../../access/auth/rbac/policy-rule.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { OwnedObject } from "../owned-object.ts";

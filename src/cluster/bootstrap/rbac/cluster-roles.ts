@@ -1,4 +1,4 @@
-/** The cluster roles every cluster starts with, but for those of controllers: for people, and for the parts of kubernetes. */
+/** The default cluster roles for users and for the components of kubernetes; controllers have their own file. */
 import {
   WRITE_EVENTS,
   change,
@@ -12,10 +12,10 @@ import {
   type RoleRules,
 } from "./notation.ts";
 
-/** What their rules are is gathered from the roles with the label. */
+/** Their rules are aggregated from the roles with the label. */
 export const AGGREGATED_ROLES: readonly string[] = ["admin", "edit", "view"];
 
-/** Whoever has the one may do what the other may. */
+/** The permissions of the one are aggregated into the other. */
 export const AGGREGATED_INTO: Readonly<Record<string, string>> = {
   edit: "admin",
   view: "edit",

@@ -1,4 +1,4 @@
-/** The roles of kube-system and kube-public, and who has them. */
+/** The roles of kube-system and kube-public, and their subjects. */
 import { may, read, WRITE_EVENTS, type RoleRules } from "./notation.ts";
 
 const LEADER_LEASES: RoleRules[string] = [

@@ -1,7 +1,7 @@
-/** How the roles of a new cluster are written down: lists are words with spaces between them. */
+/** The notation of default roles: lists are words separated by spaces. */
 import type { JsonObject } from "../../../meta/json.ts";
 
-/** Roles by their names; "core" is the group without a name. */
+/** Roles by name; "core" is the group without a name. */
 export type RoleRules = Readonly<Record<string, readonly JsonObject[]>>;
 
 const words = (text: string): string[] => text.split(" ");

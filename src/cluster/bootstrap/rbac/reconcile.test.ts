@@ -19,23 +19,23 @@ describe("a role", () => {
 
   test.each<[string, JsonObject, JsonObject | undefined]>([
     [
-      "that covers what it should, otherwise and more",
+      "that covers the expected rules in another form is kept",
       stored({ rules: [may("*", "core apps", "pods nodes")] }),
       undefined,
     ],
     [
-      "gets the permissions it lacks",
+      "gets its missing permissions",
       stored({ rules: [may("get watch", "core", "pods")] }),
       { metadata: { resourceVersion: "7" }, rules: [may("get watch", "core", "pods"), may("list", "core", "pods")] },
     ],
-    ["that is to be left alone", stored({ rules: [] }, LEFT_ALONE), undefined],
+    ["with autoupdate disabled is kept", stored({ rules: [] }, LEFT_ALONE), undefined],
     [
-      "gets labels and annotations it lacks, and keeps the values it has",
+      "gets missing labels and annotations, and keeps existing values",
       stored({ rules: expected["rules"] }, { labels: { own: "x" }, annotations: { [AUTO_UPDATE]: "maybe" } }),
       { metadata: { resourceVersion: "7", labels: LABELS } },
     ],
     [
-      "loses an aggregation rule it should not have",
+      "loses an aggregation rule that it should not have",
       stored({ rules: expected["rules"], aggregationRule: { clusterRoleSelectors: [{}] } }),
       { metadata: { resourceVersion: "7" }, aggregationRule: null },
     ],
@@ -43,7 +43,7 @@ describe("a role", () => {
     expect(roleCorrection(expected, existing)).toEqual(patch);
   });
 
-  test("that gathers gets the selectors it lacks, and its rules are not looked at", () => {
+  test("with an aggregation rule gets missing selectors, and its rules are ignored", () => {
     const selector = (to: string) => ({ matchLabels: { to } });
     const gathering = object({ rules: null, aggregationRule: { clusterRoleSelectors: [selector("a")] } });
     const existing = stored({
@@ -63,7 +63,7 @@ describe("a binding", () => {
   const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "r" };
   const expected = object({ roleRef, subjects: [subject("a", "kube-system"), subject("b", "kube-system")] });
 
-  test("gets the subjects it lacks and keeps others", () => {
+  test("gets missing subjects and keeps others", () => {
     const existing = stored({ roleRef, subjects: [subject("b", "kube-system"), subject("a", "team")] });
     expect(bindingCorrection(expected, existing)).toEqual({
       metadata: { resourceVersion: "7" },
@@ -72,7 +72,7 @@ describe("a binding", () => {
     expect(mustBeReplaced(expected, existing)).toBe(false);
   });
 
-  test("of another role is replaced, unless it is to be left alone", () => {
+  test("of another role is replaced, unless autoupdate is disabled", () => {
     const other = { roleRef: { ...roleRef, name: "other" }, subjects: [] };
     expect(bindingCorrection(expected, stored(other))).toBeUndefined();
     expect(mustBeReplaced(expected, stored(other))).toBe(true);
@@ -80,7 +80,7 @@ describe("a binding", () => {
     expect(mustBeReplaced(expected, stored(other, LEFT_ALONE))).toBe(false);
   });
 
-  test("that the store holds in an odd form is corrected all the same", () => {
+  test("that is stored in an unusual form is corrected all the same", () => {
     expect(bindingCorrection(expected, { metadata: null, roleRef, subjects: "x" })).toEqual({
       metadata: { annotations: { [AUTO_UPDATE]: "true" }, labels: LABELS },
       subjects: expected["subjects"],

@@ -1,6 +1,6 @@
 /**
- * What an upgrade does to the roles and bindings of the last release: permissions and subjects that are missing are
- * added, and what others added is kept. Whoever sets the annotation to "false" is left alone.
+ * Updates the default roles and bindings after an upgrade: missing permissions and subjects are added, and additions of
+ * users are kept. A role with the autoupdate annotation "false" is not changed.
  */
 import { uncovered } from "../../../access/auth/rbac/escalation.ts";
 import { policyRules, type PolicyRule } from "../../../access/auth/rbac/policy-rule.ts";
@@ -8,7 +8,7 @@ import { isJsonObject, jsonEquals, objectAt, objectsAt, stringAt, type JsonObjec
 
 export const AUTO_UPDATE = "rbac.authorization.kubernetes.io/autoupdate";
 
-/** A merge patch; undefined when nothing is missing. */
+/** A merge patch; undefined if nothing is missing. */
 export function roleCorrection(expected: JsonObject, existing: JsonObject): JsonObject | undefined {
   if (isLeftAlone(existing)) return undefined;
   const missing = uncovered(policyRules(existing), policyRules(expected)).missing.map(ruleObject);
@@ -18,7 +18,7 @@ export function roleCorrection(expected: JsonObject, existing: JsonObject): Json
   });
 }
 
-/** A merge patch; undefined when nothing is missing, or when the binding has to be replaced. */
+/** A merge patch; undefined if nothing is missing, or if the binding must be replaced. */
 export function bindingCorrection(expected: JsonObject, existing: JsonObject): JsonObject | undefined {
   if (isLeftAlone(existing) || isOfAnotherRole(expected, existing)) return undefined;
   const subjects = objectsAt(existing, "subjects");
@@ -28,7 +28,7 @@ export function bindingCorrection(expected: JsonObject, existing: JsonObject): J
   return patchOf(expected, existing, missing.length === 0 ? {} : { subjects: [...subjects, ...missing] });
 }
 
-/** The role of a binding cannot be changed: it is deleted and made anew. */
+/** The role of a binding is immutable: the binding is deleted and created again. */
 export function mustBeReplaced(expected: JsonObject, existing: JsonObject): boolean {
   return !isLeftAlone(existing) && isOfAnotherRole(expected, existing);
 }
@@ -55,12 +55,12 @@ function patchOf(expected: JsonObject, existing: JsonObject, spec: JsonObject): 
     ...missingMembers("labels", wanted, present),
   };
   if (Object.keys(metadata).length === 0 && Object.keys(spec).length === 0) return undefined;
-  // Lists are replaced as a whole: nobody may have changed them in between.
+  // Lists are replaced as a whole, so the resourceVersion must be unchanged.
   const { resourceVersion } = present;
   return { metadata: { ...metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) }, ...spec };
 }
 
-/** Values that are there stay, whatever they are. */
+/** Existing values stay, whatever they are. */
 function missingMembers(key: string, wanted: JsonObject, present: JsonObject): JsonObject {
   const members = objectAt(present, key);
   const missing = Object.entries(objectAt(wanted, key)).filter(([name]) => !Object.hasOwn(members, name));

@@ -1,4 +1,4 @@
-/** What every look at an object needs. */
+/** The dependencies of an attempt to collect an object. */
 import type { Counter } from "../../../base/metrics.ts";
 import type { GraphNode, GraphResource, OwnerGraph } from "./graph.ts";
 import type { InvalidOwnerReports } from "./invalid-owner-reports.ts";
@@ -11,9 +11,9 @@ export interface AttemptContext {
   readonly owners: OwnerLookup;
   readonly reports: InvalidOwnerReports;
   readonly enqueue: (uid: string) => void;
-  /** Why objects in this namespace ("": anywhere) may be missing in the graph; undefined when none is. */
+  /** Why objects in this namespace ("": anywhere) may be missing in the graph; undefined if none is. */
   readonly unseen: (namespace: string) => string | undefined;
-  /** Resources with objects in this namespace ("": anywhere) that somebody serves. */
+  /** Served resources with objects in this namespace ("": anywhere). */
   readonly followed: (namespace: string) => readonly GraphResource[];
   readonly deleted: Counter;
   readonly orphaned: Counter;

@@ -1,4 +1,4 @@
-/** One look at one object of the graph, and whatever is to be done about it then. */
+/** Examines one object of the graph with fresh reads, and carries out the decision. */
 import type { JsonObject } from "../../../meta/json.ts";
 import { isSeen, placeOf, type AttemptContext, type SeenNode } from "./attempt-context.ts";
 import { ownersInCircle } from "./circles.ts";
@@ -18,12 +18,12 @@ interface Attempt {
   readonly signal: AbortSignal;
 }
 
-/** Undefined: there is nothing more to do until something changes. */
+/** Undefined if there is nothing more to do until something changes. */
 export async function attempt(context: AttemptContext, uid: string, signal: AbortSignal): Promise<Wait | undefined> {
   const node = context.graph.get(uid);
   if (node === undefined) return undefined;
   if (!isSeen(node)) return verifyOwner(context, node, signal);
-  // It goes, and nothing here keeps it: its dependents come when it is gone.
+  // It is being deleted and waits for no dependents: they are examined when it is gone.
   if (node.deletion === "plain") return undefined;
   if (node.deletion === "none" && node.owners.length === 0) return undefined;
   await context.reports.report(node, signal);
@@ -66,7 +66,7 @@ async function decideFor(context: AttemptContext, { node, live, signal }: Attemp
   for (const owner of live.owners) {
     const state = await context.owners.find({ ...owner, dependentNamespace: live.namespace }, signal);
     states.push({ owner, state });
-    // Whatever became of the others, this one decides.
+    // This owner alone decides, whatever the state of the others.
     if (state.kind === "wait" || state.kind === "impossible") break;
   }
   const dependents = [...node.dependents];
@@ -115,7 +115,7 @@ function withoutBlock(reference: JsonObject): JsonObject {
 }
 
 /**
- * Goes when the dependents that block it are gone; they are on their way.
+ * Removes the finalizer when all blocking dependents are gone; until then it enqueues them.
  *
  * DIFFERS: in kubernetes a circle whose objects were all deleted in the foreground stays.
  */
@@ -132,13 +132,13 @@ async function attemptInForeground(context: AttemptContext, of: Attempt): Promis
   return afterPatch(context.graph, await changed(context, of, { name: "ownerReferences", list }), live.uid);
 }
 
-/** Goes when no dependent names it any more. */
+/** Removes the finalizer when no dependent references it. */
 async function attemptToOrphan(context: AttemptContext, of: Attempt): Promise<Wait | undefined> {
   const { node, signal } = of;
   return (await orphanDependents(context, node, signal)) ?? finish(context, of, ORPHAN);
 }
 
-/** Takes the finalizer away by which the object waited for its dependents. */
+/** Removes the finalizer by which the object waited for its dependents. */
 async function finish(context: AttemptContext, of: Attempt, finalizer: string): Promise<Wait | undefined> {
   const { live } = of;
   const unseen = context.unseen(live.namespace);

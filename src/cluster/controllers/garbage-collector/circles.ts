@@ -2,8 +2,8 @@ import { blockingDependents, type GraphNode } from "./graph.ts";
 import { CIRCLE_NODES_MAX } from "./collector-limits.ts";
 
 /**
- * The owners that wait for an object in the foreground which, through whatever is between, waits for them: none of them
- * could ever go. Circles longer than anybody makes on purpose are not found.
+ * The owners that wait in the foreground for an object which, directly or indirectly, waits for them: none of them
+ * could ever be deleted. The search is limited to circles of a realistic size.
  */
 export function ownersInCircle(node: GraphNode): ReadonlySet<string> {
   const suspects = new Set<GraphNode>();

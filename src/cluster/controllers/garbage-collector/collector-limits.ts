@@ -1,42 +1,42 @@
-/** As kubernetes: so many absent owners are remembered. */
+/** Number of absent owners that are remembered, as kubernetes. */
 export const ABSENT_OWNERS_MAX = 500;
 /** As kubernetes' --concurrent-gc-syncs. */
 export const WORKERS = 20;
-/** Somebody else has just written: their news is on its way. */
+/** Another client has just written: its watch event will arrive. */
 export const CONFLICT_RETRY_MS = 100;
-/** Whatever cannot be reached is asked again no sooner than this and no later than that, whatever it asks for. */
+/** Minimum and maximum delay before an unreachable resource is requested again, whatever its Retry-After. */
 export const UNAVAILABLE_MS_MIN = 1_000;
 export const UNAVAILABLE_MS_MAX = 5_000;
-/** Whoever does not answer for so long keeps a worker from other objects. */
+/** A request without a response for this long is aborted, because it occupies a worker. */
 export const REQUEST_MS = 30_000;
-/** Nothing but a change of what is served helps, of which one is told: this is for what one is not told. */
+/** Changes of the served resources trigger a retry; this is for missed ones. */
 export const UNKNOWN_KIND_MS = 60_000;
-/** A server that refuses to do something will refuse again. */
+/** A server that rejects a request will reject it again. */
 export const REFUSED_MS = 60_000;
-/** An owner that is there but was not seen by a watch yet: should it vanish before, nobody says so. */
+/** For an owner that exists but that no watch has shown yet: its deletion before that would not be reported. */
 export const UNSEEN_OWNER_MS = 10_000;
-/** How often one looks whether all resources that may hold dependents are followed again. */
+/** How often to check whether all resources that may hold dependents are watched again. */
 export const DEPENDENTS_UNKNOWN_MS = 2_000;
-/** Dependents of one owner that are worked on at a time. */
+/** Dependents of one owner that are processed at a time. */
 export const ORPHANS_AT_ONCE = 16;
-/** How far circles of owners are followed. */
+/** Maximum number of nodes examined for circles of owners. */
 export const CIRCLE_NODES_MAX = 10_000;
-/** A watch that is open for so long without complaint is taken to work, also when nothing has happened. */
+/** A watch that is open for this long without an error is considered working, even if no event arrived. */
 export const WATCH_WORKS_MS = 1_000;
-/** A monitor that fails is not started anew more often than this, however often what is served changes. */
+/** Minimum delay before a failed monitor restarts, however often the served resources change. */
 export const RESTART_MS_MIN = 1_000;
-/** How often what is served is compared with what is followed when nobody says that it has changed. */
+/** How often served and watched resources are compared without a notification. */
 export const COMPARE_MS = 30_000;
-/** And no more often than this, however often somebody does: there may be thousands of resources. */
+/** Minimum delay between comparisons, however many notifications arrive: there may be thousands of resources. */
 export const COMPARE_MS_MIN = 200;
-/** Kinds and resources about which has been complained; what they are called may come from anybody. */
+/** Kinds and resources that have been logged; their names may come from any client. */
 export const COMPLAINTS_MAX = 1_000;
-/** Namespaces whose names are kept once for all objects. */
+/** Namespace names that are shared among all objects. */
 export const SHARED_TEXTS_MAX = 10_000;
 
-/** Warnings about references that cannot be right: each once, and no more than this in a row. */
+/** Warnings about invalid references: each once, with at most this many in a row. */
 export const REPORTED_MAX = 1_000;
 export const REPORTS_BURST = 25;
 export const REPORT_REFILL_MS = 10_000;
-/** Events for objects without a namespace live here. */
+/** The namespace of events about cluster-scoped objects. */
 export const CLUSTER_EVENTS_NAMESPACE = "default";

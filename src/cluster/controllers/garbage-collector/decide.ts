@@ -1,4 +1,4 @@
-/** What becomes of an object, by what became of its owners: pure. */
+/** Decides about an object by the states of its owners. Pure. */
 import type { DeleteOptions } from "../../../client/objects.ts";
 import { FOREGROUND, ORPHAN, type SeenOwner } from "./seen-object.ts";
 import type { OwnerState } from "./owner-lookup.ts";
@@ -7,19 +7,19 @@ import type { Wait } from "./wait.ts";
 export type CollectorDecision =
   | { readonly kind: "keep" }
   | Wait
-  /** It has owners that live; these it is better off without. */
+  /** It has existing owners; references to these are removed. */
   | { readonly kind: "disown"; readonly uids: ReadonlySet<string> }
   | {
       readonly kind: "delete";
       readonly policy: NonNullable<DeleteOptions["propagationPolicy"]>;
-      /** First it is to stop blocking its owners: one of them may be waiting for itself. */
+      /** Whether it must stop blocking its owners first: one of them may be waiting for itself. */
       readonly unblocks: boolean;
     };
 
 export interface Circumstances {
   readonly owners: readonly { readonly owner: Pick<SeenOwner, "uid">; readonly state: OwnerState }[];
   readonly finalizers: readonly string[];
-  /** Undefined: there may be some that nobody has seen. */
+  /** Undefined if there may be dependents that were not seen. */
   readonly hasDependents: boolean | undefined;
   readonly hasDependentInForeground: boolean;
 }
@@ -34,7 +34,7 @@ export function decideGarbage(circumstances: Circumstances): CollectorDecision {
   let isLiving = false;
   let isOwnerInForeground = false;
   for (const { owner, state } of owners) {
-    // As kubernetes: what cannot be understood is left alone.
+    // As kubernetes: an object with an invalid reference is kept.
     if (state.kind === "impossible") return KEEP;
     if (state.kind === "wait") awaited ??= state;
     else if (state.kind === "absent") goners.add(owner.uid);
@@ -45,13 +45,13 @@ export function decideGarbage(circumstances: Circumstances): CollectorDecision {
   }
   if (awaited !== undefined) return awaited;
   if (isLiving) return goners.size === 0 ? KEEP : { kind: "disown", uids: goners };
-  // In the foreground everything below goes first, whatever its own finalizers say.
+  // In the foreground everything below is deleted first, whatever its own finalizers.
   if (isOwnerInForeground && hasDependents !== false)
     return { kind: "delete", policy: "Foreground", unblocks: hasDependentInForeground };
   return { kind: "delete", policy: policyOf(finalizers), unblocks: false };
 }
 
-/** How an object that nobody tells how to go goes. */
+/** The default propagation policy of an object, by its finalizers. */
 function policyOf(finalizers: readonly string[]): "Orphan" | "Foreground" | "Background" {
   if (finalizers.includes(ORPHAN)) return "Orphan";
   return finalizers.includes(FOREGROUND) ? "Foreground" : "Background";

@@ -1,4 +1,4 @@
-/** What is asked, in which order and with which words: on a server that answers from a script. */
+/** The requests of the collector and their order, on a server with scripted responses. */
 import { describe, expect, test } from "vitest";
 import type { KubernetesObject } from "../../../client/objects.ts";
 import type { ClientRequest, Transport } from "../../../client/transport.ts";
@@ -45,7 +45,7 @@ class Scripted implements AsyncDisposable {
   readonly resources: HandResources;
   readonly collector: RunningCollector;
 
-  /** The config maps there are, and what is answered to whatever is asked then. */
+  /** The existing config maps, and the responses to the requests that follow. */
   constructor(objects: readonly KubernetesObject[], ...replies: Reply[]) {
     this.stream = new ScriptedStream(...objects.map(added), initialEnd(10));
     this.transport = new ScriptedTransport(this.stream, ...replies);
@@ -54,7 +54,7 @@ class Scripted implements AsyncDisposable {
     this.collector = new RunningCollector({ world, transport, resources });
   }
 
-  /** Everything after the watch. */
+  /** Every request after the watch. */
   get asked(): string[] {
     return this.transport.requests.slice(1).map(({ method, target }) => `${method} ${target.split("/").at(-1)}`);
   }
@@ -72,8 +72,8 @@ function bodyOf({ body }: ClientRequest): unknown {
   return JSON.parse(new TextDecoder().decode(body));
 }
 
-describe("what nobody owns any more", () => {
-  test("is deleted as it was seen last, after a look at the owner and at itself", async () => {
+describe("an object without owners", () => {
+  test("is deleted in the state last seen, after reads of the owner and of the object", async () => {
     await using run = new Scripted([owned("child", 2)], ABSENT, answers(owned("child", 3)), { status: 200 });
     await run.world.advance(1_000);
     expect(run.asked).toEqual(["GET owner", "GET child", "DELETE child"]);
@@ -84,7 +84,7 @@ describe("what nobody owns any more", () => {
     expect(run.transport.requests.map(({ headers }) => headers["accept"])).toEqual(Array(4).fill(METADATA_ACCEPT));
   });
 
-  test("is looked at again when it was changed meanwhile", async () => {
+  test("is examined again if it was changed meanwhile", async () => {
     const conflict = refuses(409, "Conflict");
     const looks = [answers(owned("child", 3)), conflict, answers(owned("child", 4)), { status: 200 }];
     await using run = new Scripted([owned("child", 2)], ABSENT, ...looks);
@@ -93,13 +93,13 @@ describe("what nobody owns any more", () => {
     expect(run.body(-1)).toMatchObject({ preconditions: { resourceVersion: "4" } });
   });
 
-  test("is left when it has other owners, or none, by now", async () => {
+  test("is kept if it has other owners, or none, by now", async () => {
     await using run = new Scripted([owned("child", 2)], ABSENT, answers(configMap("child", 3)));
     await run.world.advance(60_000);
     expect(run.asked).toEqual(["GET owner", "GET child"]);
   });
 
-  test("is left when it is another object by now", async () => {
+  test("is kept if it is another object by now", async () => {
     await using run = new Scripted(
       [owned("child", 2)],
       ABSENT,
@@ -110,7 +110,7 @@ describe("what nobody owns any more", () => {
     expect(run.collector.collector.graphSize()).toEqual({ objects: 0, unseenOwners: 0, references: 0 });
   });
 
-  test("costs one look at the owner, however much it owned", async () => {
+  test("costs one read of the owner, however many dependents it has", async () => {
     const children = ["a", "b", "c", "d"].map((name) => owned(name, 2));
     const looks = children.flatMap((child) => [answers(child)]);
     await using run = new Scripted(children, ABSENT, ...looks, ...children.map(() => ({ status: 200 })));
@@ -120,8 +120,8 @@ describe("what nobody owns any more", () => {
   });
 });
 
-describe("an owner that cannot be asked about", () => {
-  test("is asked about by one, however many wait for it, and again when something has changed", async () => {
+describe("an owner that cannot be read", () => {
+  test("is requested once, however many dependents wait for it, and again when something has changed", async () => {
     const busy = refuses(503, "ServiceUnavailable", { retryAfterSeconds: 4 });
     const children = ["a", "b", "c"].map((name) => owned(name, 2));
     await using run = new Scripted(children, busy, busy, busy);
@@ -133,7 +133,7 @@ describe("an owner that cannot be asked about", () => {
     expect(run.collector.said.filter((line) => line.includes("waits for a resource"))).toHaveLength(1);
   });
 
-  test("keeps its dependents when it is there, and is asked about until a watch has shown it", async () => {
+  test("keeps its dependents while it exists, and is read until a watch has shown it", async () => {
     await using run = new Scripted([owned("child", 2)], answers(configMap("owner", 1)), answers(configMap("owner", 1)));
     await run.world.advance(15_000);
     expect(run.asked).toEqual(["GET owner", "GET owner"]);
@@ -144,7 +144,7 @@ describe("an owner that cannot be asked about", () => {
 });
 
 describe("an owner that waits", () => {
-  test("for orphans lets go of them, looks for more, and goes", async () => {
+  test("for orphans removes their references, searches for more, and is deleted", async () => {
     const owner = configMap("owner", 5);
     const going = { ...owner.metadata, deletionTimestamp: "2030-01-01T00:00:00Z", finalizers: ["x", "orphan"] };
     const marked = { ...owner, metadata: going };
@@ -161,7 +161,7 @@ describe("an owner that waits", () => {
     expect(run.body(5)).toEqual({ metadata: { uid: "uid-owner", resourceVersion: "5", finalizers: ["x"] } });
   });
 
-  test("waits on while it is not known who follows what is served now, and no longer", async () => {
+  test("keeps waiting while the watches do not cover the served resources, and no longer", async () => {
     const owner = configMap("owner", 11);
     const going = { ...owner.metadata, deletionTimestamp: "2030-01-01T00:00:00Z", finalizers: ["orphan"] };
     const marked = { ...owner, metadata: going };
@@ -213,7 +213,7 @@ describe("a resource", () => {
     { status: 200 },
   ];
 
-  test("is waited for before anything is decided, until it has said something", async () => {
+  test("is waited for before anything is decided, until its first response", async () => {
     const late = new ScriptedStream();
     await using run = new TwoResources(orphaned(), [late]);
     await run.world.advance(20_000);
@@ -225,7 +225,7 @@ describe("a resource", () => {
     expect(run.waitsFor("secrets")).toBe(false);
   });
 
-  test("that says that it cannot be had is waited for alone", async () => {
+  test("that responds that it is unavailable delays only its own objects", async () => {
     const no = refuses(503, "ServiceUnavailable");
     await using run = new TwoResources(orphaned(), Array<Reply>(20).fill(no));
     await run.world.advance(1_000);
@@ -233,12 +233,12 @@ describe("a resource", () => {
     expect(run.waitsFor("secrets")).toBe(true);
     expect(run.waitsFor("configmaps")).toBe(false);
     expect(run.collector.metric("garbagecollector_controller_resources_sync_error_total")).toBeGreaterThan(0);
-    expect(run.collector.said.filter((line) => line.includes("cannot follow"))).toEqual([
-      'the garbage collector cannot follow a resource {"group":"","resource":"secrets","error":"as the script says"}',
+    expect(run.collector.said.filter((line) => line.includes("cannot watch"))).toEqual([
+      'garbage collector cannot watch a resource {"group":"","resource":"secrets","error":"as the script says"}',
     ]);
   });
 
-  test("that fails is tried at once when something has changed", async () => {
+  test("that fails is retried at once when something has changed", async () => {
     const no = refuses(503, "ServiceUnavailable");
     await using run = new TwoResources(orphaned(), Array<Reply>(12).fill(no));
     await run.world.advance(40_000);
@@ -261,12 +261,12 @@ describe("a resource", () => {
     expect(run.waitsFor("secrets")).toBe(false);
     next.send(bookmark(20));
     await run.world.advance(0);
-    expect(run.collector.said.at(-1)).toContain("follows a resource again");
+    expect(run.collector.said.at(-1)).toContain("watches a resource again");
   });
 
-  test("that nobody served when the term began is told as waited for while somebody may", async () => {
+  test("that no server served when the term began is reported as waited for while a server may serve it", async () => {
     await using run = new TwoResources(orphaned(), [new ScriptedStream(initialEnd(11))]);
-    const doubt = { group: "", namespaced: true, server: "b", because: "left at noon", isDeparted: true } as const;
+    const doubt = { group: "", namespaced: true, server: "b", because: "departed at noon", isDeparted: true } as const;
     run.resources.change({
       doubts: [
         { ...doubt, resource: "claims" },
@@ -283,7 +283,7 @@ describe("a resource", () => {
     expect(run.waitsFor("claims")).toBe(false);
   });
 
-  test("is asked for in the version to use at the time", async () => {
+  test("is requested in the version to use at the time", async () => {
     const stream = new ScriptedStream(initialEnd(10));
     await using run = new TwoResources(orphaned(), [stream]);
     await run.world.advance(1_000);
@@ -297,7 +297,7 @@ describe("a resource", () => {
     expect(run.secrets.query(-1).get("resourceVersion")).toBe("10");
   });
 
-  test("that is not to be collected is not followed", async () => {
+  test("that is not collectable is not watched", async () => {
     await using run = new TwoResources(orphaned(), []);
     const events = { ...CONFIG_MAPS, group: "events.k8s.io", resource: "events", kind: "Event" };
     const tokens = { ...SECRETS, verbs: new Set(["create"]) };
@@ -309,7 +309,7 @@ describe("a resource", () => {
   });
 });
 
-test("a term that is over leaves nothing behind, and the next begins with nothing", async () => {
+test("the end of a term leaves nothing behind, and the next begins with nothing", async () => {
   await using run = new Scripted([configMap("a", 1)]);
   await run.world.advance(1_000);
   const { collector } = run.collector;

@@ -1,9 +1,10 @@
 /**
- * Deletes what nobody owns any more, lets what is deleted in the foreground wait for its dependents, and makes orphans:
- * as kubernetes' garbage collector, over everything a cluster of mixed releases serves.
+ * The garbage collector: deletes objects whose owners are all gone, makes objects deleted in the foreground wait for
+ * their dependents, and orphans dependents. As kubernetes' garbage collector, over everything that a cluster of mixed
+ * releases serves.
  *
- * An object is deleted only if each of its owners was found to be absent by a server that serves the owner's resource.
- * Whatever cannot be known at present is waited for, by what depends on it and by nothing else.
+ * An object is deleted only if each of its owners was found absent by a server that serves the owner's resource. If a
+ * fact is unknown at present, only the objects that depend on it wait.
  */
 import type { Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
@@ -27,9 +28,9 @@ import { ServedResources } from "./served-resources.ts";
 import type { Wait } from "./wait.ts";
 
 interface GarbageCollectorOptions {
-  /** For events. */
+  /** For writing events. */
   readonly client: Client;
-  /** Asks for METADATA_ACCEPT by default: it reads and writes the objects that are collected. */
+  /** Uses METADATA_ACCEPT by default: it reads and writes the collected objects. */
   readonly metadata: Client;
   readonly resources: ClusterResources;
   readonly clock: Clock;
@@ -43,7 +44,7 @@ export interface GarbageCollector {
   readonly workers: number;
   /** Keys are uids. */
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<ReconcileResult | undefined>;
-  /** To be called at the beginning of each term: what was seen in an earlier one does not count. */
+  /** Called at the beginning of each term: observations of an earlier term do not count. */
   sources(): readonly KeySource[];
   graphSize(): GraphSize;
 }
@@ -59,7 +60,7 @@ export function createGarbageCollector(options: GarbageCollectorOptions): Garbag
       const begun = new Term(options, metrics);
       term = begun;
       const onEnd = (): void => {
-        // Whoever does not lead holds no graph.
+        // A server that does not lead holds no graph.
         if (term === begun) term = undefined;
       };
       return [sourceOf(begun, onEnd)];
@@ -84,7 +85,7 @@ class Term {
   readonly #holds: Holds;
   readonly #monitors: Monitors;
   readonly #context: AttemptContext;
-  /** Objects whose last look ended in waiting. */
+  /** Objects whose last attempt ended in waiting. */
   readonly #waiting = new Set<string>();
   readonly #complaints = new LruSet(COMPLAINTS_MAX);
   readonly #log: Log;
@@ -149,11 +150,11 @@ class Term {
     return { requeueAfterMs: waiting.afterMs };
   }
 
-  /** About what nobody else complains about; of each thing once. */
+  /** Logs waits that no other part logs; each subject once. */
   #complain({ reason, because }: Wait): void {
     if ((reason !== "dependents-unknown" && reason !== "refused") || this.#complaints.has(because)) return;
     this.#complaints.add(because);
-    this.#log.warn("objects that are to go have to wait", { reason, why: because });
+    this.#log.warn("objects wait to be collected", { reason, why: because });
   }
 
   #lookAgain(): void {

@@ -28,7 +28,7 @@ class Recording {
     return this;
   }
 
-  /** What is to be looked at since the last call. */
+  /** The objects enqueued since the last call. */
   told(): string[] {
     return [...new Set(this.#told.splice(0))].sort();
   }
@@ -38,13 +38,13 @@ class Recording {
   }
 }
 
-describe("an object is looked at", () => {
-  test("not because it is there, nor because its owner is", () => {
+describe("an object is enqueued", () => {
+  test("not because it exists, nor because its owner does", () => {
     const run = new Recording().observe(seen("a"), seen("b", ["a"]), seen("c", ["b"]));
     expect(run.told()).toEqual([]);
   });
 
-  test("when it is named as an owner and nobody has seen it", () => {
+  test("if it is referenced as an owner and was not seen", () => {
     const run = new Recording().observe(seen("b", ["a"]));
     expect(run.told()).toEqual(["a"]);
     expect(run.graph.get("a")).toMatchObject({ resource: undefined, isKnownAbsent: false });
@@ -52,7 +52,7 @@ describe("an object is looked at", () => {
     expect(run.told()).toEqual(["a"]);
   });
 
-  test("itself when its owner is known not to be there", () => {
+  test("itself if its owner is known to be absent", () => {
     const run = new Recording().observe(seen("b", ["a"]));
     run.graph.settleAbsence("a", "absent");
     run.told();
@@ -62,14 +62,14 @@ describe("an object is looked at", () => {
     expect(run.told()).toEqual(["a"]);
   });
 
-  test("when its owner is gone", () => {
+  test("if its owner is deleted", () => {
     const run = new Recording().observe(seen("a"), seen("b", ["a"]), seen("c", ["a"]));
     run.graph.remove("a");
     expect(run.told()).toEqual(["b", "c"]);
     expect(run.graph.get("a")).toMatchObject({ resource: undefined, isKnownAbsent: true });
   });
 
-  test("when its owner begins to go in the foreground, and so is the owner", () => {
+  test("if its owner begins to be deleted in the foreground, and so is the owner", () => {
     const run = new Recording().observe(seen("a"), seen("b", ["a"]));
     run.observe(seen("a", [], { deletion: "foreground" }));
     expect(run.told()).toEqual(["a", "b"]);
@@ -77,13 +77,13 @@ describe("an object is looked at", () => {
     expect(run.told()).toEqual(["c"]);
   });
 
-  test("when it is to leave orphans, but its dependents are not", () => {
+  test("if it is to orphan its dependents, but they are not", () => {
     const run = new Recording().observe(seen("a"), seen("b", ["a"]));
     run.observe(seen("a", [], { deletion: "orphan" }));
     expect(run.told()).toEqual(["a"]);
   });
 
-  test("when a dependent that it waits for is gone, forgets it, or blocks it no more", () => {
+  test("if a dependent that it waits for is deleted, drops the reference, or stops blocking it", () => {
     const owner = seen("a", [], { deletion: "foreground" });
     const run = new Recording().observe(owner, seen("b", ["a"]), seen("c", ["a"]), seen("d", ["a"]));
     run.told();
@@ -96,7 +96,7 @@ describe("an object is looked at", () => {
     expect(run.dependents("a")).toEqual(["d"]);
   });
 
-  test("when what it says of its owner is not what the owner is, whoever comes first", () => {
+  test("if its reference does not match its owner, in either order", () => {
     const run = new Recording().observe(seen("a"), seen("b", ["a"], { namespace: "other" }));
     expect(run.told()).toEqual(["b"]);
     const late = new Recording().observe(seen("y", ["x"], { namespace: "other" }), seen("z", ["x"]));
@@ -111,7 +111,7 @@ describe("an object is looked at", () => {
 });
 
 describe("the graph", () => {
-  test("forgets owners that nobody names any more", () => {
+  test("drops owners without dependents", () => {
     const run = new Recording().observe(seen("b", ["a"]), seen("c", ["a"]));
     expect(run.graph.size).toEqual({ objects: 2, unseenOwners: 1, references: 2 });
     run.graph.remove("b");
@@ -121,7 +121,7 @@ describe("the graph", () => {
     expect(run.graph.size).toEqual({ objects: 0, unseenOwners: 0, references: 0 });
   });
 
-  test("drops what a complete list does not show, and nothing of other resources", () => {
+  test("drops objects that a complete list does not contain, and none of other resources", () => {
     const run = new Recording().observe(seen("a"), seen("b", ["a"]));
     run.graph.observe(SETS, seen("s", ["a"]));
     run.graph.retain(CONFIG_MAPS, new Set(["b"]));
@@ -129,7 +129,7 @@ describe("the graph", () => {
     expect(run.graph.size).toEqual({ objects: 2, unseenOwners: 1, references: 2 });
   });
 
-  test("does not call objects absent whose resource is not served any more", () => {
+  test("does not treat objects of a resource that is no longer served as absent", () => {
     const run = new Recording().observe(seen("a", ["o"]), seen("o", [], { deletion: "foreground" }));
     run.graph.observe(SETS, { ...seen("s", ["o"]), owners: seen("s", ["o"]).owners });
     run.graph.observe(SETS, seen("t"));
@@ -141,7 +141,7 @@ describe("the graph", () => {
     expect(run.graph.get("s")).toBeUndefined();
   });
 
-  test("survives objects that own themselves, and references without a uid", () => {
+  test("accepts objects that own themselves, and references without a uid", () => {
     const run = new Recording().observe(seen("a", ["a", ""]));
     run.observe(seen("a", ["a", ""]));
     expect(run.graph.size).toEqual({ objects: 1, unseenOwners: 0, references: 1 });
@@ -151,7 +151,7 @@ describe("the graph", () => {
 });
 
 describe("an object in the foreground", () => {
-  test("waits for dependents that block it, of its own namespace, other than itself", () => {
+  test("waits for blocking dependents of its own namespace other than itself", () => {
     const run = new Recording().observe(
       seen("a", ["a"], { deletion: "foreground" }),
       seen("b", ["a"]),

@@ -1,18 +1,18 @@
 /**
- * Who owns whom, in as little memory as that takes: a node for each object that was seen, and for each that others call
- * their owner.
+ * The ownership graph in little memory: a node for each object that was seen, and for each that others reference as an
+ * owner.
  *
- * Nothing is decided here. The graph says which objects are to be looked at, because an owner of theirs has come, gone or
- * begun to go, and whose dependents there are; what becomes of them is decided by what the API says then. So a wrong
- * guess costs a request, never an object.
+ * The graph decides nothing. It enqueues the objects to examine, because an owner of theirs was added, removed or began
+ * to be deleted, and lists dependents; the decision uses the current state of the API. So a wrong guess costs a
+ * request, never an object.
  *
- * A node without a resource was not seen itself: nobody knows yet whether it exists (`isKnownAbsent` says that somebody
- * has looked). It lasts as long as somebody calls it an owner.
+ * A node without a resource was not seen itself: its existence is unknown (`isKnownAbsent`: it has been looked up). It
+ * lasts as long as a dependent references it.
  */
 import { SHARED_TEXTS_MAX } from "./collector-limits.ts";
 import type { DeletionMode, SeenObject, SeenOwner } from "./seen-object.ts";
 
-/** One resource, the same object for all of its nodes. */
+/** One resource, shared by all of its nodes. */
 export interface GraphResource {
   readonly group: string;
   readonly resource: string;
@@ -20,7 +20,7 @@ export interface GraphResource {
   readonly namespaced: boolean;
 }
 
-/** What a dependent says of an owner. */
+/** The reference of a dependent to an owner. */
 export interface Ownership {
   readonly owner: GraphNode;
   readonly group: string;
@@ -56,7 +56,7 @@ class Node implements GraphNode {
   owners: readonly Edge[] = NO_OWNERS;
   dependents: ReadonlySet<Node> = NOBODY;
   isKnownAbsent = false;
-  /** Dependents mostly say the same of their owner, and then share it. */
+  /** Dependents mostly have equal references to their owner, and then share one edge. */
   lastEdge: Edge | undefined = undefined;
 
   constructor(uid: string) {
@@ -76,9 +76,9 @@ class Node implements GraphNode {
 }
 
 export interface GraphSize {
-  /** Objects that were seen. */
+  /** Number of objects that were seen. */
   readonly objects: number;
-  /** Owners that were not. */
+  /** Number of owners that were not seen. */
   readonly unseenOwners: number;
   readonly references: number;
 }
@@ -89,7 +89,7 @@ export class OwnerGraph {
   readonly #texts = new Map<string, string>();
   readonly #enqueue: (uid: string) => void;
 
-  /** `enqueue` names what is to be looked at. */
+  /** `enqueue` receives the objects to examine. */
   constructor(enqueue: (uid: string) => void) {
     this.#enqueue = enqueue;
   }
@@ -104,7 +104,7 @@ export class OwnerGraph {
     return { objects, unseenOwners: this.#nodes.size - objects, references };
   }
 
-  /** The object is there, and is like this. */
+  /** The object exists in this state. */
   observe(resource: GraphResource, seen: SeenObject): void {
     const node = this.#nodeOf(seen.uid);
     const isNew = node.resource === undefined;
@@ -120,7 +120,7 @@ export class OwnerGraph {
     if (seen.deletion === "foreground" || seen.deletion === "orphan") this.#enqueue(node.uid);
   }
 
-  /** The object is gone for good. */
+  /** The object was deleted. */
   remove(uid: string): void {
     const node = this.#nodes.get(uid);
     if (node === undefined) return;
@@ -129,12 +129,12 @@ export class OwnerGraph {
     node.isKnownAbsent = true;
   }
 
-  /** These are all objects of the resource there are. */
+  /** Drops all other objects of the resource. */
   retain(resource: GraphResource, uids: ReadonlySet<string>): void {
     for (const node of this.#of(resource)) if (!uids.has(node.uid)) this.remove(node.uid);
   }
 
-  /** Nobody serves the resource any more, which says nothing about what became of its objects. */
+  /** The resource is no longer served, which proves nothing about its objects. */
   forget(resource: GraphResource): void {
     for (const node of this.#of(resource)) {
       const hasDependents = node.dependents.size > 0;
@@ -143,13 +143,13 @@ export class OwnerGraph {
     }
   }
 
-  /** Whether it exists is known of an owner nobody has seen. */
+  /** Records whether an owner that was not seen exists. */
   settleAbsence(uid: string, is: "absent" | "present"): void {
     const node = this.#nodes.get(uid);
     if (node === undefined || node.resource !== undefined) return;
     const wasKnownAbsent = node.isKnownAbsent;
     node.isKnownAbsent = is === "absent";
-    // Nobody else would notice should it go.
+    // No watch would report its deletion.
     if (wasKnownAbsent && is === "present") this.#enqueue(uid);
   }
 
@@ -173,7 +173,7 @@ export class OwnerGraph {
     node.resource = resource;
   }
 
-  /** Forgets what was seen of it; the node itself stays only if somebody calls it an owner. */
+  /** Drops the observed state; the node itself stays only while a dependent references it. */
   #blank(node: Node): void {
     this.#setOwners(node, []);
     this.#setResource(node, undefined);
@@ -203,7 +203,7 @@ export class OwnerGraph {
   }
 
   #detach(node: Node, { owner }: Edge): void {
-    // The dependent may have gone, have another owner now, or block this one no more.
+    // The dependent may be deleted, have another owner now, or no longer block this one.
     if (owner.deletion === "foreground") this.#enqueue(owner.uid);
     if (node.owners.some((edge) => edge.owner === owner)) return;
     owner.removeDependent(node);
@@ -219,7 +219,7 @@ export class OwnerGraph {
     return edge;
   }
 
-  /** The object turned out to be something else than some dependents say, which may be wrong about it. */
+  /** Enqueues dependents whose references do not match the object. */
   #enqueueDoubtful(owner: Node): void {
     for (const dependent of owner.dependents)
       if (dependent.owners.some((edge) => edge.owner === owner && !isFitting(edge, dependent)))
@@ -239,12 +239,12 @@ export class OwnerGraph {
   }
 }
 
-/** Owners are of the same namespace, or of none. */
+/** Owners are in the same namespace, or cluster-scoped. */
 export function isOfForeignNamespace(dependent: GraphNode, owner: GraphNode): boolean {
   return owner.resource !== undefined && owner.namespace !== "" && owner.namespace !== dependent.namespace;
 }
 
-/** The dependents that an owner in the foreground waits for. */
+/** The dependents for which an owner in the foreground waits. */
 export function blockingDependents(owner: GraphNode): GraphNode[] {
   return [...owner.dependents].filter(
     (dependent) =>
@@ -254,7 +254,7 @@ export function blockingDependents(owner: GraphNode): GraphNode[] {
   );
 }
 
-/** Whether what a dependent says of an owner is what the owner is. */
+/** Whether the reference of a dependent matches the owner. */
 function isFitting({ owner, group, kind, name }: Ownership, dependent: GraphNode): boolean {
   const { resource } = owner;
   if (resource === undefined) return false;

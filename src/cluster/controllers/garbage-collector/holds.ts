@@ -1,4 +1,7 @@
-/** Resources and kinds that could not be asked lately: nobody asks again before their time, however much waits for them. */
+/**
+ * Resources and kinds that recently could not be read: they are not requested again before their delay has passed,
+ * however many objects wait for them.
+ */
 import type { Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
 import { COMPLAINTS_MAX } from "./collector-limits.ts";
@@ -6,7 +9,7 @@ import { wait, type Wait } from "./wait.ts";
 
 interface HoldSubject {
   readonly group: string;
-  /** The plural where it is known, else the kind. */
+  /** The plural if known, else the kind. */
   readonly resource: string;
 }
 
@@ -19,7 +22,7 @@ export class Holds {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #holds = new Map<string, Hold>();
-  /** What the log says about each at present. */
+  /** The current log message of each. */
   readonly #complaints = new Map<string, string>();
 
   constructor(options: { readonly clock: Clock; readonly log: Log }) {
@@ -27,7 +30,7 @@ export class Holds {
     this.#log = options.log;
   }
 
-  /** With the time that is left; undefined when it may be asked. */
+  /** With the remaining time; undefined if it may be requested. */
   get(subject: HoldSubject): Wait | undefined {
     const hold = this.#holds.get(keyOf(subject));
     if (hold === undefined) return undefined;
@@ -37,7 +40,7 @@ export class Holds {
 
   hold(subject: HoldSubject, held: Wait): Wait {
     const key = keyOf(subject);
-    // What they are called comes from anybody's references.
+    // The names come from references that any client can write.
     if (this.#holds.size >= COMPLAINTS_MAX) this.#holds.clear();
     this.#holds.set(key, { wait: held, untilMs: this.#clock.monotonic() + held.afterMs });
     if (this.#complaints.get(key) === held.reason) return held;
@@ -47,14 +50,14 @@ export class Holds {
     return held;
   }
 
-  /** It has answered. */
+  /** Called when it has responded. */
   release(subject: HoldSubject): void {
     const key = keyOf(subject);
     this.#holds.delete(key);
-    if (this.#complaints.delete(key)) this.#log.info("garbage collection goes on with a resource", { ...subject });
+    if (this.#complaints.delete(key)) this.#log.info("garbage collection continues with a resource", { ...subject });
   }
 
-  /** Something has changed: everything may be asked again. */
+  /** Called when something has changed: everything may be requested again. */
   clear(): void {
     this.#holds.clear();
   }

@@ -11,7 +11,7 @@ import { HandResources } from "../../../../test/testing/cluster/controllers/garb
 
 const SIGNAL = new AbortController().signal;
 
-/** As many objects whose owner is in another namespace. */
+/** This many objects whose owner is in another namespace. */
 function wrong(count: number): GraphNode[] {
   const graph = new OwnerGraph(() => {});
   const resource = { group: "", resource: "configmaps", kind: "ConfigMap", namespaced: true };
@@ -33,7 +33,7 @@ function reporting(): { world: World; transport: ScriptedTransport; report: (nod
   return { world, transport, report: (node) => world.run(reports.report(node, SIGNAL)) };
 }
 
-test("each reference that cannot be right is reported once, and not too many in a row", async () => {
+test("each invalid reference is reported once, with a limit in a row", async () => {
   const { world, transport, report } = reporting();
   const nodes = wrong(40);
   for (const node of nodes) await report(node);
@@ -45,7 +45,7 @@ test("each reference that cannot be right is reported once, and not too many in 
   expect(new Set(transport.requests.map(({ body }) => new TextDecoder().decode(body))).size).toBe(27);
 });
 
-test("of absent owners the ones asked for last are remembered", () => {
+test("of absent owners the most recently used are remembered", () => {
   const set = new LruSet(2);
   set.add("a");
   set.add("b");

@@ -1,4 +1,4 @@
-/** Warns people about references that cross namespaces, in an Event as kubernetes does: each once, and not too many. */
+/** Reports references that cross namespaces in an Event, as kubernetes does: each once, with a limit. */
 import type { Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
 import { randomInteger, type Random } from "../../../base/random.ts";
@@ -34,7 +34,7 @@ export class InvalidOwnerReports {
     this.#refilledAtMs = options.clock.monotonic();
   }
 
-  /** Nothing depends on whether it can be told: a failure is only logged. */
+  /** No decision depends on the event: a failure is only logged. */
   async report(node: GraphNode, signal: AbortSignal): Promise<void> {
     const invalid = node.owners.find(({ owner }) => isOfForeignNamespace(node, owner));
     if (invalid === undefined) return;
@@ -46,7 +46,7 @@ export class InvalidOwnerReports {
       await client.resource<UnstructuredObject>(EVENTS).create(this.#event(node, invalid), { signal });
     } catch (thrown) {
       const { namespace, name } = node;
-      log.debug("an event about an invalid owner could not be written", { namespace, name, error: messageOf(thrown) });
+      log.debug("event about an invalid owner not written", { namespace, name, error: messageOf(thrown) });
     }
   }
 

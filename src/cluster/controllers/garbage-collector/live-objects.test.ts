@@ -53,7 +53,7 @@ async function told(reply: Reply, place = PLACE): Promise<string> {
 }
 
 describe("an object is absent", () => {
-  test("when who serves its resource has looked for it", async () => {
+  test("if a server that serves its resource has looked it up", async () => {
     expect(await told(refuses(404, "NotFound", { name: "a", kind: "configmaps" }))).toBe("absent");
     const place = { ...PLACE, resource: SETS };
     expect(await told(refuses(404, "NotFound", { name: "a", group: "apps", kind: "replicasets" }), place)).toBe(
@@ -61,7 +61,7 @@ describe("an object is absent", () => {
     );
   });
 
-  test("on nobody else's word", async () => {
+  test("not by any other response", async () => {
     expect(await told({ status: 404, body: "404 page not found" })).toBe("wait: not-served");
     expect(await told(refuses(404, "NotFound"))).toBe("wait: not-served");
     expect(await told(refuses(404, "NotFound", { name: "b", kind: "configmaps" }))).toBe("wait: not-served");
@@ -82,8 +82,8 @@ describe("an object is absent", () => {
   });
 });
 
-describe("a resource that cannot be asked", () => {
-  test("is asked again after its time, and not before, whoever wants to know", async () => {
+describe("a resource that cannot be read", () => {
+  test("is requested again after its delay, and not before, whichever object needs it", async () => {
     const busy = refuses(503, "ServiceUnavailable", { retryAfterSeconds: 3 });
     const { world, transport, objects } = setup(busy, { status: 200, body: configMap("a", 1) });
     expect(await world.run(objects.get(PLACE, SIGNAL))).toMatchObject({ reason: "unavailable", afterMs: 3_000 });
@@ -95,21 +95,21 @@ describe("a resource that cannot be asked", () => {
     expect(await world.run(Promise.resolve(transport.requests.length))).toBe(2);
   });
 
-  test("does not make others wait, nor is it asked for more patience than is good", async () => {
+  test("does not delay others, and its Retry-After is limited", async () => {
     const busy = refuses(503, "ServiceUnavailable", { retryAfterSeconds: 300 });
     const { world, objects } = setup(busy, { status: 200, body: configMap("a", 1) });
     expect(await world.run(objects.get(PLACE, SIGNAL))).toMatchObject({ afterMs: 5_000 });
     expect(await world.run(objects.get({ ...PLACE, resource: SETS }, SIGNAL))).toMatchObject({ kind: "found" });
   });
 
-  test("may be asked at once when something has changed", async () => {
+  test("may be requested at once when something has changed", async () => {
     const { world, objects, holds } = setup({ failure: "refused" }, { status: 200, body: configMap("a", 1) });
     await world.run(objects.get(PLACE, SIGNAL));
     holds.clear();
     expect(await world.run(objects.get(PLACE, SIGNAL))).toMatchObject({ kind: "found" });
   });
 
-  test("does not answer for ever: the worker is freed", async () => {
+  test("that does not respond is aborted, and the worker is freed", async () => {
     const { world, objects } = setup();
     expect(await world.run(objects.get(PLACE, SIGNAL))).toMatchObject({ reason: "unavailable" });
   });

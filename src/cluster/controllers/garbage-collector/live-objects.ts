@@ -1,6 +1,6 @@
 /**
- * Objects as the API shows them now. An object is absent only if a server that serves its resource has looked for it:
- * every other failure, a 404 of another kind among them, is something to wait for.
+ * Reads and writes objects through the API. An object is absent only if a server that serves its resource has looked it
+ * up: every other failure, including a 404 of another kind, means to wait.
  */
 import { messageOf } from "../../../base/within.ts";
 import type { Client } from "../../../client/client.ts";
@@ -21,7 +21,7 @@ import { toLiveObject, type LiveObject } from "./seen-object.ts";
 import type { ServedResources } from "./served-resources.ts";
 import { wait, type Wait } from "./wait.ts";
 
-/** Answers hold the metadata of objects and nothing else, where a server can do that. */
+/** Requests only the metadata of objects, if the server supports it. */
 export const METADATA_ACCEPT =
   "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1," +
   "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
@@ -32,7 +32,7 @@ export interface LiveObjectPlace {
   readonly name: string;
 }
 
-/** A list of the metadata, and what it is to be. */
+/** A list in the metadata, and its new value. */
 export type ListChange =
   | { readonly name: "ownerReferences"; readonly list: readonly JsonObject[] }
   | { readonly name: "finalizers"; readonly list: readonly string[] };
@@ -46,7 +46,7 @@ const DONE: Done = { kind: "done" };
 const FIELD_MANAGER = "garbage-collector-controller";
 
 interface LiveObjectsOptions {
-  /** Answers with metadata only. */
+  /** Receives metadata only. */
   readonly metadata: Client;
   readonly served: ServedResources;
   readonly holds: Holds;
@@ -63,12 +63,12 @@ export class LiveObjects {
     return this.#ask(place, async (type) => {
       const object = toLiveObject(await this.#options.metadata.resource(type).get(keyOf(type, place), asking(signal)));
       return object === undefined
-        ? wait("unavailable", UNAVAILABLE_MS_MAX, "the answer is not an object")
+        ? wait("unavailable", UNAVAILABLE_MS_MAX, "the response is not an object")
         : { kind: "found", object };
     });
   }
 
-  /** Shows every object of a resource there is now, in a namespace ("": anywhere). */
+  /** Observes every current object of a resource in a namespace ("": anywhere). */
   async each(
     of: { readonly resource: GroupResource; readonly namespace: string },
     onObject: (object: KubernetesObject) => void,
@@ -92,14 +92,14 @@ export class LiveObjects {
     });
   }
 
-  /** Replaces a list of the metadata, if the object is still the one that was read. */
+  /** Replaces a list of the metadata, if the object has not changed since it was read. */
   async patch(
     place: LiveObjectPlace,
     change: ListChange & { readonly of: LiveObject },
     signal: AbortSignal,
   ): Promise<FoundLiveObject | Absent | Wait> {
     const { uid, resourceVersion } = change.of;
-    // An empty list would be kept as one.
+    // An empty list would be stored as such.
     const { name, list } = change;
     const body = { metadata: { uid, resourceVersion, [name]: list.length === 0 ? null : list } };
     return this.#ask(place, async (type) => {
@@ -118,7 +118,7 @@ export class LiveObjects {
     if (held !== undefined) return held;
     const type = served.typeOf(place.resource);
     if (type === undefined)
-      return holds.hold(subject, wait("doubt", UNAVAILABLE_MS_MAX, "nobody serves it at present"));
+      return holds.hold(subject, wait("doubt", UNAVAILABLE_MS_MAX, "no server serves it at present"));
     try {
       const answer = await request(type);
       holds.release(subject);
@@ -136,14 +136,14 @@ export class LiveObjects {
   }
 }
 
-/** Whether a server that serves the resource says that it has no such object. */
+/** Whether a server that serves the resource reports that it has no such object. */
 function isAbsence(thrown: unknown, { resource, name }: LiveObjectPlace): boolean {
   if (!isReason(thrown, "NotFound")) return false;
   const { details = {} } = thrown;
   return details.name === name && details.kind === resource.resource && (details.group ?? "") === resource.group;
 }
 
-/** Nothing can be concluded from what was said. What is no answer at all is thrown on. */
+/** The wait after a response that proves nothing. Errors without a response are thrown. */
 function waitAfter(thrown: unknown, { resource, name }: LiveObjectPlace): Wait {
   const because = messageOf(thrown);
   if (thrown instanceof TransportError) {
@@ -158,7 +158,7 @@ function waitAfter(thrown: unknown, { resource, name }: LiveObjectPlace): Wait {
     case 410:
       return wait("conflict", CONFLICT_RETRY_MS, because);
     case 500:
-      // Of this object alone: others of the resource may be fine.
+      // Only this object: others of the resource may be readable.
       return wait("refused", UNAVAILABLE_MS_MAX, because);
     case 429:
     case 503:

@@ -1,4 +1,4 @@
-/** So many keys at most; the one that was not asked for for the longest time goes first. */
+/** A set with a maximum size; the least recently used key is evicted first. */
 export class LruSet {
   readonly #max: number;
   readonly #keys = new Set<string>();

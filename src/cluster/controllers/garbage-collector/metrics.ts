@@ -15,7 +15,7 @@ export function createGarbageCollectorMetrics(
   registry.gaugesOf(
     {
       name: "evenkeel_garbage_collector_waiting_resources",
-      help: "Resources that cannot be followed at present: what depends on them is left as it is.",
+      help: "Resources that cannot be watched at present; objects that depend on them are kept.",
       labels: ["group", "resource"],
     },
     () => waiting().map(({ group, resource }) => ({ labelValues: [group, resource], value: 1 })),
@@ -30,18 +30,18 @@ export function createGarbageCollectorMetrics(
     deleted: registry
       .counter({
         name: "evenkeel_garbage_collector_deleted_total",
-        help: "Objects deleted because none of their owners is there any more.",
+        help: "Objects deleted because none of their owners exists.",
       })
       .with(),
     orphaned: registry
       .counter({
         name: "evenkeel_garbage_collector_orphaned_total",
-        help: "Objects made to forget an owner that was deleted without its dependents.",
+        help: "Objects orphaned because their owner was deleted without its dependents.",
       })
       .with(),
     attemptsWaiting: registry.counter({
       name: "evenkeel_garbage_collector_attempts_waiting_total",
-      help: "Looks at an object that ended in waiting, by why.",
+      help: "Attempts to collect an object that ended in waiting, by reason.",
       labels: ["reason"],
     }),
   };

@@ -1,10 +1,10 @@
 /**
- * Follows one resource for the graph. Objects go into the graph as they come and are not kept: what is left of them until
- * a list is complete is their name and uid.
+ * Watches one resource for the graph. Objects are added to the graph as they arrive and are not kept; until a list is
+ * complete, only their names and uids are.
  *
- *   starting  nothing is known                     → following, failing
- *   following what the graph shows is true         → failing
- *   failing   it may have changed since            → following
+ * - starting: nothing is known → following, failing
+ * - following: the graph is current → failing
+ * - failing: the graph may be outdated → following
  */
 import type { Clock } from "../../../base/clock.ts";
 import type { Random } from "../../../base/random.ts";
@@ -28,7 +28,7 @@ import type { ServedResources } from "./served-resources.ts";
 interface MonitorOptions {
   readonly resource: GraphResource;
   readonly graph: OwnerGraph;
-  /** Answers with metadata only. */
+  /** Receives metadata only. */
   readonly metadata: Client;
   readonly served: ServedResources;
   readonly clock: Clock;
@@ -57,7 +57,7 @@ export class Monitor {
     };
   }
 
-  /** Whether the graph has held all of its objects once. */
+  /** Whether the graph has contained all of its objects once. */
   get hasSynced(): boolean {
     return this.#hasSynced;
   }
@@ -67,11 +67,11 @@ export class Monitor {
     return this.#state !== "starting";
   }
 
-  /** Whether the graph shows all of its objects, as far as one can be told. */
+  /** Whether the graph contains all of its objects, as far as known. */
   get isFollowing(): boolean {
     if (!this.#hasSynced) return false;
     if (this.#state === "following") return true;
-    // Where nothing happens, nothing but silence tells that a watch works again.
+    // If no event arrives, only a watch that stays open shows that it works again.
     const openedAtMs = this.#watchOpenedAtMs;
     return openedAtMs !== undefined && this.#options.clock.monotonic() - openedAtMs >= WATCH_WORKS_MS;
   }
@@ -107,7 +107,7 @@ export class Monitor {
     }
   }
 
-  /** Something has changed: what failed may work now, and waits no longer. */
+  /** Called when something has changed: a failed watch is retried at once. */
   retry(): void {
     const isEarly = this.#options.clock.monotonic() - this.#startedAtMs < RESTART_MS_MIN;
     if (!isEarly && this.#state === "failing" && this.#watchOpenedAtMs === undefined) this.#restart?.abort();
@@ -125,12 +125,12 @@ export class Monitor {
     this.#options.onFollowing(this);
   }
 
-  /** By the version to use at this moment: revisions are the same in all of them. */
+  /** In the version to use at this moment: resourceVersions are the same in all of them. */
   #client(): ResourceClient {
     const { served, metadata } = this.#options;
     const type = served.typeOf(this.resource);
     if (type === undefined)
-      throw serviceUnavailable(`nobody serves ${formatGroupResource(this.resource)} at present`, 1);
+      throw serviceUnavailable(`no server serves ${formatGroupResource(this.resource)} at present`, 1);
     return metadata.resource(type);
   }
 

@@ -1,4 +1,4 @@
-/** A monitor for every resource that can be collected, as what is served comes and goes. */
+/** Runs a monitor for every collectable resource, as served resources are added and removed. */
 import { sleep, type Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
 import type { Counter } from "../../../base/metrics.ts";
@@ -22,18 +22,18 @@ interface MonitorsOptions {
   readonly random: Random;
   readonly log: Log;
   readonly syncErrors: Counter;
-  /** Something that may have been waited for has come or changed. */
+  /** Called when something that objects may wait for was added or changed. */
   readonly onNews: () => void;
 }
 
-/** As kubernetes: nobody owns these or is owned by these in earnest, and they are many. */
+/** As kubernetes: these have no meaningful owners or dependents, and there are many. */
 const IGNORED: ReadonlySet<string> = new Set(["events", "events.events.k8s.io"]);
 
 interface Followed {
   readonly monitor: Monitor;
   readonly stop: AbortController;
   readonly running: Promise<void>;
-  /** Nobody serves it at present. */
+  /** Whether no server serves it at present. */
   isVanished: boolean;
 }
 
@@ -41,10 +41,10 @@ export class Monitors {
   readonly #options: MonitorsOptions;
   readonly #wakeable: Wakeable;
   readonly #followed = new Map<string, Followed>();
-  /** What the log says of those that fail. */
+  /** The current log message of each failing resource. */
   readonly #failing = new Map<string, string>();
   #hasBegun = false;
-  /** What is served has changed since it was compared last. */
+  /** Whether the served resources have changed since the last comparison. */
   #isOutdated = false;
 
   constructor(options: MonitorsOptions) {
@@ -52,12 +52,12 @@ export class Monitors {
     this.#wakeable = new Wakeable(options.clock);
   }
 
-  /** Everything that can be seen has been seen; for the rest one waits when it matters. */
+  /** Whether everything that can be read has been read; the collector waits for the rest when it matters. */
   get hasSynced(): boolean {
     return this.#hasBegun && this.#followed.values().every(({ monitor }) => monitor.hasSynced || monitor.hasBegun);
   }
 
-  /** Resources of which the graph may not show everything, those included that nobody served when this term began. */
+  /** Resources of which the graph may be incomplete, including those that no server served when this term began. */
   waiting(): GroupResource[] {
     const waiting = new Map<string, GroupResource>();
     for (const [key, { monitor, isVanished }] of this.#followed)
@@ -70,24 +70,24 @@ export class Monitors {
     return [...waiting.values()];
   }
 
-  /** Those with objects in this namespace ("": anywhere) that somebody serves. */
+  /** Served resources with objects in this namespace ("": anywhere). */
   followed(namespace: string): GraphResource[] {
     return [...this.#followed.values()]
       .filter(({ monitor, isVanished }) => !isVanished && (namespace === "" || monitor.resource.namespaced))
       .map(({ monitor }) => monitor.resource);
   }
 
-  /** Why objects in this namespace ("": anywhere) may be missing in the graph; undefined when none is. */
+  /** Why objects in this namespace ("": anywhere) may be missing in the graph; undefined if none is. */
   unseen(namespace: string): string | undefined {
-    if (this.#isOutdated) return "what is served has just changed";
+    if (this.#isOutdated) return "the served resources have just changed";
     for (const { monitor, isVanished } of this.#followed.values()) {
       const { resource, isFollowing } = monitor;
       if (namespace !== "" && !resource.namespaced) continue;
-      // Also of what was followed once, the last that happened before it vanished may not have been heard of.
+      // Even for a resource that was watched, the last changes before it vanished may not have been seen.
       if (isFollowing && !isVanished) continue;
       const key = formatGroupResource(resource);
-      const because = isVanished ? "nobody serves it at present" : "it has not answered yet";
-      return `${key} cannot be followed: ${this.#failing.get(key) ?? because}`;
+      const because = isVanished ? "no server serves it at present" : "it has not responded yet";
+      return `${key} cannot be watched: ${this.#failing.get(key) ?? because}`;
     }
     const doubt = this.#options.served.doubts().find((candidate) => this.#isUnseen(candidate, namespace));
     return doubt && `${doubtSubject(doubt)} may exist: ${doubt.server} ${doubt.because}`;
@@ -161,7 +161,7 @@ export class Monitors {
     this.#followed.set(key, { monitor, stop, running: monitor.run(stop.signal), isVanished: false });
   }
 
-  /** What has vanished while nobody is missing is gone; otherwise it may come back, and its objects with it. */
+  /** A vanished resource is dropped if there is no doubt about it; otherwise it may return with its objects. */
   async #forgetVanished(): Promise<void> {
     const { resources, served, log } = this.#options;
     const gone = (): [string, Followed][] =>
@@ -173,7 +173,7 @@ export class Monitors {
     if (gone().length === 0 || !(await resources.catchUp())) return;
     for (const [key, followed] of gone()) {
       const { resource } = followed.monitor;
-      log.info("a resource that nobody serves any more is no longer collected", { ...subjectOf(resource) });
+      log.info("stopped collecting a resource that no server serves", { ...subjectOf(resource) });
       this.#unfollow(key, followed);
     }
   }
@@ -192,13 +192,13 @@ export class Monitors {
     const error = messageOf(thrown);
     if (this.#failing.get(key) === error) return;
     this.#failing.set(key, error);
-    log.warn("the garbage collector cannot follow a resource", { ...subjectOf(resource), error });
+    log.warn("garbage collector cannot watch a resource", { ...subjectOf(resource), error });
   }
 
   #onFollowing({ resource }: Monitor): void {
     const { log, onNews } = this.#options;
     if (this.#failing.delete(formatGroupResource(resource)))
-      log.info("the garbage collector follows a resource again", { ...subjectOf(resource) });
+      log.info("garbage collector watches a resource again", { ...subjectOf(resource) });
     onNews();
   }
 }

@@ -6,10 +6,11 @@ import { toSeenObject, uidOfOwner } from "./seen-object.ts";
 import { wait, type Wait } from "./wait.ts";
 
 /**
- * Makes dependents forget their owner. Undefined when none names it any more: not only those that are known, because
- * what a watch shows too late would be collected.
+ * Removes the references of dependents to their owner. Undefined if no dependent references it: it searches beyond the
+ * known ones, because a dependent that a watch shows later would be collected.
  *
- * DIFFERS: kubernetes trusts its watches, and may collect what was made shortly before its owner was deleted.
+ * DIFFERS: kubernetes relies on its watches, and may collect an object that was created shortly before its owner was
+ * deleted.
  */
 export async function orphanDependents(
   context: AttemptContext,
@@ -22,12 +23,12 @@ export async function orphanDependents(
     const unknown = await findUnknown(context, owner, signal);
     if (unknown !== "some") return unknown === "none" ? undefined : unknown;
   }
-  return wait("conflict", CONFLICT_RETRY_MS, "dependents keep coming");
+  return wait("conflict", CONFLICT_RETRY_MS, "new dependents keep appearing");
 }
 
 const ROUNDS_MAX = 3;
 
-/** Looks for dependents wherever there may be some, and puts them into the graph. */
+/** Searches all resources that may have dependents, and adds them to the graph. */
 async function findUnknown(
   { graph, objects, followed }: AttemptContext,
   { uid, namespace }: SeenNode,

@@ -58,19 +58,19 @@ function absent(kind = "things"): Reply {
 const PRESENT: Reply = { status: 200, body: configMap("a", 1) };
 
 describe("an owner", () => {
-  test("is looked for in the namespace of its dependent, in the version to use now", async () => {
+  test("is looked up in the namespace of its dependent, in the version to use now", async () => {
     const run = new Looking([THINGS], PRESENT);
     expect(await run.find()).toEqual({ kind: "present", deletion: "none" });
     expect(run.transport.asked).toEqual(["GET /apis/example.org/v2/namespaces/default/things/a"]);
   });
 
-  test("is looked for without a namespace where its resource has none", async () => {
+  test("is looked up without a namespace if its resource is cluster-scoped", async () => {
     const run = new Looking([{ ...THINGS, namespaced: false }], PRESENT);
     await run.find();
     expect(run.transport.asked).toEqual(["GET /apis/example.org/v2/things/a"]);
   });
 
-  test("that is absent is not looked for again, one of another uid is", async () => {
+  test("that is absent is not looked up again, one with another uid is", async () => {
     const run = new Looking([THINGS], absent(), PRESENT);
     expect(await run.find()).toEqual({ kind: "absent" });
     expect(await run.find()).toEqual({ kind: "absent" });
@@ -79,7 +79,7 @@ describe("an owner", () => {
     expect(run.transport.requests).toHaveLength(2);
   });
 
-  test("is absent only if it is so in every resource that shows its kind", async () => {
+  test("is absent only if it is absent in every resource of its kind", async () => {
     const other = { ...THINGS, resource: "otherthings" };
     expect(await new Looking([THINGS, other], absent(), PRESENT).find()).toMatchObject({ kind: "present" });
     const unavailable = refuses(503, "ServiceUnavailable");
@@ -87,7 +87,7 @@ describe("an owner", () => {
     expect(await new Looking([THINGS, other], absent(), absent("otherthings")).find()).toEqual({ kind: "absent" });
   });
 
-  test("that no object can be is not looked for", async () => {
+  test("with an invalid name is not looked up", async () => {
     const run = new Looking([THINGS]);
     for (const name of ["", ".", "..", "a/b", "a%2fb"])
       expect(await run.find({ name }), name).toEqual({ kind: "impossible" });
@@ -99,19 +99,25 @@ describe("an owner", () => {
 
 describe("a kind that is not served", () => {
   const doubt = (group: string | undefined): Doubt => ({
-    ...{ group, resource: undefined, namespaced: undefined, server: "b", because: "has not said yet what it serves" },
+    ...{
+      group,
+      resource: undefined,
+      namespaced: undefined,
+      server: "b",
+      because: "has not yet published what it serves",
+    },
   });
 
-  test("is waited for as long as somebody may serve it", async () => {
+  test("is waited for as long as a server may serve it", async () => {
     const run = new Looking([]);
     run.resources.change({ doubts: [doubt("apps")] });
     expect(await run.find()).toMatchObject({ reason: "unknown-kind" });
     const other = new Looking([]);
     other.resources.change({ doubts: [doubt("apps"), doubt(undefined)] });
-    expect(await other.find()).toMatchObject({ reason: "doubt", because: "b has not said yet what it serves" });
+    expect(await other.find()).toMatchObject({ reason: "doubt", because: "b has not yet published what it serves" });
   });
 
-  test("is not concluded to be so before everybody who has joined is known", async () => {
+  test("is not concluded before every server that has joined is known", async () => {
     const run = new Looking([]);
     run.resources.isKnown = false;
     expect(await run.find()).toMatchObject({ reason: "doubt" });

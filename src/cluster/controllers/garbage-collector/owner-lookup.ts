@@ -1,4 +1,4 @@
-/** Whether owners exist: what references say, held against what the API says. */
+/** Determines whether owners exist, by looking up the references of dependents in the API. */
 import type { ClusterResource, ClusterResources } from "../cluster-resources.ts";
 import type { OwnerGraph } from "./graph.ts";
 import type { Holds } from "./holds.ts";
@@ -9,13 +9,13 @@ import type { DeletionMode, SeenOwner } from "./seen-object.ts";
 import { isDoubtAbout, type ServedResources } from "./served-resources.ts";
 import { wait, type Wait } from "./wait.ts";
 
-/** Where a dependent means its owner to be. */
+/** The place to which the reference of a dependent points. */
 export type OwnerPlace = Omit<SeenOwner, "blocks"> & { readonly dependentNamespace: string };
 
 export type OwnerState =
   | { readonly kind: "present"; readonly deletion: DeletionMode }
   | { readonly kind: "absent" }
-  /** No object can be meant by this. */
+  /** The reference cannot match any object. */
   | { readonly kind: "impossible" }
   | Wait;
 
@@ -32,7 +32,7 @@ const ABSENT: OwnerState = { kind: "absent" };
 
 export class OwnerLookup {
   readonly #options: OwnerLookupOptions;
-  /** A uid that is nowhere now will never be anywhere: what is absent stays so. */
+  /** An absent uid never exists again, so the result can be kept. */
   readonly #absent = new LruSet(ABSENT_OWNERS_MAX);
 
   constructor(options: OwnerLookupOptions) {
@@ -53,7 +53,7 @@ export class OwnerLookup {
     return state;
   }
 
-  /** What is known to have to wait, without asking anybody. */
+  /** A known wait, without a request. */
   held({ group, kind }: Pick<OwnerPlace, "group" | "kind">): Wait | undefined {
     const { served, holds } = this.#options;
     for (const { resource } of served.ofKind(group, kind)) {
@@ -79,7 +79,7 @@ export class OwnerLookup {
     return { kind: "present", deletion: answer.object.deletion };
   }
 
-  /** A kind nobody serves is no proof that its objects are gone, whether or not it is known who else there is. */
+  /** A kind that is not served does not prove that its objects are gone, whether or not all servers are known. */
   async #resolve({ group, kind }: OwnerPlace): Promise<readonly ClusterResource[] | Wait> {
     const { served, holds, resources } = this.#options;
     const known = served.ofKind(group, kind);
@@ -93,15 +93,16 @@ export class OwnerLookup {
       holds.release(subject);
       return found;
     }
-    if (!isCaughtUp) return holds.hold(subject, wait("doubt", UNAVAILABLE_MS_MAX, "it is not known who serves what"));
+    if (!isCaughtUp)
+      return holds.hold(subject, wait("doubt", UNAVAILABLE_MS_MAX, "the live servers are currently unknown"));
     const doubt = served.doubts().find((candidate) => isDoubtAbout(candidate, { group }));
     if (doubt !== undefined)
       return holds.hold(subject, wait("doubt", UNAVAILABLE_MS_MAX, `${doubt.server} ${doubt.because}`));
-    return holds.hold(subject, wait("unknown-kind", UNKNOWN_KIND_MS, "nobody serves this kind"));
+    return holds.hold(subject, wait("unknown-kind", UNKNOWN_KIND_MS, "no server serves this kind"));
   }
 }
 
-/** As kubernetes: whatever else stands in a path names something else. */
+/** As kubernetes: any other name would form another path. */
 function isObjectName(name: string): boolean {
   return name !== "" && name !== "." && name !== ".." && !name.includes("/") && !name.includes("%");
 }

@@ -1,4 +1,4 @@
-/** The few members of an object's metadata that decide over its life, taken from whatever came over the wire. */
+/** The metadata of an object that decides about its collection, parsed from any response. */
 import { must } from "../../../base/assert.ts";
 import type { KubernetesObject } from "../../../client/objects.ts";
 import { objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
@@ -7,14 +7,14 @@ export const ORPHAN = "orphan";
 export const FOREGROUND = "foregroundDeletion";
 
 /**
- *   none        it lives
- *   orphan      it goes when its dependents no longer name it
- *   foreground  it goes when the dependents that block it are gone
- *   plain       it goes when whoever else holds it has let go
+ * - none: it is not being deleted.
+ * - orphan: it is deleted when its dependents no longer reference it.
+ * - foreground: it is deleted when its blocking dependents are gone.
+ * - plain: it is deleted when its other finalizers are removed.
  */
 export type DeletionMode = "none" | "orphan" | "foreground" | "plain";
 
-/** A reference as it was written: also one that names nothing there is. */
+/** An owner reference as written, even if it matches no object. */
 export interface SeenOwner {
   readonly uid: string;
   readonly group: string;
@@ -31,17 +31,17 @@ export interface SeenObject {
   readonly deletion: DeletionMode;
 }
 
-/** An object as it is now, for whoever is about to change it. */
+/** The current state of an object that is about to be changed. */
 export interface LiveObject extends SeenObject {
   readonly resourceVersion: string;
   readonly finalizers: readonly string[];
-  /** As they stand in the object, in the order of `owners`. */
+  /** As stored in the object, in the order of `owners`. */
   readonly ownerReferences: readonly JsonObject[];
 }
 
 const NO_OWNERS: readonly SeenOwner[] = [];
 
-/** Undefined for what has no identity. */
+/** Undefined for an object without a uid. */
 export function toSeenObject(object: KubernetesObject): SeenObject | undefined {
   const metadata = metadataOf(object);
   const uid = stringAt(metadata, "uid");
@@ -97,7 +97,7 @@ function referencesOf(metadata: JsonObject): JsonObject[] {
   return objectsAt(metadata, "ownerReferences");
 }
 
-/** The uid that the owner reference at this index names. */
+/** The uid of the owner reference at this index. */
 export function uidOfOwner({ owners }: Pick<LiveObject, "owners">, index: number): string {
   return must(owners[index], "each reference names an owner").uid;
 }

@@ -1,4 +1,4 @@
-/** What the cluster serves, by the names under which controllers ask for it. */
+/** The resources that the cluster serves, by kind and by group and resource. */
 import type { ResourceType } from "../../../client/objects.ts";
 import { formatGroupResource, type GroupResource } from "../../../meta/group-version.ts";
 import type { ClusterResource, ClusterResources, Doubt } from "../cluster-resources.ts";
@@ -23,7 +23,7 @@ export class ServedResources {
   }
 
   /**
-   * References name a version too, which need not be served any more: the kind is what counts. Releases may serve it as
+   * References also name a version, which may no longer be served: only the kind counts. Releases may serve it as
    * different resources.
    */
   ofKind(group: string, kind: string): readonly ClusterResource[] {
@@ -31,7 +31,7 @@ export class ServedResources {
     return this.#byKind.get(kindKey(group, kind)) ?? [];
   }
 
-  /** Where to ask for it now; undefined when nobody serves it. */
+  /** The type to request now; undefined if no server serves it. */
   typeOf(of: GroupResource): ResourceType | undefined {
     const found = this.get(of);
     const version = found?.versions[0];
@@ -54,7 +54,7 @@ export class ServedResources {
   }
 }
 
-/** Whether something that is not served may be so for want of whom the doubt is about. */
+/** Whether the doubt may be the reason why something is missing in `served`. */
 export function isDoubtAbout(doubt: Doubt, { group, resource }: { group: string; resource?: string }): boolean {
   if (doubt.group !== undefined && doubt.group !== group) return false;
   return doubt.resource === undefined || resource === undefined || doubt.resource === resource;

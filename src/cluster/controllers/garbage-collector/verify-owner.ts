@@ -5,8 +5,8 @@ import type { OwnerState } from "./owner-lookup.ts";
 import { wait, type Wait } from "./wait.ts";
 
 /**
- * Whether an owner exists that no watch has shown, looked for wherever its dependents say that it is. Those who are
- * wrong about it are looked at next.
+ * Checks whether an owner that no watch has shown exists, in every place to which its dependents point. Dependents with
+ * wrong references are examined next.
  */
 export async function verifyOwner(
   { graph, owners, enqueue }: AttemptContext,

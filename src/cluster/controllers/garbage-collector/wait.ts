@@ -1,20 +1,20 @@
-/** Why something is left as it is for now. */
+/** The reasons why an object is kept for now. */
 type WaitReason =
-  /** Who could say does not answer. */
+  /** The server that could decide does not respond. */
   | "unavailable"
-  /** The answer came from somebody who does not serve the resource, whatever discovery says. */
+  /** The response came from a server that does not serve the resource, despite discovery. */
   | "not-served"
-  /** The kind is not served, but it is not known who else may serve it. */
+  /** The kind is not served, and whether another server serves it is unknown. */
   | "doubt"
-  /** Nobody serves the kind, which proves nothing about its objects. */
+  /** No server serves the kind, which proves nothing about its objects. */
   | "unknown-kind"
-  /** Dependents may be among what is not followed at present. */
+  /** Resources that are not watched at present may have dependents. */
   | "dependents-unknown"
-  /** The server does not do it. */
+  /** The server rejects the request. */
   | "refused"
   /** The object was changed meanwhile. */
   | "conflict"
-  /** The owner is there, but no watch has shown it yet. */
+  /** The owner exists, but no watch has shown it yet. */
   | "unseen-owner";
 
 export interface Wait {

@@ -1,4 +1,4 @@
-/** For controllers that keep an object in every namespace. */
+/** Helpers for controllers that keep an object in every namespace. */
 import type { KubernetesObject } from "../../../client/objects.ts";
 import { StatusError } from "../../../meta/status-error.ts";
 import { isAbsent } from "./answers.ts";
@@ -12,7 +12,7 @@ export function namespaceOf({ metadata }: KubernetesObject): string[] {
   return metadata?.namespace === undefined ? [] : [metadata.namespace];
 }
 
-/** The namespace is gone or going, and needs nothing any more. */
+/** Whether a create failed because the namespace is absent or being deleted, and so needs nothing. */
 export function isRefusedByNamespace(thrown: unknown): boolean {
   if (isAbsent(thrown)) return true;
   if (!(thrown instanceof StatusError)) return false;

@@ -14,14 +14,14 @@ function unavailable(message: string): StatusError {
 }
 
 describe("a 404", () => {
-  test("proves absence only if somebody has looked for the object", () => {
+  test("proves absence only if a server has looked up the object", () => {
     expect(isAbsent(ABSENT)).toBe(true);
     expect(isAbsent(unknownResource())).toBe(false);
     expect(isAbsent(new StatusError("NotFound", "404 page not found"))).toBe(false);
     expect(isAbsent(unavailable("no"))).toBe(false);
   });
 
-  test("that proves nothing is as good as no answer", () => {
+  test("that proves nothing counts as unavailable", () => {
     expect(isOutOfReach(ABSENT)).toBe(false);
     expect(isOutOfReach(unknownResource())).toBe(true);
     expect(isOutOfReach(unavailable("no"))).toBe(true);
@@ -30,14 +30,14 @@ describe("a 404", () => {
 });
 
 describe("a failure", () => {
-  test("names the servers it is about, once", () => {
+  test("names the servers involved, once", () => {
     expect(tellFailure(unavailable("batch/v1, jobs is served by server-b, which cannot be reached"))).toBe(
       "batch/v1, jobs is served by server-b, which cannot be reached (server server-a)",
     );
     expect(tellFailure(unavailable("no"))).toBe("no (server server-a, peer server-b)");
   });
 
-  test("is told in bounded words, whatever was thrown", () => {
+  test("is described in limited length, whatever was thrown", () => {
     expect(tellFailure("odd")).toBe("odd");
     expect(tellFailure(new Error("x".repeat(10_000))).length).toBeLessThan(500);
   });

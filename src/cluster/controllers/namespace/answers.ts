@@ -1,13 +1,17 @@
-/** What an answer proves, and how it is told to people. */
+/** Decides what a response proves, and describes failures for people. */
 import { messageOf } from "../../../base/within.ts";
 import { HTTP_CODE, StatusError } from "../../../meta/status-error.ts";
 
-/** A server that serves the resource has looked for the object. Any other 404 says nothing about the object. */
+/**
+ * Whether a server that serves the resource has looked up the object. Any other 404 proves nothing about the object.
+ */
 export function isAbsent(thrown: unknown): boolean {
   return thrown instanceof StatusError && thrown.reason === "NotFound" && (thrown.details?.name ?? "") !== "";
 }
 
-/** Whoever was asked does not serve it, or cannot ask who does: another version may be within reach. */
+/**
+ * Whether the server does not serve the resource, or cannot reach a server that does: another version may be reachable.
+ */
 export function isOutOfReach(thrown: unknown): boolean {
   if (!(thrown instanceof StatusError)) return false;
   return thrown.code === HTTP_CODE.ServiceUnavailable || (thrown.reason === "NotFound" && !isAbsent(thrown));
@@ -19,7 +23,7 @@ export function isMethodRefused(thrown: unknown): boolean {
 
 const TEXT_LENGTH_MAX = 400;
 
-/** Names the servers that a 503 of the proxy is about, where its message does not. */
+/** Names the servers of a 503 of the proxy, if its message does not. */
 export function tellFailure(thrown: unknown): string {
   const message = messageOf(thrown);
   const servers = ["server", "peer"]

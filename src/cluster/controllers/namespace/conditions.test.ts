@@ -13,8 +13,8 @@ function messageIn(conditions: readonly NamespaceCondition[], type: string): str
   return `${status} ${reason}: ${message}`;
 }
 
-describe("when all is well", () => {
-  test("the conditions are Kubernetes', in its order and in its words", () => {
+describe("without problems", () => {
+  test("the conditions are Kubernetes', in its order and wording", () => {
     expect(withNamespaceConditions([], FINE, NOW)).toEqual([
       {
         type: "NamespaceDeletionDiscoveryFailure",
@@ -54,14 +54,14 @@ describe("when all is well", () => {
     ]);
   });
 
-  test("nothing is new when the same is said again, and conditions of others stay", () => {
+  test("unchanged findings keep the conditions, and conditions of other types stay", () => {
     const foreign = { type: "example.com/Other", status: "True" };
     const before = withNamespaceConditions([foreign], FINE, EARLIER);
     expect(before[0]).toBe(foreign);
     expect(withNamespaceConditions(before, FINE, NOW)).toBe(before);
   });
 
-  test("a purge is told", () => {
+  test("a purge is reported", () => {
     const conditions = withNamespaceConditions([], { ...FINE, purged: "2030-01-01T00:00:00Z by admin: 2 things" }, NOW);
     expect(messageIn(conditions, "NamespaceContentRemaining")).toBe(
       "False ContentRemoved: All content successfully removed; purged at 2030-01-01T00:00:00Z by admin: 2 things",
@@ -69,7 +69,7 @@ describe("when all is well", () => {
   });
 });
 
-describe("when something remains", () => {
+describe("with remaining content", () => {
   const content: Content = {
     remaining: [
       { group: "", resource: "pods", count: 2 },
@@ -97,11 +97,11 @@ describe("when something remains", () => {
       "NamespaceDeletionContentFailure",
       "True ContentDeletionFailed: Failed to delete all resource types, 2 remaining: configmaps: no, secrets: no",
     ],
-  ])("%s says what, in a stable order", (type, said) => {
+  ])("%s lists it in a stable order", (type, said) => {
     expect(messageIn(conditions, type)).toBe(said);
   });
 
-  test("the time of transition is when the status changed, not when the words did", () => {
+  test("the transition time changes with the status, not with the message", () => {
     const fewer = { ...content, remaining: content.remaining.slice(1) };
     const later = withNamespaceConditions(conditions, { ...FINE, content: fewer }, "2030-01-01T00:02:00Z");
     expect(later.find(({ type }) => type === "NamespaceContentRemaining")).toMatchObject({ lastTransitionTime: NOW });
@@ -112,7 +112,7 @@ describe("when something remains", () => {
     });
   });
 
-  test("a long story is cut", () => {
+  test("a long message is truncated", () => {
     const failures = Array.from({ length: 50 }, (_, at) => `resource-${at}: no`);
     const said = messageIn(
       withNamespaceConditions([], { ...FINE, content: { ...EMPTY, failures } }, NOW),
@@ -123,24 +123,36 @@ describe("when something remains", () => {
   });
 });
 
-describe("when something is in doubt", () => {
-  test("groups, resources, the server to blame and the reason are named", () => {
+describe("with doubts", () => {
+  test("groups, resources, the server and the reason are named", () => {
     const doubts = [
-      { group: "resource.k8s.io", resource: "resourceclaims", namespaced: true, server: "b", because: "left at noon" },
-      { group: "batch", resource: "jobs", namespaced: true, server: "b", because: "left at noon" },
-      { group: undefined, resource: undefined, namespaced: undefined, server: "c", because: "has not said anything" },
+      {
+        group: "resource.k8s.io",
+        resource: "resourceclaims",
+        namespaced: true,
+        server: "b",
+        because: "departed at noon",
+      },
+      { group: "batch", resource: "jobs", namespaced: true, server: "b", because: "departed at noon" },
+      {
+        group: undefined,
+        resource: undefined,
+        namespaced: undefined,
+        server: "c",
+        because: "has not published anything",
+      },
     ];
     expect(messageIn(withNamespaceConditions([], { ...FINE, doubts }, NOW), "NamespaceDeletionDiscoveryFailure")).toBe(
-      "True DiscoveryFailed: Discovery failed for some groups, 3 failing: unable to retrieve the complete list of server APIs: any group: c has not said anything, jobs.batch, resourceclaims.resource.k8s.io: b left at noon",
+      "True DiscoveryFailed: Discovery failed for some groups, 3 failing: unable to retrieve the complete list of server APIs: any group: c has not published anything, jobs.batch, resourceclaims.resource.k8s.io: b departed at noon",
     );
   });
 
-  test("so is a view that is not current", () => {
+  test("an outdated view is reported", () => {
     const said = messageIn(
       withNamespaceConditions([], { ...FINE, isViewCurrent: false }, NOW),
       "NamespaceDeletionDiscoveryFailure",
     );
     expect(said).toContain("1 failing");
-    expect(said).toContain("which servers there are cannot be known at present");
+    expect(said).toContain("the live servers are currently unknown");
   });
 });

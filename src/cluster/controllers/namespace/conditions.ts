@@ -1,4 +1,4 @@
-/** What a namespace that is being deleted says about it, in Kubernetes' words. */
+/** The conditions of a namespace that is being deleted, in Kubernetes' wording. */
 import { someOf } from "../../../base/some-of.ts";
 import { formatGroupResource } from "../../../meta/group-version.ts";
 import type { Doubt } from "../cluster-resources.ts";
@@ -6,12 +6,12 @@ import type { Content } from "./delete-content.ts";
 import type { NamespaceCondition } from "./objects.ts";
 
 export interface NamespaceFindings {
-  /** False: which servers there are cannot be known at present. */
+  /** False if the live servers are currently unknown. */
   readonly isViewCurrent: boolean;
-  /** About resources that may be namespaced. */
+  /** Only doubts about resources that may be namespaced. */
   readonly doubts: readonly Doubt[];
   readonly content: Content;
-  /** What was removed although nobody served it, in words; undefined when nothing was. */
+  /** A description of objects that were purged although no server served them; undefined if none were. */
   readonly purged: string | undefined;
 }
 
@@ -20,7 +20,7 @@ interface Said {
   readonly message: string;
 }
 
-/** As kubernetes pkg/controller/namespace/deletion: the types, in this order, and what they say when all is well. */
+/** As kubernetes pkg/controller/namespace/deletion: the types in this order, and their messages without problems. */
 const ALL_IS_WELL = {
   NamespaceDeletionDiscoveryFailure: ["ResourcesDiscovered", "All resources successfully discovered"],
   NamespaceDeletionGroupVersionParsingFailure: ["ParsedGroupVersions", "All legacy kube types successfully parsed"],
@@ -36,7 +36,7 @@ type ConditionType = keyof typeof ALL_IS_WELL;
 
 const LISTED_MAX = 20;
 
-/** The same array when nothing is new. */
+/** The same array if nothing has changed. */
 export function withNamespaceConditions(
   conditions: readonly NamespaceCondition[],
   findings: NamespaceFindings,
@@ -87,15 +87,15 @@ function whatIsWrong(findings: NamespaceFindings): Partial<Record<ConditionType,
   };
 }
 
-/** Sorted, so that what has not changed is not written again. */
+/** Sorted, so that unchanged findings are not written again. */
 function sayAll(items: readonly string[], say: (text: string, count: number) => Said): Said | undefined {
   if (items.length === 0) return undefined;
   return say(someOf(items.toSorted(), LISTED_MAX), items.length);
 }
 
-/** Which groups, which resources of them, which server is to blame and why. */
+/** Names the groups, their resources, the server and the reason. */
 function discoveryFailure({ isViewCurrent, doubts }: NamespaceFindings): Said | undefined {
-  const unseen = isViewCurrent ? [] : ["any group: which servers there are cannot be known at present"];
+  const unseen = isViewCurrent ? [] : ["any group: the live servers are currently unknown"];
   const told = [...unseen, ...Map.groupBy(doubts, blame).entries().map(tellDoubts)];
   const groups = new Set(doubts.map(({ group }) => group));
   const count = groups.size + (isViewCurrent || groups.has(undefined) ? 0 : 1);

@@ -1,6 +1,7 @@
 /**
- * Deletes everything in a namespace that somebody serves. Pods go first, and nothing else while one is left: what they
- * rely on (network policies, secrets) must outlast them. Events go last, since deletions make some.
+ * Deletes all served content of a namespace. Pods are deleted first, and nothing else while one is left, because
+ * objects on which they rely (network policies, secrets) must outlast them. Events are deleted last, because deletions
+ * create some.
  */
 import { formatGroupResource } from "../../../meta/group-version.ts";
 import type { ClusterResource } from "../cluster-resources.ts";
@@ -11,9 +12,9 @@ export interface Content {
   readonly remaining: readonly RemainingResource[];
   /** How many objects each finalizer holds. */
   readonly finalizers: ReadonlyMap<string, number>;
-  /** Until what remains may be gone by itself; 0 when nobody can tell. */
+  /** Time until the remaining objects may be gone; 0 if unknown. */
   readonly estimateSeconds: number;
-  /** Sentences about what could not be deleted. */
+  /** Messages about objects that could not be deleted. */
   readonly failures: readonly string[];
 }
 
@@ -29,9 +30,9 @@ interface DeletingContent {
   readonly signal: AbortSignal;
 }
 
-/** As kubernetes: what holds objects by a finalizer is expected to take so long. */
+/** As kubernetes: the time that a finalizer is expected to take. */
 const FINALIZER_ESTIMATE_SECONDS = 15;
-/** Enough to make up for slow servers; few enough that others are served as well. */
+/** Enough to compensate for slow servers, few enough not to slow down clients. */
 const RESOURCES_AT_ONCE = 8;
 
 export async function deleteContent(tools: EmptyingTools, deleting: DeletingContent): Promise<Content> {

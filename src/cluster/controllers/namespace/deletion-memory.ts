@@ -1,6 +1,6 @@
 /**
- * What one term remembers of namespaces that are being deleted: since when, and how often in vain. It is lost with the
- * term, which does no more harm than that somebody waits a little longer.
+ * The memory of one term about namespaces being deleted: since when, and how many attempts were blocked. Losing it with
+ * the term only lengthens a delay.
  */
 import type { Clock } from "../../../base/clock.ts";
 import type { Random } from "../../../base/random.ts";
@@ -8,9 +8,9 @@ import type { Random } from "../../../base/random.ts";
 export interface NamespaceDeletion {
   readonly uid: string;
   readonly seenAtMs: number;
-  /** Looks in a row that found the same obstacle. */
+  /** Consecutive attempts that found the same obstacle. */
   waits: number;
-  /** What stood in the way at the last look; "" when nothing did. */
+  /** The obstacle of the last attempt; "" if there was none. */
   obstacle: string;
 }
 
@@ -31,7 +31,7 @@ export class DeletionMemory {
     return [...this.#deletions.values()].filter(({ obstacle }) => obstacle !== "").length;
   }
 
-  /** A namespace of the same name may be another one. */
+  /** A namespace with the same name and another uid is a different one. */
   of(name: string, uid: string): NamespaceDeletion {
     const known = this.#deletions.get(name);
     if (known?.uid === uid) return known;
@@ -52,7 +52,7 @@ export class DeletionMemory {
     return this.#clock.monotonic() - seenAtMs;
   }
 
-  /** Grows while the same stands in the way. */
+  /** Increases while the obstacle stays the same. */
   waitMs(deletion: NamespaceDeletion, obstacle: string): number {
     deletion.waits = deletion.obstacle === obstacle ? deletion.waits + 1 : 0;
     deletion.obstacle = obstacle;

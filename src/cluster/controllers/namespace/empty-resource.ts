@@ -1,4 +1,4 @@
-/** Deletes the objects of one resource in one namespace, and tells what is left of them. */
+/** Deletes the objects of one resource in one namespace, and reports the remaining ones. */
 import type { Clock } from "../../../base/clock.ts";
 import type { Client } from "../../../client/client.ts";
 import type { ObjectMeta } from "../../../client/objects.ts";
@@ -8,7 +8,7 @@ import type { ClusterResource } from "../cluster-resources.ts";
 import { isAbsent, isMethodRefused, isOutOfReach } from "./answers.ts";
 
 export interface EmptyingTools {
-  /** Asks for no more than metadata where it can. */
+  /** Requests only metadata where possible. */
   readonly client: Client;
   readonly clock: Clock;
 }
@@ -23,17 +23,17 @@ export interface Remains {
   readonly count: number;
   /** How many objects each finalizer holds. */
   readonly finalizers: ReadonlyMap<string, number>;
-  /** Until what ends gracefully should have ended; 0 when nothing does. */
+  /** Time until graceful deletions should have ended; 0 if there are none. */
   readonly graceSeconds: number;
 }
 
 const NOTHING: Remains = { count: 0, finalizers: new Map(), graceSeconds: 0 };
 
-/** So many objects are deleted by one request, which so stays short however many there are. */
+/** Objects deleted by one request, which keeps requests short. */
 const CHUNK_OBJECTS = 500;
 const DELETIONS_AT_ONCE = 16;
 
-/** All versions show the same objects: one that cannot be reached does not matter while another can. */
+/** All versions show the same objects: an unreachable version does not matter while another is reachable. */
 export async function emptyResource(tools: EmptyingTools, emptying: Emptying): Promise<Remains> {
   const { group, resource, versions } = emptying.resource;
   for (const version of versions) {
@@ -51,7 +51,7 @@ async function emptyVersion(tools: EmptyingTools, emptying: Emptying, objects: R
   const { verbs } = emptying.resource;
   const hasCollections = verbs.has("deletecollection");
   if (!verbs.has("list")) {
-    // What is left cannot be seen here; whoever finalizes the namespace will be told.
+    // The remaining objects cannot be listed here; finalizing the namespace will report them.
     if (hasCollections) await deleteCollection(emptying, objects);
     return NOTHING;
   }
@@ -61,7 +61,7 @@ async function emptyVersion(tools: EmptyingTools, emptying: Emptying, objects: R
   return remainsOf(tools, emptying, objects);
 }
 
-/** False when the server knows no such request. */
+/** False if the server does not support the request. */
 async function hasDeletedCollection(emptying: Emptying, objects: ResourceClient, before: number): Promise<boolean> {
   try {
     let left = before;
@@ -107,7 +107,7 @@ async function deleteEach({ namespace, signal }: Emptying, objects: ResourceClie
   }
 }
 
-/** Infinite when the server does not say. */
+/** Infinity if the server does not report it. */
 async function countOf({ namespace, signal }: Emptying, objects: ResourceClient): Promise<number> {
   const { items, metadata } = await objects.list({ namespace, signal, limit: 1 });
   const hasMore = metadata.continue !== undefined && metadata.continue !== "";
@@ -127,13 +127,13 @@ async function remainsOf({ clock }: EmptyingTools, emptying: Emptying, objects: 
         finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1);
     }
   } catch (thrown) {
-    // There are more than can be counted in time; that there are some is what matters.
+    // There are more than can be counted in time; only their existence matters.
     if (!isExpired(thrown) || count === 0) throw thrown;
   }
   return { count, finalizers, graceSeconds };
 }
 
-/** The time of deletion of what ends gracefully is when it must have ended. */
+/** The deletionTimestamp of a graceful deletion is the time by which it must have ended. */
 function graceLeft({ deletionTimestamp = "", deletionGracePeriodSeconds = 0 }: ObjectMeta, clock: Clock): number {
   const leftMs = Date.parse(deletionTimestamp) - clock.now();
   return deletionGracePeriodSeconds > 0 && leftMs > 0 ? Math.ceil(leftMs / 1000) : 0;

@@ -1,12 +1,12 @@
-/** What a server says that would not finalize a namespace because the store still holds objects of it. */
+/** Parses the response of a server that rejects finalizing a namespace because the store still holds objects of it. */
 import { StatusError } from "../../../meta/status-error.ts";
 import { causeOf } from "./answers.ts";
 import type { RemainingResource } from "./delete-content.ts";
 
-/** By this rule servers refuse; the other causes are resources and how many objects of them there are. */
+/** The rule of the rejection; its other causes are resources with their number of objects. */
 const HOLDS_OBJECTS = "namespace-holds-objects";
 
-/** Undefined for any other answer. */
+/** Undefined for any other response. */
 export function heldObjects(thrown: unknown): readonly RemainingResource[] | undefined {
   if (!(thrown instanceof StatusError) || causeOf(thrown, "rule") !== HOLDS_OBJECTS) return undefined;
   return (thrown.details?.causes ?? []).flatMap(({ field = "", message = "" }) => {

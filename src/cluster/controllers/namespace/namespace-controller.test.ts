@@ -24,7 +24,7 @@ function held(object: Json, finalizer = "example.com/hold"): Json {
 }
 
 describe("a namespace that is being deleted", () => {
-  test("is emptied at once, and let go when every server has had the time to see that it is going", async () => {
+  test("is emptied at once, and finalized when every server has had the time to see its deletion", async () => {
     await using deleting = await start();
     const { api } = deleting;
     await api.create(`${TEAM}/configmaps`, configMap("a"));
@@ -41,7 +41,7 @@ describe("a namespace that is being deleted", () => {
     expect(deleting.metrics.render()).toContain("evenkeel_namespaces_finalized_total 1");
   });
 
-  test("is looked at only if it is being deleted", async () => {
+  test("is processed only if it is being deleted", async () => {
     await using deleting = await start();
     await deleting.api.create(`${TEAM}/configmaps`, configMap("a"));
     expect(await deleting.reconcile()).toBeUndefined();
@@ -49,7 +49,7 @@ describe("a namespace that is being deleted", () => {
     expect(deleting.requests).toEqual([`GET ${TEAM}`, `GET ${NAMESPACES}/nowhere`]);
   });
 
-  test("is asked about one resource with one request when there is nothing to delete", async () => {
+  test("without content costs one request per resource", async () => {
     await using deleting = await start();
     await deleting.api.delete(TEAM);
     await deleting.reconcile();
@@ -57,7 +57,7 @@ describe("a namespace that is being deleted", () => {
     expect(deleting.requests.filter((request) => request.includes("/team/configmaps"))).toHaveLength(1);
   });
 
-  test("is marked as terminating by the controller when nobody else has", async () => {
+  test("is marked Terminating by the controller if it is not yet", async () => {
     await using deleting = await start();
     const { body } = await deleting.api.delete(TEAM);
     await deleting.api.put(`${TEAM}/status`, { ...body, status: { phase: "Active" } });
@@ -65,7 +65,7 @@ describe("a namespace that is being deleted", () => {
     expect((await deleting.api.get(TEAM)).body.status.phase).toBe("Terminating");
   });
 
-  test.each(RELEASES)("is let go by a server of %s that serves all it can", async (release) => {
+  test.each(RELEASES)("is finalized by a server of %s that serves all it can", async (release) => {
     await using deleting = await start({ release, runtimeConfig: ["api/all=true"] });
     await deleting.api.create(`${TEAM}/secrets`, { apiVersion: "v1", kind: "Secret", metadata: { name: "s" } });
     await deleting.api.delete(TEAM);
@@ -84,7 +84,7 @@ describe("a namespace that is being deleted", () => {
     expect(await deleting.keys()).toEqual(["namespaces/team"]);
   });
 
-  test("keeps a finalizer of its own, and the controller has nothing more to do", async () => {
+  test("keeps another finalizer, and the controller has nothing more to do", async () => {
     await using deleting = await start();
     await deleting.api.mergePatch(TEAM, { metadata: { finalizers: ["example.com/keep"] } });
     await deleting.api.delete(TEAM);
@@ -94,8 +94,8 @@ describe("a namespace that is being deleted", () => {
   });
 });
 
-describe("objects that do not go at once", () => {
-  test("hold the namespace by their finalizers, and the conditions say which", async () => {
+describe("objects that are not deleted at once", () => {
+  test("block the namespace by their finalizers, and the conditions name them", async () => {
     await using deleting = await start();
     await deleting.api.create(`${TEAM}/configmaps`, held(configMap("a")));
     await deleting.api.delete(TEAM);
@@ -114,7 +114,7 @@ describe("objects that do not go at once", () => {
     expect(deleting.metrics.render()).toContain("evenkeel_namespaces_blocked 0");
   });
 
-  test("are not in the way of others, however many of them come first", async () => {
+  test("do not block others, however many of them come first", async () => {
     await using deleting = await start();
     for (let at = 0; at < 510; at++) await deleting.api.create(`${TEAM}/configmaps`, held(configMap(`a-${at}`)));
     await deleting.api.create(`${TEAM}/configmaps`, configMap("b"));
@@ -124,7 +124,7 @@ describe("objects that do not go at once", () => {
     expect(await deleting.condition("NamespaceContentRemaining")).toContain("configmaps. has 510 resource instances");
   });
 
-  test("are waited for longer and longer, and as little as at first when something has changed", async () => {
+  test("are waited for with increasing delays, which start over when something has changed", async () => {
     await using deleting = await start();
     await deleting.api.create(`${TEAM}/configmaps`, held(configMap("a")));
     await deleting.api.create(`${TEAM}/configmaps`, held(configMap("b")));
@@ -136,7 +136,7 @@ describe("objects that do not go at once", () => {
     expect(await deleting.reconcile()).toEqual({ requeueAfterMs: 500 });
   });
 
-  test("are written about only when there is news", async () => {
+  test("are reported only when something has changed", async () => {
     await using deleting = await start();
     await deleting.api.create(`${TEAM}/configmaps`, held(configMap("a")));
     await deleting.api.delete(TEAM);
@@ -148,7 +148,7 @@ describe("objects that do not go at once", () => {
 });
 
 describe("pods", () => {
-  test("go first: while one is left, nothing else is touched", async () => {
+  test("are deleted first: while one is left, nothing else is touched", async () => {
     await using deleting = await start();
     await deleting.api.create(`${TEAM}/pods`, held(pod("p")));
     await deleting.api.create(`${TEAM}/configmaps`, configMap("a"));
@@ -161,7 +161,7 @@ describe("pods", () => {
     expect(await deleting.keys()).toEqual([]);
   });
 
-  test("that end gracefully on a node are given their time, and then complained about", async () => {
+  test("that end gracefully on a node are given their time, and then reported", async () => {
     await using deleting = await start();
     await deleting.api.create(`${TEAM}/pods`, pod("p", { nodeName: "n", terminationGracePeriodSeconds: 30 }));
     await deleting.api.delete(TEAM);
@@ -178,7 +178,7 @@ describe("pods", () => {
     expect(await deleting.keys()).toEqual([]);
   });
 
-  test("come before everything, and events after it", async () => {
+  test("come before everything else, and events after it", async () => {
     await using deleting = await start();
     await deleting.api.delete(TEAM);
     await deleting.reconcile();
@@ -190,10 +190,10 @@ describe("pods", () => {
   });
 });
 
-describe("what cannot be known or reached", () => {
+describe("an unknown or unreachable resource", () => {
   const doubt = {
     ...{ group: "resource.k8s.io", resource: "resourceclaimparameters", namespaced: true },
-    ...{ server: "server-b", because: "left at 2030-01-01T00:00:00Z" },
+    ...{ server: "server-b", because: "departed at 2030-01-01T00:00:00Z" },
   };
 
   test("keeps the namespace although nothing is found, and the condition names group, resource, server and reason", async () => {
@@ -205,14 +205,14 @@ describe("what cannot be known or reached", () => {
       await deleting.api.world.advance((await deleting.reconcile())!.requeueAfterMs!);
     expect(await deleting.keys()).toEqual(["namespaces/team"]);
     expect(await deleting.condition("NamespaceDeletionDiscoveryFailure")).toBe(
-      "True DiscoveryFailed: Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: resourceclaimparameters.resource.k8s.io: server-b left at 2030-01-01T00:00:00Z",
+      "True DiscoveryFailed: Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: resourceclaimparameters.resource.k8s.io: server-b departed at 2030-01-01T00:00:00Z",
     );
     deleting.resources.change({ doubts: [] });
     expect(await deleting.reconcile()).toBeUndefined();
     expect(await deleting.keys()).toEqual([]);
   });
 
-  test("does not matter if it is in no namespace", async () => {
+  test("does not matter if it is cluster-scoped", async () => {
     await using deleting = await start();
     await deleting.api.delete(TEAM);
     deleting.resources.change({ doubts: [{ ...doubt, namespaced: false }] });
@@ -220,7 +220,7 @@ describe("what cannot be known or reached", () => {
     expect(await deleting.keys()).toEqual([]);
   });
 
-  test("includes a view that is not current", async () => {
+  test("includes an outdated view", async () => {
     await using deleting = await start();
     await deleting.api.delete(TEAM);
     await deleting.api.world.advance(10_000);
@@ -232,11 +232,11 @@ describe("what cannot be known or reached", () => {
     expect(await deleting.condition("NamespaceDeletionDiscoveryFailure")).toMatch(/^True DiscoveryFailed/);
   });
 
-  test("does not keep what can be reached from being emptied", async () => {
+  test("does not keep reachable resources from being emptied", async () => {
     await using deleting = await start();
     await deleting.api.create(`${TEAM}/configmaps`, configMap("a"));
     await deleting.api.delete(TEAM);
-    // Discovery shows it, and whoever is asked does not serve it: a 404 that proves nothing.
+    // Discovery lists it, but the server does not serve it: a 404 that proves nothing.
     deleting.resources.replace("secrets", { versions: ["v9"] });
     await deleting.reconcile();
     await deleting.api.world.advance(10_000);
@@ -247,7 +247,7 @@ describe("what cannot be known or reached", () => {
     );
   });
 
-  test("is asked about in another version, if there is one", async () => {
+  test("is requested in another version, if there is one", async () => {
     await using deleting = await start();
     await deleting.api.create(`${TEAM}/configmaps`, configMap("a"));
     await deleting.api.delete(TEAM);
@@ -256,14 +256,14 @@ describe("what cannot be known or reached", () => {
     expect(await deleting.keys()).toEqual([]);
   });
 
-  test("counts as long as what is served changes meanwhile", async () => {
+  test("blocks the namespace as long as the served resources change meanwhile", async () => {
     await using deleting = await start();
     await deleting.api.delete(TEAM);
     await deleting.reconcile();
     await deleting.api.world.advance(5_000);
     const { resources } = deleting;
     const served = resources.served.bind(resources);
-    // A look begins and ends with that question.
+    // An attempt begins and ends with that call.
     let asked = 0;
     resources.served = () => (asked++ === 2 ? served().slice(1) : served());
     expect(await deleting.reconcile()).toEqual({ requeueAfterMs: 500 });
@@ -287,7 +287,7 @@ describe("a resource without deletecollection", () => {
   });
 });
 
-describe("what the store holds and nobody serves", () => {
+describe("a stored object that no server serves", () => {
   async function withLeftover(): Promise<Deleting & AsyncDisposable> {
     const deleting = await start();
     const value = Buffer.from(JSON.stringify({ kind: "X", apiVersion: "resource.k8s.io/v1alpha2", metadata: {} }));
@@ -299,7 +299,7 @@ describe("what the store holds and nobody serves", () => {
     return deleting;
   }
 
-  test("is not called lost by a server that knows only itself", async () => {
+  test("is not reported as lost by a server that knows only itself", async () => {
     await using deleting = await withLeftover();
     deleting.resources.isOneServer = true;
     await deleting.reconcile();
@@ -310,7 +310,7 @@ describe("what the store holds and nobody serves", () => {
     expect(condition).not.toContain("purge-namespace");
   });
 
-  test("keeps the namespace, and the conditions name it and the way out", async () => {
+  test("keeps the namespace, and the conditions name it and the remedy", async () => {
     await using deleting = await withLeftover();
     expect(await deleting.reconcile()).toEqual({ requeueAfterMs: 500 });
     expect(await deleting.condition("NamespaceContentRemaining")).toBe(
@@ -321,7 +321,7 @@ describe("what the store holds and nobody serves", () => {
     );
   });
 
-  test("is not said anew at every look", async () => {
+  test("is not reported again at every attempt", async () => {
     await using deleting = await withLeftover();
     await deleting.reconcile();
     const { body } = await deleting.api.get(TEAM);

@@ -1,10 +1,10 @@
 /**
- * Empties namespaces that are being deleted, and lets them go when nothing is left. It says in their conditions what is
- * in the way, and whose fault that is.
+ * Empties namespaces that are being deleted, and finalizes them when nothing is left. Their conditions report what
+ * blocks the deletion, and which server causes it.
  *
- * Nothing is concluded from an error or from silence: a namespace is finalized only after a pass in which every call
- * succeeded, with a view of the cluster that was current and left no doubt about what there may be in a namespace, and
- * was still the same afterwards. The server that finalizes looks into the store once more.
+ * Errors and missing responses prove nothing: a namespace is finalized only after a pass in which every request
+ * succeeded, with a current view of the cluster without doubts about namespaced resources that was still the same
+ * afterwards. The server that finalizes checks the store once more.
  */
 import type { Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
@@ -37,7 +37,7 @@ import {
 
 interface NamespaceControllerOptions {
   readonly client: Client;
-  /** Is shown nothing of objects but their metadata: nothing else matters here. Default: the client. */
+  /** Receives only the metadata of objects. Default: the client. */
   readonly metadata?: Client;
   readonly resources: ClusterResources;
   readonly clock: Clock;
@@ -45,8 +45,8 @@ interface NamespaceControllerOptions {
   readonly log: Log;
   readonly metrics: MetricsRegistry;
   /**
-   * How long a namespace is kept at least: by then every server has seen that it is being deleted, and what was being
-   * created in it before that is there to be seen. Default 5 s, as kubernetes.
+   * How long a namespace is kept at least: by then every server has seen its deletion, and objects that were being
+   * created before that are stored. Default 5 s, as kubernetes.
    */
   readonly settleMs?: number;
 }
@@ -60,9 +60,9 @@ export interface NamespaceController {
 
 const WORKERS = 4;
 const SETTLE_MS = 5_000;
-/** Somebody else has just written: what they wrote is to be read first. */
+/** Another client has just written: its change must be read first. */
 const CONFLICT_RETRY_MS = 100;
-/** Notices are enough; this is for the ones that were missed. */
+/** Watches suffice; this is for missed events. */
 const RESYNC_MS = 60_000;
 const DELETION_BUCKETS: readonly number[] = [1, 2.5, 5, 7.5, 10, 15, 30, 60, 120, 300, 600, 1_800, 3_600];
 
@@ -76,12 +76,12 @@ export function createNamespaceController(options: NamespaceControllerOptions): 
   };
 }
 
-/** One look at one namespace. */
+/** One attempt to delete one namespace. */
 interface Look {
   readonly namespace: NamespaceObject;
   readonly deletion: NamespaceDeletion;
   readonly findings: NamespaceFindings;
-  /** What was served and in doubt was the same before and after. */
+  /** Whether served resources and doubts were the same before and after. */
   readonly isSteady: boolean;
   readonly signal: AbortSignal;
 }
@@ -102,20 +102,20 @@ class NamespaceDeleter {
     this.#finalized = metrics
       .counter({
         name: "evenkeel_namespaces_finalized_total",
-        help: "Namespaces let go because nothing was left in them.",
+        help: "Namespaces finalized because nothing was left in them.",
       })
       .with();
     this.#seconds = metrics
       .histogram({
         name: "evenkeel_namespace_deletion_seconds",
-        help: "Time from when a namespace was first seen being deleted until it was let go.",
+        help: "Time from when a namespace was first seen being deleted until it was finalized.",
         buckets: DELETION_BUCKETS,
       })
       .with();
     metrics.gaugeOf(
       {
         name: "evenkeel_namespaces_blocked",
-        help: "Namespaces being deleted that something stands in the way of: their conditions say what.",
+        help: "Namespaces whose deletion is blocked; their conditions report the reason.",
       },
       () => memory.blocked,
     );
@@ -126,7 +126,7 @@ class NamespaceDeleter {
     this.#memory.forgetAll();
     const informer = client.informer<NamespaceObject>(NAMESPACE_TYPE, {
       resyncMs: RESYNC_MS,
-      onError: (thrown) => log.warn("namespaces could not be followed", { error: messageOf(thrown) }),
+      onError: (thrown) => log.warn("namespace watch failed", { error: messageOf(thrown) }),
     });
     return [namespaceSource(informer), resourcesSource(resources, informer)];
   }
@@ -158,7 +158,7 @@ class NamespaceDeleter {
     }
     if (mayGo) return this.#finalize(look);
     await this.#report(look);
-    // Otherwise somebody else's finalizer keeps it, and nothing is left to do here.
+    // Otherwise a finalizer of another client keeps it, and nothing is left to do here.
     if (isOurs) return { requeueAfterMs: settlingMs };
     deletion.obstacle = "";
     return undefined;
@@ -184,7 +184,7 @@ class NamespaceDeleter {
     return { ...at, findings: { isViewCurrent, doubts, content, purged }, isSteady: fingerprint(resources) === before };
   }
 
-  /** Conditions that say something else than those of the namespace. */
+  /** The new conditions, if they differ from those of the namespace. */
   #news({ namespace, findings }: Look): readonly NamespaceCondition[] | undefined {
     const before = namespace.status?.conditions ?? [];
     const conditions = withNamespaceConditions(before, findings, timestampAt(this.#options.clock.now()));
@@ -201,9 +201,9 @@ class NamespaceDeleter {
   #wait({ namespace, deletion, findings }: Look, obstacle: string): ReconcileResult {
     const { estimateSeconds } = findings.content;
     if (deletion.obstacle !== obstacle)
-      this.#options.log.info("a namespace cannot be let go yet", { namespace: nameOf(namespace), because: obstacle });
+      this.#options.log.info("namespace finalization blocked", { namespace: nameOf(namespace), because: obstacle });
     const waitMs = this.#memory.waitMs(deletion, obstacle);
-    // As kubernetes: at half of the time it is expected to take.
+    // As kubernetes: after half of the expected time.
     const expectedMs = estimateSeconds === 0 ? Infinity : (Math.floor(estimateSeconds / 2) + 1) * 1_000;
     return { requeueAfterMs: Math.min(waitMs, expectedMs) };
   }
@@ -212,7 +212,8 @@ class NamespaceDeleter {
     const { namespace, deletion, signal } = look;
     const name = nameOf(namespace);
     try {
-      // That all is well is said only if it is: the store may still hold what no pass has found.
+      // Conditions without problems are written only if finalizing would succeed: the store may still hold objects that
+      // no pass has found.
       if (this.#news(look) !== undefined) await this.#letGo(namespace, { signal, dryRun: "All" });
       await this.#letGo(await this.#report(look), { signal });
     } catch (thrown) {
@@ -223,11 +224,11 @@ class NamespaceDeleter {
     this.#finalized.inc();
     this.#seconds.observe(this.#memory.ageMs(deletion) / 1_000);
     this.#memory.forget(name);
-    this.#options.log.info("nothing is left in a namespace, and it was let go", { namespace: name });
+    this.#options.log.info("namespace finalized", { namespace: name });
     return undefined;
   }
 
-  /** Whether the store holds nothing of it: who removes a namespace that is not empty is refused. */
+  /** Whether the store holds nothing of it: finalizing a namespace that is not empty is rejected. */
   async #isEmpty({ namespace, signal }: Look): Promise<boolean> {
     try {
       await this.#letGo(namespace, { signal, dryRun: "All" });
@@ -244,7 +245,7 @@ class NamespaceDeleter {
     await this.#namespaces.replace(finalized, { ...options, subresource: "finalize" });
   }
 
-  /** The store holds what no pass has found: somebody has just made it, or nobody serves it any more. */
+  /** The store holds objects that no pass has found: they were just created, or no server serves them. */
   async #explainHeld(look: Look, remaining: readonly RemainingResource[]): Promise<ReconcileResult> {
     const { resources } = this.#options;
     const served = new Set(resources.served().map(formatGroupResource));
@@ -252,7 +253,7 @@ class NamespaceDeleter {
     const wayOut = `run "evenkeel purge-namespace ${nameOf(look.namespace)}" to list what is left and remove it`;
     const failures = unserved.map((name) =>
       resources.isOneServer
-        ? `the server that runs this controller does not serve ${name}, and without the mixed version proxy it cannot ask another`
+        ? `the server that runs this controller does not serve ${name}, and without the mixed version proxy it cannot call another`
         : `no server of this cluster serves ${name} any more: ${wayOut}`,
     );
     const content: Content = { ...look.findings.content, remaining, failures };
@@ -262,21 +263,21 @@ class NamespaceDeleter {
   }
 }
 
-/** What nobody serves any more keeps only those namespaces that hold something of it. */
+/** Resources that no server serves block only those namespaces that hold objects of them. */
 function withoutDeparted(look: Look): Look {
   const doubts = look.findings.doubts.filter(({ isDeparted }) => isDeparted !== true);
   return { ...look, findings: { ...look.findings, doubts } };
 }
 
-/** Why the namespace must stay, in short; "" when nothing speaks against letting it go. */
+/** Why the namespace must stay, in short; "" if it may be finalized. */
 function obstacleOf({ findings, isSteady }: Look): string {
   const { isViewCurrent, doubts, content } = findings;
   const { remaining, failures } = content;
-  if (!isViewCurrent) return "which servers there are cannot be known at present";
+  if (!isViewCurrent) return "the live servers are currently unknown";
   const [doubt] = doubts;
   if (doubt !== undefined) return `${doubt.server} ${doubt.because}`;
   const [failure] = failures.toSorted();
   if (failure !== undefined) return failure;
   if (remaining.length > 0) return remaining.map((one) => `${one.count} ${formatGroupResource(one)}`).join(", ");
-  return isSteady ? "" : "what is served has changed meanwhile";
+  return isSteady ? "" : "the served resources have changed meanwhile";
 }

@@ -14,7 +14,7 @@ const DOUBT = { group: "batch", resource: "jobs", namespaced: true, server: "b",
 interface Started extends AsyncDisposable {
   readonly api: TestServer;
   readonly deleting: Deleting;
-  /** How often the controller has looked at the namespace since the last call. */
+  /** How often the controller has processed the namespace since the last call. */
   looks(): number;
 }
 
@@ -37,8 +37,8 @@ async function start(): Promise<Started> {
   };
 }
 
-describe("a namespace is looked at", () => {
-  test("when its deletion begins, and not because of what was said about it", async () => {
+describe("a namespace is enqueued", () => {
+  test("when its deletion begins, and not because of its own conditions", async () => {
     await using started = await start();
     const { api, looks } = started;
     await api.mergePatch(TEAM, { metadata: { labels: { a: "b" } } });
@@ -52,7 +52,7 @@ describe("a namespace is looked at", () => {
     expect((await api.get(TEAM)).status).toBe(404);
   });
 
-  test("at once when what was in doubt no longer is, however long it has waited", async () => {
+  test("at once when a doubt is resolved, however long it has waited", async () => {
     await using started = await start();
     const { api, deleting, looks } = started;
     deleting.resources.change({ doubts: [DOUBT] });
@@ -64,7 +64,7 @@ describe("a namespace is looked at", () => {
     expect((await api.get(TEAM)).status).toBe(404);
   });
 
-  test("not when nothing but time has passed for the cluster", async () => {
+  test("not when served resources and doubts are unchanged", async () => {
     await using started = await start();
     const { api, deleting, looks } = started;
     deleting.resources.change({ doubts: [DOUBT] });
@@ -78,7 +78,7 @@ describe("a namespace is looked at", () => {
     expect(looks()).toBe(0);
   });
 
-  test("when somebody says something about it", async () => {
+  test("when another client changes it", async () => {
     await using started = await start();
     const { api, looks } = started;
     await api.create(`${TEAM}/configmaps`, configMap("a", { metadata: { finalizers: ["example.com/hold"] } }));

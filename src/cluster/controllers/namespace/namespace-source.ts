@@ -1,11 +1,11 @@
-/** Which namespaces are to be looked at: those being deleted, when something about them or about the cluster is new. */
+/** Selects the namespaces to process: those being deleted, when they or the cluster have changed. */
 import type { Informer } from "../../../client/informer.ts";
 import { jsonEquals, type JsonObject } from "../../../meta/json.ts";
 import type { ClusterResources } from "../cluster-resources.ts";
 import { signalSource, type KeySource } from "../../controller-runtime/controller.ts";
 import { isNamespaceTerminating, nameOf, type NamespaceObject } from "./objects.ts";
 
-/** Runs the informer. Its own reports about a deletion are no news to whoever deletes. */
+/** Runs the informer. The controller's own condition updates enqueue nothing. */
 export function namespaceSource(informer: Informer<NamespaceObject>): KeySource {
   let hasSynced = (): boolean => false;
   return {
@@ -38,7 +38,7 @@ function withoutReport({ status, metadata, ...rest }: NamespaceObject): JsonObje
   return { ...rest, metadata: said, phase: status?.phase };
 }
 
-/** All namespaces being deleted, whenever what is served or what is in doubt becomes something else. */
+/** Enqueues all namespaces being deleted whenever served resources or doubts change. */
 export function resourcesSource(resources: ClusterResources, informer: Informer<NamespaceObject>): KeySource {
   return signalSource(
     (listener) => {
@@ -54,7 +54,7 @@ export function resourcesSource(resources: ClusterResources, informer: Informer<
   );
 }
 
-/** Equal only if the same is served and the same in doubt. */
+/** Equal only if served resources and doubts are equal. */
 export function fingerprint(resources: ClusterResources): string {
   const served = resources.served().map(({ group, resource, versions }) => `${group}/${versions.join()}/${resource}`);
   const doubts = resources.doubts().map(({ group, resource, server, because }) => [group, resource, server, because]);

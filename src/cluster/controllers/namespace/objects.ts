@@ -1,12 +1,14 @@
-/** Namespaces as their controllers see them. */
+/** Namespace objects, as far as controllers need them. */
 import type { KubernetesObject, ResourceType } from "../../../client/objects.ts";
 
 export const NAMESPACE_TYPE: ResourceType = { group: "", version: "v1", resource: "namespaces", namespaced: false };
 
-/** What keeps a namespace until its content is gone. */
+/** The finalizer that keeps a namespace until its content is deleted. */
 export const NAMESPACE_FINALIZER = "kubernetes";
 
-/** Says on a namespace what was removed behind the API's back, when nobody served it any more. */
+/**
+ * Annotation of a namespace that describes the objects which were purged from the store although no server served them.
+ */
 export const PURGED_ANNOTATION = "evenkeel.io/purged";
 
 export interface NamespaceCondition {

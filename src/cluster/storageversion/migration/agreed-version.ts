@@ -1,19 +1,22 @@
-/** What a StorageVersion object says to somebody who wants to rewrite objects: what all servers write, or that they do not agree. */
+/**
+ * Reads the agreement from a StorageVersion object for a migration: the version that all servers write, or why they do
+ * not agree.
+ */
 import type { JsonObject } from "../../../meta/json.ts";
 import { parseGroupVersion } from "../../../meta/group-version.ts";
 import { decodeStatus } from "../decode-status.ts";
 import { ALL_ENCODING_VERSIONS_EQUAL, type ServerStorageVersion, type StorageVersionObject } from "../objects.ts";
 
 export interface AgreedVersion {
-  /** What every server writes. */
+  /** The version that every server writes. */
   readonly version: string;
-  /** The resourceVersion of the object that says so: as long as it has this one, nobody has written anything else. */
+  /** The resourceVersion of the StorageVersion object: while it has this one, no server has written another version. */
   readonly resourceVersion: string;
-  /** When the agreement came about, as the condition tells; empty when it does not. */
+  /** When the servers came to agree, from the condition; empty if the condition has no time. */
   readonly since: string;
-  /** Without group; best first. */
+  /** Without group, best first. */
   readonly servedVersions: readonly string[];
-  /** No server can read anything else, so nothing else can be stored. */
+  /** No server can read any other version, so no other can be stored. */
   readonly isOnlyVersion: boolean;
 }
 
@@ -32,10 +35,10 @@ export function agreedVersion(object: StorageVersionObject): AgreedVersion | und
   };
 }
 
-/** Times are told in seconds: what was seen this long after the agreement was seen after nothing else. */
+/** Conditions have times in seconds: an observation this long after the transition was made after it. */
 const SETTLED_MS = 2_000;
 
-/** Whether servers have agreed on the same all the time since the agreement was seen. */
+/** Whether servers have agreed on the same version all the time since the agreement was seen. */
 export function isSameAgreement(
   before: Pick<AgreedVersion, "version" | "resourceVersion" | "since">,
   now: AgreedVersion,
@@ -43,22 +46,22 @@ export function isSameAgreement(
 ): boolean {
   if (now.version !== before.version) return false;
   if (now.resourceVersion === before.resourceVersion) return true;
-  // The object changed, but every end of an agreement moves its time.
+  // The object changed, but each end of an agreement changes its transition time.
   return now.since === before.since && seenAtMs - Date.parse(before.since) >= SETTLED_MS;
 }
 
-/** Who says nothing of what it reads may read anything. */
+/** A server that lists no decodable versions may read any version. */
 function isOnly(versions: readonly string[], version: string): boolean {
   return versions.length > 0 && versions.every((other) => other === version);
 }
 
-/** Every version that some server writes at present. */
+/** Every version that a server writes at present. */
 export function encodingVersions(object: StorageVersionObject): readonly string[] {
   const entries = statusOf(object).storageVersions ?? [];
   return [...new Set(entries.map(({ encodingVersion }) => encodingVersion).filter((version) => version !== ""))];
 }
 
-/** Who is in the way of an agreement, for people. */
+/** A text for people that names the servers in the way of an agreement. */
 export function disagreement(object: StorageVersionObject): string {
   const condition = conditionOf(object);
   if (condition?.status === "Unknown" && condition.message !== "") return condition.message;
@@ -88,7 +91,10 @@ function conditionOf({
   };
 }
 
-/** What all serve comes before what some serve; the version objects are stored in comes first, for it needs no conversion. */
+/**
+ * Versions that all servers serve come before those that some serve; among equals the stored version comes first,
+ * because it needs no conversion.
+ */
 function servedVersions(entries: readonly ServerStorageVersion[], stored: string): readonly string[] {
   const servers = new Map<string, number>();
   for (const { servedVersions: served = [] } of entries)

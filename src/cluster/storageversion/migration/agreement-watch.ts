@@ -1,4 +1,4 @@
-/** The present agreement on a resource, by asking and by watching. */
+/** Reads the current agreement on a resource, and watches it while a migration runs. */
 import { handlerSource, type KeySource } from "../../controller-runtime/controller.ts";
 import type { Log } from "../../../base/log.ts";
 import { messageOf } from "../../../base/within.ts";
@@ -12,7 +12,7 @@ import { HEARTBEAT_MS, REQUEST_TIMEOUT_MS } from "./migration-limits.ts";
 export type Agreement =
   | { readonly kind: "agreed"; readonly agreed: AgreedVersion }
   | { readonly kind: "open"; readonly object: StorageVersionObject }
-  /** Nobody stores the resource under an agreement, or nobody serves StorageVersions. */
+  /** No server stores the resource under an agreement, or StorageVersions are not served. */
   | { readonly kind: "absent" };
 
 export async function readAgreement(client: Client, name: string, signal: AbortSignal): Promise<Agreement> {
@@ -28,10 +28,10 @@ export async function readAgreement(client: Client, name: string, signal: AbortS
   }
 }
 
-/** What a migration goes by, for as long as it runs. */
+/** The agreement of a running migration. */
 interface WatchedAgreement {
   readonly lost: AbortSignal;
-  /** The object changed and still says the same: what it said before does not count any more. */
+  /** Called if the object changed but has the same agreement: older events are ignored from then on. */
   renew(agreed: AgreedVersion): void;
   end(): void;
 }
@@ -46,7 +46,7 @@ export class AgreementWatch {
     this.#log = options.log;
   }
 
-  /** One migration of a resource at a time. */
+  /** At most one migration of a resource may run at a time. */
   begin(name: string, agreed: AgreedVersion): WatchedAgreement {
     const running = { agreed, lost: new AbortController() };
     this.#running.set(name, running);
@@ -64,11 +64,11 @@ export class AgreementWatch {
   informer(): Informer<StorageVersionObject> {
     return this.#client.informer<StorageVersionObject>(STORAGE_VERSION_TYPE, {
       resyncMs: HEARTBEAT_MS,
-      onError: (thrown) => this.#log.warn("storage versions could not be followed", { error: messageOf(thrown) }),
+      onError: (thrown) => this.#log.warn("storage version watch failed", { error: messageOf(thrown) }),
     });
   }
 
-  /** Ends migrations whose agreement is gone; `onChange` is told the names of all objects. */
+  /** Aborts migrations whose agreement has ended; calls `onChange` with the name of each changed object. */
   source(
     informer: Informer<StorageVersionObject>,
     onChange: (name: string, enqueue: (key: string) => void) => void,
@@ -89,14 +89,14 @@ export class AgreementWatch {
 
   #observe(object: StorageVersionObject): void {
     const running = this.#running.get(object.metadata?.name ?? "");
-    // News travel slower than answers: what is older than the agreement does not speak against it.
+    // Watch events arrive later than responses: an event older than the agreement does not contradict it.
     const isNews = isNewer(object.metadata?.resourceVersion ?? "", running?.agreed.resourceVersion ?? "") ?? true;
     if (running === undefined || !isNews) return;
     if (agreedVersion(object)?.version !== running.agreed.version) running.lost.abort();
   }
 }
 
-/** Undefined when one of them is no number. */
+/** Undefined if one of them is not a number. */
 export function isNewer(resourceVersion: string, than: string): boolean | undefined {
   if (!isNumber(resourceVersion) || !isNumber(than)) return undefined;
   return BigInt(resourceVersion) > BigInt(than);

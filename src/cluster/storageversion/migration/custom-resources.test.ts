@@ -1,4 +1,4 @@
-/** Both controllers on a resource that is defined: what they make of its definition. */
+/** Both migration controllers on a custom resource, and their updates of its CRD. */
 import { describe, expect, test } from "vitest";
 import { createMigrator } from "./migrator.ts";
 import { createSvmController } from "./svm-controller.ts";
@@ -65,7 +65,7 @@ class CustomTest implements Disposable {
     this.#start(createSvmController({ ...this.#options, version: "v1", servesStorageVersions: true })!);
   }
 
-  /** Another takes over. */
+  /** Starts a controller as the next leader. */
   #start(controller: DrivenController): void {
     this.#running?.stop();
     this.#running = new RunningController(this.cluster, controller);
@@ -84,8 +84,8 @@ class CustomTest implements Disposable {
   }
 }
 
-describe("a migration that somebody asks for", () => {
-  test("says in the definition that it runs, and that it has succeeded", async () => {
+describe("a requested migration", () => {
+  test("reports in the CRD that it runs, and that it has succeeded", async () => {
     using t = new CustomTest();
     t.cluster.patchMs = 1_000;
     t.migration();
@@ -98,7 +98,7 @@ describe("a migration that somebody asks for", () => {
     expect(t.cluster.storedVersions("widgets")).toEqual({ [V2]: 3 });
   });
 
-  test("and that leaves an object behind forgets no version", async () => {
+  test("that leaves an object behind keeps all stored versions", async () => {
     using t = new CustomTest();
     t.cluster.before = ({ method, name }) =>
       method === "PATCH" && name === "b" ? refuse(422, "Invalid", { name }) : undefined;
@@ -109,7 +109,7 @@ describe("a migration that somebody asks for", () => {
     expect(t.status.storedVersions).toEqual(["v1", "v2"]);
   });
 
-  test("and whose agreement is lost forgets no version", async () => {
+  test("whose agreement is lost keeps all stored versions", async () => {
     using t = new CustomTest();
     t.cluster.patchMs = 1_000;
     t.migration();
@@ -121,7 +121,7 @@ describe("a migration that somebody asks for", () => {
     expect(t.status.storedVersions).toEqual(["v1", "v2"]);
   });
 
-  test("and that is deleted runs no more, as the definition says", async () => {
+  test("that is deleted no longer runs, and the CRD reports it", async () => {
     using t = new CustomTest();
     t.cluster.patchMs = 1_000;
     t.migration();
@@ -133,7 +133,7 @@ describe("a migration that somebody asks for", () => {
     expect(t.status.storedVersions).toEqual(["v1", "v2"]);
   });
 
-  test("is taken over with the generation that it began with", async () => {
+  test("is taken over with the generation with which it began", async () => {
     using t = new CustomTest();
     t.cluster.patchMs = 1_000;
     t.migration();
@@ -151,7 +151,7 @@ describe("a migration that somebody asks for", () => {
 });
 
 describe("the automatic mode", () => {
-  test("tells the definition when everything has moved", async () => {
+  test("updates the CRD when all objects are migrated", async () => {
     using t = new CustomTest();
     t.automatic();
     await t.cluster.world.advance(LONG_MS);
@@ -160,7 +160,7 @@ describe("the automatic mode", () => {
     expect(storedState(t.cluster, STORAGE_VERSION)).toMatchObject({ persistedVersions: [V2] });
   });
 
-  test("takes the word of a definition that knows of one version only", async () => {
+  test("relies on a CRD with only one stored version", async () => {
     using t = new CustomTest();
     t.define("v1", ["v1"]);
     t.publish([V1]);
@@ -170,7 +170,7 @@ describe("the automatic mode", () => {
     expect(storedState(t.cluster, STORAGE_VERSION)).toMatchObject({ persistedVersions: [V1] });
   });
 
-  test("looks again after servers that were late have agreed on what nobody says any more", async () => {
+  test("checks again after late servers have agreed on an outdated storage version", async () => {
     using t = new CustomTest();
     t.automatic();
     await t.cluster.world.advance(LONG_MS);
@@ -184,7 +184,7 @@ describe("the automatic mode", () => {
     expect(t.cluster.storedVersions("widgets")).toEqual({ [V2]: 4 });
   });
 
-  test("tells a definition what its predecessor had found out and not said", async () => {
+  test("updates a CRD with what its predecessor had verified but not written", async () => {
     using t = new CustomTest();
     t.automatic();
     await t.cluster.world.advance(1_000);
@@ -197,7 +197,7 @@ describe("the automatic mode", () => {
     expect(t.cluster.patches()).toHaveLength(patches);
   });
 
-  test("keeps nothing of a definition that is gone", async () => {
+  test("keeps no state of a deleted CRD", async () => {
     using t = new CustomTest();
     t.automatic();
     await t.cluster.world.advance(LONG_MS);

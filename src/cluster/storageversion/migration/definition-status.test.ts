@@ -66,7 +66,7 @@ class DefinitionTest {
     return this.cluster.object(RESOURCE, NAME).status.storedVersions;
   }
 
-  /** Of the one condition there is. */
+  /** The only condition, as text. */
   get said(): string {
     const [{ type, status, reason, message, observedGeneration }] = this.cluster.object(RESOURCE, NAME).status
       .conditions;
@@ -75,7 +75,7 @@ class DefinitionTest {
 }
 
 describe("a migration that succeeded", () => {
-  test("leaves one stored version, but not before every server can have heard of the definition", async () => {
+  test("leaves one stored version, but not before every server has seen the CRD", async () => {
     const t = new DefinitionTest();
     const begun = await t.begin();
     expect(t.said).toBe("StorageMigrating=True MigrationRunning 3: Migration m is running");
@@ -93,13 +93,13 @@ describe("a migration that succeeded", () => {
   const DISAGREED = "but the stored versions have not been updated: not all servers agree on the storage version";
   test.each<[change: string, make: (t: DefinitionTest) => void, why: string]>([
     ["another generation", (t) => t.define({ generation: 4 }), MISMATCH],
-    ["another definition of the name", (t) => t.define({ uid: "other" }), MISMATCH],
-    ["servers that do not agree any more", (t) => t.publish(["example.io/v1", V2]), DISAGREED],
+    ["another CRD of the same name", (t) => t.define({ uid: "other" }), MISMATCH],
+    ["servers that no longer agree", (t) => t.publish(["example.io/v1", V2]), DISAGREED],
     ["an agreement that was renewed", (t) => t.publish([V2], "2030-01-01T00:00:00Z"), DISAGREED],
-    ["an agreement on something else", (t) => t.publish(["example.io/v1"]), DISAGREED],
-    ["nobody who agrees", (t) => t.cluster.remove("storageversions", STORAGE_VERSION), DISAGREED],
-    ["another storage version that nobody has heard of", (t) => t.define({}, "v1"), DISAGREED],
-  ])("and meets %s leaves the stored versions alone", async (_change, make, why) => {
+    ["an agreement on another version", (t) => t.publish(["example.io/v1"]), DISAGREED],
+    ["no servers that agree", (t) => t.cluster.remove("storageversions", STORAGE_VERSION), DISAGREED],
+    ["another storage version that no server has seen yet", (t) => t.define({}, "v1"), DISAGREED],
+  ])("and encounters %s keeps the stored versions", async (_change, make, why) => {
     const t = new DefinitionTest();
     const begun = await t.begin();
     const { agreed } = t;
@@ -109,7 +109,7 @@ describe("a migration that succeeded", () => {
     expect(t.said).toContain(`The migration has succeeded ${why}`);
   });
 
-  test("is not disturbed by a server that comes and agrees", async () => {
+  test("is not affected by a server that joins and agrees", async () => {
     const t = new DefinitionTest();
     const begun = await t.begin();
     const { agreed } = t;
@@ -118,14 +118,14 @@ describe("a migration that succeeded", () => {
     expect(t.storedVersions).toEqual(["v2"]);
   });
 
-  test("without an agreement leaves the stored versions alone", async () => {
+  test("without an agreement keeps the stored versions", async () => {
     const t = new DefinitionTest();
     const begun = await t.begin();
     await t.run(succeedInDefinition(t.place, { begun, agreed: undefined }));
     expect(t.storedVersions).toEqual(["v1", "v2"]);
   });
 
-  test("and meets a change in the last moment looks again", async () => {
+  test("and encounters a change at the last moment checks again", async () => {
     const t = new DefinitionTest();
     const begun = await t.begin();
     let changes = 0;
@@ -138,7 +138,7 @@ describe("a migration that succeeded", () => {
     expect(t.said).toContain("generation mismatch");
   });
 
-  test("is not noted by who is stopped", async () => {
+  test("is not recorded after a stop", async () => {
     const t = new DefinitionTest();
     const begun = await t.begin();
     const done = succeedInDefinition(t.place, { begun, agreed: t.agreed });
@@ -148,15 +148,15 @@ describe("a migration that succeeded", () => {
   });
 });
 
-describe("a migration that goes on", () => {
-  test("has begun with what the definition was when it said so", async () => {
+describe("a migration that continues", () => {
+  test("has begun with the CRD that its condition was written for", async () => {
     const t = new DefinitionTest();
     await t.begin();
     t.define({ generation: 4 });
     expect((await t.begin()).is).toMatchObject({ generation: 3 });
   });
 
-  test("is not the one before it", async () => {
+  test("is distinguished from an earlier one", async () => {
     const t = new DefinitionTest();
     await t.run(beginInDefinition(t.place, "before"));
     t.define({ generation: 4 });
@@ -165,7 +165,7 @@ describe("a migration that goes on", () => {
   });
 });
 
-test("a migration that failed forgets nothing", async () => {
+test("a migration that failed keeps all stored versions", async () => {
   const t = new DefinitionTest();
   await t.run(failInDefinition(t.place));
   expect(t.cluster.writes(RESOURCE)).toHaveLength(0);
@@ -175,7 +175,7 @@ test("a migration that failed forgets nothing", async () => {
   expect(t.storedVersions).toEqual(["v1", "v2"]);
 });
 
-test("what is built in has no definition to be told", async () => {
+test("a built-in resource has no CRD to update", async () => {
   const t = new DefinitionTest();
   t.cluster.remove(RESOURCE, NAME);
   expect(await t.run(findDefinition(t.place))).toBeUndefined();
@@ -183,7 +183,7 @@ test("what is built in has no definition to be told", async () => {
   expect(await t.run(succeedInDefinition(t.place, { begun: undefined, agreed: t.agreed }))).toBe(true);
 });
 
-describe("a migration nobody asked for", () => {
+describe("an automatic migration", () => {
   test("leaves one stored version, and no condition", async () => {
     const t = new DefinitionTest();
     const { is, storedVersions } = (await t.run(findDefinition(t.place)))!;
@@ -197,7 +197,7 @@ describe("a migration nobody asked for", () => {
     ["another generation", (t) => t.define({ generation: 4 })],
     ["a renewed agreement", (t) => t.publish([V2], "2030-01-01T00:00:00Z")],
     ["another storage version", (t) => t.define({}, "v1")],
-  ])("that meets %s changes nothing", async (_change, make) => {
+  ])("that encounters %s changes nothing", async (_change, make) => {
     const t = new DefinitionTest();
     const { is } = (await t.run(findDefinition(t.place)))!;
     const { agreed } = t;

@@ -1,8 +1,8 @@
 /**
- * The definition of a migrated custom resource. Its status.storedVersions shrink to the storage version when, and only
- * when, this is proven: every object lies in the version agreed on, the agreement was the same before and after that was
- * found, and the definition has been the same for a while before the agreement is looked at last and until its status is
- * written. For that while, because servers that are late would agree on what the definition said before.
+ * Updates the CRD of a migrated custom resource. Its status.storedVersions shrink to the storage version only if this
+ * is proven: every object is stored in the agreed version, the agreement was the same before and after that was found,
+ * and the CRD was unchanged for a while before the agreement is read last and until its status is written. The wait is
+ * needed because late servers would agree on an earlier state of the CRD.
  */
 import { sleep, type Clock } from "../../../base/clock.ts";
 import type { Client } from "../../../client/client.ts";
@@ -32,13 +32,13 @@ interface DefinitionObject extends KubernetesObject {
   readonly status?: JsonObject;
 }
 
-/** What a definition was at some time. */
+/** The identity and generation of a CRD at some time. */
 export interface SeenDefinition {
   readonly uid: string;
   readonly generation: number;
 }
 
-/** And since when that is known. */
+/** A CRD with the time since when it is known in this state. */
 export interface BegunDefinition {
   readonly is: SeenDefinition;
   readonly atMs: number;
@@ -47,15 +47,14 @@ export interface BegunDefinition {
 export interface DefinitionPlace {
   readonly client: Client;
   readonly clock: Clock;
-  /** Of the StorageVersion object. */
+  /** The name of the StorageVersion object. */
   readonly name: string;
   readonly signal: AbortSignal;
 }
 
 /**
- * Says in the definition that it is migrated; undefined for what has none. A migration that goes on has begun when the
- * definition says so.
- * DIFFERS: kubernetes says it from 1.36 on.
+ * Sets the condition in the CRD that it is migrated; undefined for a built-in resource. A migration that continues has
+ * begun when the condition was set. DIFFERS: kubernetes sets it from 1.36 on.
  */
 export async function beginInDefinition(
   place: DefinitionPlace,
@@ -79,11 +78,13 @@ export async function beginInDefinition(
 
 interface EndedMigration {
   readonly begun: BegunDefinition | undefined;
-  /** Under which everything was found migrated; undefined: nobody agreed, so nothing is proven. */
+  /**
+   * The agreement under which everything was found migrated; undefined if servers did not agree, so nothing is proven.
+   */
   readonly agreed: AgreedVersion | undefined;
 }
 
-/** False when it was stopped before. */
+/** False if it was stopped before. */
 export async function succeedInDefinition(place: DefinitionPlace, { begun, agreed }: EndedMigration): Promise<boolean> {
   if (begun === undefined) return true;
   const { clock, signal } = place;
@@ -107,7 +108,7 @@ function storedVersionsText({ isSame, isProven }: { readonly isSame: boolean; re
     : " but the stored versions have not been updated due to a generation mismatch";
 }
 
-/** DIFFERS: kubernetes forgets the old stored versions all the same. */
+/** DIFFERS: kubernetes drops the old stored versions all the same. */
 export async function failInDefinition(place: DefinitionPlace): Promise<void> {
   const said = { status: "False", reason: "MigrationFailed", message: "The migration has failed" } as const;
   await changeDefinition(place, async (object) =>
@@ -117,11 +118,11 @@ export async function failInDefinition(place: DefinitionPlace): Promise<void> {
 
 export interface FoundDefinition {
   readonly is: SeenDefinition;
-  /** In which versions objects may lie, as it tells. */
+  /** The versions in which objects may be stored, according to the CRD. */
   readonly storedVersions: readonly string[];
 }
 
-/** Undefined for what is not defined: it is built in. */
+/** Undefined for a built-in resource. */
 export async function findDefinition(place: DefinitionPlace): Promise<FoundDefinition | undefined> {
   let found: FoundDefinition | undefined;
   await changeDefinition(place, async (object) => {
@@ -134,7 +135,7 @@ export async function findDefinition(place: DefinitionPlace): Promise<FoundDefin
   return found;
 }
 
-/** After a migration that nobody asked for and that nobody is told about. */
+/** For an automatic migration, which sets no condition. */
 export async function shrinkStoredVersions(
   place: DefinitionPlace,
   { is, agreed }: { readonly is: SeenDefinition; readonly agreed: AgreedVersion },
@@ -150,7 +151,7 @@ function seen({ metadata }: DefinitionObject): SeenDefinition {
   return { uid: metadata?.uid ?? "", generation: metadata?.generation ?? 0 };
 }
 
-/** The object was read before the agreement is, and is written only if it has not changed since. */
+/** The CRD was read before the agreement is, and is written only if it has not changed since. */
 async function isStillAgreed(
   { client, name, signal }: DefinitionPlace,
   object: DefinitionObject,
@@ -200,7 +201,7 @@ function withCondition(
   return { ...object, status: { ...objectAt({ status: object.status }, "status"), conditions } };
 }
 
-/** Nothing happens where there is no such definition: the resource is built in, or was undefined meanwhile. */
+/** Does nothing without a CRD: the resource is built in, or the CRD was deleted meanwhile. */
 async function changeDefinition(
   { client, name, signal }: DefinitionPlace,
   change: (object: DefinitionObject) => Promise<DefinitionObject | undefined>,

@@ -6,7 +6,7 @@ export interface MigrationMetrics {
   readonly progress: MetricFamily<Gauge>;
 }
 
-/** Once for a registry: the automatic mode and the controller of migration objects share them. */
+/** Created once per registry: the automatic mode and the controller of migration objects share them. */
 export function createMigrationMetrics(metrics: MetricsRegistry): MigrationMetrics {
   return {
     migrations: metrics.counter({
@@ -16,12 +16,12 @@ export function createMigrationMetrics(metrics: MetricsRegistry): MigrationMetri
     }),
     objects: metrics.counter({
       name: "evenkeel_storage_migration_objects_total",
-      help: "Objects that storage migrations dealt with, by resource and result.",
+      help: "Objects that storage migrations processed, by resource and result.",
       labels: ["resource", "result"],
     }),
     progress: metrics.gauge({
       name: "evenkeel_storage_migration_progress",
-      help: "The part of a resource's objects that its latest storage migration has dealt with, from 0 to 1.",
+      help: "The part of a resource's objects that its latest storage migration has processed, from 0 to 1.",
       labels: ["resource"],
     }),
   };

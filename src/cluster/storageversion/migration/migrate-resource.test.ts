@@ -50,7 +50,7 @@ const isPatchOf = (call: Call, index: number): boolean =>
   call.method === "PATCH" && call.name === widget(index).metadata.name;
 
 describe("a pass", () => {
-  test("lists in pages of 500 and patches each object with nothing but its uid and resourceVersion", async () => {
+  test("lists in pages of 500 and patches each object with only its uid and resourceVersion", async () => {
     const cluster = clusterWith(1_001);
     const outcome = await pass(cluster);
     expect(outcome).toMatchObject({ kind: "done", progress: { migrated: 1_001, failed: 0, total: 1_001 } });
@@ -63,14 +63,14 @@ describe("a pass", () => {
     expect(first?.body).toEqual({ metadata: { uid: "uid-w00000", resourceVersion: "101" } });
   });
 
-  test("reaches objects without a namespace by their own path", async () => {
+  test("requests objects without a namespace by their own path", async () => {
     const cluster = new FakeCluster();
     cluster.put("widgets", { metadata: { name: "lonely" } });
     expect(await pass(cluster)).toMatchObject({ kind: "done", progress: { migrated: 1 } });
     expect(cluster.patches()[0]?.path).toBe("/apis/example.io/v1/widgets/lonely");
   });
 
-  test("takes a conflict and an object that is gone for success", async () => {
+  test("counts a conflict and a deleted object as success", async () => {
     const cluster = clusterWith(3);
     cluster.before = (call) => {
       if (isPatchOf(call, 0)) return refuse(409, "Conflict", { name: call.name });
@@ -79,13 +79,13 @@ describe("a pass", () => {
     expect(await pass(cluster)).toMatchObject({ kind: "done", progress: { migrated: 3, failed: 0 } });
   });
 
-  test("does not take a resource that is gone for objects that are gone", async () => {
+  test("does not count objects of a removed resource as deleted", async () => {
     const cluster = clusterWith(3);
     cluster.before = ({ method }) => (method === "PATCH" ? refuse(404, "NotFound") : undefined);
     expect(await pass(cluster)).toMatchObject({ kind: "paused", progress: { migrated: 0 } });
   });
 
-  test("goes past an object that is refused, and remembers it", async () => {
+  test("continues after a rejected object and records the failure", async () => {
     const cluster = clusterWith(100);
     cluster.before = (call) => (isPatchOf(call, 42) ? refuse(403, "Forbidden") : undefined);
     const { kind, progress } = await pass(cluster);
@@ -108,14 +108,14 @@ describe("a pass", () => {
     expect(progress.failures[0]?.message).toHaveLength(512);
   });
 
-  test("leaves objects alone that were written after the checkpoint", async () => {
+  test("skips objects written after the checkpoint", async () => {
     const cluster = clusterWith(3);
     const outcome = await pass(cluster, { checkpoint: "102" });
     expect(cluster.patches().map(({ body }) => body.metadata.resourceVersion)).toEqual(["101", "102"]);
     expect(outcome).toMatchObject({ kind: "done", progress: { migrated: 3 } });
   });
 
-  test("counts an object whose resourceVersion is none as a failure", async () => {
+  test("counts an object with an invalid resourceVersion as a failure", async () => {
     const cluster = clusterWith(1);
     const items = [{ metadata: { name: "odd", resourceVersion: "abc" } }, { metadata: {} }, 7];
     cluster.before = ({ method }) =>
@@ -124,7 +124,7 @@ describe("a pass", () => {
     expect(cluster.patches()).toEqual([]);
   });
 
-  test.each([403, 404, 405])("is refused when the list is (%i)", async (code) => {
+  test.each([403, 404, 405])("is rejected if the list is (%i)", async (code) => {
     const cluster = clusterWith(1);
     const reason = { 403: "Forbidden", 404: "NotFound", 405: "MethodNotAllowed" }[code]!;
     cluster.before = ({ method }) => (method === "GET" ? refuse(code, reason) : undefined);
@@ -132,8 +132,8 @@ describe("a pass", () => {
   });
 });
 
-describe("bounds", () => {
-  test("no more objects are under way at once than the concurrency says", async () => {
+describe("limits", () => {
+  test("no more objects are in flight than the concurrency allows", async () => {
     const cluster = clusterWith(50);
     cluster.patchMs = 10;
     await pass(cluster, { concurrency: 3 });
@@ -144,7 +144,7 @@ describe("bounds", () => {
     expect(other.inFlightMax).toBe(4);
   });
 
-  test("no more objects are patched in a second than the rate says", async () => {
+  test("no more objects are patched per second than the rate allows", async () => {
     const cluster = clusterWith(100);
     const pending = begin(cluster, { objectsPerSecond: 10 });
     await cluster.world.advance(0);
@@ -158,7 +158,7 @@ describe("bounds", () => {
     await cluster.world.run(pending);
   });
 
-  test("the progress tells how many are left and how long that takes", async () => {
+  test("the progress reports how many are left and how long they take", async () => {
     const cluster = clusterWith(1_000);
     const told: MigrationProgress[] = [];
     const onPage = (progress: MigrationProgress): Promise<void> => Promise.resolve(void told.push(progress));
@@ -170,13 +170,13 @@ describe("bounds", () => {
   });
 });
 
-describe("trouble", () => {
+describe("a temporary failure", () => {
   test.each([
     [429, "TooManyRequests"],
     [503, "ServiceUnavailable"],
     [500, "InternalError"],
     [504, "Timeout"],
-  ])("%i is asked again until it passes", async (code, reason) => {
+  ])("%i is retried until it passes", async (code, reason) => {
     const cluster = clusterWith(5);
     let left = 3;
     cluster.before = (call) => (isPatchOf(call, 2) && left-- > 0 ? refuse(code, reason) : undefined);
@@ -184,14 +184,17 @@ describe("trouble", () => {
     expect(cluster.patches()).toHaveLength(8);
   });
 
-  test.each(["refused", "reset", "timeout", "malformed"] as const)("a connection that is %s too", async (failure) => {
-    const cluster = clusterWith(5);
-    let left = 3;
-    cluster.before = () => (left-- > 0 ? { failure } : undefined);
-    expect(await pass(cluster)).toMatchObject({ kind: "done", progress: { migrated: 5 } });
-  });
+  test.each(["refused", "reset", "timeout", "malformed"] as const)(
+    "of a connection (%s) is retried too",
+    async (failure) => {
+      const cluster = clusterWith(5);
+      let left = 3;
+      cluster.before = () => (left-- > 0 ? { failure } : undefined);
+      expect(await pass(cluster)).toMatchObject({ kind: "done", progress: { migrated: 5 } });
+    },
+  );
 
-  test("nobody is asked again before the time it names", async () => {
+  test("no request is retried before the Retry-After of its response", async () => {
     const cluster = clusterWith(1);
     let left = 1;
     cluster.before = ({ method }) =>
@@ -204,7 +207,7 @@ describe("trouble", () => {
     expect(await pending).toMatchObject({ kind: "done" });
   });
 
-  test("a minute of it pauses the pass, at the page it has come to", async () => {
+  test("that lasts a minute pauses the pass at its current page", async () => {
     const cluster = clusterWith(700);
     cluster.before = (call) => (isPatchOf(call, 600) ? refuse(503, "ServiceUnavailable") : undefined);
     const outcome = await pass(cluster);
@@ -218,7 +221,7 @@ describe("trouble", () => {
     expect(cluster.patches()).toHaveLength(200);
   });
 
-  test("a server that asks for more patience than that is left alone for as long, within reason", async () => {
+  test("with a longer Retry-After pauses for that time, within a limit", async () => {
     const cluster = clusterWith(1);
     const retryAfterSeconds = 300;
     cluster.before = ({ method }) =>
@@ -229,13 +232,13 @@ describe("trouble", () => {
     expect(await pass(cluster)).toMatchObject({ kind: "paused", retryAfterMs: 600_000 });
   });
 
-  test("an object that only ever gets 500 does not hold up the others", async () => {
+  test("an object that always returns 500 does not block the others", async () => {
     const cluster = clusterWith(20);
     cluster.before = (call) => (isPatchOf(call, 3) ? refuse(500, "InternalError") : undefined);
     expect(await pass(cluster)).toMatchObject({ kind: "done", progress: { migrated: 19, failed: 1 } });
   });
 
-  test("a server that answers everything with 500 pauses the pass instead of failing every object", async () => {
+  test("a server that returns only 500 pauses the pass instead of failing every object", async () => {
     const cluster = clusterWith(1_000);
     cluster.before = ({ method }) => (method === "PATCH" ? refuse(500, "InternalError") : undefined);
     const outcome = await pass(cluster);
@@ -243,17 +246,17 @@ describe("trouble", () => {
     expect(outcome.progress.failed).toBeLessThan(8);
   });
 
-  test("a list that does not get ahead is not followed for ever", async () => {
+  test("a list that makes no progress is not followed forever", async () => {
     const cluster = clusterWith(1);
     const metadata = { continue: "again" };
     cluster.before = ({ method }) =>
       method === "GET" ? { status: 200, body: { kind: "WidgetList", metadata, items: [] } } : undefined;
-    expect(await pass(cluster)).toMatchObject({ kind: "paused", why: "the list does not get ahead" });
+    expect(await pass(cluster)).toMatchObject({ kind: "paused", why: "the list makes no progress" });
   });
 });
 
 describe("an expired list", () => {
-  test("is continued by the token the error brings", async () => {
+  test("continues with the token of the error", async () => {
     const cluster = clusterWith(1_200);
     cluster.before = ({ query }) =>
       query.get("continue") === "default/w00499"
@@ -261,11 +264,11 @@ describe("an expired list", () => {
         : undefined;
     expect(await pass(cluster)).toMatchObject({ kind: "done", progress: { failed: 0 } });
     expect(cluster.storedVersions("widgets")).toEqual({ "example.io/v2": 1_200 });
-    // One object lies between the two tokens and is met twice.
+    // One object is between the two tokens and is processed twice.
     expect(cluster.patches()).toHaveLength(1_201);
   });
 
-  test("begins anew when the error brings none", async () => {
+  test("starts over if the error has no token", async () => {
     const cluster = clusterWith(700);
     let left = 1;
     cluster.before = ({ query }) => (query.has("continue") && left-- > 0 ? refuse(410, "Expired") : undefined);
@@ -273,14 +276,14 @@ describe("an expired list", () => {
     expect(cluster.patches()).toHaveLength(1_200);
   });
 
-  test("does not begin anew for ever", async () => {
+  test("does not start over forever", async () => {
     const cluster = clusterWith(700);
     cluster.before = ({ query }) => (query.has("continue") ? refuse(410, "Expired") : undefined);
     expect(await pass(cluster)).toMatchObject({ kind: "paused" });
     expect(cluster.calls.filter(({ method }) => method === "GET").length).toBeLessThan(12);
   });
 
-  test("and one that is continued by nonsense begins anew", async () => {
+  test("starts over if its token is invalid", async () => {
     const cluster = clusterWith(10);
     cluster.before = ({ query }) => (query.get("continue") === "nonsense" ? refuse(400, "BadRequest") : undefined);
     const resumeAt: Position = { continueToken: "nonsense", migrated: 5, failed: 0, failures: [] };
@@ -289,14 +292,14 @@ describe("an expired list", () => {
 });
 
 describe("the agreement", () => {
-  test("is asked for before the first page, between pages and before success", async () => {
+  test("is checked before the first page, between pages and before success", async () => {
     const cluster = clusterWith(1_200);
     let asked = 0;
     await pass(cluster, { checkAgreement: () => Promise.resolve(++asked > 0) });
     expect(asked).toBe(4);
   });
 
-  test("that is gone when a page is done aborts the pass before the next", async () => {
+  test("that ends during a page aborts the pass before the next page", async () => {
     const cluster = clusterWith(1_200);
     let asked = 0;
     const outcome = await pass(cluster, { checkAgreement: () => Promise.resolve(++asked < 2) });
@@ -304,14 +307,14 @@ describe("the agreement", () => {
     expect(cluster.patches()).toHaveLength(500);
   });
 
-  test("that is gone after the last page is no success", async () => {
+  test("that ends after the last page is no success", async () => {
     const cluster = clusterWith(10);
     let asked = 0;
     expect((await pass(cluster, { checkAgreement: () => Promise.resolve(++asked < 2) })).kind).toBe("aborted");
     expect(cluster.patches()).toHaveLength(10);
   });
 
-  test("that is seen to be gone aborts at once, what is under way included", async () => {
+  test("that is seen to end aborts at once, including requests in flight", async () => {
     const cluster = clusterWith(400);
     cluster.patchMs = 10;
     const lost = new AbortController();
@@ -326,7 +329,7 @@ describe("the agreement", () => {
     expect(cluster.inFlight).toBe(0);
   });
 
-  test("that nobody can tell about is asked for again, and then pauses the pass", async () => {
+  test("that cannot be read is retried, and then pauses the pass", async () => {
     const cluster = clusterWith(10);
     const checkAgreement = async (): Promise<boolean> => {
       await cluster.client.request({ method: "GET", target: "/apis/example.io/v1/nothing/here" });
@@ -337,7 +340,7 @@ describe("the agreement", () => {
   });
 });
 
-test("a pass that is taken up after its last page counts nothing twice", async () => {
+test("a pass that is resumed after its last page counts nothing twice", async () => {
   const cluster = clusterWith(700);
   cluster.before = ({ resource }) =>
     resource === "nothing" && cluster.patches().length === 700 ? refuse(503, "ServiceUnavailable") : undefined;
@@ -353,7 +356,7 @@ test("a pass that is taken up after its last page counts nothing twice", async (
   expect(cluster.patches()).toHaveLength(900);
 });
 
-test("a pass that is stopped says where it was", async () => {
+test("a pass that is stopped reports its position", async () => {
   const cluster = clusterWith(1_200);
   cluster.patchMs = 10;
   const stop = new AbortController();
@@ -364,7 +367,7 @@ test("a pass that is stopped says where it was", async () => {
   expect(await pending).toMatchObject({ kind: "stopped", progress: { position: { migrated: 500 } } });
 });
 
-test("a pass leaves nothing behind at the signals it was given", async () => {
+test("a pass leaves no listeners on the signals it was given", async () => {
   const [stop, lost] = [new AbortController(), new AbortController()];
   await pass(clusterWith(3), { signal: stop.signal, lost: lost.signal });
   expect([stop, lost].map(({ signal }) => getEventListeners(signal, "abort").length)).toEqual([0, 0]);

@@ -1,13 +1,14 @@
 /**
- * One pass over all objects of a resource, each written as it is. A pass ends in one of these ways:
+ * One pass over all objects of a resource, which rewrites each object unchanged. A pass ends in one of these ways:
  *
- *   done      every object was dealt with; some may have failed, as the progress says
- *   aborted   the servers do not agree any more: nothing is known to be migrated
- *   paused    something did not pass in time: to be resumed later at the position it has come to
- *   refused   the objects cannot be listed at all
- *   stopped   by the signal: somebody else will resume it
+ * - done: every object was processed; some may have failed, as the progress reports.
+ * - aborted: the servers no longer agree; nothing is known to be migrated.
+ * - paused: a failure lasted too long; the pass can be resumed at its position.
+ * - refused: the objects cannot be listed at all.
+ * - stopped: by the signal; another leader will resume it.
  *
- * What a finished pass is worth only its caller can tell, who knows what happened to the StorageVersion object meanwhile.
+ * Only the caller can conclude from a finished pass that objects are migrated, because it knows the changes of the
+ * StorageVersion object meanwhile.
  */
 import { keyText } from "../../../client/objects.ts";
 import type { Clock } from "../../../base/clock.ts";
@@ -36,9 +37,9 @@ export interface Engine {
   readonly random: Random;
   /** Shared by all migrations of a process. */
   readonly rate: RateLimit;
-  /** Objects under way at once. */
+  /** Objects in flight at once. */
   readonly concurrency: number;
-  /** Objects in one list. */
+  /** Objects per page. */
   readonly pageItems: number;
 }
 
@@ -64,11 +65,14 @@ export function createEngine(options: {
 export interface PassJob {
   readonly type: ServedType;
   readonly resumeAt?: Position | undefined;
-  /** Objects written after this resourceVersion need no rewriting. Only for who knows how those were written. */
+  /**
+   * Objects written after this resourceVersion need no rewriting. Only for callers that know in which version those
+   * were written.
+   */
   readonly checkpoint?: string | undefined;
-  /** Whether the servers still agree; asked between pages and before a pass is called done. */
+  /** Whether the servers still agree; called between pages and before a pass is done. */
   readonly checkAgreement: () => Promise<boolean>;
-  /** Aborts as soon as somebody sees that the agreement is gone. */
+  /** Aborts as soon as the agreement is seen to have ended. */
   readonly lost: AbortSignal;
   readonly signal: AbortSignal;
   readonly onPage?: (progress: MigrationProgress) => Promise<void>;
@@ -102,13 +106,13 @@ class Pass {
   readonly #engine: Engine;
   readonly #job: PassJob;
   readonly #tally: Tally;
-  /** Ends every request under way. */
+  /** Aborts every request in flight. */
   readonly #signal: AbortSignal;
   #token: string;
   #freshStarts = 0;
-  /** In a row. */
+  /** Consecutive objects that failed with 500. */
   #brokenObjects = 0;
-  /** Set by the first object that cannot be gone past. */
+  /** Set by the first object that ends the pass. */
   #end: PassEnd | undefined;
 
   constructor(engine: Engine, job: PassJob, signal: AbortSignal) {
@@ -135,7 +139,7 @@ class Pass {
       const end = this.#interruption() ?? this.#end;
       if (end !== undefined) return end;
       if (page.continueToken !== "" && page.continueToken === this.#token)
-        return { kind: "paused", why: "the list does not get ahead", retryAfterMs: PAUSE_MS_MAX };
+        return { kind: "paused", why: "the list makes no progress", retryAfterMs: PAUSE_MS_MAX };
       this.#token = page.continueToken;
       this.#tally.finishPage(page.continueToken);
       await this.#job.onPage?.(this.progress());
@@ -156,7 +160,7 @@ class Pass {
     return pausedBy(attempted);
   }
 
-  /** The page to go on with, if need be by another token than the one at hand. */
+  /** The next page, if necessary with another token than the current one. */
   async #page(): Promise<ObjectPage | PassEnd> {
     const { client, pageItems: limit } = this.#engine;
     for (;;) {
@@ -174,8 +178,8 @@ class Pass {
   }
 
   /**
-   * A list whose state is forgotten can be continued at the present state: what was created meanwhile before the position
-   * was written by the servers that agree, so it needs no rewriting. A token that is none came from an edited state.
+   * An expired list can be continued at the current state: objects created meanwhile before the position were written
+   * by servers that agree, so they need no rewriting. An invalid token comes from an edited state.
    */
   #goOnDespite(error: StatusError): boolean {
     if (this.#token === "") return false;
@@ -193,7 +197,7 @@ class Pass {
 
   async #migrate(objects: readonly ListedObject[]): Promise<void> {
     const waiting = objects.values();
-    // Workers share the iterator: each takes the next object, and one that stops leaves the rest alone.
+    // Workers share the iterator: each takes the next object, and when one stops, the rest stay unprocessed.
     const work = async (): Promise<void> => {
       while (this.#end === undefined && !this.#signal.aborted) {
         const { done, value } = waiting.next();
@@ -208,7 +212,7 @@ class Pass {
     const { client, rate } = this.#engine;
     const { checkpoint, type } = this.#job;
     if (object.name === "" || !/^[0-9]+$/.test(object.resourceVersion))
-      return this.#tally.countFailure(keyText(object), `the list shows it without a usable name or resourceVersion`);
+      return this.#tally.countFailure(keyText(object), `its list entry has no valid name or resourceVersion`);
     if (checkpoint !== undefined && BigInt(object.resourceVersion) > BigInt(checkpoint)) return this.#tally.count();
     if (!(await rate.take(this.#signal))) return;
     const attempted = await this.#patiently(() => rewriteObject(client, type, { object, signal: this.#signal }));
@@ -237,10 +241,10 @@ class Pass {
 
   #settleRefused(object: ListedObject, error: StatusError): void {
     const { code, details, message } = error;
-    // Somebody else has written it, or removed it: as good.
+    // Another client has written or deleted it, which is equivalent.
     if (code === HTTP_CODE.Conflict || (code === HTTP_CODE.NotFound && details?.name === object.name))
       return this.#tally.count();
-    // Not the object is gone but the resource, of which the objects may well be there.
+    // The resource is not served, but its objects may still exist.
     if (code === HTTP_CODE.NotFound)
       this.#end ??= { kind: "paused", why: `${keyText(object)}: ${message}`, retryAfterMs: PAUSE_MS_MIN };
     else this.#tally.countFailure(keyText(object), message);
@@ -252,7 +256,7 @@ class Pass {
   }
 }
 
-/** What an unanswered question makes of a pass. */
+/** The end of a pass caused by a request that failed. */
 export function pausedBy(attempted: Exclude<Attempted<unknown>, { kind: "answered" }>): PassEnd {
   if (attempted.kind === "stopped") return { kind: "stopped" };
   const retryAfterMs = attempted.kind === "exhausted" ? attempted.retryAfterMs : 0;

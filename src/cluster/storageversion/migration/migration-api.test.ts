@@ -1,4 +1,7 @@
-/** Migrations through real servers: the verbs they use, what is stored afterwards, and the controllers a server runs. */
+/**
+ * Migrations through real servers: the verbs they use, the stored versions afterwards, and the controllers that a
+ * server runs.
+ */
 import { describe, expect, test } from "vitest";
 import { configMap, CONFIG_MAPS, startServer, type Json, type TestServer } from "../../../../test/api/start.ts";
 import { SILENT_LOG } from "../../../base/log.ts";
@@ -49,7 +52,7 @@ async function metadataOf(api: TestServer, path: string): Promise<Json[]> {
   return (await api.get(path)).body.items.map(({ metadata }: Json) => metadata);
 }
 
-/** How many objects lie in the store in which version. */
+/** The number of stored objects by version. */
 async function storedIn(api: TestServer, prefix: string): Promise<Record<string, number>> {
   const { items } = await api.world.run(api.kv.range({ start: prefix, end: prefixEnd(prefix) }));
   const counts: Record<string, number> = {};
@@ -65,7 +68,7 @@ async function stateOf(api: TestServer, name: string): Promise<StorageState> {
 }
 
 describe("a pass", () => {
-  test("changes nothing about objects that lie in the current version", async () => {
+  test("changes nothing about objects that are stored in the current version", async () => {
     await using api = await startServer({ controllers: [] });
     await withConfigMaps(api, 30);
     const before = await metadataOf(api, CONFIG_MAPS);
@@ -75,7 +78,7 @@ describe("a pass", () => {
     expect(await metadataOf(api, CONFIG_MAPS)).toEqual(before);
   });
 
-  test("goes on in the present when the state its list began with is forgotten", async () => {
+  test("continues at the current state when its list has expired", async () => {
     await using api = await startServer({ controllers: [] });
     await withConfigMaps(api, 520);
     let hasCompacted = false;
@@ -93,7 +96,7 @@ describe("a pass", () => {
     expect(outcome.progress.migrated).toBeGreaterThanOrEqual(520);
   });
 
-  test("takes up a list where another process left it", async () => {
+  test("resumes a list where another process stopped", async () => {
     await using api = await startServer({ controllers: [] });
     await withConfigMaps(api, 520);
     const stop = new AbortController();
@@ -104,7 +107,7 @@ describe("a pass", () => {
     expect(resumed).toMatchObject({ kind: "done", progress: { migrated: total, total } });
   });
 
-  test("counts what validation refuses by now as a failure", async () => {
+  test("counts an object that current validation rejects as a failure", async () => {
     await using api = await startServer({ controllers: [] });
     await withConfigMaps(api, 2);
     const key = "/registry/configmaps/default/c1000";
@@ -150,7 +153,7 @@ describe.each([
     return (await api.get(`${path}/${name}`)).body.status;
   }
 
-  test("comes to its end through statuses that the server accepts", async () => {
+  test("succeeds through status updates that the server accepts", async () => {
     await using api = await startWith();
     await withConfigMaps(api, 5);
     expect((await api.create(path, migration("first", "configmaps"))).status).toBe(201);
@@ -163,7 +166,7 @@ describe.each([
     expect(await reconcile(api, "first")).toEqual(status);
   });
 
-  test("fails when what it names cannot be migrated", async () => {
+  test("fails if its resource cannot be migrated", async () => {
     await using api = await startWith();
     await api.create(path, migration("first", "bindings"));
     const { conditions } = await reconcile(api, "first");
@@ -183,7 +186,7 @@ describe("a server of another release", () => {
     endpoints: [],
   });
 
-  test("migrates what its predecessor stored, by itself, and says so", async () => {
+  test("migrates the objects of its predecessor automatically and reports it", async () => {
     const world = new World({ seed: 5 });
     {
       await using old = await startServer({ world, release: "1.30", strictRelease: false });
@@ -201,7 +204,7 @@ describe("a server of another release", () => {
     expect((await metadataOf(api, SLICES)).map(({ generation }) => generation)).toEqual(generations);
   });
 
-  test("does nothing of the kind while the old one lives", async () => {
+  test("does not migrate while the old one is live", async () => {
     const world = new World({ seed: 6 });
     await using old = await startServer({ world, release: "1.30", strictRelease: false });
     await old.create(SLICES, slice("a"));
@@ -214,7 +217,7 @@ describe("a server of another release", () => {
   });
 });
 
-test("a quiet server writes nothing but heartbeats once everything is known", async () => {
+test("an idle server writes nothing but heartbeats once everything is verified", async () => {
   await using api = await startServer({ strictRelease: false });
   await api.world.advance(120_000);
   const version = async (): Promise<number> => Number((await api.get(STATE)).body.metadata.resourceVersion);

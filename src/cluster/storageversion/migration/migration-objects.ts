@@ -1,4 +1,4 @@
-/** StorageVersionMigration objects, of every version of their API, and what is said in them. */
+/** StorageVersionMigration objects in every version of their API, and their conditions. */
 import type { KubernetesObject, ResourceType } from "../../../client/objects.ts";
 import { storageVersionName } from "../objects.ts";
 import type { MigrationProgress } from "./progress.ts";
@@ -18,7 +18,7 @@ export interface StorageVersionMigration extends KubernetesObject {
   readonly spec?: { readonly resource?: { readonly group?: string; readonly resource?: string } };
   readonly status?: {
     readonly conditions?: readonly MigrationCondition[];
-    /** What was the newest when the migration began. */
+    /** The newest resourceVersion when the migration began. */
     readonly resourceVersion?: string;
   };
 }
@@ -26,7 +26,7 @@ export interface StorageVersionMigration extends KubernetesObject {
 type MigrationConditionType = "Running" | "Succeeded" | "Failed";
 
 const MIGRATION_GROUP = "storagemigration.k8s.io";
-/** As kubernetes' validation of conditions allows eight times as much. */
+/** Kubernetes' validation of conditions allows eight times as much. */
 const MESSAGE_CHARACTERS_MAX = 4_096;
 const FAILURES_TOLD_MAX = 5;
 
@@ -38,7 +38,7 @@ export function migratedResource({ spec }: StorageVersionMigration): { group: st
   return { group: spec?.resource?.group ?? "", resource: spec?.resource?.resource ?? "" };
 }
 
-/** The StorageVersion object that speaks of the same resource. */
+/** The name of the StorageVersion object of the same resource. */
 export function migratedName(object: StorageVersionMigration): string {
   const { group, resource } = migratedResource(object);
   return storageVersionName(group, resource);
@@ -52,7 +52,7 @@ export function isTerminal(object: StorageVersionMigration): boolean {
   return isConditionMet(object, "Succeeded") || isConditionMet(object, "Failed");
 }
 
-/** Of the migrations of one resource, the one whose turn it is: what runs goes on, then the oldest. */
+/** The next of the migrations of one resource: a running one continues, else the oldest. */
 export function nextMigration(objects: readonly StorageVersionMigration[]): StorageVersionMigration | undefined {
   const open = objects.filter((object) => !isTerminal(object));
   const begun = open.filter((object) => isConditionMet(object, "Running"));
@@ -140,7 +140,7 @@ function progressText({ migrated, total, secondsLeft }: MigrationProgress): stri
   if (total === undefined) return `${migrated} objects migrated so far`;
   if (total === migrated) return `${total} objects verified migrated`;
   const left = `${total - migrated}/${total} objects not yet migrated`;
-  return secondsLeft === undefined ? left : `${left}, about ${durationText(secondsLeft)} to go`;
+  return secondsLeft === undefined ? left : `${left}, about ${durationText(secondsLeft)} left`;
 }
 
 function durationText(seconds: number): string {

@@ -1,7 +1,7 @@
 /**
- * A migration of one resource: as many passes as it takes until one of them has seen the same StorageVersion object
- * before and after. Only then every object is known to lie in the version agreed on; a pass under which the object
- * changed proves nothing, even if it says the same again. What is found out, and how far it is, goes into the state.
+ * Migrates one resource, with as many passes as needed until one of them has seen the same StorageVersion object before
+ * and after. Only then is every object known to be stored in the agreed version; a pass during which the object changed
+ * proves nothing, even if the agreement is the same again. The results and the position are recorded in the state.
  */
 import type { Log } from "../../../base/log.ts";
 import { messageOf } from "../../../base/within.ts";
@@ -33,20 +33,20 @@ interface MigrationTools {
 }
 
 interface MigrationJob {
-  /** Of the StorageVersion object. */
+  /** The name of the StorageVersion object. */
   readonly name: string;
   readonly type: ServedType;
-  /** Whose position is resumed. */
+  /** The owner of the position: only its own position is resumed. */
   readonly owner: string;
-  /** Undefined: nobody has to agree. */
+  /** Undefined if no agreement is needed. */
   readonly agreed: AgreedVersion | undefined;
-  /** Objects newer than this are left alone as long as the agreement is older. */
+  /** Objects newer than this are skipped if the agreement is older. */
   readonly checkpoint?: string | undefined;
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: MigrationProgress) => Promise<void>;
 }
 
-/** With the agreement under which it ended. */
+/** The outcome, with the agreement under which the migration ended. */
 export type MigrationOutcome = PassOutcome & { readonly agreed: AgreedVersion | undefined };
 
 export function runMigration(tools: MigrationTools, job: MigrationJob): Promise<MigrationOutcome> {
@@ -75,7 +75,7 @@ class MigrationRun {
     const watched = agreed === undefined ? undefined : this.#tools.watch.begin(name, agreed);
     try {
       await this.#begin("resume");
-      this.#tools.log.info("storage migration begins", {
+      this.#tools.log.info("storage migration started", {
         resource: name,
         version: agreed?.version,
         migrated: this.#position.migrated,
@@ -114,7 +114,7 @@ class MigrationRun {
     return outcome;
   }
 
-  /** What a pass that came to its end is worth. */
+  /** Decides what a finished pass proves. */
   async #judge(
     outcome: PassOutcome,
   ): Promise<PassOutcome | { readonly kind: "renewed"; readonly agreed: AgreedVersion }> {
@@ -137,7 +137,7 @@ class MigrationRun {
     return now.kind === "agreed" && now.agreed.version === this.#agreed.version;
   }
 
-  /** Before any object is touched the state says that the version may be found in the store. */
+  /** Before any object is written, the state records that the version may be stored. */
   async #begin(how: "resume" | "anew"): Promise<void> {
     const { states } = this.#tools;
     const { name, owner } = this.#job;
@@ -175,8 +175,8 @@ class MigrationRun {
       await this.#save(progress.position, progress.total);
       await this.#job.onProgress?.(progress);
     } catch (thrown) {
-      // Only what a successor would save itself is lost.
-      log.warn("the progress of a storage migration could not be noted", {
+      // Only work that a successor could skip is lost.
+      log.warn("storage migration progress not recorded", {
         resource: this.#job.name,
         error: messageOf(thrown),
       });
@@ -203,7 +203,7 @@ class MigrationRun {
     );
   }
 
-  /** Another migration of the resource may have begun to keep its position there. */
+  /** Another migration of the resource may store its position there. */
   #change(change: (state: StorageState) => StorageState): Promise<void> {
     const { name, owner } = this.#job;
     return this.#tools.states.update(name, (state) => (state.migration?.owner === owner ? change(state) : state));
@@ -236,7 +236,7 @@ class MigrationRun {
         log.warn("storage migration paused", { ...facts, why: outcome.why, retryAfterMs: outcome.retryAfterMs });
         break;
       case "stopped":
-      // Somebody else may be at it already: the position that was noted last is the one to go on from.
+      // Another process may have taken over: it continues from the position recorded last.
     }
     return { ...outcome, agreed: this.#agreed };
   }
@@ -247,7 +247,7 @@ class MigrationRun {
     const agreed = this.#agreed;
     if (agreed === undefined) return this.#change(({ migration: _migration, ...state }) => state);
     const now = timestampAt(engine.clock.now());
-    // Whoever else migrates the resource has not proven anything yet, and keeps its position.
+    // Another migration of the resource has not proven anything yet, and keeps its position.
     await states.update(name, ({ migration, ...state }) => ({
       ...verifiedState(state, agreed, now),
       ...(migration === undefined || migration.owner === owner ? {} : { migration }),
@@ -264,7 +264,7 @@ class MigrationRun {
   }
 }
 
-/** What was verified under another agreement is known no more. */
+/** A verification under another agreement is no longer valid. */
 function noteVersion(
   state: StorageState,
   verified: Verification | undefined,
@@ -275,7 +275,7 @@ function noteVersion(
   return withPersisted(current, verified === undefined ? [version] : [version, UNKNOWN_VERSION]);
 }
 
-/** Everything lies in the version agreed on. */
+/** Records that every object is stored in the agreed version. */
 export function verifiedState(state: StorageState, agreed: AgreedVersion, time: string): StorageState {
   const { version, resourceVersion, since } = agreed;
   return {
@@ -290,7 +290,7 @@ export function verifiedState(state: StorageState, agreed: AgreedVersion, time: 
 function restless({ progress }: PassOutcome): PassOutcome {
   return {
     kind: "paused",
-    why: "the StorageVersion object does not come to rest",
+    why: "the StorageVersion object keeps changing",
     retryAfterMs: RESTLESS_PAUSE_MS,
     progress: { ...progress, position: BEGINNING },
   };

@@ -17,7 +17,7 @@ const V1 = "example.io/v1";
 const V2 = "example.io/v2";
 const VERBS = ["get", "list", "patch", "update", "watch"];
 
-/** Widgets that lie in v1, and servers that write v2. */
+/** Widgets stored in v1, and servers that write v2. */
 class MigratorTest {
   readonly cluster = new FakeCluster();
   readonly options = migrationOptions(this.cluster);
@@ -42,7 +42,7 @@ class MigratorTest {
     return new RunningController(this.cluster, createMigrator(this.options));
   }
 
-  /** One term that ends when there is nothing to do within that time. */
+  /** Runs one term, which ends when nothing happens within that time. */
   async term(forMs = 5_000): Promise<void> {
     using running = this.start();
     await this.cluster.world.advance(forMs);
@@ -70,8 +70,8 @@ class MigratorTest {
   }
 }
 
-describe("a resource all servers agree on", () => {
-  test("is migrated when nothing is known of what is stored", async () => {
+describe("a resource on which all servers agree", () => {
+  test("is migrated if its stored versions are unknown", async () => {
     const t = new MigratorTest();
     t.publish([V2, V2]);
     await t.term();
@@ -83,14 +83,14 @@ describe("a resource all servers agree on", () => {
     expect(t.metric(`evenkeel_storage_migration_progress{resource="${NAME}"}`)).toBe(1);
   });
 
-  test("is listed and patched in the version that all serve and that is stored", async () => {
+  test("is listed and patched in the stored version that all serve", async () => {
     const t = new MigratorTest(1);
     t.publish([V2, V2]);
     await t.term();
     expect(t.cluster.patches()[0]?.path).toContain("/apis/example.io/v2/");
   });
 
-  test("costs two writes of the state and is left alone afterwards", async () => {
+  test("costs two writes of the state and is not touched afterwards", async () => {
     const t = new MigratorTest();
     t.publish([V2]);
     await t.term(3_600_000);
@@ -103,7 +103,7 @@ describe("a resource all servers agree on", () => {
     expect(others).toHaveLength(2);
   });
 
-  test("is not touched when no server can read anything else", async () => {
+  test("is not touched if no server can read another version", async () => {
     const t = new MigratorTest();
     t.publish([V2, V2], { decodable: [V2] });
     await t.term();
@@ -111,7 +111,7 @@ describe("a resource all servers agree on", () => {
     expect(t.state.persistedVersions).toEqual([V2]);
   });
 
-  test("is touched all the same when objects are known to lie in another version", async () => {
+  test("is touched all the same if objects are known to be stored in another version", async () => {
     const t = new MigratorTest();
     t.publish([V1]);
     t.cluster.encodings.set("widgets", V1);
@@ -124,14 +124,14 @@ describe("a resource all servers agree on", () => {
     expect(t.state.persistedVersions).toEqual([V2]);
   });
 
-  test("is not taken for the only version when a server does not say what it reads", async () => {
+  test("is not considered the only version if a server lists no decodable versions", async () => {
     const t = new MigratorTest();
     t.publish([V2], { decodable: [] });
     await t.term();
     expect(t.cluster.patches()).toHaveLength(10);
   });
 
-  test("many of them at a start are few writes", async () => {
+  test("many of them at a start cost few writes", async () => {
     const t = new MigratorTest(0);
     for (let index = 0; index < 60; index++)
       t.cluster.put("storageversions", storageVersion(`g${index}.things`, ["v1"], { decodable: ["v1"] }));
@@ -142,8 +142,8 @@ describe("a resource all servers agree on", () => {
 
   test.each([
     ["events", "core.events", { version: "v1", resource: "events", verbs: VERBS }],
-    ["what cannot be patched", "core.events2", { version: "v1", resource: "events2", verbs: ["get", "list"] }],
-    ["what nobody serves", "core.ghosts", { version: "v1", resource: "others", verbs: VERBS }],
+    ["without the patch verb", "core.events2", { version: "v1", resource: "events2", verbs: ["get", "list"] }],
+    ["not served", "core.ghosts", { version: "v1", resource: "others", verbs: VERBS }],
   ])("is not migrated if it is %s", async (_what, name, served) => {
     const t = new MigratorTest(0);
     t.cluster.served[""] = [served];
@@ -156,7 +156,7 @@ describe("a resource all servers agree on", () => {
 });
 
 describe("servers that do not agree", () => {
-  test("keep the migrator from doing anything but noting what they write", async () => {
+  test("make the migrator only record what they write", async () => {
     const t = new MigratorTest();
     t.publish([V1, V2]);
     await t.term();
@@ -164,7 +164,7 @@ describe("servers that do not agree", () => {
     expect(t.state.persistedVersions).toEqual(["Unknown", V1, V2]);
   });
 
-  test("in the middle of a pass abort it at once", async () => {
+  test("abort a running pass at once", async () => {
     const t = new MigratorTest(400);
     t.cluster.patchMs = 10;
     t.publish([V2, V2]);
@@ -199,7 +199,7 @@ describe("servers that do not agree", () => {
     expect(running.errors).toEqual([]);
   });
 
-  test("leave no trace of a migration that a killed migrator had begun", async () => {
+  test("remove the record of a migration that a killed migrator had begun", async () => {
     const t = new MigratorTest(2_000);
     t.cluster.patchMs = 50;
     t.publish([V2, V2]);
@@ -213,14 +213,14 @@ describe("servers that do not agree", () => {
     expect(t.state.persistedVersions).toEqual(["Unknown", V2, V1]);
   });
 
-  test("a server of which nothing is known yet is one of them", async () => {
+  test("include a server that has not published yet", async () => {
     const t = new MigratorTest();
     t.publish([V2], { pending: "b" });
     await t.term();
     expect(t.cluster.patches()).toEqual([]);
   });
 
-  test("news that are older than the agreement do not speak against it", async () => {
+  test("events older than the agreement do not contradict it", async () => {
     const t = new MigratorTest(400);
     t.cluster.patchMs = 10;
     t.publish([V1, V1]);
@@ -244,14 +244,14 @@ describe("servers that do not agree", () => {
 });
 
 describe("a StorageVersion object that changes during a pass", () => {
-  test("and says the same again is reason for another pass, even if nobody saw what it said between", async () => {
+  test("and has the same agreement again causes another pass, even if the change was not seen", async () => {
     const t = new MigratorTest(10);
     t.publish([V2, V2]);
     let hasFlapped = false;
     t.cluster.after = ({ method, name }) => {
       if (method !== "PATCH" || name !== "w00005" || hasFlapped) return;
       hasFlapped = true;
-      // No news of it reach the migrator, and the first object is written in the old version meanwhile.
+      // The migrator receives no event of it, and the first object is written in the old version meanwhile.
       t.publish([V1, V2]);
       t.widget(0, V1);
       t.publish([V2, V2]);
@@ -265,7 +265,7 @@ describe("a StorageVersion object that changes during a pass", () => {
     expect(t.state.verified?.resourceVersion).toBe(resourceVersion);
   });
 
-  test("and becomes known late is not held against the pass that came after", async () => {
+  test("and is seen late does not affect the pass that came after", async () => {
     const t = new MigratorTest(100);
     t.cluster.patchMs = 10;
     t.publish([V2, V2]);
@@ -282,7 +282,7 @@ describe("a StorageVersion object that changes during a pass", () => {
     expect(running.errors).toEqual([]);
   });
 
-  test("again and again ends in a pause, without a result", async () => {
+  test("repeatedly ends in a pause without a result", async () => {
     const t = new MigratorTest(10);
     t.publish([V2, V2]);
     t.cluster.after = ({ method, name }) => {
@@ -297,10 +297,11 @@ describe("a StorageVersion object that changes during a pass", () => {
     expect(t.migrations("succeeded")).toBe(0);
   });
 
-  test.each([2, 3])("and names another version aborts the migration, also if that is after look %i", async (look) => {
+  test.each([2, 3])("and has another version aborts the migration, also if that is after read %i", async (look) => {
     const t = new MigratorTest(10);
     t.publish([V2, V2]);
-    // The first look is the reconcile's, then the pass looks before its first page and after its last, then comes the judgement.
+    // The first read is that of the reconcile, then the pass reads before its first page and after its last, then the
+    // result is judged.
     let looks = 0;
     t.cluster.after = ({ resource }) => {
       if (resource === "storageversions" && ++looks === look) t.publish([V1, V1]);
@@ -312,7 +313,7 @@ describe("a StorageVersion object that changes during a pass", () => {
   });
 });
 
-describe("what is known to be migrated", () => {
+describe("a verified resource", () => {
   async function migrated(): Promise<MigratorTest> {
     const t = new MigratorTest();
     await t.cluster.world.advance(60_000);
@@ -323,14 +324,14 @@ describe("what is known to be migrated", () => {
     return t;
   }
 
-  test("stays so when the object changes and the agreement has lasted", async () => {
+  test("stays verified if the object changes and the agreement has lasted", async () => {
     const t = await migrated();
     t.publish([V2], { since: "2030-01-01T00:00:30Z" });
     await t.term();
     expect(t.cluster.patches()).toEqual([]);
   });
 
-  test("is not known any more when the agreement ended while nobody looked", async () => {
+  test("is unknown if the agreement ended unseen", async () => {
     const t = await migrated();
     t.publish([V1, V2]);
     t.widget(0, V1);
@@ -340,7 +341,7 @@ describe("what is known to be migrated", () => {
     expect(t.cluster.storedVersions("widgets")).toEqual({ [V2]: 10 });
   });
 
-  test("is not known any more when servers were seen to disagree", async () => {
+  test("is unknown if servers were seen to disagree", async () => {
     const t = await migrated();
     t.publish([V2], { pending: "b" });
     await t.term();
@@ -351,7 +352,7 @@ describe("what is known to be migrated", () => {
     expect(t.state.persistedVersions).toEqual([V2]);
   });
 
-  test("is one of two versions when servers agree on another, until all is migrated to that", async () => {
+  test("has two versions when servers agree on another, until all objects are migrated to that", async () => {
     const t = await migrated();
     t.cluster.encodings.set("widgets", V1);
     t.cluster.patchMs = 10;
@@ -364,7 +365,7 @@ describe("what is known to be migrated", () => {
     expect(running.errors).toEqual([]);
   });
 
-  test("is found out anew when a person has edited it", async () => {
+  test("is verified again after a person has edited its state", async () => {
     const t = await migrated();
     const configMap = t.cluster.object("configmaps", "evenkeel-storage-state", "kube-system");
     t.cluster.put("configmaps", { ...configMap, data: { [NAME]: "yes, of course" } });
@@ -373,7 +374,7 @@ describe("what is known to be migrated", () => {
     expect(t.state.persistedVersions).toEqual([V2]);
   });
 
-  test("has a heartbeat, and is forgotten long after nobody stores the resource any more", async () => {
+  test("has a heartbeat, and its state is dropped long after the last server stored the resource", async () => {
     const t = await migrated();
     using running = t.start();
     const before = t.state.lastHeartbeatTime!;
@@ -388,8 +389,8 @@ describe("what is known to be migrated", () => {
   }, 120_000);
 });
 
-describe("objects that stay behind", () => {
-  test("keep the resource from being called migrated, and are tried again after minutes", async () => {
+describe("objects that fail", () => {
+  test("keep the resource from being verified, and are retried after minutes", async () => {
     const t = new MigratorTest(100);
     t.publish([V2]);
     t.cluster.before = ({ method, name }) =>
@@ -407,7 +408,7 @@ describe("objects that stay behind", () => {
     });
     await t.cluster.world.advance(20_000);
     expect(t.cluster.patches()).toHaveLength(200);
-    // The next wait is twice as long, whatever wakes the controller meanwhile.
+    // The next delay is twice as long, whatever triggers the controller meanwhile.
     t.publish([V2], { since: "2030-01-01T00:00:00Z" });
     await t.cluster.world.advance(500_000);
     expect(t.cluster.patches()).toHaveLength(200);
@@ -419,7 +420,7 @@ describe("objects that stay behind", () => {
 });
 
 describe("a migrator that is killed", () => {
-  test("is followed by one that goes on where it was", async () => {
+  test("is followed by one that resumes its position", async () => {
     const t = new MigratorTest(2_000);
     t.cluster.patchMs = 50;
     t.publish([V2, V2]);
@@ -438,7 +439,7 @@ describe("a migrator that is killed", () => {
     expect(successor.errors).toEqual([]);
   });
 
-  test("is followed by one that begins anew when the StorageVersion object has changed", async () => {
+  test("is followed by one that starts over if the StorageVersion object has changed", async () => {
     const t = new MigratorTest(2_000);
     t.cluster.patchMs = 50;
     t.publish([V2, V2]);
@@ -454,7 +455,7 @@ describe("a migrator that is killed", () => {
     expect(successor.errors).toEqual([]);
   });
 
-  test("notes its progress every few seconds at most", async () => {
+  test("records its progress every few seconds at most", async () => {
     const t = new MigratorTest(2_000);
     t.cluster.patchMs = 50;
     t.publish([V2, V2]);
@@ -465,7 +466,7 @@ describe("a migrator that is killed", () => {
   });
 });
 
-test("trouble pauses a migration, which goes on when it is over", async () => {
+test("a temporary failure pauses a migration, which continues when it is over", async () => {
   const t = new MigratorTest(1_200);
   t.publish([V2, V2]);
   t.cluster.before = ({ query }) => (query.get("continue") === null ? undefined : refuse(503, "ServiceUnavailable"));

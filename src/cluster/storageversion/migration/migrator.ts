@@ -1,9 +1,8 @@
 /**
- * The automatic mode: migrates a resource whenever all servers agree on a version that its objects are not known to be
- * stored in. It runs the passes itself and makes no StorageVersionMigration objects, so it needs no API that releases
- * turn off. To be run by one server at a time; two at once would do the same work twice, and no harm.
- * DIFFERS: the definition of a custom resource is told that everything has moved. In kubernetes that happens only to who
- * asks for a migration.
+ * The automatic mode: migrates a resource whenever all servers agree on a version and its objects are not known to be
+ * stored in it. It runs the passes itself and creates no StorageVersionMigration objects, so it needs no API that a
+ * release may disable. One server runs it at a time; two at once would only do the same work twice. DIFFERS: it updates
+ * the CRD of a migrated custom resource. In kubernetes only requested migrations do.
  */
 import type { KeySource } from "../../controller-runtime/controller.ts";
 import { sleep, type Clock } from "../../../base/clock.ts";
@@ -35,7 +34,7 @@ export interface MigrationOptions {
   readonly engine: Engine;
   readonly states: StorageStates;
   readonly metrics: MigrationMetrics;
-  /** Whether every stored object of a StorageVersion's resource lies in this version by now. False in doubt. */
+  /** Whether every stored object of a StorageVersion's resource is stored in this version by now. False in doubt. */
   readonly isStoredOnlyIn?: (name: string, version: string) => Promise<boolean>;
 }
 
@@ -48,7 +47,7 @@ interface Migrator {
   readonly workers: number;
   /** The key is the name of a StorageVersion object. */
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<Requeue | undefined>;
-  /** To be called at the beginning of each term: an informer runs once. */
+  /** Called at the beginning of each term, because an informer runs only once. */
   sources(): readonly KeySource[];
 }
 
@@ -66,7 +65,7 @@ export function createMigrator(options: MigrationOptions): Migrator {
   };
 }
 
-/** A resource of which objects stayed behind. */
+/** A resource with objects that failed. */
 interface Failed {
   readonly version: string;
   readonly retryAtMs: number;
@@ -78,7 +77,7 @@ class AutomaticMigrator {
   readonly #watch: AgreementWatch;
   readonly #failed = new Map<string, Failed>();
   readonly #definitions: SeenDefinitions;
-  /** Resources of which nothing else can be stored than what is agreed on; to be noted soon. */
+  /** Resources for which no version but the agreed one can be stored, to be recorded soon. */
   readonly #marks = new Map<string, AgreedVersion>();
   readonly #marked: Wakeable;
 
@@ -98,7 +97,7 @@ class AutomaticMigrator {
 
   async reconcile(name: string, signal: AbortSignal): Promise<Requeue | undefined> {
     const { client, clock, states } = this.#options;
-    // It is decided anew, so what was decided before is not to be noted after it.
+    // This reconcile decides again, so an earlier decision must not be recorded after it.
     this.#marks.delete(name);
     const definition = await findDefinition({ client, clock, name, signal });
     if (definition !== undefined) this.#definitions.see(name, definition.is);
@@ -107,12 +106,12 @@ class AutomaticMigrator {
     const { agreed } = agreement;
     const state = await states.load(name);
     if (isVerified(state, agreed)) return this.#settle({ name, agreed, definition, signal });
-    // A definition remembers what was ever written.
+    // A CRD lists every version that was ever written.
     if (isUnknown(state) && jsonEquals(definition?.storedVersions, [agreed.version]))
       return this.#markVerified(name, agreed);
     const waitMs = this.#waitMs(name, agreed);
     if (waitMs > 0) return { requeueAfterMs: waitMs };
-    // What is known to lie there in a version that nobody can read any more is not to be denied.
+    // Objects recorded in a version that no server can read must not be dropped from the state.
     const isOther = (version: string): boolean => version !== agreed.version && version !== UNKNOWN_VERSION;
     if (agreed.isOnlyVersion && !state.persistedVersions.some(isOther)) return this.#markVerified(name, agreed);
     if (await this.#isUniform(name, agreed, signal)) return this.#markVerified(name, agreed);
@@ -133,14 +132,19 @@ class AutomaticMigrator {
     definition: FoundDefinition | undefined,
   ): Promise<undefined> {
     this.#failed.delete(name);
-    // Each server writes its own version now; and nobody knows what those wrote that came and went.
+    // Each server writes its own version now, and the versions of servers that joined and departed meanwhile are
+    // unknown.
     if (agreement.kind === "open") return this.#note(name, encodingVersions(agreement.object), definition);
-    // Objects have gone with their definition; there may be many of those, and all are called something else.
+    // The objects were deleted with their CRD. Their states are dropped, because many CRDs with different names may
+    // come and go.
     if (definition === undefined && this.#definitions.forget(name))
       await this.#options.states.update(name, () => UNKNOWN_STATE);
   }
 
-  /** Everything lies in the version agreed on: a definition is told, as soon as nobody can be behind it. */
+  /**
+   * Called when every object is stored in the agreed version: updates the CRD as soon as every server must have seen
+   * it.
+   */
   async #settle({
     name,
     agreed,
@@ -160,7 +164,7 @@ class AutomaticMigrator {
     return undefined;
   }
 
-  /** Everything lay in the version agreed on, and the agreement was the same before and after that was looked up. */
+  /** Whether every object was stored in the agreed version, with the same agreement before and after that check. */
   async #isUniform(name: string, agreed: AgreedVersion, signal: AbortSignal): Promise<boolean> {
     const { client, isStoredOnlyIn } = this.#options;
     if (isStoredOnlyIn === undefined || !(await isStoredOnlyIn(name, agreed.version))) return false;
@@ -187,7 +191,9 @@ class AutomaticMigrator {
     return failed?.version === version ? failed.retryAtMs - this.#options.clock.monotonic() : 0;
   }
 
-  /** Undefined when the resource is not migrated: events go by themselves, and what cannot be listed and patched stays. */
+  /**
+   * Undefined if the resource is not migrated: events expire, and resources without list and patch stay as they are.
+   */
   async #typeOf(name: string, agreed: AgreedVersion, signal: AbortSignal): Promise<ServedType | undefined> {
     const resource = storageVersionResource(name);
     if (isEvents(resource)) return undefined;
@@ -198,11 +204,11 @@ class AutomaticMigrator {
     );
     const isMigratable = discovered?.verbs.includes("list") === true && discovered.verbs.includes("patch");
     if (!isMigratable)
-      this.#options.log.debug("resource cannot be listed and patched: not migrated", { resource: name });
+      this.#options.log.debug("resource not migrated because it does not support list and patch", { resource: name });
     return isMigratable ? discovered.type : undefined;
   }
 
-  /** Nobody waits for it, so that all that is found at a start becomes one write; what gets lost is found again. */
+  /** Recorded asynchronously, so that all results of a start become one write; a lost result is found again. */
   #markVerified(name: string, agreed: AgreedVersion): undefined {
     this.#marks.set(name, agreed);
     this.#marked.wake();
@@ -230,17 +236,16 @@ class AutomaticMigrator {
       states.update(name, (state) => verifiedState(withoutRecord(state), agreed, time)),
     );
     for (const result of await Promise.allSettled(updates))
-      if (result.status === "rejected")
-        log.warn("the storage state could not be noted", { error: messageOf(result.reason) });
+      if (result.status === "rejected") log.warn("storage state not recorded", { error: messageOf(result.reason) });
   }
 
-  /** An agreement that ended while its mark waited proves nothing about what was written since. */
+  /** An agreement that ended before its mark was written proves nothing about later writes. */
   async #takeMarks(signal: AbortSignal): Promise<[name: string, agreed: AgreedVersion][]> {
     const { client } = this.#options;
     const taken = [...this.#marks].map(async (mark) => {
       const [name, agreed] = mark;
       const now = await readAgreement(client, name, signal).catch(() => undefined);
-      // What cannot be looked up now waits for the next time.
+      // If the agreement cannot be read now, the mark is kept for the next time.
       if (now === undefined || this.#marks.get(name) !== agreed) return [];
       this.#marks.delete(name);
       return now.kind === "agreed" && now.agreed.resourceVersion === agreed.resourceVersion ? [mark] : [];
@@ -248,12 +253,12 @@ class AutomaticMigrator {
     return (await Promise.all(taken)).flat();
   }
 
-  /** Objects may lie in these versions too, and the state was not found under what is the case now. */
+  /** Records that objects may be stored in these versions too, and drops a verification under another agreement. */
   async #note(name: string, versions: readonly string[], definition?: FoundDefinition): Promise<undefined> {
     const lastHeartbeatTime = timestampAt(this.#options.clock.now());
     this.#marks.delete(name);
     await this.#options.states.update(name, (known) => {
-      // Of what is new the definition knows all.
+      // For a new resource, the CRD lists all versions.
       if (definition !== undefined && isUnknown(known)) return known;
       const { verified, ...state } = withoutRecord(known);
       const noted = withPersisted(state, verified === undefined ? versions : [...versions, UNKNOWN_VERSION]);
@@ -273,7 +278,7 @@ class AutomaticMigrator {
       const isStored = informer.get({ name }) !== undefined;
       if (!isStored && lastHeartbeatTime !== undefined && nowMs - Date.parse(lastHeartbeatTime) > FORGET_MS)
         return undefined;
-      // A value that says nothing may be a person's, and stays as it is.
+      // A value without a heartbeat may have been edited by a person, and stays as it is.
       return isStored && lastHeartbeatTime !== undefined ? { ...state, lastHeartbeatTime: timestampAt(nowMs) } : state;
     };
     return {
@@ -283,7 +288,7 @@ class AutomaticMigrator {
           if (!informer.hasSynced) continue;
           await states
             .updateAll(beat)
-            .catch((thrown: unknown) => log.warn("no heartbeat of the storage state", { error: messageOf(thrown) }));
+            .catch((thrown: unknown) => log.warn("storage state heartbeat failed", { error: messageOf(thrown) }));
         }
       },
     };
@@ -294,12 +299,12 @@ function isUnknown(state: StorageState): boolean {
   return jsonEquals(state, UNKNOWN_STATE);
 }
 
-/** Without the migration that this mode has begun: what somebody asked for has a record of its own. */
+/** Without the record of an automatic migration: a requested migration keeps its own record. */
 function withoutRecord({ migration, ...state }: StorageState): StorageState {
   return migration === undefined || migration.owner === AUTOMATIC ? state : { ...state, migration };
 }
 
-/** Whether objects are known to lie in the version agreed on, and nothing else can have been written since. */
+/** Whether objects are known to be stored in the agreed version, and no other version can have been written since. */
 function isVerified({ persistedVersions, verified }: StorageState, agreed: AgreedVersion): boolean {
   const [version] = persistedVersions;
   if (verified === undefined || persistedVersions.length !== 1 || version === undefined) return false;

@@ -1,4 +1,4 @@
-/** Objects as far as a migration must know them, page by page: their metadata, not what is in them. */
+/** Lists objects page by page, with only the metadata that a migration needs. */
 import { parseObject } from "../../../client/resource-client.ts";
 import type { Client } from "../../../client/client.ts";
 import type { ResourceType } from "../../../client/objects.ts";
@@ -22,9 +22,9 @@ export interface ListedObject {
 
 export interface ObjectPage {
   readonly objects: readonly ListedObject[];
-  /** Empty: this was the last page. */
+  /** Empty for the last page. */
   readonly continueToken: string;
-  /** Undefined when more follow and the server does not say how many. */
+  /** Undefined if more follow and the server does not report how many. */
   readonly following: number | undefined;
   readonly resourceVersion: string;
 }
@@ -50,7 +50,10 @@ export async function listPage(
   return toPage(text);
 }
 
-/** Writes the object as it is: the server stores it anew if it lies there in another version, and leaves it otherwise. */
+/**
+ * Rewrites the object unchanged: the server stores it again if it is stored in another version, and does nothing
+ * otherwise.
+ */
 export async function rewriteObject(
   client: Client,
   type: ServedType,
@@ -62,7 +65,8 @@ export async function rewriteObject(
     method: "PATCH",
     target: resourcePath(place, { namespace, name }) + queryText({ fieldManager: FIELD_MANAGER }),
     headers: { accept: OBJECT_ACCEPT },
-    // An object that was changed since, or another one of its name, is a conflict: it was written by somebody else.
+    // An object that was changed since, or replaced under the same name, causes a conflict: another client has written
+    // it.
     body: { metadata: { resourceVersion, uid } },
     contentType: "application/merge-patch+json",
     signal,
@@ -73,7 +77,7 @@ export async function rewriteObject(
 function toPage(text: string): ObjectPage {
   const list = parseObject(text);
   const items = list["items"] ?? [];
-  if (!Array.isArray(items)) throw new TransportError("malformed", "the answer is not a list");
+  if (!Array.isArray(items)) throw new TransportError("malformed", "the response is not a list");
   const metadata = objectAt(list, "metadata");
   const { remainingItemCount } = metadata;
   const continueToken = stringAt(metadata, "continue");

@@ -1,4 +1,4 @@
-/** Asks again while a failure may pass by itself, for a limited time. */
+/** Retries a request while its failure may be temporary, for a limited time. */
 import { sleep, type Clock } from "../../../base/clock.ts";
 import type { Random } from "../../../base/random.ts";
 import { TransportError } from "../../../client/transport.ts";
@@ -7,11 +7,11 @@ import { PATIENCE_MS, RETRY_MS_MAX, RETRY_MS_MIN } from "./migration-limits.ts";
 
 export type Attempted<T> =
   | { readonly kind: "answered"; readonly value: T }
-  /** The server means it: asking again would not help. */
+  /** The failure is permanent: a retry would not help. */
   | { readonly kind: "refused"; readonly error: StatusError }
-  /** It did not pass in time. */
+  /** The failure did not pass in time. */
   | { readonly kind: "exhausted"; readonly error: StatusError | TransportError; readonly retryAfterMs: number }
-  /** By the signal. */
+  /** Stopped by the signal. */
   | { readonly kind: "stopped" };
 
 interface Patience {

@@ -1,4 +1,4 @@
-/** How far a migration is. */
+/** The progress of a migration. */
 import type { Clock } from "../../../base/clock.ts";
 import { FAILURE_CHARACTERS_MAX, FAILURES_LISTED_MAX } from "./migration-limits.ts";
 
@@ -8,22 +8,22 @@ export interface ObjectFailure {
   readonly message: string;
 }
 
-/** Where a pass can be taken up again: everything before the token's page has been dealt with. */
+/** The position at which a pass can be resumed: everything before the token's page has been processed. */
 export interface Position {
-  /** Empty: the beginning. */
+  /** Empty for the beginning. */
   readonly continueToken: string;
   readonly migrated: number;
   readonly failed: number;
-  /** The first of them. */
+  /** The first failures. */
   readonly failures: readonly ObjectFailure[];
 }
 
 export interface MigrationProgress {
   readonly migrated: number;
   readonly failed: number;
-  /** At most 100 of them, each with a message cut short. */
+  /** At most 100, each with a truncated message. */
   readonly failures: readonly ObjectFailure[];
-  /** Undefined while the server does not say how many are to come. */
+  /** Undefined while the server does not report how many follow. */
   readonly total: number | undefined;
   readonly objectsPerSecond: number;
   readonly secondsLeft: number | undefined;
@@ -35,7 +35,7 @@ export const BEGINNING: Position = { continueToken: "", migrated: 0, failed: 0, 
 export class Tally {
   readonly #clock: Clock;
   readonly #startedAtMs: number;
-  /** Counted by an earlier run, which took time nobody knows. */
+  /** Counted by an earlier run, whose duration is unknown. */
   #inherited: number;
   #position: Position;
   #migrated: number;
@@ -62,12 +62,12 @@ export class Tally {
     this.#total = undefined;
   }
 
-  /** `following` is undefined when more objects follow and nobody says how many. */
+  /** `following` is undefined if more objects follow and their number is unknown. */
   beginPage(items: number, following: number | undefined): void {
     this.#total = following === undefined ? undefined : this.#migrated + this.#failed + items + following;
   }
 
-  /** The last page has no successor to go on from: whoever takes up the pass does that page once more. */
+  /** The last page has no next token: a resumed pass processes that page again. */
   finishPage(continueToken: string): void {
     if (continueToken === "") return;
     this.#position = {

@@ -1,6 +1,6 @@
 import { sleep, type Clock } from "../../../base/clock.ts";
 
-/** So many a second on average; those who come too early wait in the order in which they came. */
+/** Limits the average rate per second; callers above it wait in the order of their calls. */
 export class RateLimit {
   readonly #clock: Clock;
   readonly #intervalMs: number;
@@ -13,7 +13,7 @@ export class RateLimit {
     this.#burstMs = limits.burstMs;
   }
 
-  /** False when the signal aborted before the turn came. */
+  /** False if the signal aborted during the wait. */
   take(signal: AbortSignal): Promise<boolean> | boolean {
     if (signal.aborted) return false;
     const nowMs = this.#clock.monotonic();

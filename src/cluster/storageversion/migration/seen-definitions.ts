@@ -1,4 +1,4 @@
-/** Since when each definition is known to be what it is. */
+/** Remembers since when each CRD has been known in its current state. */
 import type { Clock } from "../../../base/clock.ts";
 import { jsonEquals } from "../../../meta/json.ts";
 import type { SeenDefinition } from "./definition-status.ts";
@@ -17,7 +17,7 @@ export class SeenDefinitions {
     if (!jsonEquals(this.#seen.get(name)?.is, is)) this.#seen.set(name, { is, sinceMs: this.#clock.monotonic() });
   }
 
-  /** How long it takes until every server has heard of it; 0 or less when they have. */
+  /** How long until every server must have seen it; 0 or less if they have. */
   unsettledMs(name: string): number {
     const known = this.#seen.get(name);
     return known === undefined
@@ -25,7 +25,7 @@ export class SeenDefinitions {
       : known.sinceMs + DEFINITION_SETTLED_MS - this.#clock.monotonic();
   }
 
-  /** True when it was known. */
+  /** Whether it was known. */
   forget(name: string): boolean {
     return this.#seen.delete(name);
   }

@@ -1,4 +1,4 @@
-/** What is known of one resource's stored objects, as its text in the ConfigMap says it. */
+/** The known versions of one resource's stored objects, as a text in the ConfigMap. */
 import { objectAt, objectsAt, parseJsonObject, stringAt, type JsonObject } from "../../../meta/json.ts";
 import {
   STATE_FAILURES_MAX,
@@ -8,23 +8,23 @@ import {
 } from "./migration-limits.ts";
 import type { ObjectFailure, Position } from "./progress.ts";
 
-/** As the external tool: what stands for every version one does not know of. */
+/** As the external storage version migrator: stands for any unknown version. */
 export const UNKNOWN_VERSION = "Unknown";
 
 export interface StorageState {
-  /** Objects may lie in any of these and in no other. */
+  /** Objects may be stored in any of these and in no other. */
   readonly persistedVersions: readonly string[];
-  /** What servers write, as far as was seen. */
+  /** The version that servers write, as last seen. */
   readonly currentVersion: string;
   readonly lastHeartbeatTime?: string;
-  /** The agreement under which `persistedVersions` was found to be one version, and when that was. */
+  /** The agreement under which `persistedVersions` was found to be one version, and the time. */
   readonly verified?: Verification;
-  /** A migration that is under way, or that failed. */
+  /** A migration that is running or has failed. */
   readonly migration?: MigrationRecord;
 }
 
 export interface Verification {
-  /** Of the StorageVersion object. */
+  /** The resourceVersion of the StorageVersion object. */
   readonly resourceVersion: string;
   readonly since: string;
   readonly time: string;
@@ -34,7 +34,10 @@ export interface MigrationRecord {
   /** The uid of a StorageVersionMigration, or the automatic mode. */
   readonly owner: string;
   readonly version: string;
-  /** Of the StorageVersion object when the pass began; empty when there was none. Under another one it is not resumed. */
+  /**
+   * The resourceVersion of the StorageVersion object when the pass began; empty if there was none. Under another one
+   * the pass is not resumed.
+   */
   readonly resourceVersion: string;
   readonly startTime: string;
   readonly result: "Running" | "Failed";
@@ -62,14 +65,14 @@ export function parseStorageState(text: string | undefined): StorageState {
   };
 }
 
-/** With another version that may be stored. */
+/** Adds versions that may be stored. */
 export function withPersisted(state: StorageState, versions: readonly string[]): StorageState {
   const united = [...new Set([...state.persistedVersions, ...versions])];
   if (united.length === state.persistedVersions.length) return state;
   return { ...state, persistedVersions: united.length > STATE_VERSIONS_MAX ? [UNKNOWN_VERSION] : united };
 }
 
-/** A position as small as a state can hold; one that cannot be held is the beginning. */
+/** The position, truncated to what a state can hold; one that does not fit becomes the beginning. */
 export function storedPosition({ continueToken, migrated, failed, failures }: Position): Position {
   if (continueToken.length > STATE_TOKEN_CHARACTERS_MAX)
     return { continueToken: "", migrated: 0, failed: 0, failures: [] };

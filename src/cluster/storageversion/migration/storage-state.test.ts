@@ -28,16 +28,16 @@ describe("the value of a resource", () => {
     ["no object", "[]"],
     ["null", "null"],
     ["without versions", "{}"],
-    ["with no version", '{"persistedVersions":[],"currentVersion":"v1"}'],
-    ["with versions that are none", '{"persistedVersions":[1],"currentVersion":"v1"}'],
+    ["without a version", '{"persistedVersions":[],"currentVersion":"v1"}'],
+    ["with invalid versions", '{"persistedVersions":[1],"currentVersion":"v1"}'],
     ["with an empty version", '{"persistedVersions":[""],"currentVersion":"v1"}'],
     ["without a current version", '{"persistedVersions":["v1"]}'],
     ["with too many versions", JSON.stringify({ persistedVersions: Array(33).fill("v1"), currentVersion: "v1" })],
-  ])("is unknown when it is %s", (_what, text) => {
+  ])("is unknown if it is %s", (_what, text) => {
     expect(parseStorageState(text)).toEqual({ persistedVersions: ["Unknown"], currentVersion: "Unknown" });
   });
 
-  test("is what was written", () => {
+  test("is decoded as it was encoded", () => {
     const state: StorageState = {
       ...MIGRATED,
       lastHeartbeatTime: "2030-01-01T00:00:00Z",
@@ -55,7 +55,7 @@ describe("the value of a resource", () => {
     expect(parseStorageState(JSON.stringify(state))).toEqual(state);
   });
 
-  test("loses the members a person has made nonsense of", () => {
+  test("loses members that a person has made invalid", () => {
     const text = JSON.stringify({
       ...MIGRATED,
       lastHeartbeatTime: "yesterday",
@@ -65,7 +65,7 @@ describe("the value of a resource", () => {
     expect(parseStorageState(text)).toEqual(MIGRATED);
   });
 
-  test("keeps the counts of a position only when they are counts", () => {
+  test("keeps the counts of a position only if they are valid", () => {
     const migration = { owner: "a", version: "v1", startTime: "2030-01-01T00:00:00Z", result: "Running" };
     const position = { continueToken: {}, migrated: -1, failed: 1.5, failures: [1, { object: "a" }] };
     const text = JSON.stringify({ ...MIGRATED, migration: { ...migration, position } });
@@ -77,7 +77,7 @@ describe("the value of a resource", () => {
     });
   });
 
-  test("knows nothing of versions any more when there are too many of them", () => {
+  test("becomes unknown if there are too many versions", () => {
     const versions = Array.from({ length: 40 }, (_, index) => `v${index}`);
     expect(withPersisted(MIGRATED, versions).persistedVersions).toEqual(["Unknown"]);
     expect(withPersisted(MIGRATED, ["apps/v1"])).toBe(MIGRATED);
@@ -97,7 +97,7 @@ describe("the value of a resource", () => {
 });
 
 describe("the ConfigMap", () => {
-  test("is made by the first change and read as unknown before", async () => {
+  test("is created by the first change and read as unknown before", async () => {
     const cluster = new FakeCluster();
     const states = statesOf(cluster);
     expect(await cluster.world.run(states.load("apps.deployments"))).toEqual(UNKNOWN_STATE);
@@ -107,7 +107,7 @@ describe("the ConfigMap", () => {
     expect(await cluster.world.run(states.load("apps.deployments"))).toEqual(MIGRATED);
   });
 
-  test("is not written when nothing changes", async () => {
+  test("is not written if nothing changes", async () => {
     const cluster = new FakeCluster();
     const states = statesOf(cluster);
     await cluster.world.run(states.update("apps.deployments", () => MIGRATED));
@@ -115,7 +115,7 @@ describe("the ConfigMap", () => {
     expect(cluster.writes("configmaps")).toHaveLength(1);
   });
 
-  test("keeps what people put beside and loses a value that says nothing", async () => {
+  test("keeps other keys that people added and replaces an invalid value", async () => {
     const cluster = new FakeCluster();
     const metadata = { namespace: "kube-system", name: "evenkeel-storage-state", labels: { a: "b" } };
     cluster.put("configmaps", { metadata, data: { note: "mine", "core.pods": "nonsense" } });
@@ -128,7 +128,7 @@ describe("the ConfigMap", () => {
     expect(labels).toEqual({ a: "b" });
   });
 
-  test("loses no change made at the same time, by the same process or by another", async () => {
+  test("loses no concurrent change, by the same process or by another", async () => {
     const cluster = new FakeCluster();
     const writers = [statesOf(cluster), statesOf(cluster), statesOf(cluster)];
     const names = Array.from({ length: 12 }, (_, index) => `group${index}.things`);
@@ -137,7 +137,7 @@ describe("the ConfigMap", () => {
     expect(Object.keys(dataIn(cluster)).sort()).toEqual([...names].sort());
   });
 
-  test("takes changes that wait for one another in one write", async () => {
+  test("receives waiting changes in one write", async () => {
     const cluster = new FakeCluster();
     const states = statesOf(cluster);
     const updates = Array.from({ length: 70 }, (_, index) => states.update(`g${index}.things`, () => MIGRATED));
@@ -145,7 +145,7 @@ describe("the ConfigMap", () => {
     expect(cluster.writes("configmaps")).toHaveLength(1);
   });
 
-  test("is read once for all who ask at the same time, and never before they have", async () => {
+  test("is read once for all concurrent callers, and never before they have called", async () => {
     const cluster = new FakeCluster();
     const states = statesOf(cluster);
     const reads = (): number => cluster.calls.filter(({ method }) => method === "GET").length;
@@ -156,7 +156,7 @@ describe("the ConfigMap", () => {
     expect(await cluster.world.run(states.load("apps.deployments"))).toEqual(MIGRATED);
   });
 
-  test("is asked a limited number of times when every race is lost", async () => {
+  test("is retried a limited number of times if every write conflicts", async () => {
     const cluster = new FakeCluster();
     cluster.before = ({ method }) => (method === "POST" ? refuse(409, "AlreadyExists") : undefined);
     const update = statesOf(cluster).update("apps.deployments", () => MIGRATED);
@@ -174,11 +174,13 @@ describe("the ConfigMap", () => {
     expect(Object.keys(dataIn(cluster))).toEqual(["a.b"]);
   });
 
-  test.each(["", "a/b", "x".repeat(254)])("takes no name that is no key: %j", async (name) => {
-    await expect(statesOf(new FakeCluster()).update(name, () => MIGRATED)).rejects.toThrow("names no resource");
+  test.each(["", "a/b", "x".repeat(254)])("rejects a name that is not a valid key: %j", async (name) => {
+    await expect(statesOf(new FakeCluster()).update(name, () => MIGRATED)).rejects.toThrow(
+      "is not a valid resource name",
+    );
   });
 
-  test("holds a resource called like a member every object has", async () => {
+  test("accepts a resource named like an inherited object property", async () => {
     const cluster = new FakeCluster();
     const states = statesOf(cluster);
     await cluster.world.run(states.update("__proto__", () => MIGRATED));

@@ -1,7 +1,7 @@
 /**
- * What is known of the versions that objects lie in the store in: one ConfigMap for all resources, one key for each.
- * People may edit it, so a value that is not what was written here says nothing: everything about it is unknown then,
- * which costs a migration and is never wrong. Changes made at the same time are written together.
+ * The known versions in which objects are stored: one ConfigMap for all resources, with one key for each. People may
+ * edit it, so an invalid value counts as unknown, which costs a migration and is never wrong. Concurrent changes are
+ * written together.
  */
 import { sleep, type Clock } from "../../../base/clock.ts";
 import type { Random } from "../../../base/random.ts";
@@ -20,9 +20,9 @@ export const STORAGE_STATE_KEY = {
 
 export interface StorageStates {
   load(name: string): Promise<StorageState>;
-  /** The change may be asked for more than once, and returns the state it was given to change nothing. */
+  /** The change may be called more than once, and returns the given state to change nothing. */
   update(name: string, change: StateChange): Promise<void>;
-  /** Changes every known state at once; undefined forgets it. */
+  /** Changes every known state in one write; a result of undefined drops the state. */
   updateAll(change: (name: string, state: StorageState) => StorageState | undefined): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ interface ConfigMap extends KubernetesObject {
 }
 
 const CONFIG_MAPS: ResourceType = { group: "", version: "v1", resource: "configmaps", namespaced: true };
-/** What a ConfigMap takes as a key. */
+/** The valid keys of a ConfigMap. */
 const KEY_PATTERN = /^[-._a-zA-Z0-9]{1,253}$/;
 
 type Edit = (data: Map<string, string>) => void;
@@ -59,7 +59,7 @@ class ConfigMapStates implements StorageStates {
   readonly #configMaps: ResourceClient<ConfigMap>;
   #waiting: Waiting[] = [];
   #isWriting = false;
-  /** Settled when it is over, well or not. */
+  /** Settles when the last read has ended, with or without success. */
   #lastRead: Promise<void> = Promise.resolve();
   #nextRead: Promise<ReadonlyMap<string, string>> | undefined;
 
@@ -72,7 +72,7 @@ class ConfigMapStates implements StorageStates {
     return parseStorageState((await this.#readTogether()).get(name));
   }
 
-  /** One read at a time, which begins after all who wait for it have asked: there may be a thousand of them. */
+  /** Shares one read among all callers that wait for it, which may be a thousand. It begins after they have called. */
   #readTogether(): Promise<ReadonlyMap<string, string>> {
     this.#nextRead ??= this.#lastRead.then(() => {
       this.#nextRead = undefined;
@@ -87,7 +87,8 @@ class ConfigMapStates implements StorageStates {
   }
 
   update(name: string, change: StateChange): Promise<void> {
-    if (!KEY_PATTERN.test(name)) return Promise.reject(new TypeError(`${JSON.stringify(name)} names no resource`));
+    if (!KEY_PATTERN.test(name))
+      return Promise.reject(new TypeError(`${JSON.stringify(name)} is not a valid resource name`));
     return this.#edit((data) => {
       const before = parseStorageState(data.get(name));
       const after = change(before);
@@ -117,7 +118,7 @@ class ConfigMapStates implements StorageStates {
 
   async #writeAll(): Promise<void> {
     this.#isWriting = true;
-    // Whatever else is asked for in the same moment comes along.
+    // Includes all changes requested in the same tick.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
       const together = this.#waiting;

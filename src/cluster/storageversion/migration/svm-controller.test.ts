@@ -1,6 +1,6 @@
 /**
- * Of kubernetes' unit tests of its controller these have no meaning here, because there is no cache to be behind or
- * unsynced: cache older than the checkpoint, monitor unsynced, cache with a malformed version.
+ * These of kubernetes' unit tests of its controller do not apply here, because there is no cache that could be behind
+ * or unsynced: cache older than the checkpoint, monitor unsynced, cache with a malformed version.
  */
 import { describe, expect, test } from "vitest";
 import { createSvmController } from "./svm-controller.ts";
@@ -88,7 +88,7 @@ class SvmTest {
     );
   }
 
-  /** Every name whose status was written, in order, with what was True then. */
+  /** Every name whose status was written, in order, with the conditions that were True then. */
   story(): string[] {
     return this.cluster
       .writes("storageversionmigrations")
@@ -107,7 +107,7 @@ const COMPLETED = "Running=False MigrationCompleted: Migration completed";
 const SUCCEEDED = "Succeeded=True StorageVersionMigrationSucceeded: Migration completed";
 const FAILED = "Failed=True StorageVersionMigrationFailed: ";
 
-test("an API that is not served has no controller", () => {
+test("without the API there is no controller", () => {
   const t = new SvmTest();
   expect(createSvmController({ ...t.options, version: undefined, servesStorageVersions: true })).toBeUndefined();
 });
@@ -129,7 +129,7 @@ describe("a migration", () => {
     });
   });
 
-  test("that has succeeded leaves all as it is when it is asked for again", async () => {
+  test("that has succeeded changes nothing when it is reconciled again", async () => {
     const t = new SvmTest();
     t.migration("first");
     await t.term();
@@ -140,7 +140,7 @@ describe("a migration", () => {
     expect(t.cluster.object("widgets", "w00000", "default").metadata.resourceVersion).toBe(before);
   });
 
-  test("patches what is as old as its checkpoint and not what is newer", async () => {
+  test("patches objects as old as its checkpoint and not newer ones", async () => {
     const t = new SvmTest();
     const running = [{ type: "Running", status: "True", reason: "MigrationRunning", message: "" }];
     t.migration("first", { status: { conditions: running, resourceVersion: "102" } });
@@ -149,7 +149,7 @@ describe("a migration", () => {
     expect(t.conditions("first")).toEqual([COMPLETED, SUCCEEDED]);
   });
 
-  test("patches everything when the agreement is newer than its checkpoint", async () => {
+  test("patches everything if the agreement is newer than its checkpoint", async () => {
     const t = new SvmTest();
     t.publish([V2]);
     t.migration("first", { status: { resourceVersion: "102" } });
@@ -158,7 +158,7 @@ describe("a migration", () => {
     expect(t.conditions("first")).toEqual([COMPLETED, SUCCEEDED]);
   });
 
-  test("that does not exist, or has ended, is nobody's business", async () => {
+  test("that does not exist, or has ended, is ignored", async () => {
     const t = new SvmTest();
     const status = { conditions: [{ type: "Succeeded", status: "True", reason: "Done", message: "" }] };
     t.migration("done", { status });
@@ -169,7 +169,7 @@ describe("a migration", () => {
     expect([t.story(), t.cluster.patches()]).toEqual([[], []]);
   });
 
-  test.each(["Succeeded", "Failed"])("that is %s is not Running any more", async (type) => {
+  test.each(["Succeeded", "Failed"])("that is %s is no longer Running", async (type) => {
     const t = new SvmTest();
     const conditions = [
       { type: "Running", status: "True", reason: "MigrationRunning", message: "" },
@@ -181,7 +181,7 @@ describe("a migration", () => {
     expect(t.cluster.patches()).toEqual([]);
   });
 
-  test("of v1alpha1 says when it was updated", async () => {
+  test("of v1alpha1 has lastUpdateTime", async () => {
     const t = new SvmTest({ version: "v1alpha1" });
     t.migration("first", { resource: { group: "example.io", version: "v1", resource: "widgets" } });
     await t.term();
@@ -190,7 +190,7 @@ describe("a migration", () => {
       expect(Object.keys(condition).sort()).toEqual(["lastUpdateTime", "message", "reason", "status", "type"]);
   });
 
-  test("of a resource that discovery does not show waits a minute and fails", async () => {
+  test("of a resource that is missing in discovery waits a minute and fails", async () => {
     const t = new SvmTest();
     delete t.cluster.served["example.io"];
     t.migration("first");
@@ -232,7 +232,7 @@ describe("a migration", () => {
     expect(t.conditions("first")).toEqual([COMPLETED, `${FAILED}events are not migrated: they expire by themselves`]);
   });
 
-  test("whose checkpoint is no number fails", async () => {
+  test("whose checkpoint is not a number fails", async () => {
     const t = new SvmTest();
     const body = { kind: "WidgetList", metadata: { resourceVersion: "abcde" }, items: [] };
     t.cluster.before = ({ query }) => (query.get("limit") === "1" ? { status: 200, body } : undefined);
@@ -245,7 +245,7 @@ describe("a migration", () => {
   test.each([
     ["empty", "", SUCCEEDED],
     ["nonsense", "abc", `${FAILED}resourceVersion "abc" is not valid`],
-  ])("does not take objects for migrated by a checkpoint that is %s", async (_what, resourceVersion, end) => {
+  ])("does not treat objects as migrated because of a checkpoint that is %s", async (_what, resourceVersion, end) => {
     const t = new SvmTest();
     t.migration("first", { status: { resourceVersion } });
     await t.term();
@@ -253,7 +253,7 @@ describe("a migration", () => {
     expect(t.cluster.storedVersions("widgets")).toEqual(resourceVersion === "" ? { [V2]: 3 } : { [V1]: 3 });
   });
 
-  test("that cannot get its checkpoint asks again", async () => {
+  test("that cannot get its checkpoint retries", async () => {
     const t = new SvmTest();
     let left = 2;
     t.cluster.before = ({ query }) =>
@@ -266,7 +266,7 @@ describe("a migration", () => {
   });
 });
 
-describe("objects that answer something else", () => {
+describe("objects that cannot be patched", () => {
   test("a conflict on the first does not keep the second from being patched", async () => {
     const t = new SvmTest({ count: 2 });
     t.cluster.before = ({ method, name }) =>
@@ -277,7 +277,7 @@ describe("objects that answer something else", () => {
     expect(t.conditions("first")).toEqual([COMPLETED, SUCCEEDED]);
   });
 
-  test("one that is refused fails the migration, after the others were migrated", async () => {
+  test("one that is rejected fails the migration, after the others were migrated", async () => {
     const t = new SvmTest({ count: 100 });
     t.cluster.before = ({ method, name }) =>
       method === "PATCH" && name === "w00001" ? refuse(403, "Forbidden") : undefined;
@@ -288,7 +288,7 @@ describe("objects that answer something else", () => {
     expect(t.cluster.storedVersions("widgets")).toEqual({ [V1]: 1, [V2]: 99 });
   });
 
-  test("many that are refused are told with a limit", async () => {
+  test("many that are rejected are reported up to a limit", async () => {
     const t = new SvmTest({ count: 100 });
     t.cluster.before = ({ method }) =>
       method === "PATCH" ? refuse(422, "Invalid", {}, { message: "x".repeat(9_000) }) : undefined;
@@ -300,7 +300,7 @@ describe("objects that answer something else", () => {
     expect(failed!.length).toBeLessThan(4_200);
   });
 
-  test("one that is throttled does not fail the migration, which says so and goes on later", async () => {
+  test("one that is throttled does not fail the migration, which reports it and continues later", async () => {
     const t = new SvmTest({ count: 2 });
     const isThrottled = (method: string, name: string): boolean => method === "PATCH" && name === "w00001";
     t.cluster.before = ({ method, name }) =>
@@ -311,7 +311,7 @@ describe("objects that answer something else", () => {
     const [said] = t.conditions("first");
     expect(said).toMatch(/^Running=True MigrationRunning: The migration is running, 1\/2 objects not yet migrated/);
     expect(said).toMatch(/; transient error: as the test says: TooManyRequests$/);
-    // What the controller says does not wake it.
+    // Status updates of the controller do not trigger it.
     expect(t.cluster.patches().filter(({ name }) => name === "w00001")).toHaveLength(1);
     t.cluster.before = () => undefined;
     await t.cluster.world.advance(95_000);
@@ -319,7 +319,7 @@ describe("objects that answer something else", () => {
     expect(running.errors).toEqual([]);
   });
 
-  test("a list that is refused fails the migration", async () => {
+  test("a list that is rejected fails the migration", async () => {
     const t = new SvmTest();
     t.cluster.before = ({ query }) =>
       query.get("limit") === "500" && query.size === 1 ? refuse(403, "Forbidden") : undefined;
@@ -370,7 +370,7 @@ describe("several migrations", () => {
     expect(running.errors).toEqual([]);
   });
 
-  test("more of one resource than there are workers all succeed, and leave objects alone that are migrated", async () => {
+  test("of one resource beyond the number of workers all succeed, and skip migrated objects", async () => {
     const t = new SvmTest({ count: 50 });
     for (let index = 0; index < 10; index++) t.migration(`m${index}`);
     await t.term(60_000);
@@ -387,7 +387,7 @@ describe("several migrations", () => {
     expect(t.story().filter((line) => line.endsWith("Succeeded"))).toEqual(["runs Succeeded", "waits Succeeded"]);
   });
 
-  test("of one resource that look at the same time do not both begin", async () => {
+  test("of one resource that start at the same time do not both begin", async () => {
     const t = new SvmTest();
     const controller = createSvmController({ ...t.options, version: "v1", servesStorageVersions: true })!;
     const { signal } = new AbortController();
@@ -396,7 +396,7 @@ describe("several migrations", () => {
     let running = 0;
     t.cluster.after = ({ method, name, query }) => {
       if (method === "GET" && name === "" && query.get("limit") === "500" && reconciled.length === 1) {
-        // Created in the same second, and first by its name.
+        // Created in the same second, so the name decides.
         t.migration("a");
         reconciled.push(controller.reconcile("a", signal));
       }
@@ -412,7 +412,7 @@ describe("several migrations", () => {
     expect(running).toBe(1);
   });
 
-  test("that a crash left running both come to an end", async () => {
+  test("that a crash left running both end", async () => {
     const t = new SvmTest();
     const conditions = [{ type: "Running", status: "True", reason: "MigrationRunning", message: "" }];
     for (const name of ["a", "b"]) t.migration(name, { status: { conditions } });
@@ -421,7 +421,7 @@ describe("several migrations", () => {
   });
 });
 
-describe("the servers' agreement", () => {
+describe("the agreement of the servers", () => {
   test("is waited for", async () => {
     const t = new SvmTest();
     t.publish([V1, V2]);
@@ -438,7 +438,7 @@ describe("the servers' agreement", () => {
     expect(running.errors).toEqual([]);
   });
 
-  test("names the servers that are waited for", async () => {
+  test("reports the pending servers", async () => {
     const t = new SvmTest();
     t.publish([V2], { pending: "b, c" });
     t.migration("first");
@@ -446,7 +446,7 @@ describe("the servers' agreement", () => {
     expect(t.conditions("first")[0]).toContain("Waiting for the storage versions of b, c");
   });
 
-  test("that is lost in the middle fails the migration", async () => {
+  test("that ends during the migration fails the migration", async () => {
     const t = new SvmTest({ count: 400 });
     t.cluster.patchMs = 10;
     t.publish([V2, V2]);
@@ -462,7 +462,7 @@ describe("the servers' agreement", () => {
     expect(running.errors).toEqual([]);
   });
 
-  test("that is lost and comes back in the middle is no success either, when it is seen", async () => {
+  test("that ends and returns during the migration fails it too, if it is seen", async () => {
     const t = new SvmTest({ count: 400 });
     t.cluster.patchMs = 10;
     t.publish([V2, V2]);
@@ -476,7 +476,7 @@ describe("the servers' agreement", () => {
     expect(running.errors).toEqual([]);
   });
 
-  test("that is lost and comes back unseen costs another pass, over all objects", async () => {
+  test("that ends and returns unseen costs another pass over all objects", async () => {
     const t = new SvmTest({ count: 10 });
     t.publish([V2, V2]);
     t.migration("first");
@@ -497,7 +497,7 @@ describe("the servers' agreement", () => {
 });
 
 describe("a controller that is killed", () => {
-  test("is followed by one that goes on where it was", async () => {
+  test("is followed by one that resumes its position", async () => {
     const t = new SvmTest({ count: 2_000 });
     t.cluster.patchMs = 50;
     t.publish([V2, V2]);
@@ -505,7 +505,7 @@ describe("a controller that is killed", () => {
     const killed = t.start();
     await t.untilPatches(1_200);
     expect(t.conditions("first")[0]).toMatch(
-      /^Running=True MigrationRunning: The migration is running, 1000\/2000 objects not yet migrated, about 1\ds to go$/,
+      /^Running=True MigrationRunning: The migration is running, 1000\/2000 objects not yet migrated, about 1\ds left$/,
     );
     killed.stop();
     const { owner, position } = storedState(t.cluster, NAME).migration!;
@@ -513,14 +513,15 @@ describe("a controller that is killed", () => {
     const asked = t.cluster.patches().length;
     await t.term(60_000);
     expect(t.conditions("first")).toEqual([COMPLETED, SUCCEEDED]);
-    // What was rewritten after the position was noted is newer than the checkpoint: only what was under way is met again.
+    // Objects rewritten after the position was recorded are newer than the checkpoint: only those in flight are patched
+    // again.
     expect(t.cluster.patches().length - asked).toBe(2_000 - 1_200 + 4);
     expect(t.cluster.storedVersions("widgets")).toEqual({ [V2]: 2_000 });
     expect(storedState(t.cluster, NAME).migration).toBeUndefined();
   });
 });
 
-test("a migration that is deleted stops at once, and its position is forgotten", async () => {
+test("a migration that is deleted stops at once, and its position is dropped", async () => {
   const t = new SvmTest({ count: 400 });
   t.cluster.patchMs = 10;
   t.publish([V2, V2]);

@@ -3,8 +3,8 @@
  *
  *   created → Running → (checkpoint in status.resourceVersion) → objects rewritten → Succeeded or Failed, not Running
  *
- * DIFFERS: kubernetes asks nobody whether the servers agree, and can succeed while an old one still writes the old
- * version. Here a migration waits for the agreement, and fails when it is lost. It also lists the objects itself instead
+ * DIFFERS: kubernetes does not check whether the servers agree, and can succeed while an old one still writes the old
+ * version. Here a migration waits for the agreement, and fails if it is lost. It also lists the objects itself instead
  * of waiting for the cache of the garbage collector.
  */
 import { handlerSource, type KeySource } from "../../controller-runtime/controller.ts";
@@ -48,9 +48,9 @@ import type { MigrationOptions, Requeue } from "./migrator.ts";
 import { listPage } from "./object-pages.ts";
 
 interface SvmControllerOptions extends MigrationOptions {
-  /** In which the API is served; undefined: it is not, so there is nothing to do. */
+  /** The version in which the API is served; undefined if it is not served. */
   readonly version: string | undefined;
-  /** Whether StorageVersions are served, so that somebody can agree. */
+  /** Whether StorageVersions are served, so that servers can agree. */
   readonly servesStorageVersions: boolean;
 }
 
@@ -59,7 +59,7 @@ interface SvmController {
   readonly workers: number;
   /** The key is the name of a StorageVersionMigration. */
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<Requeue | undefined>;
-  /** To be called at the beginning of each term: an informer runs once. */
+  /** Called at the beginning of each term, because an informer runs only once. */
   sources(): readonly KeySource[];
 }
 
@@ -67,9 +67,9 @@ interface SvmController {
 const WORKERS = 5;
 const AGREEMENT_RETRY_MS = 10_000;
 const DISCOVERY_RETRY_MS = 5_000;
-/** The end of the migration before it is told at once; this is for when the news get lost. */
+/** The end of the previous migration triggers the next at once; this is for lost events. */
 const TURN_RETRY_MS = 30_000;
-/** Why work on an object ended. */
+/** The abort reason for a deleted object. */
 const DELETED = "deleted";
 const VERBS = ["update", "patch", "list"] as const;
 
@@ -89,7 +89,7 @@ interface Turn {
   readonly object: StorageVersionMigration;
   readonly name: string;
   readonly uid: string;
-  /** Of the StorageVersion object. */
+  /** The name of the StorageVersion object. */
   readonly resourceName: string;
   /** Aborts with the controller, and when the object is deleted. */
   readonly signal: AbortSignal;
@@ -100,9 +100,9 @@ class MigrationController {
   readonly #objects: ResourceClient<StorageVersionMigration>;
   readonly #version: string;
   readonly #watch: AgreementWatch;
-  /** By resource: the latest of those who want to know whether it is their turn. */
+  /** By resource: the latest check of whose turn it is. */
   readonly #claims = new Map<string, Promise<void>>();
-  /** By uid: ends the work on an object that is deleted. */
+  /** By uid: aborts the work on an object that is deleted. */
   readonly #deletions = new Map<string, AbortController>();
 
   constructor(options: SvmControllerOptions, version: string) {
@@ -116,7 +116,7 @@ class MigrationController {
     const { client, log, servesStorageVersions } = this.#options;
     const informer = client.informer<StorageVersionMigration>(migrationType(this.#version), {
       resyncMs: HEARTBEAT_MS,
-      onError: (thrown) => log.warn("storage version migrations could not be followed", { error: messageOf(thrown) }),
+      onError: (thrown) => log.warn("storage version migration watch failed", { error: messageOf(thrown) }),
     });
     const wake = (resourceName: string, enqueue: (key: string) => void): void => {
       for (const object of informer.list())
@@ -145,7 +145,7 @@ class MigrationController {
     }
   }
 
-  /** One after the other for each resource: two that look at the same list must not both begin. */
+  /** Checks run one after the other for each resource: two that read the same list must not both begin. */
   #claim(turn: Turn): Promise<boolean> {
     const { resourceName } = turn;
     const before = this.#claims.get(resourceName) ?? Promise.resolve();
@@ -197,13 +197,13 @@ class MigrationController {
 
   async #missing(turn: Turn): Promise<Requeue | undefined> {
     const createdAtMs = Date.parse(turn.object.metadata?.creationTimestamp ?? "");
-    // A time that cannot be read must not make it wait for ever.
+    // An invalid creation time must not make it wait forever.
     if (this.#options.clock.now() - createdAtMs < DISCOVERY_GRACE_MS) return { requeueAfterMs: DISCOVERY_RETRY_MS };
     const hasBegun = (turn.object.status?.resourceVersion ?? "") !== "";
     return this.#fail(turn, hasBegun ? "unable to obtain GVR from discovery" : "resource does not exist in discovery");
   }
 
-  /** The checkpoint, noted; undefined when there is none to be had. */
+  /** Chooses and records the checkpoint; undefined if none is available. */
   async #choose(turn: Turn, { type }: DiscoveredResource): Promise<string | undefined> {
     const { resourceVersion } = await listPage(this.#options.client, type, { limit: 1, signal: turn.signal });
     if (!isCheckpoint(resourceVersion)) {
@@ -254,7 +254,7 @@ class MigrationController {
     switch (outcome.kind) {
       case "done":
         if (progress.failed > 0) return this.#fail(turn, failureMessage(progress));
-        // First, so that whoever waits for the end finds it there.
+        // Before the status, so that a client that waits for the end of the migration finds the CRD updated.
         if (!(await succeedInDefinition(this.#definition(turn), { begun, agreed }))) return undefined;
         await this.#say(turn, [NO_LONGER_RUNNING, SUCCEEDED]);
         return undefined;
@@ -277,7 +277,7 @@ class MigrationController {
   }
 
   async #forget({ resourceName, uid }: Turn): Promise<void> {
-    // The turn's own signal has aborted.
+    // The signal of the turn has aborted.
     const { signal } = new AbortController();
     await failInDefinition({ ...this.#options, name: resourceName, signal });
     await this.#options.states.update(resourceName, ({ migration, ...state }) => ({
@@ -286,7 +286,7 @@ class MigrationController {
     }));
   }
 
-  /** Somebody else ended it, or we did and were stopped. */
+  /** Another client ended it, or this controller did and was stopped. */
   async #cleanUp(object: StorageVersionMigration): Promise<undefined> {
     if (!isConditionMet(object, "Running")) return;
     const next = withMigrationConditions(object, [NO_LONGER_RUNNING], this.#now());
@@ -305,7 +305,7 @@ class MigrationController {
     return { ...this.#options, name, signal };
   }
 
-  /** False when there is nothing left to change: it is gone, or has ended. */
+  /** False if there is nothing left to change: it was deleted, or has ended. */
   async #change(turn: Turn, change: (object: StorageVersionMigration) => StorageVersionMigration): Promise<boolean> {
     for (let race = 1; ; race++) {
       const object = await this.#read(turn.name, turn.signal);
@@ -340,7 +340,7 @@ class MigrationController {
         enqueue(object.metadata?.name ?? "");
         if (isTerminal(object)) wake(migratedName(object), enqueue);
       };
-      // Most changes are what the controller itself says, and it would wake itself for ever.
+      // Most updates are the controller's own status writes, which must not trigger it again.
       const onUpdate = (object: StorageVersionMigration, before: StorageVersionMigration): void => {
         if (object === before || isTerminal(object)) tell(object);
       };
