@@ -1,6 +1,6 @@
 /**
- * The rules of the code base that no compiler and no linter knows. Each failure names a file, a line and what
- * to do; test/architecture/ holds the rules, and its own test shows that each of them can fail.
+ * Checks rules of the code base that no compiler or linter checks. Each failure names a file, a line, the violated rule
+ * and the remedy. test/architecture/ contains the rules, and its own test shows that each of them can fail.
  */
 import { expect, test } from "vitest";
 import {
@@ -45,11 +45,11 @@ test("the checks see the whole project", () => {
   }
 });
 
-test("a module imports only from the modules its row of the table names", () => {
+test("a module imports only from the modules that its row of the table names", () => {
   expect(report(checkAllowedImports(sources))).toEqual([]);
 });
 
-test("files do not import each other in a circle", () => {
+test("files do not import each other in a cycle", () => {
   expect(report(checkImportCycles(sources))).toEqual([]);
 });
 
@@ -65,11 +65,11 @@ test("no file only re-exports, except the public entries", () => {
   expect(report(checkBarrels(sources))).toEqual([]);
 });
 
-test("every source file and every helper of tests is reached from an entry or a test", () => {
+test("every source file and every helper of tests is reachable from an entry or a test", () => {
   expect(report(checkDeadFiles(sources))).toEqual([]);
 });
 
-test("an exported name is imported by another file, or belongs to a public entry", () => {
+test("an exported name is imported by another file or belongs to a public entry", () => {
   expect(report(checkUnusedExports(sources))).toEqual([]);
 });
 
@@ -81,7 +81,7 @@ test("every file of src is shipped or is a test", () => {
   expect(report(checkTestOnlyFiles(sources))).toEqual([]);
 });
 
-test("time, chance and the outside world enter where the environment is made, and nowhere else", () => {
+test("only the environment uses time, randomness and the outside world", () => {
   expect(report(checkBannedGlobals(sources))).toEqual([]);
 });
 
@@ -97,7 +97,7 @@ test("CONTRIBUTING.md lists the limits with their numbers", () => {
   expect(report(checkListedLimits(files))).toEqual([]);
 });
 
-test("an exported error class names itself", () => {
+test("an exported error class sets its own name", () => {
   expect(report(checkErrorNames(sources))).toEqual([]);
 });
 
@@ -105,11 +105,11 @@ test("no catch block is empty", () => {
   expect(report(checkEmptyCatches(sources))).toEqual([]);
 });
 
-test("nothing is typed any", () => {
+test("nothing has the type any", () => {
   expect(report(checkAny(sources))).toEqual([]);
 });
 
-test("releases differ by named gates, not by comparisons of their numbers", () => {
+test("differences between releases are named gates, not comparisons of their numbers", () => {
   expect(report(checkReleaseComparisons(sources))).toEqual([]);
 });
 
@@ -125,7 +125,7 @@ test("documents stay within their budgets", () => {
   expect(report(checkBudgets(files))).toEqual([]);
 });
 
-test("a path that a document names is there", () => {
+test("a path that a document names exists", () => {
   expect(report(checkNamedPaths(files))).toEqual([]);
 });
 
@@ -145,6 +145,6 @@ test("a row of the module table imports only from rows above it", () => {
   expect(report(checkTableOrder())).toEqual([]);
 });
 
-test("no file names a private path, a neighbouring folder or a package registry", () => {
+test("no file names a private path, a neighboring folder or a package registry", () => {
   expect(report(checkPrivateText(files))).toEqual([]);
 });

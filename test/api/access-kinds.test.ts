@@ -1,4 +1,4 @@
-/** Kinds about access through the whole server: what comes back is what was meant, and what is wrong is said. */
+/** Tests of the kinds about access control through the whole server: defaults, validation messages and warnings. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { SIGNING_REQUEST } from "../testing/objects/kinds/access/signing-request.ts";
 import { header, startServer, type TestServer } from "./start.ts";
@@ -15,16 +15,16 @@ beforeEach(async () => {
 });
 afterEach(() => server[Symbol.asyncDispose]());
 
-test("a role without rules says so, and can be put back as it was read", async () => {
+test("a role without rules returns null rules and can be written back unchanged", async () => {
   const { body } = await server.create(ROLES, { metadata: { name: "r" } });
   expect(body.rules).toBeNull();
-  // What everybody has without saying is nobody's.
+  // A request that sets no field has no field manager.
   expect(body.metadata.managedFields).toBeUndefined();
   const again = await server.put(`${ROLES}/r`, body);
   expect([again.status, again.body]).toEqual([200, body]);
 });
 
-test("a binding knows whom and what it is about, and stays about it", async () => {
+test("a role binding gets the API group of its roleRef and subjects, and its roleRef is immutable", async () => {
   const roleRef = { kind: "Role", name: "r" };
   const binding = { metadata: { name: "b" }, roleRef, subjects: [{ kind: "User", name: "jane" }] };
   const { body } = await server.create(BINDINGS, binding);
@@ -37,7 +37,7 @@ test("a binding knows whom and what it is about, and stays about it", async () =
   ]);
 });
 
-test("a request for a certificate that is none is refused", async () => {
+test("a certificate signing request without a PEM certificate request is rejected", async () => {
   const spec = { request: "bm90IGEgY3Ny", signerName: "example.com/s", usages: ["client auth"] };
   const refused = await server.create(REQUESTS, { metadata: { name: "r" }, spec });
   expect([refused.status, refused.body.details.causes]).toEqual([
@@ -52,7 +52,7 @@ test("a request for a certificate that is none is refused", async () => {
   ]);
 });
 
-test("a verdict on a request does not come through its status", async () => {
+test("a certificate signing request can be approved through its approval subresource, but not through its status", async () => {
   const spec = { request: SIGNING_REQUEST, signerName: "example.com/s", usages: ["client auth"] };
   const created = await server.create(REQUESTS, { metadata: { name: "r" }, spec });
   expect([created.status, created.body.status]).toEqual([201, {}]);
@@ -70,7 +70,7 @@ test("a verdict on a request does not come through its status", async () => {
   ]);
 });
 
-test("a webhook is told by its defaults, and warned about its name", async () => {
+test("a webhook configuration gets its defaults, and a reserved name causes a warning", async () => {
   const webhook = {
     name: "a.example.com",
     clientConfig: { url: "https://example.com/" },
@@ -91,7 +91,7 @@ test("a webhook is told by its defaults, and warned about its name", async () =>
   ]);
 });
 
-test("the levels that every server has stay, but for what is exempt", async () => {
+test("mandatory priority levels cannot be changed, except the exempt settings of the exempt level", async () => {
   const refused = await server.mergePatch(`${LEVELS}/catch-all`, { spec: { limited: { lendablePercent: 1 } } });
   expect([refused.status, refused.body.message]).toEqual([
     422,

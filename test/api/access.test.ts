@@ -13,7 +13,7 @@ import {
   type TestServer,
 } from "./start.ts";
 
-/** As `serve` starts it. */
+/** Starts a server with access control, as `evenkeel serve` does. */
 const startServer = (options: StartOptions = {}): Promise<TestServer> => start({ access: {}, ...options });
 
 const TOKENS = 'secret-1,admin,uid-1,"system:masters"\nsecret-2,reader,uid-2\n';
@@ -25,8 +25,8 @@ function as(api: TestServer, target: string, authorization?: string): Promise<An
   });
 }
 
-describe("who may ask", () => {
-  test("a known token is answered", async () => {
+describe("authentication", () => {
+  test("a known token is accepted", async () => {
     await using api = await startServer({ tokenFile: TOKENS });
     expect((await as(api, CONFIG_MAPS, "Bearer secret-1")).status).toBe(200);
     expect((await as(api, "/api", "bearer secret-2")).status).toBe(200);
@@ -34,7 +34,7 @@ describe("who may ask", () => {
   });
 
   test.each(["Bearer wrong", "Bearer secret-1x", "Bearer secret-", "Bearer ", "Basic c2VjcmV0LTE=", "secret-1"])(
-    "%s is 401",
+    "a request with Authorization %s returns 401",
     async (authorization) => {
       await using api = await startServer({ tokenFile: TOKENS });
       const answer = await as(api, CONFIG_MAPS, authorization);
@@ -51,12 +51,12 @@ describe("who may ask", () => {
     },
   );
 
-  test("a wrong token is 401 also where strangers are welcome", async () => {
+  test("a wrong token returns 401 even for a path that anonymous clients may read", async () => {
     await using api = await startServer({ tokenFile: TOKENS });
     expect((await as(api, "/version", "Bearer wrong")).status).toBe(401);
   });
 
-  test("a stranger may not read objects", async () => {
+  test("an anonymous client may not read objects", async () => {
     await using api = await startServer();
     const answer = await as(api, CONFIG_MAPS);
     expect(answer.status).toBe(403);
@@ -68,7 +68,7 @@ describe("who may ask", () => {
     });
   });
 
-  test("a stranger may not create, watch, discover or read metrics", async () => {
+  test("an anonymous client may not create, watch, discover or read metrics", async () => {
     await using api = await startServer();
     expect((await api.call("POST", CONFIG_MAPS, configMap("x"), { asClient: true })).status).toBe(403);
     for (const target of [`${CONFIG_MAPS}?watch=true`, "/api", "/apis", "/metrics"])
@@ -76,19 +76,19 @@ describe("who may ask", () => {
     expect((await api.get(`${CONFIG_MAPS}/x`)).status).toBe(404);
   });
 
-  test.each(["/healthz", "/livez", "/readyz", "/version"])("a stranger may ask for %s", async (target) => {
+  test.each(["/healthz", "/livez", "/readyz", "/version"])("an anonymous client may read %s", async (target) => {
     await using api = await startServer();
     expect((await as(api, target)).status).toBe(200);
   });
 
-  test("a stranger cannot tell a path that exists from one that does not", async () => {
+  test("an anonymous client gets 403 for every unknown path", async () => {
     await using api = await startServer();
     expect((await as(api, "/apis/nope.example.com/v1/things")).status).toBe(403);
     expect((await as(api, "/nope")).status).toBe(403);
   });
 });
 
-/** The rows of KEP-3028's test plan, each in every mode; off is also what an old server does. */
+/** The rows of KEP-3028's test plan, each in every mode. Mode off behaves like a server without the feature. */
 describe("X-Kubernetes-If-Ready", () => {
   const CLIENT = { authorization: "Bearer secret-1" };
   const IF_READY = { ...CLIENT, "x-kubernetes-if-ready": "" };
@@ -100,7 +100,7 @@ describe("X-Kubernetes-If-Ready", () => {
     return [answer.status, header(answer, "x-kubernetes-ready")];
   }
 
-  /** A server whose store answers nothing: time passes, but it does not become ready. */
+  /** Starts a server whose store never responds: time passes, but the server does not become ready. */
   async function startStuck(ifReadyMode: IfReadyMode): Promise<AsyncDisposable & { readonly api: TestServer }> {
     let kv: FaultyKv | undefined;
     const wrapKv = (real: Kv): Kv => {
@@ -122,33 +122,39 @@ describe("X-Kubernetes-If-Ready", () => {
     ["retry", [503, "false"], [200, undefined]],
     ["report", [200, "false"], [200, undefined]],
     ["off", [200, undefined], [200, undefined]],
-  ])("%s, not ready: asked %j, not asked %j", async (mode, asked, notAsked) => {
-    await using starting = await startStuck(mode);
-    expect(await told(starting.api, "/version", IF_READY)).toEqual(asked);
-    expect(await told(starting.api, "/version", CLIENT)).toEqual(notAsked);
-  });
+  ])(
+    "in mode %s, a server that is not ready returns %j with the header and %j without it",
+    async (mode, asked, notAsked) => {
+      await using starting = await startStuck(mode);
+      expect(await told(starting.api, "/version", IF_READY)).toEqual(asked);
+      expect(await told(starting.api, "/version", CLIENT)).toEqual(notAsked);
+    },
+  );
 
   test.each<[IfReadyMode, string | undefined]>([
     ["retry", "true"],
     ["report", "true"],
     ["off", undefined],
-  ])("%s, ready: asked %s, and nothing if not asked", async (mode, ready) => {
-    await using api = await startServer({ ifReadyMode: mode, tokenFile: TOKENS });
-    for (const [target, status] of [
-      [CONFIG_MAPS, 200],
-      [`${CONFIG_MAPS}/nosuch`, 404],
-      ["/nosuch", 404],
-      [`${CONFIG_MAPS}?timeout=x`, 400],
-      [`${CONFIG_MAPS}?watch=1&timeoutSeconds=1`, 200],
-    ] as const) {
-      expect(await told(api, target, IF_READY)).toEqual([status, ready]);
-      expect(await told(api, target, CLIENT)).toEqual([status, undefined]);
-    }
-    expect(await told(api, CONFIG_MAPS, { "x-kubernetes-if-ready": "" })).toEqual([403, ready]);
-    expect(await told(api, CONFIG_MAPS, { ...IF_READY, authorization: "Bearer wrong" })).toEqual([401, ready]);
-  });
+  ])(
+    "in mode %s, a ready server returns X-Kubernetes-Ready %s with the header and none without it",
+    async (mode, ready) => {
+      await using api = await startServer({ ifReadyMode: mode, tokenFile: TOKENS });
+      for (const [target, status] of [
+        [CONFIG_MAPS, 200],
+        [`${CONFIG_MAPS}/nosuch`, 404],
+        ["/nosuch", 404],
+        [`${CONFIG_MAPS}?timeout=x`, 400],
+        [`${CONFIG_MAPS}?watch=1&timeoutSeconds=1`, 200],
+      ] as const) {
+        expect(await told(api, target, IF_READY)).toEqual([status, ready]);
+        expect(await told(api, target, CLIENT)).toEqual([status, undefined]);
+      }
+      expect(await told(api, CONFIG_MAPS, { "x-kubernetes-if-ready": "" })).toEqual([403, ready]);
+      expect(await told(api, CONFIG_MAPS, { ...IF_READY, authorization: "Bearer wrong" })).toEqual([401, ready]);
+    },
+  );
 
-  test("a server that has not been ready says when to come back, and nothing else happens", async () => {
+  test("in mode retry, a server that has not been ready returns 503 with Retry-After", async () => {
     await using starting = await startStuck("retry");
     const answer = await starting.api.call("POST", CONFIG_MAPS, configMap("x"), { asClient: true, headers: IF_READY });
     expect(answer.body).toMatchObject({
@@ -160,7 +166,7 @@ describe("X-Kubernetes-If-Ready", () => {
     expect(header(answer, "retry-after")).toBe("1");
   });
 
-  test("who only reports answers early questions as it answers everybody, and says that it is not ready", async () => {
+  test("in mode report, a server that is not ready returns the same response as without the header, and reports that it is not ready", async () => {
     await using starting = await startStuck("report");
     expect(await told(starting.api, "/nosuch", IF_READY)).toEqual([503, "false"]);
     expect(await told(starting.api, CONFIG_MAPS, IF_READY)).toEqual([503, "false"]);
@@ -170,16 +176,19 @@ describe("X-Kubernetes-If-Ready", () => {
     ]);
   });
 
-  test.each(["retry", "report"] as const)("%s: what nobody expected says so, too", async (ifReadyMode) => {
-    await using api = await startServer({ ifReadyMode, tokenFile: TOKENS });
-    const request = apiRequest({ method: "POST", url: CONFIG_MAPS, headers: IF_READY });
-    const body = { ...request.body, isEmpty: false, read: () => Promise.reject(new Error("bug")) };
-    const { status, headers } = await api.world.run(api.server.handle({ ...request, body }));
-    expect([status, headers["x-kubernetes-ready"]]).toEqual([500, "true"]);
-  });
+  test.each(["retry", "report"] as const)(
+    "in mode %s, an internal error carries the readiness header",
+    async (ifReadyMode) => {
+      await using api = await startServer({ ifReadyMode, tokenFile: TOKENS });
+      const request = apiRequest({ method: "POST", url: CONFIG_MAPS, headers: IF_READY });
+      const body = { ...request.body, isEmpty: false, read: () => Promise.reject(new Error("bug")) };
+      const { status, headers } = await api.world.run(api.server.handle({ ...request, body }));
+      expect([status, headers["x-kubernetes-ready"]]).toEqual([500, "true"]);
+    },
+  );
 
   test.each(["retry", "report"] as const)(
-    "%s: health and metrics are served at once, and told the truth",
+    "in mode %s, health and metrics are served before the server is ready, with the readiness header",
     async (mode) => {
       await using starting = await startStuck(mode);
       for (const [target, status] of [
@@ -196,20 +205,20 @@ describe("X-Kubernetes-If-Ready", () => {
     },
   );
 
-  test("the server itself is served at once", async () => {
+  test("the loopback client is served before the server is ready", async () => {
     await using starting = await startStuck("retry");
     const answer = await starting.api.get("/version", IF_READY);
     expect([answer.status, header(answer, "x-kubernetes-ready")]).toEqual([200, "false"]);
   });
 
-  test("once ready is ready for ever, also while shutting down", async () => {
+  test("a server that has been ready still reports ready during shutdown", async () => {
     await using api = await startServer({ ifReadyMode: "retry", tokenFile: TOKENS });
     await api.world.run(api.server.beginShutdown());
     expect((await api.get("/readyz")).status).toBe(500);
     expect((await told(api, CONFIG_MAPS, IF_READY))[1]).toBe("true");
   });
 
-  test("unless the operator turns it on the header means nothing", async () => {
+  test("the header has no effect unless the operator turns the feature on", async () => {
     await using api = await startServer({ tokenFile: TOKENS });
     expect(await told(api, CONFIG_MAPS, IF_READY)).toEqual([200, undefined]);
   });

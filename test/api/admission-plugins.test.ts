@@ -1,4 +1,7 @@
-/** The built-in plugins as a server has them: what they make of objects, and what they refuse. */
+/**
+ * Tests of the built-in admission plugins through the whole server: how they change objects and which objects they
+ * reject.
+ */
 import { describe, expect, test } from "vitest";
 import { World } from "../../src/tools/simulator/world.ts";
 import {
@@ -16,7 +19,7 @@ import {
 
 const TOKENS = "secret-bob,bob,uid-bob\n";
 
-/** As `serve` starts it, without controllers. */
+/** Starts a server with access control but without controllers. */
 const startServer = (options: StartOptions = {}): Promise<TestServer> =>
   start({ access: {}, tokenFile: TOKENS, ...options });
 
@@ -36,7 +39,7 @@ async function podsOfNew(api: TestServer, name: string, labels: Json = {}): Prom
   return inNamespace(name, "pods");
 }
 
-/** The message of a refusal, or what came of it. */
+/** The status and message of a rejected request, or "admitted". */
 function outcome({ status, body }: Answer): string {
   return status < 300 ? "admitted" : `${status} ${body.message}`;
 }
@@ -56,7 +59,7 @@ const storageClass = (name: string, isDefault: boolean): Json => ({
 });
 
 describe("ServiceAccount", () => {
-  test("a pod waits for the default account of a new namespace, and gets its token as a volume", async () => {
+  test("a pod waits for the default service account of a new namespace, and gets its token as a volume", async () => {
     await using api = await startServer();
     await api.create("/api/v1/namespaces", { metadata: { name: "new" } });
     const waiting = api.begin("POST", inNamespace("new", "pods"), pod("a"));
@@ -76,7 +79,7 @@ describe("ServiceAccount", () => {
     expect(body.spec.containers[0].volumeMounts).toEqual([{ name: volume.name, readOnly: true, mountPath }]);
   });
 
-  test("an account that is not there is no account", async () => {
+  test("a pod with a missing service account is rejected", async () => {
     await using api = await startServer();
     await api.create("/api/v1/namespaces", { metadata: { name: "new" } });
     expect(outcome(await api.create(inNamespace("new", "pods"), pod("a", { serviceAccountName: "gone" })))).toBe(
@@ -87,7 +90,7 @@ describe("ServiceAccount", () => {
     );
   });
 
-  test("the account says whether its token is mounted, and which images can be pulled", async () => {
+  test("a pod of an account without automount gets no token volume, but the imagePullSecrets of the account", async () => {
     await using api = await withAccount(await startServer());
     const account = {
       metadata: { name: "quiet" },
@@ -100,7 +103,7 @@ describe("ServiceAccount", () => {
   });
 });
 
-test("LimitRanger fills in what a namespace says, and refuses what is too much or too little", async () => {
+test("LimitRanger sets the defaults of a LimitRange and rejects values outside its limits", async () => {
   await using api = await withAccount(await startServer());
   const container = { type: "Container", max: { cpu: "1" }, min: { cpu: "100m" }, default: { cpu: "500m" } };
   const storage = { type: "PersistentVolumeClaim", max: { storage: "5Gi" } };
@@ -129,7 +132,7 @@ describe("ResourceQuota", () => {
 
   async function limit(api: TestServer, hard: Json): Promise<void> {
     await api.create(QUOTAS, { metadata: { name: "q" }, spec: { hard } });
-    // Somebody has to count once before anything can be charged.
+    // The controller must count once before the plugin can charge the quota.
     await api.world.advance(60_000);
     expect((await used(api)).hard).toEqual(hard);
   }
@@ -138,7 +141,7 @@ describe("ResourceQuota", () => {
     return (await api.get(`${QUOTAS}/q`)).body.status;
   }
 
-  test("what is made is charged, what is refused or only tried is not, and what is gone is given back", async () => {
+  test("charges creations, ignores rejected requests and dry runs, and releases deleted objects", async () => {
     await using api = await withAccount(await startServer({ controllers }));
     await limit(api, { pods: "2", "requests.cpu": "1", "count/configmaps": "1" });
     expect(outcome(await api.create(PODS, pod("a")))).toBe(
@@ -161,7 +164,7 @@ describe("ResourceQuota", () => {
     expect(outcome(await api.create(MAPS, configMap("b")))).toBe("admitted");
   });
 
-  test("before anybody has counted nothing is limited, as in kubernetes", async () => {
+  test("limits nothing before the quota has been counted, as in kubernetes", async () => {
     await using api = await startServer();
     await api.create(QUOTAS, { metadata: { name: "q" }, spec: { hard: { "count/configmaps": "0" } } });
     expect(outcome(await api.create(MAPS, configMap("a")))).toBe("admitted");
@@ -172,7 +175,7 @@ describe("ResourceQuota", () => {
     );
   });
 
-  test("servers that charge at the same time never let in more than the quota has", async () => {
+  test("never admits more objects than the quota allows when two servers charge it concurrently", async () => {
     const world = new World({ seed: 7 });
     await using one = await startServer({ world, controllers });
     await using other = await startServer({ world });
@@ -190,7 +193,7 @@ describe("ResourceQuota", () => {
   });
 });
 
-test("Priority makes of a class its value, and knows one default", async () => {
+test("Priority resolves a priority class to its value, and falls back to the global default", async () => {
   await using api = await withAccount(await startServer());
   const CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses";
   await api.create(CLASSES, { metadata: { name: "high" }, value: 1000, preemptionPolicy: "Never" });
@@ -206,7 +209,7 @@ test("Priority makes of a class its value, and knows one default", async () => {
   expect(outcome(await api.create(CLASSES, second))).toContain("PriorityClass usual is already marked as default");
 });
 
-test("nodes begin unready, and pods wait for theirs for five minutes", async () => {
+test("nodes start with the not-ready taint, and pods tolerate unready and unreachable nodes for five minutes", async () => {
   await using api = await withAccount(await startServer());
   const { spec } = (await api.create("/api/v1/nodes", { metadata: { name: "n" } })).body;
   expect(spec.taints).toEqual([{ key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }]);
@@ -218,7 +221,7 @@ test("nodes begin unready, and pods wait for theirs for five minutes", async () 
   ]);
 });
 
-test("PodSecurity enforces, warns and notes what a namespace's labels say", async () => {
+test("PodSecurity enforces and warns according to the labels of the namespace, and rejects invalid labels", async () => {
   await using api = await startServer();
   const level = (mode: string): string => `pod-security.kubernetes.io/${mode}`;
   const strict = await podsOfNew(api, "strict", { [level("enforce")]: "baseline", [level("warn")]: "restricted" });
@@ -243,7 +246,7 @@ test("PodSecurity enforces, warns and notes what a namespace's labels say", asyn
   ).toMatch(/^422 .*must be one of privileged, baseline, restricted/);
 });
 
-test("DefaultStorageClass is the newest of the default classes", async () => {
+test("DefaultStorageClass sets the newest default class", async () => {
   await using api = await startServer();
   const CLASSES = "/apis/storage.k8s.io/v1/storageclasses";
   await api.create(CLASSES, storageClass("plain", false));
@@ -276,7 +279,7 @@ const asBob = (more: Record<string, string> = {}): CallOptions => ({
 test.each([
   ["1.36", '403 pods "a" is forbidden: '],
   ["1.34", "400 pod a does not have a host assigned"],
-])("in %s who connects by a GET must be allowed to create: %s", async (release, expected) => {
+])("in release %s, a GET of pods/exec by a user who may only get it returns: %s", async (release, expected) => {
   await using api = await withAccount(await startServer({ release }));
   await api.create(PODS, pod("a"));
   await grant(api, "look", [{ apiGroups: [""], resources: ["pods/exec"], verbs: ["get"] }]);
@@ -288,7 +291,7 @@ test.each([
   }
 });
 
-describe("certificates", () => {
+describe("certificate signing requests", () => {
   const REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 
   function patchAsBob(api: TestServer, target: string, body: Json): Promise<Answer> {
@@ -296,7 +299,7 @@ describe("certificates", () => {
     return api.call("PATCH", target, JSON.stringify(body), options);
   }
 
-  test("who may write approvals may still approve only for the signers that are theirs", async () => {
+  test("a user who may write approvals can approve only for permitted signers", async () => {
     await using api = await startServer();
     const signerName = "example.com/signer";
     await api.create(REQUESTS, {
@@ -316,7 +319,7 @@ describe("certificates", () => {
   });
 });
 
-describe("plugins are switched", () => {
+describe("a plugin can be switched", () => {
   type Look = (api: TestServer) => Promise<unknown>;
   const podWith = async (api: TestServer, spec: Json = {}): Promise<Json> =>
     (await api.create(PODS, pod("a", spec))).body;
@@ -407,7 +410,7 @@ describe("plugins are switched", () => {
 
 const PINNED = { containers: [{ name: "main", image: "main:1", imagePullPolicy: "IfNotPresent" }] };
 
-/** Of a key that nobody has. */
+/** A signing request whose private key is discarded. */
 const CSR = `-----BEGIN CERTIFICATE REQUEST-----
 MIICUTCCATkCAQAwDDEKMAgGA1UEAwwBeDCCASIwDQYJKoZIhvcNAQEBBQADggEP
 ADCCAQoCggEBAOb24ZaS1hled5jd6jOxWZqYclFwgio2S+VVBl4FW9ogCMEAIg82

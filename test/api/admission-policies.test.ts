@@ -1,4 +1,4 @@
-/** Policies written in CEL, as a server has them: what they refuse, warn about, note and change. */
+/** Tests of admission policies in CEL through the whole server: they deny, warn, audit and mutate. */
 import { describe, expect, test } from "vitest";
 import { World } from "../../src/tools/simulator/world.ts";
 import type { Kv } from "../../src/storage/kv.ts";
@@ -23,7 +23,7 @@ const DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments";
 const WIDGETS = "/apis/example.com/v1/namespaces/default/widgets";
 const BOB: CallOptions = { asClient: true, headers: { authorization: "Bearer secret-bob" } };
 
-/** As `serve` starts it, without controllers; pods need no accounts. */
+/** Starts a server with access control but without controllers. Pods need no service accounts. */
 const startServer = (options: StartOptions = {}): Promise<TestServer> =>
   start({
     access: { disableAdmissionPlugins: ["ServiceAccount"] },
@@ -51,7 +51,7 @@ interface Bound {
   readonly binding?: Json;
 }
 
-/** Returns when the server goes by it. */
+/** Creates a policy and its binding, and returns when the server enforces them. */
 async function validating(
   api: TestServer,
   name: string,
@@ -86,7 +86,7 @@ async function made(api: TestServer, target: string, object: Json): Promise<void
 
 const valid = (expression: string, more: Json = {}): Json => ({ validations: [{ expression, ...more }] });
 
-/** What a policy named p said, or what came of it. */
+/** The message of policy p, or the outcome of the request. */
 function outcome({ status, body }: Answer): string {
   if (status < 300) return "admitted";
   const said = /^.* is forbidden: ValidatingAdmissionPolicy 'p' with binding 'p' denied request: (.*)$/s.exec(
@@ -127,7 +127,7 @@ const widget = (name: string, spec: Json): Json => ({
 });
 
 describe("a validating policy", () => {
-  test("says why in its own words, with its own reason, of every kind of write", async () => {
+  test("denies creations and updates with its own message and reason", async () => {
     await using api = await startServer();
     const validations = [
       { expression: "object.data.a == '1'" },
@@ -158,7 +158,7 @@ describe("a validating policy", () => {
     expect((await api.get(`${CONFIG_MAPS}/new`)).status).toBe(404);
   });
 
-  test("takes its parameters from ConfigMaps and from custom resources, as they are by then", async () => {
+  test("reads the current parameters from ConfigMaps and custom resources", async () => {
     await using api = await startServer();
     await define(api, "limits", { max: { type: "integer" } });
     const LIMITS = "/apis/example.com/v1/namespaces/default/limits";
@@ -194,7 +194,7 @@ describe("a validating policy", () => {
     expect(outcome(await api.create(DEPLOYMENTS, deployment("e", 3)))).toBe("denied: at most 2");
   });
 
-  test("knows variables, the namespace, who asks and what they may do", async () => {
+  test("can use variables, the namespace, the user and the authorizer", async () => {
     await using api = await startServer();
     await validating(api, "p", {
       spec: {
@@ -216,7 +216,7 @@ describe("a validating policy", () => {
     expect(await asBob("two")).toBe("admitted");
   });
 
-  test("warns and notes where it is not to deny", async () => {
+  test("warns and admits the request if its validation actions are Warn and Audit", async () => {
     await using api = await startServer();
     await validating(api, "p", {
       spec: valid("false", { message: "hm" }),
@@ -232,13 +232,13 @@ describe("a validating policy", () => {
   test.each([
     ["Fail", /^denied: expression 'object.data.nope == '1'' resulted in error: no such key: nope$/],
     ["Ignore", /^admitted$/],
-  ])("whose expression fails: %s", async (failurePolicy, expected) => {
+  ])("whose expression fails is handled by its failure policy %s", async (failurePolicy, expected) => {
     await using api = await startServer();
     await validating(api, "p", { spec: { failurePolicy, ...valid("object.data.nope == '1'") } });
     expect(await create(api, "one")).toMatch(expected);
   });
 
-  test("is only asked about what it, its binding and its conditions match", async () => {
+  test("is evaluated only for requests that the policy, its binding and its match conditions select", async () => {
     await using api = await startServer();
     await validating(api, "p", {
       match: {
@@ -257,7 +257,7 @@ describe("a validating policy", () => {
     expect(await create(api, "d", { ...checked, data: { mine: "" } })).toBe("admitted");
   });
 
-  test("is asked about scales, statuses, deletions and connections, when it says so", async () => {
+  test("is evaluated for scales, statuses, deletions and connections if its rules name them", async () => {
     await using api = await startServer();
     await define(api, "widgets", { replicas: { type: "integer" } });
     const told =
@@ -288,7 +288,7 @@ describe("a validating policy", () => {
     expect((await api.get(`${CONFIG_MAPS}/c`)).status).toBe(200);
   });
 
-  test("cannot keep anybody from changing policies, nor from asking what they may do", async () => {
+  test("cannot prevent changes of policies or access reviews", async () => {
     await using api = await startServer();
     await validating(api, "p", { rule: { resources: ["*"], operations: ["*"] }, spec: valid("false") });
     expect(await create(api, "a")).toMatch(/^denied/);
@@ -310,7 +310,7 @@ async function allow(api: TestServer, name: string, rule: Json): Promise<void> {
 describe("a mutating policy", () => {
   const patch = (expression: string): Json => ({ patchType: "JSONPatch", jsonPatch: { expression } });
 
-  test("changes what is written, with parameters and conditions, before validating ones see it", async () => {
+  test("changes the object, with parameters and match conditions, before validating policies see it", async () => {
     await using api = await startServer();
     await mutating(api, "m", {
       binding: { paramRef: { name: "params", namespace: "default", parameterNotFoundAction: "Allow" } },
@@ -332,7 +332,7 @@ describe("a mutating policy", () => {
     expect(await create(api, "three")).toMatch(/^denied/);
   });
 
-  test("merges into built-in and custom resources what it applies", async () => {
+  test("merges an apply configuration into built-in and custom resources", async () => {
     await using api = await startServer();
     await define(api, "widgets", { replicas: { type: "integer" }, color: { type: "string" } });
     const side = "Object.spec.template.spec.containers{name: 'side', image: 'side'}";
@@ -355,7 +355,7 @@ describe("a mutating policy", () => {
   });
 });
 
-test("what a kind warns about is said also when a policy refuses it", async () => {
+test("warnings of a kind are sent even if a policy denies the request", async () => {
   await using api = await startServer();
   await validating(api, "p", {
     rule: { resources: ["pods"], operations: ["*"] },
@@ -370,7 +370,7 @@ test("what a kind warns about is said also when a policy refuses it", async () =
   expect(told(await api.create(PODS, old("b")))).toEqual([422, WARNING]);
 });
 
-test("a policy that is made through one server holds on the others", async () => {
+test("a policy that is created through one server is enforced by the others", async () => {
   const world = new World({ seed: 3 });
   await using one = await startServer({ world });
   await using other = await startServer({ world });
@@ -381,7 +381,7 @@ test("a policy that is made through one server holds on the others", async () =>
   expect(await create(one, "x")).toBe("admitted");
 });
 
-test("policies are switched off with their plugin", async () => {
+test("disabling the plugin disables its policies", async () => {
   const disableAdmissionPlugins = ["ServiceAccount", "ValidatingAdmissionPolicy"];
   await using api = await startServer({ access: { disableAdmissionPlugins } });
   await validating(api, "p", { spec: valid("false") });
@@ -389,11 +389,11 @@ test("policies are switched off with their plugin", async () => {
 });
 
 describe("a server that has just started", () => {
-  /** Everything that was stored is read after this time, and not before. */
+  /** The server has read all stored objects after this time, and not before. */
   const LOAD_MS = 1_001;
 
   test.each([0, LOAD_MS, LOAD_MS + 1, LOAD_MS + 4])(
-    "lets nothing pass that policies refuse, %d ms after it",
+    "rejects what stored policies deny, %d ms after its start",
     async (ms) => {
       const world = new World({ seed: 2 });
       await using one = await startServer({ world });

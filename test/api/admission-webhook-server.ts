@@ -1,13 +1,13 @@
-/** A webhook that answers AdmissionReviews as tests want it, behind real TLS. */
+/** An admission webhook behind real TLS whose responses a test chooses. */
 import type { ServerResponse } from "node:http";
 import { ReviewServer } from "./review-server.ts";
 import type { Json } from "./start.ts";
 
 export class AdmissionWebhook extends ReviewServer {
-  /** What is in the response to a request, or what takes the place of the whole answer. */
+  /** The members of the response to a request, or a replacement for the whole HTTP response. */
   answer: (request: Json, path: string) => Json = () => ({});
 
-  /** Of a webhook that wants to see everything about ConfigMaps. */
+  /** A configuration of webhooks that receive every operation on ConfigMaps. */
   configuration(kind: "Mutating" | "Validating", name: string, ...webhooks: readonly Json[]): Json {
     return {
       apiVersion: "admissionregistration.k8s.io/v1",
@@ -38,7 +38,7 @@ export class AdmissionWebhook extends ReviewServer {
   }
 }
 
-/** As a webhook sends it. */
+/** A response with a JSON patch, encoded as webhooks send it. */
 export function jsonPatch(...operations: readonly Json[]): Json {
   return {
     patchType: "JSONPatch",

@@ -1,4 +1,4 @@
-/** Webhooks that change and refuse writes: behind real TLS, because that is where most goes wrong. */
+/** Tests of mutating and validating webhooks. They use real TLS, because most failures occur there. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { InProcessRequest } from "../../src/client/in-process.ts";
 import { headerValue } from "../../src/serving/http/message.ts";
@@ -18,7 +18,7 @@ let server: Server;
 const env = createNodeEnv({ logLevel: "error", write: () => undefined });
 let store: MemoryStore;
 
-/** Pods need no accounts. */
+/** Starts a server on which pods need no service accounts. */
 async function startServer(hostname: string): Promise<Server> {
   const access = { disableAdmissionPlugins: ["ServiceAccount"] };
   const started = await buildServer(
@@ -63,14 +63,14 @@ async function ask(method: string, target: string, body?: Json, asked = server):
   };
 }
 
-/** Returns when the server asks every one of them; what they were asked until then is forgotten. */
+/** Returns when the server calls every one of the webhooks, and clears the requests recorded until then. */
 async function configure(...configurations: readonly Json[]): Promise<void> {
   for (const object of configurations) {
     const { code, message } = await ask("POST", `${CONFIGURATIONS}/${object.kind.toLowerCase()}s`, object);
     expect([code, message]).toEqual([undefined, undefined]);
   }
   const count = configurations.flatMap(({ webhooks }) => webhooks).length;
-  // Each of them has a path of its own.
+  // Each webhook has its own path.
   await expect
     .poll(async () => {
       await ask("POST", `${MAPS}?dryRun=All`, map("probe"));
@@ -89,7 +89,7 @@ const map = (name: string, data: Json = { a: "1" }): Json => ({
 });
 
 describe("a validating webhook", () => {
-  test("is told of every write, and what it says against one is what the client is told", async () => {
+  test("receives every write, and its denial is returned to the client", async () => {
     await configure(webhook.configuration("Validating", "v", {}));
     await ask("POST", MAPS, map("one"));
     await ask("PUT", `${MAPS}/one`, map("one", { a: "2" }));
@@ -116,7 +116,7 @@ describe("a validating webhook", () => {
     expect(await ask("GET", `${MAPS}/two`)).toMatchObject({ reason: "NotFound" });
   });
 
-  test("that fails stands in the way, unless it is not to", async () => {
+  test("that fails rejects the request, unless its failure policy is Ignore", async () => {
     await configure(webhook.configuration("Validating", "v", {}));
     webhook.answer = () => ({ httpStatus: 500, text: "boom" });
     expect(await ask("POST", MAPS, map("one"))).toMatchObject({
@@ -136,7 +136,7 @@ describe("a validating webhook", () => {
 });
 
 describe("mutating webhooks", () => {
-  test("make of an object what is stored and what validating ones see, and are asked again when it has changed", async () => {
+  test("change the object that is stored and validated, and are reinvoked if it has changed since", async () => {
     await configure(
       webhook.configuration("Mutating", "b", { path: "/b" }),
       webhook.configuration("Mutating", "a", { path: "/a", reinvocationPolicy: "IfNeeded" }),
@@ -154,7 +154,7 @@ describe("mutating webhooks", () => {
     expect(await ask("GET", `${MAPS}/one`)).toMatchObject({ data: { a: "x", b: "x" } });
   });
 
-  test("cannot say when an object was made, nor that it is going", async () => {
+  test("cannot set the uid, creationTimestamp or deletionTimestamp of an object", async () => {
     await configure(webhook.configuration("Mutating", "m", {}));
     const patch = ["uid", "creationTimestamp", "deletionTimestamp"].map((member) => ({
       ...{ op: "add", path: `/metadata/${member}`, value: member === "uid" ? "mine" : "2001-02-03T04:05:06Z" },
@@ -165,7 +165,7 @@ describe("mutating webhooks", () => {
     expect([metadata.uid === "mine", metadata.creationTimestamp.startsWith("2001")]).toEqual([false, false]);
   });
 
-  test("cannot make an object invalid, nor put it elsewhere", async () => {
+  test("cannot make an object invalid or move it to another namespace", async () => {
     await configure(webhook.configuration("Mutating", "m", {}));
     webhook.answer = () => jsonPatch({ op: "add", path: "/metadata/labels", value: { "-": "" } });
     expect(await ask("POST", MAPS, map("one"))).toMatchObject({ code: 422, reason: "Invalid" });
@@ -183,7 +183,7 @@ describe("mutating webhooks", () => {
   });
 });
 
-test("a webhook that refuses everything does not keep anybody from deleting its configuration", async () => {
+test("a webhook that rejects everything does not prevent the deletion of its configuration", async () => {
   const everything = [{ operations: ["*"], apiGroups: ["*"], apiVersions: ["*"], resources: ["*/*"] }];
   await configure(webhook.configuration("Validating", "v", { rules: everything }));
   webhook.answer = () => ({ allowed: false });
@@ -194,7 +194,7 @@ test("a webhook that refuses everything does not keep anybody from deleting its 
   await expect.poll(async () => (await ask("POST", MAPS, map("one"))).metadata?.name).toBe("one");
 });
 
-describe("what webhooks are shown", () => {
+describe("webhooks receive", () => {
   const EVERYTHING = [{ operations: ["*"], apiGroups: ["*"], apiVersions: ["*"], resources: ["*/*"] }];
   const PODS = "/api/v1/namespaces/default/pods";
   const about = ({ request }: Json): string =>
@@ -207,7 +207,7 @@ describe("what webhooks are shown", () => {
     return { ...webhook.asked[0].request, about: about(webhook.asked[0]) };
   }
 
-  test("subresources that are no objects of their own, each with its kind and its place", async () => {
+  test("virtual subresources with their kind, resource and subresource", async () => {
     await ask("POST", PODS, { metadata: { name: "p" }, spec: { containers: [{ name: "c", image: "i" }] } });
     const workload = {
       selector: { matchLabels: { a: "b" } },
@@ -243,7 +243,7 @@ describe("what webhooks are shown", () => {
     });
   });
 
-  test("objects as Go writes them, where their path says that they are", async () => {
+  test("objects encoded as by Go, with the namespace of their path", async () => {
     await configure(
       webhook.configuration("Mutating", "m", { rules: [{ ...EVERYTHING[0], resources: ["pods", "configmaps"] }] }),
     );
@@ -257,7 +257,7 @@ describe("what webhooks are shown", () => {
     expect(await ask("POST", PODS, { metadata: { name: "q" }, spec })).toMatchObject({ status: { phase: "Pending" } });
   });
 
-  test("custom resources, pruned and valid as any after what they make of them", async () => {
+  test("custom resources, and the patched objects are pruned and validated", async () => {
     const schema = {
       openAPIV3Schema: {
         type: "object",
@@ -289,7 +289,7 @@ describe("what webhooks are shown", () => {
   });
 });
 
-test("webhooks are told of dry runs, and one that has other effects cannot be configured", async () => {
+test("webhooks receive dry runs, and a webhook with other side effects cannot be configured", async () => {
   await configure(webhook.configuration("Validating", "v", {}));
   const { webhooks } = webhook.configuration("Validating", "v", { sideEffects: "NoneOnDryRun" });
   const target = `${CONFIGURATIONS}/validatingwebhookconfigurations/v`;
@@ -302,7 +302,7 @@ test("webhooks are told of dry runs, and one that has other effects cannot be co
   });
 });
 
-test("what is warned about is said also when a webhook fails", async () => {
+test("warnings about the body are sent even if a webhook fails", async () => {
   await configure(webhook.configuration("Validating", "v", {}));
   webhook.answer = () => ({ httpStatus: 500, text: "boom" });
   expect(await ask("POST", MAPS, { ...map("one"), unknown: 1 })).toMatchObject({
@@ -311,7 +311,7 @@ test("what is warned about is said also when a webhook fails", async () => {
   });
 });
 
-test("a webhook that is configured through one server is asked by the others, too", async () => {
+test("a webhook that is configured through one server is called by the others", async () => {
   const other = await startServer("there");
   try {
     await configure(webhook.configuration("Validating", "v", {}));

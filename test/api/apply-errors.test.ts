@@ -1,4 +1,4 @@
-/** What is said against an apply, in the words that clients know. */
+/** Tests of the error messages of server-side apply, which are those of kube-apiserver. */
 import { describe, expect, test } from "vitest";
 import { CONFIG_MAPS, deployment, startServer, type Answer, type Json, type TestServer } from "./start.ts";
 
@@ -20,7 +20,7 @@ describe("the options of an apply", () => {
       "?dryRun=x",
       '[fieldManager: Required value: is required for apply patch, dryRun: Unsupported value: ["x"]: supported values: "All"]',
     ],
-  ])("%s: %s", async (query, message) => {
+  ])("with the query %s are rejected: %s", async (query, message) => {
     await using api = await startServer();
     expect(await apply(api, TARGET + query, CONFIG_MAP)).toMatchObject({
       status: 422,
@@ -28,7 +28,7 @@ describe("the options of an apply", () => {
     });
   });
 
-  test("force is for an apply alone, whatever it says", async () => {
+  test("must not contain force for other patch types, even if it is false", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, CONFIG_MAP);
     expect((await api.mergePatch(`${TARGET}?force=false`, {})).body.message).toBe(
@@ -41,7 +41,7 @@ describe("the options of an apply", () => {
     ["0", 409],
     ["true", 200],
     ["1", 200],
-  ])("force=%s answers %i", async (force, status) => {
+  ])("with force=%s return %i on a conflict", async (force, status) => {
     await using api = await startServer();
     await apply(api, `${TARGET}?fieldManager=one`, { ...CONFIG_MAP, data: { a: "1" } });
     const answer = await apply(api, `${TARGET}?fieldManager=two&force=${force}`, { ...CONFIG_MAP, data: { a: "2" } });
@@ -103,14 +103,14 @@ describe("the body of an apply", () => {
       { ...CONFIG_MAP, binaryData: { a: "!" } },
       500,
     ],
-  ])("%s", async (message, body, status) => {
+  ])("is rejected: %s", async (message, body, status) => {
     await using api = await startServer();
     const answer = await apply(api, `${TARGET}?fieldManager=one`, body);
     expect([answer.status, answer.body.message]).toEqual([status, message]);
     expect((await api.get(TARGET)).status).toBe(404);
   });
 
-  test("a number that must be whole is", async () => {
+  test("is rejected if an integer field holds a fraction", async () => {
     await using api = await startServer();
     const body = { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "web" }, spec: { replicas: 1.5 } };
     expect((await apply(api, `${DEPLOYMENT}?fieldManager=one`, body)).body.message).toBe(
@@ -118,7 +118,7 @@ describe("the body of an apply", () => {
     );
   });
 
-  test("list items are named once", async () => {
+  test("is rejected if a list repeats the key of an item", async () => {
     await using api = await startServer();
     const containers = [{ name: "c" }, { name: "c" }];
     const spec = { template: { spec: { containers } } };
@@ -128,7 +128,7 @@ describe("the body of an apply", () => {
     );
   });
 
-  test("a resourceVersion is what the sender saw", async () => {
+  test("returns 409 if its resourceVersion is outdated", async () => {
     await using api = await startServer();
     const first = await apply(api, `${TARGET}?fieldManager=one`, { ...CONFIG_MAP, data: { a: "1" } });
     const { resourceVersion } = first.body.metadata;
@@ -141,14 +141,14 @@ describe("the body of an apply", () => {
   });
 });
 
-describe("keys that stand twice", () => {
+describe("duplicate keys", () => {
   const TEXT = 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  a: "1"\n  a: "2"\n';
   const JSON_TEXT = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"a":"1","a":"2"}}';
 
   test.each([
     [TEXT, 7],
     [JSON_TEXT, 1],
-  ])("are refused where fields are validated strictly, once nothing else is wrong", async (text, line) => {
+  ])("are rejected with strict field validation if the object is otherwise valid", async (text, line) => {
     await using api = await startServer();
     expect(await apply(api, `${TARGET}?fieldManager=one&fieldValidation=Strict`, text)).toMatchObject({
       status: 400,
@@ -159,7 +159,7 @@ describe("keys that stand twice", () => {
     expect((await api.get(TARGET)).status).toBe(404);
   });
 
-  test("are warned of otherwise, and the last one counts", async () => {
+  test("cause a warning with other field validation, and the last value is used", async () => {
     await using api = await startServer();
     const warned = await apply(api, `${TARGET}?fieldManager=one`, TEXT);
     expect(warned).toMatchObject({ status: 201, body: { data: { a: "2" } } });
@@ -169,7 +169,7 @@ describe("keys that stand twice", () => {
   });
 });
 
-test("an object grows no larger than what could be sent at once", async () => {
+test("an object cannot grow beyond the size limit of a request by applies", async () => {
   await using api = await startServer();
   const wish = (name: string): Json => {
     const { spec } = deployment("web");
@@ -184,7 +184,7 @@ test("an object grows no larger than what could be sent at once", async () => {
   expect(statuses).toEqual([201, 200, 200, 413]);
 });
 
-test("CBOR is not spoken here", async () => {
+test("an apply in CBOR returns 415", async () => {
   await using api = await startServer();
   const headers = { "content-type": "application/apply-patch+cbor" };
   expect((await api.call("PATCH", `${TARGET}?fieldManager=one`, "x", { headers })).status).toBe(415);

@@ -1,4 +1,4 @@
-/** Server-side apply against a whole server. What becomes of objects and owners is the merge's own affair. */
+/** Tests of server-side apply against a whole server. The tests of the merge itself are beside its code. */
 import { describe, expect, test } from "vitest";
 import { CONFIG_MAPS, deployment, startServer, type Answer, type Json, type TestServer } from "./start.ts";
 
@@ -15,7 +15,7 @@ function configMap(data: Json, metadata: Json = {}): Json {
   return { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", ...metadata }, data };
 }
 
-/** By "manager operation apiVersion subresource". */
+/** The fields of each manager, by "manager operation apiVersion subresource". */
 function owners(answer: Answer): Record<string, Json> {
   const entries: Json[] = answer.body.metadata.managedFields ?? [];
   return Object.fromEntries(
@@ -27,7 +27,7 @@ function owners(answer: Answer): Record<string, Json> {
 }
 
 describe("apply", () => {
-  test("creates what is not there, and its sender owns what it sent and nothing else", async () => {
+  test("creates a missing object, and the manager owns exactly the fields that it sent", async () => {
     await using api = await startServer();
     const created = await apply(api, `${DEPLOYMENTS}/web?fieldManager=one`, {
       apiVersion: "apps/v1",
@@ -47,7 +47,7 @@ describe("apply", () => {
     expect(one["f:spec"]["f:revisionHistoryLimit"]).toBeUndefined();
   });
 
-  test("merges, conflicts, and with force takes over", async () => {
+  test("merges fields, reports conflicts, and takes over ownership with force", async () => {
     await using api = await startServer();
     await apply(api, `${CONFIG_MAPS}/a?fieldManager=one`, configMap({ a: "1", b: "1" }));
     const conflict = await apply(api, `${CONFIG_MAPS}/a?fieldManager=two`, configMap({ b: "2" }));
@@ -70,7 +70,7 @@ describe("apply", () => {
     expect(left.body.data).toEqual({ b: "2", c: "3" });
   });
 
-  test("that changes nothing writes nothing", async () => {
+  test("without changes writes nothing", async () => {
     await using api = await startServer();
     const wish = { ...deployment("web"), apiVersion: "apps/v1", kind: "Deployment" };
     const first = await apply(api, `${DEPLOYMENTS}/web?fieldManager=one`, wish);
@@ -78,12 +78,12 @@ describe("apply", () => {
     const again = await apply(api, `${DEPLOYMENTS}/web?fieldManager=one`, wish);
     expect(again.status).toBe(200);
     expect(again.body).toEqual(first.body);
-    // What is null was never more than that, and must not look like a change either.
+    // A null value sets nothing, so it must not count as a change either.
     const withNull = { ...wish, metadata: { ...wish.metadata, creationTimestamp: null } };
     expect((await apply(api, `${DEPLOYMENTS}/web?fieldManager=one`, withNull)).body).toEqual(first.body);
   });
 
-  test("knows a quantity however it is written, with null beside it or not", async () => {
+  test("treats equal quantities in different notations as equal, also beside a null field", async () => {
     await using api = await startServer();
     const wish = (cpu: Json, template: Json): Json => {
       const { spec } = deployment("web");
@@ -106,7 +106,7 @@ describe("apply", () => {
     }
   });
 
-  test("in a dry run leaves nothing behind", async () => {
+  test("in a dry run stores nothing", async () => {
     await using api = await startServer();
     const target = `${CONFIG_MAPS}/a?fieldManager=one&dryRun=All`;
     const created = await apply(api, target, configMap({ a: "1" }));
@@ -118,7 +118,7 @@ describe("apply", () => {
     expect((await api.get(`${CONFIG_MAPS}/a`)).body.data).toEqual({ a: "1" });
   });
 
-  test("reads YAML", async () => {
+  test("accepts YAML", async () => {
     await using api = await startServer();
     const text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  # a comment\n  a: '1'\n";
     const headers = { "content-type": "application/apply-patch+yaml" };
@@ -126,7 +126,7 @@ describe("apply", () => {
     expect(created).toMatchObject({ status: 201, body: { data: { a: "1" } } });
   });
 
-  test("of somebody else's version of the object converts what it owned there", async () => {
+  test("in another version converts the ownership of the earlier version", async () => {
     await using api = await startServer();
     const target = { apiVersion: "apps/v1", kind: "Deployment", name: "web" };
     const v1 = (spec: Json): Json => ({
@@ -150,7 +150,7 @@ describe("apply", () => {
     expect([minReplicas, targetCPUUtilizationPercentage]).toEqual([1, 60]);
   });
 
-  test("is made again on what somebody else wrote meanwhile", async () => {
+  test("is retried after a concurrent write", async () => {
     await using api = await startServer();
     await apply(api, `${CONFIG_MAPS}/a?fieldManager=one`, configMap({ a: "1" }));
     const both = await api.world.run(
@@ -167,7 +167,7 @@ describe("apply", () => {
     expect((await api.get(`${CONFIG_MAPS}/a`)).body.data).toEqual({ a: "1", b: "2", c: "3" });
   });
 
-  test("by two at once makes one object of both", async () => {
+  test("by two concurrent managers creates one object with the fields of both", async () => {
     await using api = await startServer();
     const headers = { "content-type": "application/apply-patch+yaml" };
     const both = await api.world.run(
@@ -184,7 +184,7 @@ describe("apply", () => {
   });
 });
 
-describe("apply through a subresource", () => {
+describe("apply", () => {
   const wish = (part: Json): Json => ({
     apiVersion: "apps/v1",
     kind: "Deployment",
@@ -192,7 +192,7 @@ describe("apply through a subresource", () => {
     ...part,
   });
 
-  test("status owns the status and leaves the rest alone", async () => {
+  test("through status owns the status and leaves other fields unchanged", async () => {
     await using api = await startServer();
     await api.create(`${DEPLOYMENTS}?fieldManager=maker`, deployment("web"));
     const applied = await apply(
@@ -206,13 +206,13 @@ describe("apply through a subresource", () => {
     expect(owners(applied)["ctrl Apply apps/v1 status"]).toEqual({ "f:status": { "f:replicas": {} } });
   });
 
-  test("status of what is not there is not found", async () => {
+  test("through status of a missing object returns 404", async () => {
     await using api = await startServer();
     const missing = await apply(api, `${DEPLOYMENTS}/web/status?fieldManager=ctrl`, wish({ status: {} }));
     expect(missing).toMatchObject({ status: 404, body: { message: 'deployments.apps "web" not found' } });
   });
 
-  test("scale owns the workload's replicas", async () => {
+  test("through scale owns the replicas of the workload", async () => {
     await using api = await startServer();
     await apply(api, `${DEPLOYMENTS}/web?fieldManager=one`, {
       ...wish({}),
@@ -240,7 +240,7 @@ describe("apply through a subresource", () => {
   });
 });
 
-test("half a pair of surrogates is stored by no write, an apply as little as a creation", async () => {
+test("an unpaired surrogate is replaced in the stored object, by an apply as by a creation", async () => {
   await using api = await startServer();
   const body = (name: string): string =>
     `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"${name}"},"data":{"a":"x\\ud800y"}}`;

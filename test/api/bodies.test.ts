@@ -16,14 +16,14 @@ describe("request bodies", () => {
       "[]",
       String.raw`json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" } (5b5d)`,
     ],
-  ])("the body %j is refused with 400 and what is wrong with it", async (text, why) => {
+  ])("the body %j returns 400 with the decoding error", async (text, why) => {
     await using api = await startServer();
     const answer = await post(api, text);
     expect(answer.status).toBe(400);
     expect(answer.body).toMatchObject({ reason: "BadRequest", message: UNRECOGNIZED + why });
   });
 
-  test("an object of another kind is refused", async () => {
+  test("an object of another kind is rejected", async () => {
     await using api = await startServer();
     const answer = await api.create(CONFIG_MAPS, { apiVersion: "v1", kind: "Secret", metadata: { name: "a" } });
     expect(answer.status).toBe(400);
@@ -32,14 +32,14 @@ describe("request bodies", () => {
     );
   });
 
-  test("an object of another version is refused", async () => {
+  test("an object of another version is rejected", async () => {
     await using api = await startServer();
     const answer = await api.create(CONFIG_MAPS, configMap("a", { apiVersion: "v2" }));
     expect(answer.status).toBe(400);
     expect(answer.body.message).toContain('no kind "ConfigMap" is registered for version "v2"');
   });
 
-  test("a value of the wrong type is refused and named", async () => {
+  test("a value of the wrong type is rejected with its field", async () => {
     await using api = await startServer();
     const answer = await api.create(CONFIG_MAPS, configMap("a", { data: { k: 1 } }));
     expect(answer.status).toBe(400);
@@ -48,19 +48,19 @@ describe("request bodies", () => {
     );
   });
 
-  test("an unknown media type is refused with 415", async () => {
+  test("an unknown media type returns 415", async () => {
     await using api = await startServer();
     const answer = await post(api, "hello", "text/plain");
     expect(answer.status).toBe(415);
     expect(answer.body.reason).toBe("UnsupportedMediaType");
   });
 
-  test("a charset behind the media type does not matter", async () => {
+  test("a charset parameter of the media type is ignored", async () => {
     await using api = await startServer();
     expect((await post(api, JSON.stringify(configMap("a")), "application/json; charset=utf-8")).status).toBe(201);
   });
 
-  test("a body of more than 3 MiB is refused with 413", async () => {
+  test("a body of more than 3 MiB returns 413", async () => {
     await using api = await startServer();
     const answer = await post(api, " ".repeat(3 * 1024 * 1024 + 1));
     expect(answer.status).toBe(413);
@@ -70,7 +70,7 @@ describe("request bodies", () => {
     });
   });
 
-  test("a body nested deeper than any object is refused, and the server lives on", async () => {
+  test("a body that is nested too deeply is rejected, and the server stays live", async () => {
     await using api = await startServer();
     const depth = 1_000_000;
     const answer = await post(api, `{"data":${"[".repeat(depth)}${"]".repeat(depth)}}`);
@@ -79,7 +79,7 @@ describe("request bodies", () => {
     expect((await api.get("/livez")).status).toBe(200);
   });
 
-  test("a member called __proto__ is an unknown field and nothing else", async () => {
+  test("a member named __proto__ is treated as an unknown field", async () => {
     await using api = await startServer();
     const answer = await post(api, '{"metadata":{"name":"a"},"__proto__":{"polluted":"yes"},"data":{"__proto__":"x"}}');
     expect(answer.status).toBe(201);
@@ -92,7 +92,7 @@ describe("field validation", () => {
   const unknown = configMap("v", { bogus: 1, metadata: { wrong: 2 } });
   const twice = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"v"},"data":{"a":"1","a":"2"}}';
 
-  test("without a wish, unknown and duplicate fields are dropped with a warning each", async () => {
+  test("drops unknown fields and all but the last duplicate with a warning each by default", async () => {
     await using api = await startServer();
     const answer = await api.create(CONFIG_MAPS, unknown);
     expect(answer.status).toBe(201);
@@ -106,21 +106,21 @@ describe("field validation", () => {
     expect(duplicate.body.data).toEqual({ a: "2" });
   });
 
-  test("Warn is what happens without a wish", async () => {
+  test("Warn is the same as the default", async () => {
     await using api = await startServer();
     const answer = await api.create(`${CONFIG_MAPS}?fieldValidation=Warn`, unknown);
     expect(answer.status).toBe(201);
     expect(answer.headers["warning"]).toHaveLength(2);
   });
 
-  test("Ignore drops them without a word", async () => {
+  test("Ignore drops them without a warning", async () => {
     await using api = await startServer();
     const answer = await api.create(`${CONFIG_MAPS}?fieldValidation=Ignore`, unknown);
     expect(answer.status).toBe(201);
     expect(header(answer, "warning")).toBeUndefined();
   });
 
-  test("Strict refuses them, unknown ones first, and stores nothing", async () => {
+  test("Strict rejects them, lists unknown fields first, and stores nothing", async () => {
     await using api = await startServer();
     const answer = await api.create(`${CONFIG_MAPS}?fieldValidation=Strict`, unknown);
     expect(answer.status).toBe(400);
@@ -133,13 +133,13 @@ describe("field validation", () => {
     expect((await api.get(`${CONFIG_MAPS}/v`)).status).toBe(404);
   });
 
-  test("Strict holds for updates too", async () => {
+  test("Strict also applies to updates", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("v"));
     expect((await api.put(`${CONFIG_MAPS}/v?fieldValidation=Strict`, unknown)).status).toBe(400);
   });
 
-  test("Strict on a patch is 422 about the patch", async () => {
+  test('Strict returns 422 for a patch and names the field "patch"', async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("v"));
     const answer = await api.mergePatch(`${CONFIG_MAPS}/v?fieldValidation=Strict`, { bogus: 1 });
@@ -147,7 +147,7 @@ describe("field validation", () => {
     expect(answer.body.details.causes[0]).toMatchObject({ field: "patch", reason: "FieldValueInvalid" });
   });
 
-  test("any other wish is invalid", async () => {
+  test("any other value is invalid", async () => {
     await using api = await startServer();
     const answer = await api.create(`${CONFIG_MAPS}?fieldValidation=Bogus`, configMap("v"));
     expect(answer.status).toBe(422);
@@ -156,7 +156,7 @@ describe("field validation", () => {
     );
   });
 
-  test("warnings are bounded, however many unknown fields there are", async () => {
+  test("sends warnings of a bounded total size, however many fields are unknown", async () => {
     await using api = await startServer();
     const many = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`unknown-${index}`, 1]));
     const answer = await api.create(CONFIG_MAPS, configMap("v", many));
@@ -164,7 +164,7 @@ describe("field validation", () => {
     expect((answer.headers["warning"] as string[]).join("").length).toBeLessThanOrEqual(4096);
   });
 
-  test("a fieldManager may have 128 printable bytes", async () => {
+  test("a fieldManager may have at most 128 bytes, all printable", async () => {
     await using api = await startServer();
     expect((await api.create(`${CONFIG_MAPS}?fieldManager=${"m".repeat(128)}`, configMap("a"))).status).toBe(201);
     expect((await api.create(`${CONFIG_MAPS}?fieldManager=${"m".repeat(129)}`, configMap("b"))).status).toBe(422);

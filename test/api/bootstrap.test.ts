@@ -8,7 +8,7 @@ const NETWORKING = "/apis/networking.k8s.io/v1";
 const SCHEMAS_COUNT = 11;
 const LEVELS_COUNT = 8;
 
-/** A server that listens at an address, as far as it knows. */
+/** Starts a server that is configured to listen at an address. It opens no socket. */
 async function startListening(at: { address?: string; port: number }, options: StartOptions = {}): Promise<TestServer> {
   const server = await startServer({ ...options, advertise: { address: at.address }, skipReady: true });
   server.server.announce(`127.0.0.1:${at.port}`);
@@ -25,7 +25,7 @@ function hasServiceCidrs(release: string): boolean {
 }
 
 describe.each(RELEASES)("an empty store, once a server of release %s is ready,", (release) => {
-  test("has what every cluster starts with", async () => {
+  test("contains the initial objects of a cluster", async () => {
     await using server = await startListening({ address: "192.0.2.10", port: 6443 }, { release });
     expect(names(await server.get("/api/v1/namespaces"))).toEqual([
       "default",
@@ -56,7 +56,7 @@ describe.each(RELEASES)("an empty store, once a server of release %s is ready,",
     });
   });
 
-  test("has the range and the address of the Service as objects where the release knows them", async () => {
+  test("contains the ServiceCIDR and the IPAddress of the kubernetes Service if the release serves them", async () => {
     await using server = await startListening({ port: 6443 }, { release });
     const cidr = await server.get(`${NETWORKING}/servicecidrs/kubernetes`);
     const address = await server.get(`${NETWORKING}/ipaddresses/10.0.0.1`);
@@ -70,7 +70,7 @@ describe.each(RELEASES)("an empty store, once a server of release %s is ready,",
     expect(address.body.metadata.labels["ipaddress.kubernetes.io/managed-by"]).toBe("ipallocator.k8s.io");
   });
 
-  test("is only read by the next server", async () => {
+  test("is not written by the next server of the same release", async () => {
     const world = new World({ seed: 1 });
     await using first = await startListening({ address: "192.0.2.10", port: 6443 }, { release, world });
     const objects = await storedObjects(first.kv);
@@ -79,19 +79,19 @@ describe.each(RELEASES)("an empty store, once a server of release %s is ready,",
   });
 });
 
-test("a store that a server of another release has filled is only read", async () => {
+test("a store that servers of both releases have filled is not written by a restarted server", async () => {
   const world = new World({ seed: 1 });
   await using old = await startListening({ address: "192.0.2.10", port: 6443 }, { release: "1.30", world });
   await using next = await startListening({ address: "192.0.2.10", port: 6443 }, { release: "1.37", world });
   const objects = await storedObjects(next.kv);
   await using again = await startListening({ address: "192.0.2.10", port: 6443 }, { release: "1.30", world });
   expect(await storedObjects(again.kv)).toEqual(objects);
-  // What the older release does not know, the newer one has added, the address of the Service included.
+  // The newer release has added the objects that the older one does not serve, including the IPAddress of the Service.
   expect((await next.get(`${NETWORKING}/ipaddresses/10.0.0.1`)).status).toBe(200);
   expect((await old.get("/api/v1/namespaces/default/services/kubernetes")).status).toBe(200);
 });
 
-test("a server at another address corrects what stands behind the Service and keeps the rest", async () => {
+test("a server at another address updates the endpoints of the kubernetes Service and keeps the rest", async () => {
   const world = new World({ seed: 1 });
   await using first = await startListening({ address: "192.0.2.10", port: 6443 }, { world });
   const before = (await first.get("/api/v1/namespaces/default/services/kubernetes")).body;
@@ -111,7 +111,7 @@ test("a server at another address corrects what stands behind the Service and ke
   ]);
 });
 
-test("a server without an address others could use stands behind no Service, and one without a listener has none", async () => {
+test("a server without a reachable address publishes no endpoints, and a server without a listener creates no Service", async () => {
   await using local = await startListening({ port: 6443 });
   expect(names(await local.get("/api/v1/namespaces/default/services"))).toEqual(["kubernetes"]);
   expect(names(await local.get("/api/v1/namespaces/default/endpoints"))).toEqual([]);
@@ -119,14 +119,14 @@ test("a server without an address others could use stands behind no Service, and
   expect(names(await silent.get("/api/v1/services"))).toEqual([]);
 });
 
-test("a server that has not said where it listens is not ready", async () => {
+test("a server that has not published its address is not ready", async () => {
   await using server = await startServer({ advertise: { address: "192.0.2.10" }, skipReady: true });
   await server.world.advance(10_000);
   const { text } = await server.get("/readyz?verbose");
   expect(text).toContain("[-]poststarthook/bootstrap-controller failed");
 });
 
-test("what somebody changed about an object of the server's stays", async () => {
+test("changes that users made to bootstrap objects are kept", async () => {
   const world = new World({ seed: 1 });
   await using first = await startServer({ world });
   await first.mergePatch("/apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical", {
@@ -138,7 +138,7 @@ test("what somebody changed about an object of the server's stays", async () => 
   ).toEqual({ ours: "yes" });
 });
 
-test("every flow schema refers to a priority level there is, and says so", async () => {
+test("every flow schema refers to an existing priority level, and its condition reports that", async () => {
   await using server = await startServer();
   const levels = names(await server.get("/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations"));
   const schemas = (await server.get("/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas")).body.items;

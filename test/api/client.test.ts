@@ -1,4 +1,4 @@
-/** The client against the server it was made for, in one process. */
+/** Tests of the client against the server, in one process. */
 import { describe, expect, test } from "vitest";
 import { createClient, type Client } from "../../src/client/client.ts";
 import { createInProcessTransport } from "../../src/client/in-process.ts";
@@ -31,8 +31,8 @@ function clientOf(api: TestServer): Client {
   });
 }
 
-describe("the verbs", () => {
-  test("an object is created, read, replaced, patched, deleted", async () => {
+describe("the client", () => {
+  test("creates, reads, replaces, patches and deletes an object", async () => {
     await using api = await startServer();
     const configMaps = clientOf(api).resource<ConfigMap>(CONFIG_MAPS);
     const created = await api.world.run(configMaps.create(named("x")));
@@ -54,14 +54,14 @@ describe("the verbs", () => {
     });
   });
 
-  test("a dry run changes nothing", async () => {
+  test("changes nothing in a dry run", async () => {
     await using api = await startServer();
     const configMaps = clientOf(api).resource<ConfigMap>(CONFIG_MAPS);
     await api.world.run(configMaps.create(named("x"), { dryRun: "All" }));
     expect((await api.world.run(configMaps.list({ namespace: "default" }))).items).toEqual([]);
   });
 
-  test("a collection is listed in pages, selected from, and deleted", async () => {
+  test("lists a collection in pages, selects from it, and deletes it", async () => {
     await using api = await startServer();
     const configMaps = clientOf(api).resource<ConfigMap>(CONFIG_MAPS);
     for (let index = 0; index < 7; index++)
@@ -79,10 +79,10 @@ describe("the verbs", () => {
     expect((await api.world.run(configMaps.list({ namespace: "default" }))).items).toHaveLength(4);
   });
 
-  test("a server with too much to do is asked again until it has done it", async () => {
+  test("retries requests that an overloaded server rejects until they succeed", async () => {
     const access = { ...OPEN, priorityAndFairness: false };
     await using api = await startServer({ maxMutatingRequestsInflight: 1, access });
-    // Not as the server itself, which is never refused.
+    // A client with its own identity: the server never rejects requests of its loopback client.
     const transport = new FlakyTransport(createInProcessTransport(api.server.handle));
     const client = createClient({ transport, clock: api.world.clock, random: api.world.randomFor("client") });
     const configMaps = client.resource<ConfigMap>(CONFIG_MAPS);
@@ -91,7 +91,7 @@ describe("the verbs", () => {
     expect((await api.world.run(configMaps.list({ namespace: "default" }))).items).toHaveLength(5);
   });
 
-  test("a watch that is given up is closed at the server", async () => {
+  test("closes a canceled watch on the server", async () => {
     await using api = await startServer();
     const configMaps = clientOf(api).resource<ConfigMap>(CONFIG_MAPS);
     const open = (): Promise<number> => openWatches(api);
@@ -130,7 +130,7 @@ class Following {
     this.#running = this.informer.run(this.#stop.signal);
   }
 
-  /** "add name", … without versions. */
+  /** The notifications since the last call, as "add name" and so on, without versions. */
   async news(afterMs = 0): Promise<string[]> {
     await this.api.world.advance(afterMs);
     return this.told.splice(0).map((line) => line.replace(/@\d+(→\d+)?/, ""));
@@ -143,7 +143,7 @@ class Following {
 }
 
 describe("an informer", () => {
-  test("lists by one stream and follows it", async () => {
+  test("lists by one watch stream and continues to watch it", async () => {
     await using api = await startServer();
     await api.create(PATH, configMap("a"));
     await using following = new Following(api);
@@ -156,7 +156,7 @@ describe("an informer", () => {
     expect(following.transport.asked).toHaveLength(1);
   });
 
-  test("goes on, from its last bookmark, when the server ends its watches", async () => {
+  test("resumes from its last bookmark after the server has ended its watches", async () => {
     await using api = await startServer();
     await using following = new Following(api);
     await following.news();
@@ -171,13 +171,13 @@ describe("an informer", () => {
     await api.create(PATH, configMap("later"));
     expect(await following.news()).toEqual(["add later"]);
     expect(following.transport.asked).toHaveLength(2);
-    // None of its own objects has such a version: only a bookmark can have told it.
+    // None of the informer's own objects has such a version, so it must come from a bookmark.
     const resumed = Number(/[?&]resourceVersion=(\d+)/.exec(following.transport.asked[1]!)?.[1]);
     expect(resumed).toBeGreaterThanOrEqual(written);
     expect(resumed).toBeLessThanOrEqual(ended);
   });
 
-  test("outlives every timeout of its watches", async () => {
+  test("continues after every timeout of its watches", async () => {
     await using api = await startServer();
     await using following = new Following(api);
     await following.news(3 * 3_600_000);
@@ -185,7 +185,7 @@ describe("an informer", () => {
     expect(await following.news()).toEqual(["add late"]);
   });
 
-  test("lists anew when the server has forgotten what it missed", async () => {
+  test("lists again if the history of the server does not reach back to its last version", async () => {
     await using api = await startServer();
     await api.create(PATH, configMap("stays"));
     await api.create(PATH, configMap("goes"));
@@ -206,7 +206,7 @@ describe("an informer", () => {
     expect(following.transport.asked[resumed + 1]).not.toContain("resourceVersion=");
   });
 
-  test("goes on with the server that comes after a restart", async () => {
+  test("continues with the restarted server", async () => {
     const api = await startServer();
     await api.create(PATH, configMap("a"));
     await using following = new Following(api);
@@ -232,7 +232,7 @@ describe("an informer", () => {
     expect(await following.news()).toEqual(["delete a"]);
   });
 
-  test("selects by label, and sees objects come and go as their labels change", async () => {
+  test("selects by label, and reports objects as added and deleted as their labels change", async () => {
     await using api = await startServer();
     await api.create(PATH, configMap("a", { metadata: { labels: { on: "yes" } } }));
     await api.create(PATH, configMap("b"));

@@ -9,7 +9,7 @@ function route(verb: string, path: string, contentType?: string): string {
 }
 
 describe("the status of a cluster", () => {
-  test("of one server names it, its versions and that nobody else is there", async () => {
+  test("of a single server lists the server and its versions, and no departed server", async () => {
     await using api = await startServer({ release: "1.36", peers: { serverId: "one" } });
     const { status, body } = await api.get(STATUS);
     expect(status).toBe(200);
@@ -21,14 +21,14 @@ describe("the status of a cluster", () => {
     expect(body.servers[0].onlyServes).toContainEqual(expect.objectContaining({ groupVersion: "apps/v1" }));
   });
 
-  test("says why no peer could be called", async () => {
+  test("names the missing flag if peers cannot be called, and reports a disabled proxy", async () => {
     await using api = await startServer({ release: "1.36" });
     expect((await api.get(STATUS)).body.proxy).toEqual({ isEnabled: true, missingFlag: "--peer-ca-file" });
     await using off = await startServer({ featureGates: ["UnknownVersionInteroperabilityProxy=false"] });
     expect((await off.get(STATUS)).body.proxy.isEnabled).toBe(false);
   });
 
-  test("is for users who were given the right to it, and can only be read", async () => {
+  test("requires authorization and is read-only", async () => {
     await using api = await startServer({ access: {}, tokenFile: "secret,ann,ann,system:masters\nother,jane,jane" });
     expect((await api.call("GET", STATUS, undefined, { asClient: true })).status).toBe(403);
     const asJane = { asClient: true, headers: { authorization: "Bearer other" } };
@@ -38,7 +38,7 @@ describe("the status of a cluster", () => {
     expect((await api.call("POST", STATUS, {}, { asClient: true, headers })).status).toBe(405);
   });
 
-  test("is beside nothing else", async () => {
+  test("has no parent paths and no subpaths, and is listed at the root", async () => {
     await using api = await startServer();
     for (const path of ["/evenkeel", "/evenkeel/v1", "/evenkeel/v2/status", "/evenkeel/v1/status/x"])
       expect((await api.get(path)).status).toBe(404);
@@ -56,7 +56,7 @@ describe("an explained route", () => {
     ["create", "/api/v1/componentstatuses", { verb: "create" }, "verb-not-served"],
     ["patch", "/api/v1/namespaces/default/pods/x", { contentType: "application/merge-patch+json" }, "served-here"],
     ["get", "/version", { isResourceRequest: false }, "not-a-resource-request"],
-  ])("%s %s is what the decision says about it", async (verb, path, request, rule) => {
+  ])("of %s %s returns the routing decision", async (verb, path, request, rule) => {
     await using api = await startServer({ release: "1.36" });
     const { status, body } = await api.get(route(verb, path));
     expect(status).toBe(200);
@@ -65,7 +65,7 @@ describe("an explained route", () => {
     expect(body.route.sentence).not.toBe("");
   });
 
-  test("says what this server would refuse by itself", async () => {
+  test("reports requests that this server would reject itself", async () => {
     await using api = await startServer({ release: "1.36" });
     const { body } = await api.get(route("list", "/api/v1/pods?fieldSelector=spec.nonsense%3Dx"));
     expect(body.request.needs).toEqual({ kind: "field-selector", labels: ["spec.nonsense"] });
@@ -74,7 +74,7 @@ describe("an explained route", () => {
     expect(patch.body.request.needs).toEqual({ kind: "patch-type", patchType: "application/none" });
   });
 
-  test("by a server whose proxy is off names no rule, because nothing is decided", async () => {
+  test("names no rule if the proxy is disabled, because nothing is decided", async () => {
     await using api = await startServer({ featureGates: ["UnknownVersionInteroperabilityProxy=false"] });
     const { body } = await api.get(route("get", "/apis/nope.io/v1/things"));
     expect(body.route).toEqual({ kind: "local", reason: expect.stringContaining("is off") });
@@ -86,7 +86,7 @@ describe("an explained route", () => {
     [route("get", "api/v1/pods"), "slash"],
     [route("get", "/api/v1/%zz"), "decoded"],
     [route("get", `/${"x".repeat(9_000)}`), "at most"],
-  ])("%.60s is refused in words", async (target, words) => {
+  ])("of the invalid target %.60s returns 400 with an explanation", async (target, words) => {
     await using api = await startServer();
     const { status, body } = await api.get(target);
     expect([status, body.message]).toEqual([400, expect.stringContaining(words)]);

@@ -1,4 +1,7 @@
-/** A webhook that converts endpoints between two shapes, behind real TLS: v1 has a host and a port, v2 an address. */
+/**
+ * A conversion webhook behind real TLS that converts endpoints between two shapes: v1 has a host and a port, v2 an
+ * address.
+ */
 import type { ServerResponse } from "node:http";
 import { ReviewServer } from "./review-server.ts";
 import type { Json } from "./start.ts";
@@ -7,9 +10,9 @@ const GROUP = "net.example.com";
 export const SERVICE = { namespace: "default", name: "hook", path: "/convert" };
 
 export class ConversionWebhook extends ReviewServer {
-  /** Changes the honest answer, or takes its place. */
+  /** Changes or replaces the correct response. */
   tamper: (review: Json) => Json = (review) => review;
-  /** Before it answers. */
+  /** Delay of each response. */
   delayMs: () => number = () => 0;
 
   get clientConfig(): Json {
@@ -26,7 +29,7 @@ export class ConversionWebhook extends ReviewServer {
   }
 }
 
-/** The review as an honest webhook answers it. */
+/** The review with the correct response. */
 function converted({ kind, apiVersion, request }: Json): Json {
   const convertedObjects = request.objects.map((object: Json) => convert(object, request.desiredAPIVersion));
   return { kind, apiVersion, response: { uid: request.uid, convertedObjects, result: { status: "Success" } } };

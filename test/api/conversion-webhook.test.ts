@@ -1,4 +1,4 @@
-/** Custom resources whose versions a webhook converts: behind real TLS, because that is where most goes wrong. */
+/** Tests of custom resources with webhook conversion. They use real TLS, because most failures occur there. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { InProcessRequest } from "../../src/client/in-process.ts";
 import { buildServer, type Server } from "../../src/server/build-server.ts";
@@ -45,7 +45,9 @@ async function ask(method: string, target: string, body?: Json): Promise<Json> {
   return { status: response.status, ...JSON.parse(text) };
 }
 
-/** The status code is in the way of an object's own status. */
+/**
+ * Checks code and message, because the status of the created object replaces the HTTP status in the result of `ask`.
+ */
 async function define(definition: Json = endpointDefinition(webhook.clientConfig)): Promise<void> {
   const { code, message } = await ask("POST", DEFINITIONS, definition);
   expect([code, message]).toEqual([undefined, undefined]);
@@ -70,7 +72,7 @@ async function storedObject(name: string): Promise<Json> {
 }
 
 describe("an object", () => {
-  test("made in one version is there in the other, and lies in the storage version", async () => {
+  test("that is created in one version is readable in the other, and is stored in the storage version", async () => {
     await define();
     expect(await ask("POST", of("v1"), v1("one"))).toMatchObject({ spec: { host: "a", port: 80 } });
     expect(webhook.asked).toHaveLength(0);
@@ -92,7 +94,7 @@ describe("an object", () => {
     expect(await ask("GET", of("v1", "two"))).toMatchObject({ spec: { host: "b", port: 90 } });
   });
 
-  test("is updated through the version it is not stored in", async () => {
+  test("can be updated through a version in which it is not stored", async () => {
     await define();
     await ask("POST", of("v1"), v1("one"));
     const read = await ask("GET", of("v2", "one"));
@@ -112,14 +114,14 @@ describe("an object", () => {
     expect(await ask("GET", of("v1", "one"))).toMatchObject({ code: 404 });
   });
 
-  test("is selected by the fields of the version that is asked for", async () => {
+  test("is selected by the fields of the requested version", async () => {
     await define();
     for (const name of ["one", "two"]) await ask("POST", of("v1"), { ...v1(name), spec: { host: name, port: 1 } });
     const { items } = await ask("GET", `${of("v2")}?fieldSelector=spec.address%3Dtwo:1`);
     expect(items.map(({ metadata }: Json) => metadata.name)).toEqual(["two"]);
   });
 
-  test("that the flip of the storage version finds is read in both, and written in the new one", async () => {
+  test("that was stored before a change of the storage version is readable in both versions, and new writes use the new version", async () => {
     await define();
     await ask("POST", of("v1"), v1("old"));
     const flipped = await ask("PATCH", DEFINITION, { spec: endpointDefinition(webhook.clientConfig, "v2").spec });
@@ -146,8 +148,8 @@ describe("an object", () => {
   });
 });
 
-describe("many objects", () => {
-  test("are converted with one question, and once", async () => {
+describe("several objects", () => {
+  test("are converted by one call to the webhook, and only once", async () => {
     await define();
     for (const name of ["a", "b", "c"]) await ask("POST", of("v1"), v1(name));
     const list = await ask("GET", of("v2"));
@@ -160,7 +162,7 @@ describe("many objects", () => {
     expect(webhook.asked.map(({ request }) => request.objects.length)).toEqual([3]);
   });
 
-  test("are watched in the other version in their order, however long each conversion takes", async () => {
+  test("appear in order in a watch of the other version, however long each conversion takes", async () => {
     await define();
     await ask("POST", of("v1"), v1("first"));
     let answers = 0;
@@ -182,7 +184,7 @@ describe("many objects", () => {
   });
 
   test.each(["labelSelector=keep%3Dyes", "fieldSelector=spec.address%3Da:80"])(
-    "that cease to be selected by %s leave a watch of the other version as they were",
+    "that stop matching %s leave a watch of the other version with their last matching state",
     async (selector) => {
       await define();
       const response = await server.call({ method: "GET", target: `${of("v2")}?watch=true&${selector}` });
@@ -199,7 +201,7 @@ describe("many objects", () => {
     },
   );
 
-  test("are asked for once, however many watches wait for them", async () => {
+  test("are converted once, however many watches wait for them", async () => {
     await define();
     const responses = await Promise.all(
       Array.from({ length: 20 }, () => server.call({ method: "GET", target: `${of("v2")}?watch=true` })),
@@ -215,8 +217,8 @@ describe("many objects", () => {
   });
 });
 
-describe("without an answer of the webhook", () => {
-  test("the stored version goes on, and the other says why it does not", async () => {
+describe("if the webhook fails", () => {
+  test("the stored version is served, and the other version returns an error with the reason", async () => {
     await define();
     await ask("POST", of("v1"), v1("one"));
     await webhook.stop();
@@ -239,7 +241,7 @@ describe("without an answer of the webhook", () => {
     expect(await ask("GET", of("v2", "one"))).toMatchObject({ spec: { address: "a:80" } });
   });
 
-  test("a watch that has begun ends with an error", async () => {
+  test("an open watch of the other version ends with an error", async () => {
     await define();
     const response = await server.call({ method: "GET", target: `${of("v2")}?watch=true` });
     await webhook.stop();
@@ -249,7 +251,7 @@ describe("without an answer of the webhook", () => {
     expect(frames).toMatchObject([{ type: "ERROR", object: { kind: "Status", code: 500 } }]);
   });
 
-  test("a webhook that others vouch for is not believed", async () => {
+  test("because the caBundle does not verify its certificate, it receives no objects", async () => {
     const other = new ConversionWebhook();
     await define(endpointDefinition({ ...webhook.clientConfig, caBundle: other.caBundle }));
     await ask("POST", of("v1"), v1("one"));
@@ -260,7 +262,7 @@ describe("without an answer of the webhook", () => {
 
 const FAILED = "conversion webhook for net.example.com/v1, Kind=Endpoint ";
 
-describe("an answer is refused", () => {
+describe("a webhook response is rejected", () => {
   const object = (change: (object: Json) => Json) => (review: Json) => {
     review.response.convertedObjects = review.response.convertedObjects.map(change);
     return review;
@@ -273,17 +275,17 @@ describe("an answer is refused", () => {
       "returned 0 objects, expected 1",
     ],
     [
-      "to another question",
+      "with another uid",
       (r) => ({ ...r, response: { ...r.response, uid: "x" } }),
       'failed: expected response.uid="UID", got "x"',
     ],
     [
-      "that says why not",
+      "that reports a failure",
       (r) => ({ ...r, response: { ...r.response, result: { status: "Failure", message: "no" } } }),
       "failed: no",
     ],
     [
-      "that does not say so",
+      "without a result status",
       (r) => ({ ...r, response: { uid: r.response.uid } }),
       "failed: response.result.status was '', not 'Success'",
     ],
@@ -297,25 +299,25 @@ describe("an answer is refused", () => {
       object((one) => ({ ...one, kind: "Other" })),
       "returned invalid object at index 0: invalid kind (expected Endpoint, received Other)",
     ],
-    ["about another object", metadata({ name: "two" }), "returned invalid object: must have the same name: one != two"],
+    ["with another name", metadata({ name: "two" }), "returned invalid object: must have the same name: one != two"],
     [
-      "with strange labels",
+      "with labels that are not strings",
       metadata({ labels: { a: 1 } }),
       "returned invalid metadata: metadata.labels[a] must be a string, but is int64 in converted object",
     ],
-    ["of status 400", () => ({ httpStatus: 400 }), "failed: the server rejected our request for an unknown reason"],
+    ["with status 400", () => ({ httpStatus: 400 }), "failed: the server rejected our request for an unknown reason"],
     [
-      "of status 500",
+      "with status 500",
       () => ({ httpStatus: 500, text: "oh\n", contentType: "text/plain" }),
       'failed: an error on the server ("oh") has prevented the request from succeeding',
     ],
     [
-      "that is no JSON",
+      "that is not JSON",
       () => ({ text: "{" }),
       "failed: couldn't get version/kind; json parse error: unexpected end of JSON input",
     ],
     [
-      "deeper than objects are",
+      "that is nested too deeply",
       () => ({ text: "[".repeat(100_000) }),
       "failed: couldn't get version/kind; json parse error: exceeded max depth",
     ],
@@ -330,7 +332,7 @@ describe("an answer is refused", () => {
   });
 });
 
-test("what a webhook does to metadata counts only for labels and annotations", async () => {
+test("a webhook can change labels and annotations only, not other metadata", async () => {
   await define();
   const made = await ask("POST", of("v1"), v1("one", { labels: { a: "1" }, finalizers: ["example.com/f"] }));
   webhook.tamper = (review) => {
@@ -348,7 +350,7 @@ test("what a webhook does to metadata counts only for labels and annotations", a
   expect(read.metadata.ownerReferences).toBeUndefined();
 });
 
-test("a webhook behind a service is found by what the cluster says of it, and must have the service's name", async () => {
+test("a webhook behind a Service fails until the Service exists and leads to it", async () => {
   const service = { namespace: "default", name: "hook", path: "/convert/", port: webhook.port };
   await define(endpointDefinition({ service, caBundle: webhook.caBundle }));
   await ask("POST", of("v1"), v1("one"));
@@ -368,7 +370,7 @@ test("a webhook behind a service is found by what the cluster says of it, and mu
   await expect.poll(() => ask("GET", of("v2", "one"))).toMatchObject({ spec: { address: "a:80" } });
 });
 
-test("an object is applied in either version", async () => {
+test("an object can be applied in either version", async () => {
   await define();
   const apply = async (version: string, body: Json): Promise<Json> => {
     const target = `${of(version, "one")}?fieldManager=me`;

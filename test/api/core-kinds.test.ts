@@ -16,7 +16,7 @@ describe("events", () => {
   const EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events";
   const event = { metadata: { name: "e" }, involvedObject: { namespace: "default" }, reason: "r", count: 1 };
 
-  test("have what is always written, which nobody owns", async () => {
+  test("contain fields that are always written, and these fields have no manager", async () => {
     await using server = await startServer();
     const created = await server.create(`${CORE}/events`, event);
     expect(created.body).toMatchObject({
@@ -30,7 +30,7 @@ describe("events", () => {
     expect(owned(created)).toEqual({ "f:count": {}, "f:involvedObject": {}, "f:reason": {} });
   });
 
-  test("are the same in both groups", async () => {
+  test("are readable in both API groups", async () => {
     await using server = await startServer();
     await server.create(`${CORE}/events`, event);
     const other = await server.get(`${EVENTS}/e`);
@@ -39,7 +39,7 @@ describe("events", () => {
     expect((await server.mergePatch(`${CORE}/events/e`, { count: 2 })).body.count).toBe(2);
   });
 
-  test("are held to more in the newer group", async () => {
+  test("are validated more strictly in events.k8s.io", async () => {
     await using server = await startServer();
     const answer = await server.create(EVENTS, { metadata: { name: "n" }, type: "Normal" });
     expect(sentence(answer)).toContain("eventTime: Required value");
@@ -48,7 +48,7 @@ describe("events", () => {
 });
 
 describe("nodes", () => {
-  test("begin tainted, and have a status of which nothing is known", async () => {
+  test("start tainted, with an empty status", async () => {
     await using server = await startServer();
     const { body } = await server.create("/api/v1/nodes", { metadata: { name: "n" } });
     expect(body.spec.taints).toEqual([{ key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }]);
@@ -59,7 +59,7 @@ describe("nodes", () => {
 });
 
 describe("endpoint slices", () => {
-  test("count changes of their labels", async () => {
+  test("increment their generation when their labels change", async () => {
     await using server = await startServer();
     await server.create(SLICES, { metadata: { name: "s" }, addressType: "IPv4" });
     const labelled = await server.mergePatch(`${SLICES}/s`, { metadata: { labels: { a: "1" } } });
@@ -78,7 +78,7 @@ describe("names", () => {
   const NETWORK = "/apis/networking.k8s.io/v1";
   const parentRef = { resource: "things", name: "a" };
 
-  test("of addresses are addresses", async () => {
+  test("of IPAddresses must be canonical addresses", async () => {
     await using server = await startServer();
     const create = (name: string): Promise<Answer> =>
       server.create(`${NETWORK}/ipaddresses`, { metadata: { name }, spec: { parentRef } });
@@ -91,7 +91,7 @@ describe("names", () => {
   test.each([
     ["1.35", 422],
     ["1.36", 201],
-  ])("of services may begin with a digit or not in %s", async (release, status) => {
+  ])("of Services that begin with a digit return the status of release %s: %i", async (release, status) => {
     await using server = await startServer({ release });
     const created = await server.create(`${CORE}/services`, {
       metadata: { name: "1a" },
@@ -101,7 +101,7 @@ describe("names", () => {
   });
 });
 
-test("warnings stand beside what was done", async () => {
+test("a successful write returns warnings", async () => {
   await using server = await startServer();
   const { status, headers } = await server.create(`${CORE}/secrets`, {
     metadata: { name: "s" },

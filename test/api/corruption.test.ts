@@ -16,42 +16,45 @@ async function store(api: TestServer, value: string | Buffer, key = KEY): Promis
 }
 
 const VALUES: [string, string][] = [
-  ["bytes that are no JSON", "\u0000\u0001\u0002"],
-  ["half an object", '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"na'],
-  ["nothing at all", ""],
-  ["JSON that is no object", "[1,2,3]"],
+  ["bytes that are not JSON", "\u0000\u0001\u0002"],
+  ["a truncated object", '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"na'],
+  ["an empty value", ""],
+  ["JSON that is not an object", "[1,2,3]"],
   ["an object without kind", '{"metadata":{"name":"bad"}}'],
   ["an object without metadata", '{"kind":"ConfigMap","apiVersion":"v1"}'],
-  ["metadata that is no object", '{"kind":"ConfigMap","apiVersion":"v1","metadata":"none"}'],
-  ["protobuf nobody can read", "k8s\u0000\u0001\u0002"],
+  ["metadata that is not an object", '{"kind":"ConfigMap","apiVersion":"v1","metadata":"none"}'],
+  ["malformed protobuf", "k8s\u0000\u0001\u0002"],
   [
-    "an object of a version nobody knows",
+    "an object of an unknown version",
     '{"kind":"ConfigMap","apiVersion":"v99","metadata":{"name":"bad","namespace":"default"}}',
   ],
   ["an object of another kind", '{"kind":"Secret","apiVersion":"v1","metadata":{"name":"bad","namespace":"default"}}'],
 ];
 
 describe("a stored value that cannot be read", () => {
-  test.each(VALUES)("%s is an error for that object alone", async (_what, value) => {
-    await using api = await startServer();
-    await api.create(CONFIG_MAPS, configMap("good"));
-    await api.create("/api/v1/namespaces/kube-system/configmaps", configMap("elsewhere"));
-    await store(api, value);
-    const read = await api.get(BAD);
-    expect(read.status).toBe(500);
-    expect(read.body).toMatchObject({ kind: "Status", reason: "InternalError" });
-    expect(read.body.message).toContain(KEY);
-    const list = await api.get(CONFIG_MAPS);
-    expect(list.status).toBe(500);
-    expect(list.body.message).toContain(KEY);
-    expect((await api.get(`${CONFIG_MAPS}/good`)).status).toBe(200);
-    expect(names(await api.get("/api/v1/namespaces/kube-system/configmaps"))).toEqual(["elsewhere"]);
-    expect((await api.get("/api/v1/namespaces")).status).toBe(200);
-    expect((await api.get("/livez")).status).toBe(200);
-    expect((await api.get("/readyz")).status).toBe(200);
-  });
+  test.each(VALUES)(
+    "(%s) is an error for the object and for lists that contain it, and for no other request",
+    async (_what, value) => {
+      await using api = await startServer();
+      await api.create(CONFIG_MAPS, configMap("good"));
+      await api.create("/api/v1/namespaces/kube-system/configmaps", configMap("elsewhere"));
+      await store(api, value);
+      const read = await api.get(BAD);
+      expect(read.status).toBe(500);
+      expect(read.body).toMatchObject({ kind: "Status", reason: "InternalError" });
+      expect(read.body.message).toContain(KEY);
+      const list = await api.get(CONFIG_MAPS);
+      expect(list.status).toBe(500);
+      expect(list.body.message).toContain(KEY);
+      expect((await api.get(`${CONFIG_MAPS}/good`)).status).toBe(200);
+      expect(names(await api.get("/api/v1/namespaces/kube-system/configmaps"))).toEqual(["elsewhere"]);
+      expect((await api.get("/api/v1/namespaces")).status).toBe(200);
+      expect((await api.get("/livez")).status).toBe(200);
+      expect((await api.get("/readyz")).status).toBe(200);
+    },
+  );
 
-  test.each(VALUES)("%s is not overwritten or deleted by accident", async (_what, value) => {
+  test.each(VALUES)("(%s) cannot be overwritten or deleted by an ordinary request", async (_what, value) => {
     await using api = await startServer();
     await store(api, value);
     const revision = await api.kv.currentRevision();
@@ -63,7 +66,7 @@ describe("a stored value that cannot be read", () => {
     expect(await api.kv.currentRevision()).toBe(revision);
   });
 
-  test.each(VALUES)("%s ends a watch that would have to show it, and no other", async (_what, value) => {
+  test.each(VALUES)("(%s) ends the watches that would have to send it, and no other watch", async (_what, value) => {
     await using api = await startServer();
     const concerned = await api.watch(`${CONFIG_MAPS}?watch=true`);
     const other = await api.watch("/api/v1/namespaces/kube-system/configmaps?watch=true");
@@ -76,7 +79,7 @@ describe("a stored value that cannot be read", () => {
     expect(await other.story()).toEqual(["ADDED elsewhere"]);
   });
 
-  test.each(VALUES)("%s does not keep a server from starting", async (_what, value) => {
+  test.each(VALUES)("(%s) does not prevent a server from starting", async (_what, value) => {
     await using first = await startServer();
     await store(first, value);
     await using second = await startServer({ world: first.world });
@@ -84,7 +87,7 @@ describe("a stored value that cannot be read", () => {
     expect((await second.get(BAD)).status).toBe(500);
   });
 
-  test("values deeper than any object do not end the server", async () => {
+  test("because of its depth does not terminate the server", async () => {
     await using api = await startServer();
     const depth = 200_000;
     await store(
@@ -97,7 +100,7 @@ describe("a stored value that cannot be read", () => {
     expect((await api.create(CONFIG_MAPS, configMap("good"))).status).toBe(201);
   });
 
-  test("fields of the wrong type do not break field selectors or watches", async () => {
+  test("because of a field of the wrong type does not break field selectors or watches", async () => {
     await using api = await startServer();
     const watch = await api.watch("/api/v1/pods?watch=true&fieldSelector=status.podIP%3D10.0.0.1");
     const other = await api.watch(`${CONFIG_MAPS}?watch=true`);
@@ -110,7 +113,7 @@ describe("a stored value that cannot be read", () => {
     expect(await other.story()).toEqual(["ADDED after"]);
   });
 
-  test("a value that cannot be converted is an error for that object alone", async () => {
+  test("because its conversion fails is an error for that object alone", async () => {
     await using api = await startServer();
     const watch = await api.watch("/apis/autoscaling/v1/horizontalpodautoscalers?watch=true");
     const other = await api.watch(`${CONFIG_MAPS}?watch=true`);
@@ -125,7 +128,7 @@ describe("a stored value that cannot be read", () => {
     expect(await other.story()).toEqual(["ADDED after"]);
   });
 
-  test("labels that are no labels do not break selectors", async () => {
+  test("because of malformed labels does not break label selectors", async () => {
     await using api = await startServer();
     await store(
       api,
@@ -134,7 +137,7 @@ describe("a stored value that cannot be read", () => {
     expect((await api.get(`${CONFIG_MAPS}?labelSelector=a`)).status).toBe(200);
   });
 
-  test("it can be repaired behind the server's back", async () => {
+  test("can be repaired in the store while the server runs", async () => {
     await using api = await startServer();
     await store(api, "junk");
     await store(
@@ -145,7 +148,7 @@ describe("a stored value that cannot be read", () => {
     expect(names(await api.get(CONFIG_MAPS))).toEqual(["bad"]);
   });
 
-  test("a namespace that cannot be read is not mistaken for one that is not there", async () => {
+  test("returns 500, not 404, if it is a namespace", async () => {
     await using api = await startServer();
     await store(api, "junk", "/registry/namespaces/broken");
     const answer = await api.create("/api/v1/namespaces/broken/configmaps", configMap("a"));
@@ -153,7 +156,7 @@ describe("a stored value that cannot be read", () => {
     expect(answer.body.message).toContain("/registry/namespaces/broken");
   });
 
-  test("a lower version of a list reads the store's own history, where it may be corrupt too", async () => {
+  test("is an error for a list at an exact earlier version", async () => {
     await using api = await startServer();
     await store(api, "junk");
     const revision = await api.kv.currentRevision();

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { CONFIG_MAPS, configMap, deployment, header, PODS, pod, startServer } from "./start.ts";
 
 describe("creation", () => {
-  test("an object is stored with a uid, a creation time and a resource version, and read back as it was answered", async () => {
+  test("stores an object with a uid, a creation time and a resource version, and a GET returns the same object", async () => {
     await using api = await startServer();
     const created = await api.create(CONFIG_MAPS, configMap("one"));
     expect(created.status).toBe(201);
@@ -22,7 +22,7 @@ describe("creation", () => {
     expect((await api.get(`${CONFIG_MAPS}/one`)).text).toBe(created.text);
   });
 
-  test("a cluster-scoped object has no namespace and is found without one", async () => {
+  test("of a cluster-scoped object needs no namespace", async () => {
     await using api = await startServer();
     const body = {
       apiVersion: "rbac.authorization.k8s.io/v1",
@@ -36,14 +36,14 @@ describe("creation", () => {
     expect((await api.get("/apis/rbac.authorization.k8s.io/v1/clusterroles/system:reader")).status).toBe(200);
   });
 
-  test("kind and apiVersion may be left out: the path names them", async () => {
+  test("takes a missing kind and apiVersion from the path", async () => {
     await using api = await startServer();
     const created = await api.create(CONFIG_MAPS, { metadata: { name: "bare" } });
     expect(created.status).toBe(201);
     expect(created.body).toMatchObject({ kind: "ConfigMap", apiVersion: "v1" });
   });
 
-  test("a second object of the same name is refused with 409 AlreadyExists", async () => {
+  test("of an existing object returns 409 AlreadyExists", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("one"));
     const again = await api.create(CONFIG_MAPS, configMap("one"));
@@ -60,7 +60,7 @@ describe("creation", () => {
     });
   });
 
-  test("fields that belong to the server are taken from the server", async () => {
+  test("ignores values for fields that the server sets", async () => {
     await using api = await startServer();
     const metadata = {
       uid: "mine",
@@ -77,14 +77,14 @@ describe("creation", () => {
     expect(body.metadata).not.toHaveProperty("deletionGracePeriodSeconds");
   });
 
-  test("a resource version on a new object is refused", async () => {
+  test("with a resource version is rejected", async () => {
     await using api = await startServer();
     const answer = await api.create(CONFIG_MAPS, configMap("one", { metadata: { resourceVersion: "5" } }));
     expect(answer.status).toBe(500);
     expect(answer.body.message).toBe("resourceVersion should not be set on objects to be created");
   });
 
-  test("a status sent with a new object is dropped, for kinds whose status has its own door", async () => {
+  test("drops the status if the kind has a status subresource", async () => {
     await using api = await startServer();
     const { body } = await api.create("/apis/apps/v1/namespaces/default/deployments", {
       ...deployment("web"),
@@ -93,13 +93,13 @@ describe("creation", () => {
     expect(body.status?.replicas).toBeUndefined();
   });
 
-  test("a new pod is pending", async () => {
+  test("sets the phase of a pod to Pending", async () => {
     await using api = await startServer();
     const { body } = await api.create(PODS, { ...pod("p"), status: { phase: "Running" } });
     expect(body.status.phase).toBe("Pending");
   });
 
-  test("the namespace of the object must be the namespace of the path", async () => {
+  test("is rejected if the namespace of the object is not that of the path", async () => {
     await using api = await startServer();
     const answer = await api.create(CONFIG_MAPS, configMap("one", { metadata: { namespace: "other" } }));
     expect(answer.status).toBe(400);
@@ -108,7 +108,7 @@ describe("creation", () => {
     );
   });
 
-  test("stringData of a secret becomes data, and a secret without a type is opaque", async () => {
+  test("of a secret converts stringData to data, and defaults the type to Opaque", async () => {
     await using api = await startServer();
     const { body } = await api.create("/api/v1/namespaces/default/secrets", {
       kind: "Secret",
@@ -126,7 +126,7 @@ describe("data", () => {
   const SECRETS = "/api/v1/namespaces/default/secrets";
   const MEBIBYTE = 1024 * 1024;
 
-  test("the values of a config map hold 1 MiB together and not a byte more", async () => {
+  test("of a config map may have at most 1 MiB in total", async () => {
     await using api = await startServer();
     expect((await api.create(CONFIG_MAPS, configMap("fits", { data: { a: "x".repeat(MEBIBYTE) } }))).status).toBe(201);
     const tooLong = await api.create(
@@ -137,7 +137,7 @@ describe("data", () => {
     expect(tooLong.body.message).toBe('ConfigMap "long" is invalid: []: Too long: may not be more than 1048576 bytes');
   });
 
-  test("the values of a secret are counted decoded", async () => {
+  test("of a secret is counted decoded", async () => {
     await using api = await startServer();
     const secret = (bytes: number) => ({
       metadata: { name: `s${bytes}` },
@@ -147,14 +147,14 @@ describe("data", () => {
     expect((await api.create(SECRETS, secret(MEBIBYTE + 1))).status).toBe(422);
   });
 
-  test("a key of a config map stands in data or in binaryData", async () => {
+  test("of a config map must not have a key that binaryData has too", async () => {
     await using api = await startServer();
     const answer = await api.create(CONFIG_MAPS, configMap("twice", { binaryData: { a: "eA==" } }));
     expect(answer.status).toBe(422);
     expect(answer.body.message).toContain("data[a]: Invalid value");
   });
 
-  test("a secret of a known type needs the keys of that type", async () => {
+  test("of a secret with a known type must contain the keys of that type", async () => {
     await using api = await startServer();
     const answer = await api.create(SECRETS, { metadata: { name: "s" }, type: "kubernetes.io/tls", data: {} });
     expect(answer.status).toBe(422);
@@ -164,7 +164,7 @@ describe("data", () => {
     ]);
   });
 
-  test("data of a secret that is no base64 is refused", async () => {
+  test("of a secret must be base64", async () => {
     await using api = await startServer();
     const answer = await api.create(SECRETS, { metadata: { name: "s" }, data: { p: "not base64!" } });
     expect(answer.status).toBe(400);
@@ -174,8 +174,8 @@ describe("data", () => {
   });
 });
 
-describe("names", () => {
-  test("an object needs a name or a generateName", async () => {
+describe("metadata", () => {
+  test("needs a name or a generateName", async () => {
     await using api = await startServer();
     const answer = await api.create(CONFIG_MAPS, { kind: "ConfigMap", apiVersion: "v1", metadata: {} });
     expect(answer.status).toBe(422);
@@ -191,7 +191,7 @@ describe("names", () => {
     ]);
   });
 
-  test.each(["Bad", "a/b", "a".repeat(254), "-a", "a..b", "a b"])("the name %s is invalid", async (name) => {
+  test.each(["Bad", "a/b", "a".repeat(254), "-a", "a..b", "a b"])("with the name %s is invalid", async (name) => {
     await using api = await startServer();
     const answer = await api.create(CONFIG_MAPS, configMap(name));
     expect(answer.status).toBe(422);
@@ -199,7 +199,7 @@ describe("names", () => {
     expect(answer.body.details.causes[0].field).toBe("metadata.name");
   });
 
-  test("labels and annotations must have valid keys, labels valid values", async () => {
+  test("must have valid label and annotation keys and valid label values", async () => {
     await using api = await startServer();
     const causes = async (metadata: object): Promise<string[]> => {
       const { status, body } = await api.create(CONFIG_MAPS, configMap("ok", { metadata }));
@@ -211,7 +211,7 @@ describe("names", () => {
     expect(await causes({ annotations: { "bad key!": "x" } })).toEqual(["metadata.annotations"]);
   });
 
-  test("annotations together may hold 256 KiB and not a byte more", async () => {
+  test("may have at most 256 KiB of annotations", async () => {
     await using api = await startServer();
     expect(
       (
@@ -229,7 +229,7 @@ describe("names", () => {
     expect(tooLong.body.details.causes[0].reason).toBe("FieldValueTooLong");
   });
 
-  test("an owner named twice is kept once, with a warning", async () => {
+  test("with a duplicate owner reference keeps one of them, with a warning", async () => {
     await using api = await startServer();
     const owner = { apiVersion: "v1", kind: "ConfigMap", name: "x", uid: "u" };
     const other = { ...owner, uid: "v" };
@@ -242,7 +242,7 @@ describe("names", () => {
     expect(header(answer, "warning")).toContain("duplicate UID(s) observed: u");
   });
 
-  test("an owner must be named completely", async () => {
+  test("must have complete owner references", async () => {
     await using api = await startServer();
     const metadata = { ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "", uid: "" }] };
     const answer = await api.create(CONFIG_MAPS, configMap("o", { metadata }));
@@ -253,7 +253,7 @@ describe("names", () => {
     ]);
   });
 
-  test("only one owner may be the controller", async () => {
+  test("may have only one controller among the owners", async () => {
     await using api = await startServer();
     const owner = (kind: string) => ({ apiVersion: "v1", kind, name: "x", uid: kind, controller: true });
     const answer = await api.create(
@@ -266,7 +266,7 @@ describe("names", () => {
     );
   });
 
-  test("a generated name is the base and five characters that spell no words", async () => {
+  test("with a generateName gets a name of the prefix and five characters without vowels", async () => {
     await using api = await startServer();
     const { status, body } = await api.create(CONFIG_MAPS, { metadata: { generateName: "gen-" } });
     expect(status).toBe(201);
@@ -276,19 +276,19 @@ describe("names", () => {
     });
   });
 
-  test("a long base is cut so that the generated name has 63 characters", async () => {
+  test("with a long generateName gets a name of 63 characters", async () => {
     await using api = await startServer();
     const { body } = await api.create(CONFIG_MAPS, { metadata: { generateName: "a".repeat(80) } });
     expect(body.metadata.name).toHaveLength(63);
   });
 
-  test("a name wins over a generateName", async () => {
+  test("with both uses the name and ignores the generateName", async () => {
     await using api = await startServer();
     const { body } = await api.create(CONFIG_MAPS, { metadata: { name: "given", generateName: "gen-" } });
     expect(body.metadata.name).toBe("given");
   });
 
-  test("when every generated name is taken the client is told to come back", async () => {
+  test("with a generateName whose names are all taken returns 409 with Retry-After", async () => {
     let draws = 0;
     const random = { float: () => (draws++, 0), bytes: (length: number) => new Uint8Array(length) };
     await using api = await startServer({ random });

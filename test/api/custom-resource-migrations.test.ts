@@ -1,4 +1,7 @@
-/** Custom resources after a flip of their storage version: migrated, and only then their definition forgets the old one. */
+/**
+ * Tests of custom resources after a change of their storage version: the objects are migrated, and only then is the old
+ * version removed from the CRD's stored versions.
+ */
 import { afterEach, describe, expect, test } from "vitest";
 import { startServer, type Answer, type Json, type TestServer } from "./start.ts";
 
@@ -84,8 +87,8 @@ async function conditions(name = "m"): Promise<string[]> {
   return (status.conditions ?? []).map(({ type, status: value }: Json) => `${type}=${value}`);
 }
 
-describe("by itself", () => {
-  test("a flip moves every object, and then the definition forgets the version that was", async () => {
+describe("the automatic migration", () => {
+  test("rewrites every object after a change of the storage version, and then removes the old stored version from the CRD", async () => {
     await start(["storage-version-migrator", "storage-version-garbage-collector"]);
     await define();
     const before = (await make("a")).body.metadata;
@@ -105,7 +108,7 @@ describe("by itself", () => {
     expect(await state()).toBeUndefined();
   });
 
-  test("what a definition says only for a moment is not forgotten before every server can know better", async () => {
+  test("keeps the old stored version for a while after the storage version has changed back and forth", async () => {
     await start(["storage-version-migrator"]);
     await define();
     await make("a");
@@ -120,7 +123,7 @@ describe("by itself", () => {
     expect(await stored()).toEqual({ a: "example.com/v2" });
   });
 
-  test("the version that is forgotten can go from the definition", async () => {
+  test("makes it possible to remove the old version from the CRD", async () => {
     await start(["storage-version-migrator"]);
     await define();
     await make("a");
@@ -134,7 +137,7 @@ describe("by itself", () => {
     expect((await api.get(of("v2", "a"))).status).toBe(200);
   });
 
-  test("what cannot be read keeps both versions, until somebody has removed it", async () => {
+  test("keeps both stored versions while an object cannot be decoded, until the object is repaired", async () => {
     await start(["storage-version-migrator"]);
     await define();
     await make("bad");
@@ -156,8 +159,8 @@ describe("by itself", () => {
   });
 });
 
-describe("a migration that somebody asks for", () => {
-  test("moves every object, and tells the definition", async () => {
+describe("a requested migration", () => {
+  test("rewrites every object and updates the stored versions of the CRD", async () => {
     await start(["storage-version-migrator-controller"]);
     await define();
     await make("a");
@@ -179,7 +182,7 @@ describe("a migration that somebody asks for", () => {
     });
   });
 
-  test("of what is not flipped changes no stored version", async () => {
+  test("without a change of the storage version changes no stored version", async () => {
     await start(["storage-version-migrator-controller"]);
     await define();
     await make("a");
@@ -189,7 +192,7 @@ describe("a migration that somebody asks for", () => {
     expect(await storedVersions()).toEqual(["v1"]);
   });
 
-  test("is followed by another after the next flip", async () => {
+  test("can be followed by another after the next change", async () => {
     await start(["storage-version-migrator-controller"]);
     await define();
     await make("a");
@@ -207,7 +210,7 @@ describe("a migration that somebody asks for", () => {
   });
 });
 
-test("where nobody migrates nothing is forgotten", async () => {
+test("without a migration controller, stored versions are kept", async () => {
   await start([]);
   await define();
   await make("a");

@@ -1,4 +1,4 @@
-/** The scale of custom resources: by the paths of their definition. */
+/** Tests of the scale subresource of custom resources, whose paths the CRD declares. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { startServer, type Answer, type Json, type TestServer } from "./start.ts";
 
@@ -67,7 +67,7 @@ async function one(): Promise<Json> {
   return (await server.get(`${NOXUS}/one`)).body;
 }
 
-/** What each owns below its spec. */
+/** The fields below spec that each manager owns. */
 async function owners(): Promise<Json> {
   const entries: Json[] = (await one()).metadata.managedFields;
   return entries
@@ -79,7 +79,7 @@ async function owners(): Promise<Json> {
     ]);
 }
 
-test("a scale shows what stands at its paths", async () => {
+test("a scale shows the values at the declared paths", async () => {
   await make({ size: { replicas: 3 } }, { size: { replicas: 2 }, sel: "a=b" });
   const { metadata } = await one();
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
@@ -104,14 +104,14 @@ test("a scale shows what stands at its paths", async () => {
   expect(table.body.rows[0].cells.slice(0, 3)).toEqual(["one", 3, 2]);
 });
 
-test("what is not there has no scale", async () => {
+test("a scale of a missing object returns 404", async () => {
   const missing = { status: 404, body: { message: 'noxus.example.com "one" not found' } };
   expect(await server.get(`${NOXUS}/one/scale`)).toMatchObject(missing);
   expect(await put(scale(2))).toMatchObject(missing);
   expect(await apply(scale(2), "fieldManager=me")).toMatchObject(missing);
 });
 
-test("a scale writes the replicas and nothing else, and its writer owns them", async () => {
+test("a PUT of a scale writes the replicas and nothing else, and its manager owns them", async () => {
   await make({ size: { replicas: 3, other: 1 } });
   const written = await put({ ...scale(5, { labels: { a: "b" } }), status: { replicas: 9 } }, "?fieldManager=writer");
   expect(written).toMatchObject({
@@ -133,7 +133,7 @@ test("a scale writes the replicas and nothing else, and its writer owns them", a
   expect((await one()).spec.size.replicas).toBe(0);
 });
 
-test("what the definition forbids is forbidden through the scale too", async () => {
+test("a scale that violates the CRD is rejected", async () => {
   await make({ size: { replicas: 3 } });
   const negative = {
     status: 422,
@@ -147,7 +147,7 @@ test("what the definition forbids is forbidden through the scale too", async () 
   expect(await apply(scale(-1), "fieldManager=me&force=true")).toMatchObject(negative);
 });
 
-test("a resourceVersion is a precondition", async () => {
+test("a resourceVersion in a scale is a precondition", async () => {
   await make({ size: { replicas: 3 } });
   expect((await put(scale(4, { resourceVersion: "1" }))).status).toBe(409);
   const { resourceVersion } = (await one()).metadata;
@@ -155,34 +155,37 @@ test("a resourceVersion is a precondition", async () => {
   expect((await apply(scale(5, { resourceVersion }), "fieldManager=me&force=true")).status).toBe(409);
 });
 
-describe("where no replicas are said", () => {
-  test.each([{}, { size: {} }, { size: { other: 1 } }])("as in %j", async (spec) => {
-    await make(spec);
-    expect(await server.get(`${NOXUS}/one/scale`)).toMatchObject({
-      status: 500,
-      body: {
-        reason: "InternalError",
-        message: `Internal error occurred: ${MISSING} does not exist`,
-        details: { causes: [{ message: `${MISSING} does not exist` }] },
-      },
-    });
-    const empty = { status: 400, body: { message: `${MISSING} cannot be empty` } };
-    expect(await merge({ spec: {} })).toMatchObject(empty);
-    expect(await put(scale(-2_147_483_648))).toMatchObject(empty);
-    expect(await apply(scale(undefined), "fieldManager=me")).toMatchObject(empty);
-    expect((await one()).spec).toEqual(spec);
-    expect(await merge({ spec: { replicas: 4 } })).toMatchObject({ status: 200, body: { spec: { replicas: 4 } } });
-    expect((await one()).spec).toEqual({ size: { ...spec.size, replicas: 4 } });
-    expect((await owners())[0].slice(1)).toEqual([false, { "f:size": { "f:replicas": {} } }]);
-  });
+describe("an object without replicas", () => {
+  test.each([{}, { size: {} }, { size: { other: 1 } }])(
+    "(spec %j) returns 500 for its scale until replicas are set",
+    async (spec) => {
+      await make(spec);
+      expect(await server.get(`${NOXUS}/one/scale`)).toMatchObject({
+        status: 500,
+        body: {
+          reason: "InternalError",
+          message: `Internal error occurred: ${MISSING} does not exist`,
+          details: { causes: [{ message: `${MISSING} does not exist` }] },
+        },
+      });
+      const empty = { status: 400, body: { message: `${MISSING} cannot be empty` } };
+      expect(await merge({ spec: {} })).toMatchObject(empty);
+      expect(await put(scale(-2_147_483_648))).toMatchObject(empty);
+      expect(await apply(scale(undefined), "fieldManager=me")).toMatchObject(empty);
+      expect((await one()).spec).toEqual(spec);
+      expect(await merge({ spec: { replicas: 4 } })).toMatchObject({ status: 200, body: { spec: { replicas: 4 } } });
+      expect((await one()).spec).toEqual({ size: { ...spec.size, replicas: 4 } });
+      expect((await owners())[0].slice(1)).toEqual([false, { "f:size": { "f:replicas": {} } }]);
+    },
+  );
 
-  test("a Scale without them wants none", async () => {
+  test("gets 0 replicas from a Scale without replicas", async () => {
     await make({});
     expect((await put(scale(undefined))).body.spec).toEqual({});
     expect((await one()).spec).toEqual({ size: { replicas: 0 } });
   });
 
-  test("nothing can be written into what is null", async () => {
+  test("cannot be scaled if the parent of the path is null", async () => {
     await make({ size: null });
     expect(await put(scale(4))).toMatchObject({
       status: 500,
@@ -191,7 +194,7 @@ describe("where no replicas are said", () => {
   });
 });
 
-test("who applies a scale owns the replicas", async () => {
+test("a manager that applies a scale owns the replicas", async () => {
   await make({ size: { replicas: 3 } });
   const conflict = await apply(scale(8), "fieldManager=me");
   expect(conflict).toMatchObject({

@@ -1,4 +1,7 @@
-/** The StorageVersion objects of custom resources: published by whoever stores them, before they are written. */
+/**
+ * Tests of the StorageVersion objects of custom resources: every server publishes its entry before it writes the
+ * resource.
+ */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { startServer, type Json, type TestServer } from "./start.ts";
 
@@ -48,7 +51,7 @@ async function create(plural: string, name: string, version = "v1"): Promise<num
   return (await server.create(`/apis/example.com/${version}/${plural}`, body)).status;
 }
 
-test("a definition has one, which goes with it", async () => {
+test("a CRD has a StorageVersion object with the CRD as owner", async () => {
   const { metadata } = await define("things");
   const object = await published("things");
   const owner = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
@@ -64,7 +67,7 @@ test("a definition has one, which goes with it", async () => {
   expect(object.status.commonEncodingVersion).toBe("example.com/v1");
 });
 
-test("another storage version is published, and written from then on", async () => {
+test("a changed storage version is published and used for all later writes", async () => {
   await define("things");
   expect(await create("things", "before")).toBe(201);
   await change("things", ["v1", "v2"], "v2");
@@ -79,7 +82,7 @@ test("another storage version is published, and written from then on", async () 
   expect(JSON.parse(stored.items[0]!.value.toString("utf8")).apiVersion).toBe("example.com/v2");
 });
 
-test("what is not served is published as readable, and as not served", async () => {
+test("an unserved version is published as decodable but not as served", async () => {
   await define("things", ["v1", "v2"], "v2");
   const all = versions(["v1", "v2"], "v2").map((version) => ({ ...version, served: version.name === "v2" }));
   await server.mergePatch(`${DEFINITIONS}/things.example.com`, { spec: { versions: all } });
@@ -90,7 +93,7 @@ test("what is not served is published as readable, and as not served", async () 
   });
 });
 
-test("while one definition is flipped ten times another is not held up, nor a watch of definitions ended", async () => {
+test("ten changes of one CRD neither delay another CRD nor end a watch of CRDs", async () => {
   const watch = await server.watch(`${DEFINITIONS}?watch=true`);
   await define("things");
   for (let number = 2; number <= 11; number++) {
@@ -110,7 +113,7 @@ test("while one definition is flipped ten times another is not held up, nor a wa
   expect(watch.isEnded).toBe(false);
 });
 
-test("a version may go that nothing is stored in, and is not written any more", async () => {
+test("a version in which nothing is stored can be removed from the CRD and its StorageVersion", async () => {
   await define("things", ["v1", "v2"], "v2");
   await change("things", ["v2"], "v2");
   await server.world.advance(1_000);
@@ -118,7 +121,7 @@ test("a version may go that nothing is stored in, and is not written any more", 
   expect(await create("things", "one", "v2")).toBe(201);
 });
 
-test("a definition that is made anew starts anew", async () => {
+test("a CRD that is created again has a StorageVersion without the versions of the earlier one", async () => {
   await define("things", ["v1", "v2"], "v2");
   expect(await create("things", "old", "v2")).toBe(201);
   await server.call("DELETE", `${DEFINITIONS}/things.example.com`);

@@ -4,8 +4,8 @@ import { CONFIG_MAPS, configMap, deployment, names, PODS, pod, startServer, type
 const CONTROLLERS = "/api/v1/namespaces/default/replicationcontrollers";
 const DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments";
 
-describe("deletion", () => {
-  test("it answers with the name and uid of what is gone", async () => {
+describe("a deletion", () => {
+  test("returns the name and uid of the deleted object", async () => {
     await using api = await startServer();
     const { body } = await api.create(CONFIG_MAPS, configMap("d"));
     const deleted = await api.delete(`${CONFIG_MAPS}/d`);
@@ -24,7 +24,7 @@ describe("deletion", () => {
     });
   });
 
-  test("it names the group of a kind that has one", async () => {
+  test("returns the group of the kind", async () => {
     await using api = await startServer();
     await api.create(DEPLOYMENTS, deployment("web"));
     expect((await api.delete(`${DEPLOYMENTS}/web`)).body.details).toMatchObject({
@@ -34,7 +34,7 @@ describe("deletion", () => {
     });
   });
 
-  test("some kinds answer with the object itself", async () => {
+  test("returns the object itself for some kinds", async () => {
     await using api = await startServer();
     const accounts = "/api/v1/namespaces/default/serviceaccounts";
     await api.create(accounts, { metadata: { name: "a" } });
@@ -44,7 +44,7 @@ describe("deletion", () => {
     expect((await api.get(`${accounts}/a`)).status).toBe(404);
   });
 
-  test("a uid or resource version that no longer fits is refused with 409, one that fits is not", async () => {
+  test("returns 409 if the uid or resource version of its preconditions does not match", async () => {
     await using api = await startServer();
     const { body } = await api.create(CONFIG_MAPS, configMap("d"));
     const { uid, resourceVersion } = body.metadata;
@@ -61,7 +61,7 @@ describe("deletion", () => {
     expect((await api.delete(`${CONFIG_MAPS}/d`, { preconditions: { uid, resourceVersion } })).status).toBe(200);
   });
 
-  test("options of any group's version are understood, those of another kind are not", async () => {
+  test("accepts options of any group version, but not of another kind", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("d"));
     expect((await api.delete(`${CONFIG_MAPS}/d`, { kind: "Secret", apiVersion: "v1" })).status).toBe(400);
@@ -70,7 +70,7 @@ describe("deletion", () => {
     );
   });
 
-  test("malformed options are refused and delete nothing", async () => {
+  test("with malformed options is rejected and deletes nothing", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("d"));
     expect((await api.delete(`${CONFIG_MAPS}/d`, "{")).status).toBe(400);
@@ -82,10 +82,10 @@ describe("deletion", () => {
   });
 });
 
-describe("finalizers", () => {
+describe("an object with finalizers", () => {
   const held = configMap("f", { metadata: { finalizers: ["example.com/hold"] } });
 
-  test("an object with finalizers stays, marked with the time of its deletion", async () => {
+  test("stays after its deletion, with a deletion timestamp", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, held);
     const deleted = await api.delete(`${CONFIG_MAPS}/f`);
@@ -100,7 +100,7 @@ describe("finalizers", () => {
     });
   });
 
-  test("a second deletion changes nothing", async () => {
+  test("is not changed by a second deletion", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, held);
     const first = await api.delete(`${CONFIG_MAPS}/f`);
@@ -109,7 +109,7 @@ describe("finalizers", () => {
     expect(second.body).toEqual(first.body);
   });
 
-  test("an object being deleted may be changed but takes no new finalizers", async () => {
+  test("can be changed during its deletion, but gets no new finalizers", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, held);
     await api.delete(`${CONFIG_MAPS}/f`);
@@ -123,7 +123,7 @@ describe("finalizers", () => {
     );
   });
 
-  test("the deletion cannot be taken back", async () => {
+  test("cannot be undeleted", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, held);
     await api.delete(`${CONFIG_MAPS}/f`);
@@ -131,7 +131,7 @@ describe("finalizers", () => {
     expect(answer.body.metadata.deletionTimestamp).toBe("2030-01-01T00:00:00Z");
   });
 
-  test("the write that removes the last finalizer deletes the object, and watches see it go", async () => {
+  test("is removed by the write that removes the last finalizer, and watches receive DELETED", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, held);
     const { body } = await api.delete(`${CONFIG_MAPS}/f`);
@@ -149,7 +149,7 @@ describe("finalizers", () => {
     expect(events[0].object.metadata.resourceVersion).toBe(last.body.metadata.resourceVersion);
   });
 
-  test("removing one of two finalizers deletes nothing", async () => {
+  test("stays if one of two finalizers is removed", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("f", { metadata: { finalizers: ["example.com/a", "example.com/b"] } }));
     await api.delete(`${CONFIG_MAPS}/f`);
@@ -157,7 +157,7 @@ describe("finalizers", () => {
     expect((await api.get(`${CONFIG_MAPS}/f`)).status).toBe(200);
   });
 
-  test("a finalizer must be qualified unless it is a standard one", async () => {
+  test("must have qualified or standard finalizer names", async () => {
     await using api = await startServer();
     expect((await api.create(CONFIG_MAPS, configMap("a", { metadata: { finalizers: ["hold"] } }))).status).toBe(422);
     expect((await api.create(CONFIG_MAPS, configMap("b", { metadata: { finalizers: ["orphan"] } }))).status).toBe(201);
@@ -168,13 +168,13 @@ describe("finalizers", () => {
   });
 });
 
-describe("dependents", () => {
+describe("a deletion policy", () => {
   const cases = [
     ["propagationPolicy=Foreground", ["foregroundDeletion"]],
     ["propagationPolicy=Orphan", ["orphan"]],
     ["orphanDependents=true", ["orphan"]],
   ] as const;
-  test.each(cases)("%s keeps the object with the finalizers %j", async (query, finalizers) => {
+  test.each(cases)("(%s) keeps the object with the finalizers %j", async (query, finalizers) => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("p"));
     const deleted = await api.delete(`${CONFIG_MAPS}/p?${query}`);
@@ -183,14 +183,14 @@ describe("dependents", () => {
     expect((await api.get(`${CONFIG_MAPS}/p`)).body.metadata.deletionTimestamp).toBeDefined();
   });
 
-  test("Background deletes at once", async () => {
+  test("Background deletes the object immediately", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("p"));
     expect((await api.delete(`${CONFIG_MAPS}/p?propagationPolicy=Background`)).body.status).toBe("Success");
     expect((await api.get(`${CONFIG_MAPS}/p`)).status).toBe(404);
   });
 
-  test("a later policy replaces an earlier one", async () => {
+  test("of a later deletion replaces that of an earlier one", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("p"));
     await api.delete(`${CONFIG_MAPS}/p`, { propagationPolicy: "Foreground" });
@@ -202,7 +202,7 @@ describe("dependents", () => {
     expect((await api.get(`${CONFIG_MAPS}/p`)).status).toBe(404);
   });
 
-  test("a replication controller leaves its dependents alone unless told otherwise", async () => {
+  test("defaults to Orphan for a replication controller", async () => {
     await using api = await startServer();
     const controller = {
       metadata: { name: "rc" },
@@ -214,7 +214,7 @@ describe("dependents", () => {
     expect((await api.delete(`${CONTROLLERS}/rc2?propagationPolicy=Background`)).body.status).toBe("Success");
   });
 
-  test("events never wait for the garbage collector", async () => {
+  test("is ignored for events", async () => {
     await using api = await startServer();
     const events = "/api/v1/namespaces/default/events";
     await api.create(events, {
@@ -225,7 +225,7 @@ describe("dependents", () => {
     expect((await api.get(`${events}/e`)).status).toBe(404);
   });
 
-  test("both ways of saying it at once is invalid, as is a policy nobody knows", async () => {
+  test("is invalid together with orphanDependents, or with an unknown value", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("p"));
     const both = await api.delete(`${CONFIG_MAPS}/p`, { propagationPolicy: "Orphan", orphanDependents: true });
@@ -238,17 +238,17 @@ describe("dependents", () => {
     expect((await api.get(`${CONFIG_MAPS}/p`)).body.metadata).not.toHaveProperty("deletionTimestamp");
   });
 
-  test("202 says that orphanDependents=false was asked for and the object remains", async () => {
+  test("orphanDependents=false returns 202 if the object remains", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("p", { metadata: { finalizers: ["example.com/hold"] } }));
     expect((await api.delete(`${CONFIG_MAPS}/p`, { orphanDependents: false })).status).toBe(202);
   });
 });
 
-describe("pods end gracefully", () => {
+describe("a graceful deletion of a pod", () => {
   const running = (name: string) => pod(name, { nodeName: "n1", terminationGracePeriodSeconds: 40 });
 
-  test("a pod on no node is gone at once, and answered as it was", async () => {
+  test("without a node removes it immediately and returns the pod", async () => {
     await using api = await startServer();
     await api.create(PODS, pod("p"));
     const deleted = await api.delete(`${PODS}/p`);
@@ -256,7 +256,7 @@ describe("pods end gracefully", () => {
     expect((await api.get(`${PODS}/p`)).status).toBe(404);
   });
 
-  test("a pod on a node is given its own time to end", async () => {
+  test("on a node uses its termination grace period", async () => {
     await using api = await startServer();
     await api.create(PODS, running("p"));
     const { body } = await api.delete(`${PODS}/p`);
@@ -268,7 +268,7 @@ describe("pods end gracefully", () => {
     expect((await api.get(`${PODS}/p`)).status).toBe(200);
   });
 
-  test("the deletion may say how long, and less than nothing means one second", async () => {
+  test("can set the grace period, and a negative period means one second", async () => {
     await using api = await startServer();
     await api.create(PODS, running("p"));
     expect((await api.delete(`${PODS}/p?gracePeriodSeconds=7`)).body.metadata.deletionGracePeriodSeconds).toBe(7);
@@ -278,7 +278,7 @@ describe("pods end gracefully", () => {
     );
   });
 
-  test("a later deletion may only shorten the time", async () => {
+  test("can be shortened by a later deletion, but not extended", async () => {
     await using api = await startServer();
     await api.create(PODS, running("p"));
     await api.delete(`${PODS}/p?gracePeriodSeconds=20`);
@@ -295,14 +295,14 @@ describe("pods end gracefully", () => {
     });
   });
 
-  test("a later deletion that says no time leaves the time that runs", async () => {
+  test("keeps the running grace period if a later deletion sets none", async () => {
     await using api = await startServer();
     await api.create(PODS, running("p"));
     await api.delete(`${PODS}/p?gracePeriodSeconds=100`);
     expect((await api.delete(`${PODS}/p`)).body.metadata.deletionGracePeriodSeconds).toBe(100);
   });
 
-  test("a pod that has ended but has finalizers stays until the last one is removed", async () => {
+  test("with finalizers removes it after the last finalizer, even if the pod has terminated", async () => {
     await using api = await startServer();
     await api.create(PODS, { ...running("p"), metadata: { name: "p", finalizers: ["example.com/hold"] } });
     await api.delete(`${PODS}/p`);
@@ -312,7 +312,7 @@ describe("pods end gracefully", () => {
     expect((await api.get(`${PODS}/p`)).status).toBe(404);
   });
 
-  test("zero seconds remove the pod, as its node does when it has ended", async () => {
+  test("with zero seconds removes it, as the kubelet does after termination", async () => {
     await using api = await startServer();
     await api.create(PODS, running("p"));
     await api.delete(`${PODS}/p`);
@@ -320,7 +320,7 @@ describe("pods end gracefully", () => {
     expect((await api.get(`${PODS}/p`)).status).toBe(404);
   });
 
-  test("a pod that has ended needs no time", async () => {
+  test("that has terminated removes it immediately", async () => {
     await using api = await startServer();
     await api.create(PODS, running("p"));
     await api.mergePatch(`${PODS}/p/status`, { status: { phase: "Succeeded" } });
@@ -328,7 +328,7 @@ describe("pods end gracefully", () => {
     expect((await api.get(`${PODS}/p`)).status).toBe(404);
   });
 
-  test("while the time runs, emptying the finalizers removes nothing", async () => {
+  test("keeps it during the grace period, even without finalizers", async () => {
     await using api = await startServer();
     await api.create(PODS, { ...running("p"), metadata: { name: "p", finalizers: ["example.com/hold"] } });
     await api.delete(`${PODS}/p`);
@@ -337,7 +337,7 @@ describe("pods end gracefully", () => {
   });
 });
 
-describe("deletion of a collection", () => {
+describe("a deletion of a collection", () => {
   async function withThree(api: TestServer): Promise<void> {
     for (const [name, k] of [
       ["a", "x"],
@@ -347,7 +347,7 @@ describe("deletion of a collection", () => {
       await api.create(CONFIG_MAPS, configMap(name, { metadata: { labels: { k } } }));
   }
 
-  test("it deletes what the selectors choose and answers with the list of it", async () => {
+  test("deletes the selected objects and returns their list", async () => {
     await using api = await startServer();
     await withThree(api);
     const deleted = await api.delete(`${CONFIG_MAPS}?labelSelector=k%3Dx`);
@@ -359,7 +359,7 @@ describe("deletion of a collection", () => {
     expect(names(await api.get(CONFIG_MAPS))).toEqual([]);
   });
 
-  test("it stays within its namespace", async () => {
+  test("is limited to its namespace", async () => {
     await using api = await startServer();
     await withThree(api);
     await api.create("/api/v1/namespaces/kube-system/configmaps", configMap("elsewhere"));
@@ -367,14 +367,14 @@ describe("deletion of a collection", () => {
     expect(names(await api.get("/api/v1/configmaps"))).toEqual(["elsewhere"]);
   });
 
-  test("a selector that cannot be understood deletes nothing", async () => {
+  test("with an invalid selector deletes nothing", async () => {
     await using api = await startServer();
     await withThree(api);
     expect((await api.delete(`${CONFIG_MAPS}?labelSelector=(`)).status).toBe(400);
     expect(names(await api.get(CONFIG_MAPS))).toHaveLength(3);
   });
 
-  test("the classes that the control plane's own pods have stay", async () => {
+  test("aside: deleting a single system priority class is rejected, and another class is deleted", async () => {
     await using api = await startServer();
     const classes = "/apis/scheduling.k8s.io/v1/priorityclasses";
     const refused = await api.delete(`${classes}/system-node-critical`);
@@ -386,19 +386,19 @@ describe("deletion of a collection", () => {
     expect((await api.delete(`${classes}/mine`)).status).toBe(200);
   });
 
-  test("the options hold for each object", async () => {
+  test("applies its options to each object", async () => {
     await using api = await startServer();
     await withThree(api);
     await api.delete(`${CONFIG_MAPS}?labelSelector=k%3Dx`, { propagationPolicy: "Foreground" });
     expect((await api.get(`${CONFIG_MAPS}/a`)).body.metadata.finalizers).toEqual(["foregroundDeletion"]);
   });
 
-  test("all namespaces at once is not allowed", async () => {
+  test("in all namespaces is not allowed", async () => {
     await using api = await startServer();
     expect((await api.delete("/api/v1/configmaps")).status).toBe(405);
   });
 
-  test("namespaces have no deletion of the collection", async () => {
+  test("of namespaces is not allowed", async () => {
     await using api = await startServer();
     expect((await api.delete("/api/v1/namespaces")).status).toBe(405);
   });

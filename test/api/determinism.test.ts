@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { CONFIG_MAPS, configMap, deployment, startServer } from "./start.ts";
 
-/** A life with chance in it: generated names, uids, races, watches, time. */
+/** Runs a scenario that depends on randomness: generated names, uids, races, watches, time. */
 async function tell(seed: number): Promise<string> {
   await using api = await startServer({ seed });
   const told: string[] = [];
@@ -24,10 +24,10 @@ async function tell(seed: number): Promise<string> {
   return told.join("\n");
 }
 
-test("the same seed gives the same answers, byte for byte", async () => {
+test("the same seed produces the same responses, byte for byte", async () => {
   expect(await tell(7)).toBe(await tell(7));
 });
 
-test("another seed gives other answers", async () => {
+test("another seed produces other responses", async () => {
   expect(await tell(7)).not.toBe(await tell(8));
 });

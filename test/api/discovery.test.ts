@@ -15,7 +15,7 @@ describe.each(RELEASES)("discovery of %s", (release) => {
   const catalogue = openCatalogue({ release, extensions: false });
   const named = catalogue.groups.filter((group) => group.name !== "");
 
-  test("/apis lists every group with its versions, and /apis/GROUP is the same entry", async () => {
+  test("lists every group with its versions at /apis, and the same entry at /apis/GROUP", async () => {
     await using api = await startServer({ release });
     const { body } = await api.get("/apis");
     expect(body).toMatchObject({ kind: "APIGroupList", apiVersion: "v1" });
@@ -28,7 +28,7 @@ describe.each(RELEASES)("discovery of %s", (release) => {
     }
   });
 
-  test("every group version lists its resources and subresources with their verbs", async () => {
+  test("lists the resources and subresources of every group version with their verbs", async () => {
     await using api = await startServer({ release });
     for (const group of catalogue.groups) {
       for (const version of group.versions) {
@@ -50,7 +50,7 @@ describe.each(RELEASES)("discovery of %s", (release) => {
     }
   });
 
-  test.each(["api", "apis"] as const)("the aggregated form of /%s says the same in one document", async (prefix) => {
+  test.each(["api", "apis"] as const)("contains the same in the aggregated document of /%s", async (prefix) => {
     await using api = await startServer({ release });
     const { body, headers } = await api.get(`/${prefix}`, { accept: KUBECTL });
     expect(headers["content-type"]).toBe(AGGREGATED);
@@ -74,7 +74,7 @@ describe.each(RELEASES)("discovery of %s", (release) => {
     }
   });
 
-  test("everything listed as listable can be listed", async () => {
+  test("lists no resource as listable that cannot be listed", async () => {
     await using api = await startServer({ release });
     for (const group of catalogue.groups) {
       for (const resource of group.resources) {
@@ -87,7 +87,7 @@ describe.each(RELEASES)("discovery of %s", (release) => {
     }
   });
 
-  test("/version is the release's", async () => {
+  test("is accompanied by the versions of the release at /version", async () => {
     await using api = await startServer({ release });
     const { major, minor, gitVersion } = releaseInfo(release);
     const { body } = await api.get("/version");
@@ -104,8 +104,8 @@ describe.each(RELEASES)("discovery of %s", (release) => {
   });
 });
 
-describe("forms of discovery", () => {
-  test("/api lists the versions of the core group and where the server is", async () => {
+describe("discovery", () => {
+  test("lists the versions of the core group and the address of the server at /api", async () => {
     await using api = await startServer();
     api.server.announce("192.0.2.1:6443");
     expect((await api.get("/api")).body).toEqual({
@@ -115,14 +115,14 @@ describe("forms of discovery", () => {
     });
   });
 
-  test("trailing slashes mean nothing", async () => {
+  test("ignores trailing slashes", async () => {
     await using api = await startServer();
     for (const target of ["/api", "/apis", "/apis/apps", "/apis/apps/v1", "/api/v1"]) {
       expect((await api.get(`${target}/`)).text).toBe((await api.get(target)).text);
     }
   });
 
-  test("an aggregated document has an ETag; whoever has it already gets 304 and nothing else", async () => {
+  test("sends an ETag with the aggregated document, and 304 without a body if the client has it", async () => {
     await using api = await startServer();
     const first = await api.get("/apis", { accept: KUBECTL });
     const etag = header(first, "etag")!;
@@ -135,7 +135,7 @@ describe("forms of discovery", () => {
     expect((await api.get("/apis", { accept: KUBECTL, "if-none-match": '"other"' })).status).toBe(200);
   });
 
-  test("different releases have different ETags", async () => {
+  test("has different ETags for different releases", async () => {
     await using older = await startServer({ release: "1.35" });
     await using newer = await startServer({ release: "1.36" });
     expect(header(await older.get("/apis", { accept: KUBECTL }), "etag")).not.toBe(
@@ -150,12 +150,12 @@ describe("forms of discovery", () => {
     [`${AGGREGATED};profile=nopeer,${AGGREGATED}`, "APIGroupDiscoveryList"],
     [KUBECTL, "APIGroupDiscoveryList"],
     [`application/json;q=0.5,${AGGREGATED}`, "APIGroupDiscoveryList"],
-  ])("Accept: %s gets %s", async (accept, kind) => {
+  ])("for Accept %s returns %s", async (accept, kind) => {
     await using api = await startServer();
     expect((await api.get("/apis", { accept })).body.kind).toBe(kind);
   });
 
-  test("a form that does not exist is 406", async () => {
+  test("for an unsupported format returns 406", async () => {
     await using api = await startServer();
     expect((await api.get("/apis", { accept: "text/html" })).status).toBe(406);
     expect(
@@ -169,7 +169,7 @@ describe("forms of discovery", () => {
     ["1.28", "APIGroupDiscoveryList"],
     ["1.32", "APIGroupDiscoveryList"],
     ["1.33", "APIGroupList"],
-  ])("asked for v2beta1 first, %s answers with %s", async (release, kind) => {
+  ])("for Accept v2beta1 before JSON, in release %s, returns %s", async (release, kind) => {
     await using api = await startServer({ release });
     const v2beta1 = AGGREGATED.replace("v=v2", "v=v2beta1");
     const { headers, body } = await api.get("/apis", { accept: `${v2beta1},application/json` });
@@ -180,7 +180,7 @@ describe("forms of discovery", () => {
     expect(body).toEqual({ ...current, apiVersion: "apidiscovery.k8s.io/v2beta1" });
   });
 
-  test("a subresource of another group names it", async () => {
+  test("names the group of a subresource if it differs", async () => {
     await using api = await startServer();
     const { body } = await api.get("/apis/apps/v1");
     expect(body.resources.find(({ name }: Json) => name === "deployments/scale")).toMatchObject({
@@ -191,7 +191,7 @@ describe("forms of discovery", () => {
     expect(body.resources.find(({ name }: Json) => name === "deployments/status")).not.toHaveProperty("group");
   });
 
-  test("a version turned off is neither discovered nor served", async () => {
+  test("does not show a disabled version, which is not served either", async () => {
     await using api = await startServer({ runtimeConfig: ["batch/v1=false"] });
     expect((await api.get("/apis")).body.groups.map(({ name }: Json) => name)).not.toContain("batch");
     expect((await api.get("/apis/batch/v1")).status).toBe(404);

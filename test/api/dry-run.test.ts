@@ -5,34 +5,37 @@ const PATCH = { headers: { "content-type": "application/merge-patch+json" } };
 
 describe("dryRun=All", () => {
   const verbs: [string, (api: TestServer) => Promise<Answer>][] = [
-    ["create", (api) => api.create(`${CONFIG_MAPS}?dryRun=All`, configMap("new"))],
-    ["generated creation", (api) => api.create(`${CONFIG_MAPS}?dryRun=All`, { metadata: { generateName: "gen-" } })],
-    ["update", (api) => api.put(`${CONFIG_MAPS}/x?dryRun=All`, configMap("x", { data: { a: "9" } }))],
-    ["patch", (api) => api.call("PATCH", `${CONFIG_MAPS}/x?dryRun=All`, '{"data":{"a":"9"}}', PATCH)],
+    ["a creation", (api) => api.create(`${CONFIG_MAPS}?dryRun=All`, configMap("new"))],
     [
-      "creation by update",
+      "a creation with a generated name",
+      (api) => api.create(`${CONFIG_MAPS}?dryRun=All`, { metadata: { generateName: "gen-" } }),
+    ],
+    ["an update", (api) => api.put(`${CONFIG_MAPS}/x?dryRun=All`, configMap("x", { data: { a: "9" } }))],
+    ["a patch", (api) => api.call("PATCH", `${CONFIG_MAPS}/x?dryRun=All`, '{"data":{"a":"9"}}', PATCH)],
+    [
+      "a creation by update",
       (api) =>
         api.put("/apis/coordination.k8s.io/v1/namespaces/default/leases/l?dryRun=All", {
           metadata: { name: "l" },
           spec: {},
         }),
     ],
-    ["deletion", (api) => api.delete(`${CONFIG_MAPS}/x?dryRun=All`)],
-    ["deletion by body", (api) => api.delete(`${CONFIG_MAPS}/x`, { dryRun: ["All"] })],
+    ["a deletion", (api) => api.delete(`${CONFIG_MAPS}/x?dryRun=All`)],
+    ["a deletion with the option in its body", (api) => api.delete(`${CONFIG_MAPS}/x`, { dryRun: ["All"] })],
     [
-      "deletion that would leave the object",
+      "a deletion that would keep the object",
       (api) => api.delete(`${CONFIG_MAPS}/x?dryRun=All&propagationPolicy=Foreground`),
     ],
-    ["deletion of a collection", (api) => api.delete(`${CONFIG_MAPS}?dryRun=All`)],
-    ["deletion of a namespace", (api) => api.delete("/api/v1/namespaces/kube-node-lease?dryRun=All")],
+    ["a deletion of a collection", (api) => api.delete(`${CONFIG_MAPS}?dryRun=All`)],
+    ["a deletion of a namespace", (api) => api.delete("/api/v1/namespaces/kube-node-lease?dryRun=All")],
     [
-      "status update",
+      "a status update",
       (api) =>
         api.call("PATCH", "/api/v1/namespaces/default/status?dryRun=All", '{"metadata":{"labels":{"a":"b"}}}', PATCH),
     ],
   ];
 
-  test.each(verbs)("a %s answers as if it had happened and changes nothing", async (_verb, act) => {
+  test.each(verbs)("on %s returns the normal response and changes nothing", async (_verb, act) => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("x"));
     const before = (await api.get("/api/v1/configmaps")).text;
@@ -43,14 +46,14 @@ describe("dryRun=All", () => {
     expect((await api.get("/api/v1/configmaps")).text).toBe(before);
   });
 
-  test("a new object has a uid and a name but no resource version", async () => {
+  test("returns a new object with a uid and a name but without a resource version", async () => {
     await using api = await startServer();
     const { body } = await api.create(`${CONFIG_MAPS}?dryRun=All`, { metadata: { generateName: "gen-" } });
     expect(body.metadata).toMatchObject({ name: expect.stringMatching(/^gen-/), uid: expect.any(String) });
     expect(body.metadata).not.toHaveProperty("resourceVersion");
   });
 
-  test("an updated object keeps its resource version", async () => {
+  test("returns an updated object with its current resource version", async () => {
     await using api = await startServer();
     const { body } = await api.create(CONFIG_MAPS, configMap("x"));
     const updated = await api.put(`${CONFIG_MAPS}/x?dryRun=All`, configMap("x", { data: { a: "9" } }));
@@ -58,7 +61,7 @@ describe("dryRun=All", () => {
     expect(updated.body.metadata.resourceVersion).toBe(body.metadata.resourceVersion);
   });
 
-  test("what would be refused is refused", async () => {
+  test("rejects invalid requests", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("x"));
     expect((await api.create(`${CONFIG_MAPS}?dryRun=All`, configMap("x"))).status).toBe(409);
@@ -69,7 +72,7 @@ describe("dryRun=All", () => {
     ).toBe(409);
   });
 
-  test("any other value is invalid on every verb", async () => {
+  test("is the only valid value for every verb", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("x"));
     const created = await api.create(`${CONFIG_MAPS}?dryRun=Some`, configMap("y"));

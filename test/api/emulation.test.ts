@@ -1,4 +1,4 @@
-/** A server of one release that behaves as an earlier one. */
+/** Tests of a server of one release that emulates an earlier one. */
 import { describe, expect, test } from "vitest";
 import { resolveOptions, type ServerOptions } from "../../src/server/config.ts";
 import { OptionError } from "../../src/base/option-error.ts";
@@ -6,7 +6,7 @@ import { startServer, type Answer, type Json, type TestServer } from "./start.ts
 
 const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const CLASSES = "/apis/resource.k8s.io/v1beta2/deviceclasses";
-/** Came with 1.34. */
+/** Introduced in 1.34. */
 const LATER_GATE = "PodCertificateRequest";
 const DRA = ["resource.k8s.io/v1beta1=true", "resource.k8s.io/v1beta2=true"];
 
@@ -28,8 +28,8 @@ function served(answer: Answer): string[] {
   );
 }
 
-describe("what it says of itself", () => {
-  test("/version has the binary's version and those it behaves as and is compatible with", async () => {
+describe("an emulating server", () => {
+  test("returns the versions of the binary, the emulation and the compatibility at /version", async () => {
     await using api = await startServer({ release: "1.36", emulatedVersion: ["1.35"] });
     expect((await api.get("/version")).body).toMatchObject({
       ...{ major: "1", minor: "36", gitVersion: "v1.36.4+evenkeel" },
@@ -37,14 +37,14 @@ describe("what it says of itself", () => {
     });
   });
 
-  test("without emulation /version is as ever, and before 1.33 does not tell", async () => {
+  test("differs from a server without emulation, which returns its own version at /version, or none before 1.33", async () => {
     await using newer = await startServer({ release: "1.36" });
     expect((await newer.get("/version")).body).toMatchObject({ emulationMinor: "36", minCompatibilityMinor: "35" });
     await using older = await startServer({ release: "1.32" });
     expect(Object.keys((await older.get("/version")).body)).not.toContain("emulationMinor");
   });
 
-  test("the metric and the identity lease name the binary's and the compatibility version", async () => {
+  test("publishes the versions in the metric and in the identity lease", async () => {
     await using api = await startServer({
       ...{ release: "1.36", emulatedVersion: ["1.35"], minCompatibilityVersion: ["1.33"] },
       peers: { serverId: "one" },
@@ -61,8 +61,8 @@ describe("what it says of itself", () => {
   });
 });
 
-describe("what it serves", () => {
-  test("is what the emulated release serves", async () => {
+describe("the resources of an emulating server", () => {
+  test("are those of the emulated release", async () => {
     await using emulating = await startServer({ release: "1.36", emulatedVersion: ["1.34"] });
     await using own = await startServer({ release: "1.34" });
     const [as, plain] = [emulating, own].map((api) => api.get("/apis", { accept: AGGREGATED }));
@@ -71,7 +71,7 @@ describe("what it serves", () => {
     expect((await emulating.get(policies)).status).toBe(404);
   });
 
-  test("forward compatible, has later versions of it, which read and write the same objects", async () => {
+  test("include later versions of the same objects if it is forward compatible", async () => {
     await using api = await startServer({
       ...{ release: "1.34", emulatedVersion: ["1.33"], runtimeConfig: DRA },
       emulationForwardCompatible: true,
@@ -85,8 +85,8 @@ describe("what it serves", () => {
   });
 });
 
-describe("what it stores", () => {
-  test("can be read by the oldest release it is compatible with", async () => {
+describe("the stored objects of an emulating server", () => {
+  test("can be decoded by the oldest compatible release", async () => {
     const options: Partial<ServerOptions> = { release: "1.36", runtimeConfig: DRA };
     await using usual = await startServer(options);
     await usual.create(CLASSES, deviceClass("one", "v1beta2"));
@@ -96,7 +96,7 @@ describe("what it stores", () => {
     expect(await storedVersion(careful, "/registry/deviceclasses/one")).toBe("resource.k8s.io/v1beta2");
   });
 
-  test("and what the binary wrote before it emulated, it reads and changes; afterwards the binary reads all of it", async () => {
+  test("include those that the binary wrote before the emulation, and the binary can read all of them afterwards", async () => {
     await using before = await startServer({ release: "1.36" });
     const { world } = before;
     await before.create(CLASSES.replace("v1beta2", "v1"), deviceClass("one", "v1"));
@@ -112,7 +112,7 @@ describe("what it stores", () => {
     expect([again.status, again.body.metadata.labels]).toEqual([200, { a: "b" }]);
   });
 
-  test("is agreed upon with others: it publishes what it writes, and that it reads what the binary reads", async () => {
+  test("have a StorageVersion with the encoding of the emulated release and all versions that the binary decodes", async () => {
     await using api = await startServer({
       ...{ release: "1.36", emulatedVersion: ["1.33"], runtimeConfig: DRA, strictRelease: false },
       peers: { serverId: "one" },
@@ -125,7 +125,7 @@ describe("what it stores", () => {
   });
 });
 
-describe("options that cannot be", () => {
+describe("the options", () => {
   const CASES: readonly [options: Partial<ServerOptions>, message: string][] = [
     [{ release: "1.36", emulatedVersion: ["1.37"] }, "emulation version 1.37 is not between [1.33, 1.36]"],
     [
@@ -135,12 +135,12 @@ describe("options that cannot be", () => {
     ],
   ];
 
-  test.each(CASES)("%j: %s", (options, message) => {
+  test.each(CASES)("%j are rejected: %s", (options, message) => {
     const given = { storage: { kind: "memory" } as const, ...options };
     expect(() => resolveOptions(given)).toThrow(new OptionError(message));
   });
 
-  test("a gate that came after the emulated release cannot be set, one that it has can", () => {
+  test("cannot set a feature gate that was introduced after the emulated release", () => {
     const gate = (name: string, emulated: string): ServerOptions => ({
       storage: { kind: "memory" },
       ...{ release: "1.36", emulatedVersion: [emulated], featureGates: [`${name}=true`] },
@@ -151,7 +151,7 @@ describe("options that cannot be", () => {
     );
   });
 
-  test("the gate of version-aware routing is on, and off for a strict release, unless it is said", () => {
+  test("enable VersionAwareProxying by default, but not for a strict release, and can set it explicitly", () => {
     const isOn = (options: Partial<ServerOptions>): boolean =>
       resolveOptions({ storage: { kind: "memory" }, ...options }).isVersionAware;
     expect([isOn({}), isOn({ strictRelease: true })]).toEqual([true, false]);

@@ -1,4 +1,7 @@
-/** Whoever asks for much waits for itself: others, administrators and probes are answered meanwhile. */
+/**
+ * Tests of priority and fairness: a user with many requests waits, while other users, administrators and probes are
+ * served.
+ */
 import { describe, expect, test } from "vitest";
 import { World } from "../../src/tools/simulator/world.ts";
 import type { Kv } from "../../src/storage/kv.ts";
@@ -16,7 +19,7 @@ import {
 const TOKENS = ["root,root,u-1,system:masters", "bob,bob,u-2", "alice,alice,u-3"].join("\n");
 const SLOW_MS = 100;
 
-/** What is called slow takes its time to be stored. */
+/** A store that delays writes of keys that contain "slow". */
 function slowKv(kv: Kv, clock: World["clock"]): Kv {
   const isSlow = (change: Parameters<Kv["commit"]>[0]): boolean => JSON.stringify(change).includes("/slow-");
   return overlaidKv(kv, {
@@ -27,7 +30,7 @@ function slowKv(kv: Kv, clock: World["clock"]): Kv {
   });
 }
 
-/** Few seats, everybody may do everything, and the store is slow for some. */
+/** Starts a server with few seats and a slow store, on which every user may do everything. */
 async function start(seats: number, access: StartOptions["access"] = {}): Promise<TestServer> {
   const world = new World({ seed: 5 });
   const api = await startServer({
@@ -38,7 +41,7 @@ async function start(seats: number, access: StartOptions["access"] = {}): Promis
     access: { authorizationModes: ["AlwaysAllow"], disableAdmissionPlugins: ["ServiceAccount"], ...access },
     wrapKv: (kv) => slowKv(kv, world.clock),
   });
-  // Until it has seen priority levels and flow schemas.
+  // Waits until the server has seen priority levels and flow schemas.
   await api.world.advance(10_000);
   return api;
 }
@@ -65,7 +68,7 @@ async function timed(api: TestServer, user: string, [method, target, body]: Aske
 const made = (name: string): Asked => ["POST", CONFIG_MAPS, configMap(name)];
 const read = (target: string): Asked => ["GET", target];
 
-/** They are under way when this returns. */
+/** Returns when the requests are in progress. */
 async function flood(api: TestServer, user: string, count: number): Promise<Promise<Timed>[]> {
   const begun = Array.from({ length: count }, (_, at) => timed(api, user, made(`slow-${user}-${at}`)));
   await api.world.advance(1);
@@ -75,7 +78,7 @@ async function flood(api: TestServer, user: string, count: number): Promise<Prom
 const statuses = (all: readonly Timed[]): Set<number> => new Set(all.map(({ answer }) => answer.status));
 
 describe("with priority and fairness", () => {
-  test("somebody who floods the server does not keep others waiting", async () => {
+  test("a user with many requests does not delay others", async () => {
     await using api = await start(12);
     const many = await flood(api, "bob", 60);
     const own = await api.world.run(timed(api, "alice", made("slow-alice")));
@@ -92,7 +95,7 @@ describe("with priority and fairness", () => {
     expect(statuses(all)).toEqual(new Set([201]));
   });
 
-  test("who asks for more than can wait is told to come again, and what was let in is stored", async () => {
+  test("requests beyond the queue limit return 429 with Retry-After, and admitted writes are stored", async () => {
     await using api = await start(12);
     const all = await api.world.run(Promise.all(await flood(api, "bob", 450)));
     expect(statuses(all)).toEqual(new Set([201, 429]));
@@ -108,7 +111,7 @@ describe("with priority and fairness", () => {
     expect((await api.get("/metrics")).text).toContain(rejected);
   });
 
-  test("watches take no seat once they have begun", async () => {
+  test("a watch occupies no seat after its start", async () => {
     await using api = await start(12);
     const target = `${CONFIG_MAPS}?watch=true&timeoutSeconds=300`;
     const watches = await api.world.run(
@@ -123,7 +126,7 @@ describe("with priority and fairness", () => {
 });
 
 describe("without priority and fairness", () => {
-  test("reads and writes are counted, and administrators and probes are not", async () => {
+  test("reads and writes are limited separately, and administrators and probes are exempt", async () => {
     await using api = await start(2, { priorityAndFairness: false });
     const two = await flood(api, "bob", 2);
     const write = await api.world.run(timed(api, "alice", made("a")));

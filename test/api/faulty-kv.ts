@@ -1,4 +1,4 @@
-/** Stands between a server and its store, and fails or stalls when told to. */
+/** A store wrapper for tests that fails or stalls on demand. */
 import {
   StorageError,
   type Kv,
@@ -25,28 +25,28 @@ export class FaultyKv implements Kv {
     this.#kv = kv;
   }
 
-  /** Nothing gets through; what happens meanwhile is told to watches when the store is back. */
+  /** Makes the store unreachable. Watches receive the missed events when the store is back. */
   setDown(isDown: boolean): void {
     this.#isDown = isDown;
     if (!isDown) this.#catchUp();
     for (const { sink } of this.#followed) sink.interrupted(isDown);
   }
 
-  /** Calls get through, but watches are told nothing until this is over. */
+  /** Delays the events of watches. Other calls succeed. */
   setLagging(isLagging: boolean): void {
     this.#isLagging = isLagging;
     if (!isLagging) this.#catchUp();
   }
 
-  /** The store has compacted what its watches had not seen yet. */
+  /** Ends all watches as if the store had compacted events that they had not received. */
   loseHistory(): void {
     for (const { sink, close } of [...this.#followed]) {
       close();
-      sink.closed(new StorageError("revision-compacted", "the history is gone"));
+      sink.closed(new StorageError("revision-compacted", "the history is compacted"));
     }
   }
 
-  /** Calls wait from now on, until `resume`. */
+  /** Makes calls wait until `resume`. */
   stall(): void {
     this.#stalled ??= [];
   }
@@ -101,7 +101,7 @@ export class FaultyKv implements Kv {
   async #reach<T>(work: () => Promise<T>): Promise<T> {
     const stalled = this.#stalled;
     if (stalled !== undefined) await new Promise<void>((resolve) => stalled.push(resolve));
-    if (this.#isDown) throw new StorageError("unavailable", "the store is down");
+    if (this.#isDown) throw new StorageError("unavailable", "the store is unreachable");
     return work();
   }
 }

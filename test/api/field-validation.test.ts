@@ -18,13 +18,13 @@ function strictProblems(answer: Answer): string {
 describe("strict decoding", () => {
   test.each<[what: string, target: string, body: string, problems: string]>([
     [
-      "everything in reading order, nothing twice",
+      "every problem in reading order, each once",
       CONFIG_MAPS,
       '{"apiVersion":"v1","kind":"ConfigMap","zzz":1,"data":{"a":"1","a":"2"},"bogus":1,"bogus":2,"metadata":{"name":"a","wrong":1,"name":"b","labels":{"x":"1","x":"2","x":"3"}},"unk":{"k":1,"k":2},"data":{"b":"1"}}',
       'unknown field "zzz", duplicate field "data.a", unknown field "bogus", unknown field "metadata.wrong", duplicate field "metadata.name", duplicate field "metadata.labels.x", unknown field "unk", duplicate field "data"',
     ],
     [
-      "lists by index, raw JSON not at all",
+      "list items by index, and nothing inside raw JSON",
       PODS,
       '{"apiVersion":"v1","kind":"Pod","metadata":{"managedFields":[{"fieldsV1":{"a":1,"a":2}}]},"spec":{"containers":[{"name":"x","nme":"y","name":"z"},{"nme":1,"image":"a","image":"b"}],"containers":[{"name":"q","nme":2}]}}',
       'unknown field "spec.containers[0].nme", duplicate field "spec.containers[0].name", unknown field "spec.containers[1].nme", duplicate field "spec.containers[1].image", duplicate field "spec.containers"',
@@ -36,7 +36,7 @@ describe("strict decoding", () => {
       'unknown field "Data", unknown field "metadata.NAME"',
     ],
     [
-      "the kind itself",
+      "a duplicate kind",
       CONFIG_MAPS,
       '{"apiVersion":"v1","kind":"ConfigMap","kind":"ConfigMap"}',
       'duplicate field "kind"',
@@ -53,21 +53,21 @@ describe("strict decoding", () => {
       '{"apiVersion":"v1","kind":"ConfigMap","bogus":1,"data":{"a":null,"a":null},"binaryData":null,"binaryData":{}}',
       'unknown field "bogus", duplicate field "data.a", duplicate field "binaryData"',
     ],
-  ])("names %s, as kube-apiserver does", async (_what, target, body, problems) => {
+  ])("reports %s, as kube-apiserver does", async (_what, target, body, problems) => {
     await using api = await startServer();
     const answer = await post(api, body, { target });
     expect(answer.status).toBe(400);
     expect(strictProblems(answer)).toBe(problems);
   });
 
-  test("a value of the wrong type is told before anything strict", async () => {
+  test("reports a value of the wrong type before strict errors", async () => {
     await using api = await startServer();
     expect((await post(api, '{"bogus":1,"data":{"a":1}}')).body.message).toContain(
       "cannot unmarshal number into Go struct field ConfigMap.data of type string",
     );
   });
 
-  test("YAML's repeated keys come first, then unknown fields by name", async () => {
+  test("of YAML reports duplicate keys first, then unknown fields by name", async () => {
     await using api = await startServer();
     const yaml =
       "kind: ConfigMap\napiVersion: v1\nzzz: 1\nmetadata:\n  name: a\n  name: b\n  wrong: 1\ndata:\n  k: v\n  k: w\nbogus: 1\n";
@@ -82,7 +82,7 @@ describe("strict decoding", () => {
 describe("warnings", () => {
   const yaml = "metadata: {name: a}\ndata:\n  k: v\n  k: w\nbogus: 1\n";
 
-  test("tell of YAML's repeated keys, of which the last counts", async () => {
+  test("report duplicate keys in YAML, whose last value is used", async () => {
     await using api = await startServer();
     const answer = await post(api, yaml, { type: "application/yaml", validation: "Warn" });
     expect(answer.status).toBe(201);
@@ -93,14 +93,14 @@ describe("warnings", () => {
     ]);
   });
 
-  test("are not made when nobody wants them", async () => {
+  test("are not sent with field validation Ignore", async () => {
     await using api = await startServer();
     const answer = await post(api, yaml, { type: "application/yaml", validation: "Ignore" });
     expect(answer.status).toBe(201);
     expect(header(answer, "warning")).toBeUndefined();
   });
 
-  test("come with patches too", async () => {
+  test("are also sent for patches", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("a"));
     expect((await api.mergePatch(`${CONFIG_MAPS}/a`, { bogus: 1 })).headers["warning"]).toEqual([
@@ -121,7 +121,7 @@ describe("warnings", () => {
       '[{"op":"add","path":"/data/b","value":"1","value":"2"}]',
       'json patch duplicate field "[0].value"',
     ],
-  ])("name what stands twice in a patch of type %s", async (type, body, sentence) => {
+  ])("report duplicate fields in a patch of type %s", async (type, body, sentence) => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("a"));
     const patch = (query: string): ReturnType<typeof api.call> =>
@@ -143,15 +143,15 @@ describe("the Warning header", () => {
     ["a\r\nSet-Cookie: x", '299 - "a Set-Cookie: x"'],
     ["é and 😀", '299 - "? and ?"'],
     ["\u0000\u007f", '299 - "??"'],
-  ])("says %j as %s", (text, line) => {
+  ])("encodes %j as %s", (text, line) => {
     expect(warningHeaders([text])).toEqual({ warning: [line] });
   });
 
-  test("says nothing twice", () => {
+  test("does not repeat warnings", () => {
     expect(warningHeaders(["a", "b", "a"])["warning"]).toHaveLength(2);
   });
 
-  test("cuts long warnings when they are too much together, and stays bounded", () => {
+  test("truncates long warnings if their total size exceeds the limit", () => {
     expect(warningHeaders(["x".repeat(10_000)])["warning"]).toEqual([`299 - "${"x".repeat(256)}"`]);
     const many = warningHeaders(Array.from({ length: 100 }, (_, index) => `${index} ${"x".repeat(1000)}`))["warning"]!;
     expect(many.join("").length).toBeLessThanOrEqual(4096);

@@ -1,4 +1,4 @@
-/** Fields that a newer server has stored, updated through an older one in a version of another shape. */
+/** Tests of fields that a newer server has stored and an older one updates in a version of another shape. */
 import { expect, test } from "vitest";
 import { World } from "../../src/tools/simulator/world.ts";
 import { header, startServer, type Answer, type Json } from "./start.ts";
@@ -7,7 +7,7 @@ function outcome(answer: Answer): [number, string | undefined] {
   return [answer.status, header(answer, "warning")];
 }
 
-test("requests of a claim are flat in one version and nested in the other: what 1.33 does not know of them stays", async () => {
+test("an update by 1.33 keeps unknown fields of claim requests, which are flat in one version and nested in the other", async () => {
   const world = new World({ seed: 1 });
   const versions = ["resource.k8s.io/v1beta1=true", "resource.k8s.io/v1beta2=true"];
   await using young = await startServer({ world, release: "1.36", strictRelease: false, runtimeConfig: versions });
@@ -44,13 +44,13 @@ test("requests of a claim are flat in one version and nested in the other: what 
     expect(outcome(patched)[0]).toBe(200);
     const { spec, metadata } = (await young.get(`${path("v1")}/one`)).body;
     expect(spec).toEqual(claim.spec);
-    // What 1.33 cannot read of who owns what it leaves alone.
+    // 1.33 keeps the managed fields that it cannot decode.
     const maker = (of: Json): Json => of.managedFields.find((entry: Json) => entry.manager === "maker");
     expect(maker(metadata)).toEqual(maker(made.body.metadata));
   }
 });
 
-test("what autoscaling/v1 carries in annotations of what autoscaling/v2 has since got stays", async () => {
+test("an update by 1.31 in autoscaling/v1 or v2 keeps fields that only a newer autoscaling/v2 has", async () => {
   const world = new World({ seed: 1 });
   await using young = await startServer({ world, release: "1.35" });
   await using old = await startServer({ world, release: "1.31" });

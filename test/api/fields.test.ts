@@ -1,4 +1,7 @@
-/** Fields that a newer server has stored, in a cluster with an older one: no server asks another here. */
+/**
+ * Tests of fields that a newer server has stored, in a cluster with an older one. The servers do not proxy requests
+ * here.
+ */
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { World } from "../../src/tools/simulator/world.ts";
@@ -20,7 +23,7 @@ afterEach(async () => {
   await young[Symbol.asyncDispose]();
 });
 
-/** 1.31 knows neither `spec.resources` nor `lifecycle.stopSignal`. */
+/** 1.31 supports neither `spec.resources` nor `lifecycle.stopSignal`. */
 function novelPod(name: string): Json {
   const main = { name: "main", image: "main", lifecycle: { stopSignal: "SIGUSR1" } };
   return {
@@ -42,7 +45,7 @@ function workload(): Json {
   };
 }
 
-/** As a client sees it that was made for the old release. */
+/** The pod as a client of the older release sends it. */
 function asOldClientKnows(pod: Json): Json {
   const { resources: _resources, ...spec } = pod.spec;
   const containers = spec.containers.map(({ lifecycle: _lifecycle, ...rest }: Json) =>
@@ -55,7 +58,7 @@ async function stored(target: string): Promise<Json> {
   return (await young.get(target)).body;
 }
 
-/** Through the old server, with a body of which nothing may be ignored. */
+/** Sends a request to the older server with strict field validation. */
 function strictly(method: string, target: string, body: Json, type = "application/json"): Promise<Answer> {
   const options = { headers: { "content-type": type } };
   return old.call(method, `${target}?fieldValidation=Strict`, JSON.stringify(body), options);
@@ -66,7 +69,7 @@ function outcome(answer: Answer): [number, string | undefined, string | undefine
   return [status, header(answer, "warning"), status < 400 ? undefined : body.message];
 }
 
-describe("a server shows what is stored, also fields its release does not know", () => {
+describe("a server returns stored fields that its release does not define", () => {
   test("in GET, LIST and watch events", async () => {
     const watch = await old.watch(`${PODS}?watch=true&resourceVersion=0`);
     await young.create(PODS, novelPod("one"));
@@ -77,8 +80,8 @@ describe("a server shows what is stored, also fields its release does not know",
   });
 });
 
-describe("an update that does not speak of them keeps them", () => {
-  test("what was read, sent back as it is, changes nothing, whatever field validation wants", async () => {
+describe("a write through the older server keeps fields that it does not define", () => {
+  test("if the client sends back the object unchanged, whatever the field validation", async () => {
     await young.create(PODS, novelPod("one"));
     const { body: read } = await old.get(`${PODS}/one`);
     const answer = await strictly("PUT", `${PODS}/one`, read);
@@ -86,7 +89,7 @@ describe("an update that does not speak of them keeps them", () => {
     expect(await stored(`${PODS}/one`)).toEqual(read);
   });
 
-  test("what an old client knows of it, sent back, changes nothing either", async () => {
+  test("if an older client sends back the object without them", async () => {
     await young.create(PODS, novelPod("one"));
     const { body: read } = await old.get(`${PODS}/one`);
     const { managedFields: _fields, ...metadata } = read.metadata;
@@ -95,7 +98,7 @@ describe("an update that does not speak of them keeps them", () => {
     expect(await stored(`${PODS}/one`)).toEqual(read);
   });
 
-  test("a PUT changes what it says and nothing else; each field belongs to whom it belonged", async () => {
+  test("if a PUT changes other fields, and the fields keep their managers", async () => {
     await young.call("POST", `${PODS}?fieldManager=maker`, JSON.stringify(novelPod("one")));
     const sent = asOldClientKnows(await stored(`${PODS}/one`));
     delete sent.metadata.managedFields;
@@ -126,7 +129,7 @@ describe("an update that does not speak of them keeps them", () => {
       },
     ],
     ["json-patch", [{ op: "replace", path: "/spec/containers/0/image", value: "other" }]],
-  ])("%s %j", async (type, body) => {
+  ])("after a patch: %s %j", async (type, body) => {
     await young.create(PODS, novelPod("one"));
     const answer = await strictly("PATCH", `${PODS}/one`, body, `application/${type}+json`);
     expect(outcome(answer)).toEqual([200, undefined, undefined]);
@@ -137,7 +140,7 @@ describe("an update that does not speak of them keeps them", () => {
     ]);
   });
 
-  test("status, in which there are such fields too", async () => {
+  test("in the status", async () => {
     await young.create(PODS, novelPod("one"));
     await young.mergePatch(`${PODS}/one/status`, { status: { observedGeneration: 7, message: "m" } });
     const { body: read } = await old.get(`${PODS}/one`);
@@ -159,7 +162,7 @@ describe("an update that does not speak of them keeps them", () => {
     expect(now.status).toEqual({ ...read.status, message: "n", reason: "r" });
   });
 
-  test("scale, ephemeral containers, binding, deletion with a grace period", async () => {
+  test("after writes of scale, ephemeral containers and binding, and a graceful deletion", async () => {
     await young.create(DEPLOYMENTS, workload());
     await old.mergePatch(`${DEPLOYMENTS}/web/scale`, { spec: { replicas: 3 } });
     expect((await stored(`${DEPLOYMENTS}/web`)).spec).toMatchObject({ ...workload().spec, replicas: 3 });
@@ -181,12 +184,12 @@ describe("an update that does not speak of them keeps them", () => {
     expect(spec).toMatchObject({ resources: { limits: { cpu: "1" } }, containers: novelPod("one").spec.containers });
   });
 
-  test("whatever is done to a workload through the old server, its template stays what it is", async () => {
+  test("in the template of a workload, after any sequence of writes", async () => {
     await young.create(DEPLOYMENTS, workload());
     const template = (await stored(`${DEPLOYMENTS}/web`)).spec.template;
     const operation = fc.oneof(
       fc.record({ kind: fc.constant("put"), value: fc.nat(9) }),
-      fc.record({ kind: fc.constant("put what an old client knows"), value: fc.nat(9) }),
+      fc.record({ kind: fc.constant("put the fields of an old client"), value: fc.nat(9) }),
       fc.record({ kind: fc.constant("merge"), value: fc.nat(9) }),
       fc.record({ kind: fc.constant("json"), value: fc.nat(9) }),
       fc.record({ kind: fc.constant("scale"), value: fc.nat(9) }),
@@ -199,7 +202,7 @@ describe("an update that does not speak of them keeps them", () => {
       switch (kind) {
         case "put":
           return old.put(target, changed);
-        case "put what an old client knows": {
+        case "put the fields of an old client": {
           const spec = { ...changed.spec, template: asOldClientKnows(changed.spec.template) };
           return old.put(target, { ...changed, spec });
         }
@@ -226,10 +229,10 @@ describe("an update that does not speak of them keeps them", () => {
   });
 });
 
-describe("a request that names them is judged by field validation where nobody else is asked", () => {
+describe("without a proxy, field validation decides about fields that the older server does not define:", () => {
   const DROPPED = '299 - "unknown field \\"spec.resources\\""';
 
-  test("another value is dropped with a warning, and refused where it is asked to", async () => {
+  test("a changed value is dropped with a warning, or rejected with Strict", async () => {
     await young.create(DEPLOYMENTS, workload());
     const { body: read } = await old.get(`${DEPLOYMENTS}/web`);
     const changed = structuredClone(read);
@@ -249,7 +252,7 @@ describe("a request that names them is judged by field validation where nobody e
   test.each<[type: string, body: Json]>([
     ["merge-patch", { spec: { template: { spec: { resources: null } } } }],
     ["json-patch", [{ op: "remove", path: "/spec/template/spec/resources" }]],
-  ])("%s %j removes it", async (type, body) => {
+  ])("%s %j removes the field", async (type, body) => {
     await young.create(DEPLOYMENTS, workload());
     const answer = await strictly("PATCH", `${DEPLOYMENTS}/web`, body, `application/${type}+json`);
     expect(outcome(answer)).toEqual([200, undefined, undefined]);
@@ -257,7 +260,7 @@ describe("a request that names them is judged by field validation where nobody e
     expect([spec.resources, spec.containers[0].lifecycle]).toEqual([undefined, { stopSignal: "SIGUSR1" }]);
   });
 
-  test("a new object has none of them", async () => {
+  test("a new object is stored without them", async () => {
     const answer = await old.create(PODS, novelPod("one"));
     expect(outcome(answer)).toEqual([
       201,
@@ -267,7 +270,7 @@ describe("a request that names them is judged by field validation where nobody e
     expect(answer.body.spec.resources).toBeUndefined();
   });
 
-  test("what is wrong with a PUT by itself is said before what is not there", async () => {
+  test("an invalid body is rejected before a missing object returns 404", async () => {
     const wrong = { apiVersion: "v1", kind: "Pod", metadata: { name: "none" }, wrong: 1 };
     expect((await strictly("PUT", `${PODS}/none`, wrong)).status).toBe(400);
     expect((await old.put(`${PODS}/none`, wrong)).status).toBe(404);

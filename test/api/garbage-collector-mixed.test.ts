@@ -1,4 +1,7 @@
-/** The owner's resource is served by one of two releases only, and that server comes and goes. */
+/**
+ * Tests of the garbage collector in a cluster in which only one of two releases serves the owner's resource, and that
+ * server stops and starts.
+ */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { assert } from "../../src/base/assert.ts";
 import { HandResources } from "../testing/cluster/controllers/garbage-collector/hand-resources.ts";
@@ -34,7 +37,7 @@ function collect(): RunningCollector {
   return new RunningCollector({ world: cluster.world, transport: older.run!.server.transport, resources });
 }
 
-/** A new leader knows nothing of what an earlier one saw. */
+/** Elects a new leader, which has no state of the earlier one. */
 async function changeLeader(): Promise<void> {
   await collector.stop();
   collector = collect();
@@ -61,13 +64,13 @@ beforeEach(async () => {
   const owner = await call("POST", CLASSES, {
     ...{ apiVersion: "resource.k8s.io/v1", kind: "DeviceClass", metadata: { name: "owner" }, spec: {} },
   });
-  assert(owner.status === 201, "the owner is there");
+  assert(owner.status === 201, "the owner exists");
   const ownerReferences = [
     { apiVersion: "resource.k8s.io/v1", kind: "DeviceClass", name: "owner", uid: owner.body.metadata.uid },
   ];
   const metadata = { name: "child", ownerReferences };
   const child = await call("POST", CONFIG_MAPS, { apiVersion: "v1", kind: "ConfigMap", metadata });
-  assert(child.status === 201, "what it owns is there");
+  assert(child.status === 201, "its dependent exists");
   await cluster.advance({ seconds: 5 });
 });
 
@@ -76,7 +79,7 @@ afterEach(async () => {
   cluster.shutDown();
 });
 
-test("a living owner keeps what it owns while nobody can be asked about it, however long that lasts", async () => {
+test("dependents of a live owner are kept while no server serves its resource, however long that is", async () => {
   await cluster.stop(newer);
   await cluster.advance({ seconds: 60 });
   await changeLeader();
@@ -110,7 +113,7 @@ test("a living owner keeps what it owns while nobody can be asked about it, howe
   expect(await hasChild()).toBe(false);
 });
 
-test("an owner that went with nobody there to see it takes what it owned when it can be asked about", async () => {
+test("dependents of an owner whose deletion the collector did not see are deleted when its resource is served again", async () => {
   cluster.partition(newer, older);
   await cluster.advance({ seconds: 10 });
   const { server } = newer.run!;

@@ -1,6 +1,6 @@
 /**
- * Random owners, random deletions, random faults, in random order: what is left in the end is what a simple model says.
- * Links are slow, so that every request and every piece of news may be overtaken.
+ * Compares the garbage collector with a simple model after random owners, deletions and faults in random order. Links
+ * are slow, so that requests and events can overtake each other.
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -24,10 +24,10 @@ type Resource = (typeof RESOURCES)[number];
 
 interface Planned {
   readonly resource: Resource;
-  /** Indexes of owners, taken modulo the number of objects. */
+  /** Indexes of owners, modulo the number of objects. */
   readonly owners: readonly number[];
   readonly blocks: boolean;
-  /** Names an owner that never was as well. */
+  /** True if the object also has an owner that never existed. */
   readonly hasDeadOwner: boolean;
 }
 
@@ -45,7 +45,7 @@ interface Plan {
   readonly seed: number;
 }
 
-/** Where objects have one owner at most, orphans are the same ones in whatever order things happen. */
+/** If objects have one owner at most, the set of orphans does not depend on the order of events. */
 function plans(ownersMax: number, policies: readonly ("Background" | "Foreground" | "Orphan")[]): fc.Arbitrary<Plan> {
   const object = fc.record({
     resource: fc.constantFrom(...RESOURCES),
@@ -79,7 +79,7 @@ class Play implements AsyncDisposable {
   readonly #resources: HandResources;
   #collector: RunningCollector;
   readonly #made: Json[] = [];
-  /** Indexes of what the test itself has deleted, and how. */
+  /** The objects that the test itself has deleted, with their policies. */
   readonly #deleted = new Map<number, string>();
 
   constructor(api: TestServer, plan: Plan) {
@@ -115,7 +115,7 @@ class Play implements AsyncDisposable {
         ...rules,
       };
       const { body, status } = await this.#api.create(path(resource), object);
-      assert(status === 201, "the object is there");
+      assert(status === 201, "the object exists");
       this.#made.push(body);
     }
     for (const [index, { resource }] of this.#plan.objects.entries()) {
@@ -125,7 +125,7 @@ class Play implements AsyncDisposable {
     }
   }
 
-  /** None that no object could have: those are left alone, which is another test's matter. */
+  /** The owners that an object can have. Other owners, which the collector ignores, are tested elsewhere. */
   #owners(index: number): number[] {
     const { objects } = this.#plan;
     const { resource, owners } = objects[index]!;
@@ -161,7 +161,7 @@ class Play implements AsyncDisposable {
     }
   }
 
-  /** Whoever is on its way already goes as it was told first. */
+  /** An object that is already being deleted keeps its first policy. */
   async #delete(index: number, propagationPolicy: string): Promise<void> {
     const target = `${path(this.#plan.objects[index]!.resource)}/o${index}`;
     const { status, body } = await this.#api.get(target);
@@ -177,7 +177,7 @@ class Play implements AsyncDisposable {
       const { status, body } = await this.#api.get(`${path(resource)}/o${index}`);
       if (status !== 200) continue;
       left.push(index);
-      assert(body.metadata.deletionTimestamp === undefined, `o${index} is on its way and does not go`);
+      assert(body.metadata.deletionTimestamp === undefined, `o${index} is being deleted and is not removed`);
     }
     return left;
   }
@@ -218,10 +218,10 @@ async function play(plan: Plan): Promise<void> {
   expect(left).toEqual(expected);
 }
 
-test("objects with a living owner stay, and those whose owners are all gone go", async () => {
+test("objects with a live owner stay, and objects whose owners are all deleted are deleted", async () => {
   await fc.assert(fc.asyncProperty(plans(3, ["Background", "Foreground"]), play), { numRuns: RUNS });
 }, 120_000);
 
-test("orphans stay, whatever becomes of what owned their owner", async () => {
+test("orphans stay, even if the owner of their owner is deleted", async () => {
   await fc.assert(fc.asyncProperty(plans(1, ["Background", "Foreground", "Orphan"]), play), { numRuns: RUNS });
 }, 120_000);

@@ -20,9 +20,9 @@ import {
 const APPS = "/apis/apps/v1/namespaces/default";
 const DEPLOYMENTS = `${APPS}/deployments`;
 const REPLICA_SETS = `${APPS}/replicasets`;
-/** Long enough for everything that needs no patience. */
+/** Time in which the collector completes everything that needs no retry. */
 const SOON_MS = 5_000;
-/** Long enough for everything that was waited for, once it is there. */
+/** Time in which the collector retries and completes everything that can be completed. */
 const LATER_MS = 70_000;
 
 class Collecting implements AsyncDisposable {
@@ -59,7 +59,7 @@ class Collecting implements AsyncDisposable {
     return body;
   }
 
-  /** A deployment, its replica set and two pods: nobody but the test makes them. */
+  /** Creates a deployment, its replica set and two pods. No controller creates them here. */
   async makeChain(name: string): Promise<{ top: Json; middle: Json; bottom: Json[] }> {
     const top = await this.make(DEPLOYMENTS, deployment(name));
     const middle = await this.make(REPLICA_SETS, ownedBy(replicaSet(`${name}-1`), top));
@@ -70,7 +70,7 @@ class Collecting implements AsyncDisposable {
     return { top, middle, bottom };
   }
 
-  /** The names of what is left of some resources. */
+  /** The names of the remaining objects of some resources. */
   async left(...targets: string[]): Promise<string[]> {
     const found: string[] = [];
     for (const target of targets) found.push(...names(await this.api.get(target)));
@@ -108,7 +108,7 @@ function ownedBy(object: Json, ...owners: Json[]): Json {
 }
 
 describe("a deletion", () => {
-  test("in the background takes everything below with it", async () => {
+  test("in the background deletes all dependents", async () => {
     await using run = await Collecting.begin();
     await run.makeChain("web");
     await run.makeChain("other");
@@ -119,7 +119,7 @@ describe("a deletion", () => {
     expect(run.collector.run.failuresInRow).toBe(0);
   });
 
-  test("in the foreground leaves the owner until everything below is gone", async () => {
+  test("in the foreground keeps the owner until all dependents are deleted", async () => {
     await using run = await Collecting.begin();
     await run.makeChain("web");
     await run.api.mergePatch(`${PODS}/web-1-a`, { metadata: { finalizers: ["example.org/slow"] } });
@@ -131,7 +131,7 @@ describe("a deletion", () => {
     expect(await run.leftOfChains()).toEqual([]);
   });
 
-  test("in the foreground does not wait for dependents that do not block it, but takes them too", async () => {
+  test("in the foreground deletes non-blocking dependents too, but does not wait for them", async () => {
     await using run = await Collecting.begin();
     const owner = await run.make(CONFIG_MAPS, configMap("owner"));
     const free = ownedBy(configMap("free"), reference(owner, { blockOwnerDeletion: false }));
@@ -142,7 +142,7 @@ describe("a deletion", () => {
     expect((await run.api.get(`${CONFIG_MAPS}/free`)).body.metadata.deletionTimestamp).toBeDefined();
   });
 
-  test("of an owner whose dependents are to be orphans leaves them, without the owner", async () => {
+  test("with Orphan keeps the dependents and removes their owner references", async () => {
     await using run = await Collecting.begin();
     await run.makeChain("web");
     await run.api.delete(`${DEPLOYMENTS}/web`, { propagationPolicy: "Orphan" });
@@ -152,7 +152,7 @@ describe("a deletion", () => {
     expect(run.collector.metric("evenkeel_garbage_collector_orphaned_total")).toBe(1);
   });
 
-  test("leaves orphans also of what was made so late that no watch has shown it", async () => {
+  test("with Orphan keeps dependents that no watch has delivered yet", async () => {
     await using run = await Collecting.begin();
     const owner = await run.make(DEPLOYMENTS, deployment("web"));
     await run.soon();
@@ -164,7 +164,7 @@ describe("a deletion", () => {
     expect(await run.references(`${CONFIG_MAPS}/late`)).toBeUndefined();
   });
 
-  test("that was done while nobody collected is made up for", async () => {
+  test("that happens while no collector runs is handled by the next collector", async () => {
     const api = await startServer();
     const earlier = new Collecting(api);
     await earlier.soon();
@@ -180,7 +180,7 @@ describe("a deletion", () => {
 });
 
 describe("an object", () => {
-  test("with one owner that lives stays, and forgets those that do not", async () => {
+  test("with a live owner stays and loses the references to deleted owners", async () => {
     await using run = await Collecting.begin();
     const first = await run.make(CONFIG_MAPS, configMap("first"));
     const second = await run.make(CONFIG_MAPS, configMap("second"));
@@ -194,7 +194,7 @@ describe("an object", () => {
     expect(await run.left(CONFIG_MAPS)).toEqual([]);
   });
 
-  test("that names an owner in the foreground and one that lives leaves the first", async () => {
+  test("with a live owner and one in foreground deletion stays and loses the reference to the second", async () => {
     await using run = await Collecting.begin();
     const going = await run.make(CONFIG_MAPS, configMap("going"));
     const staying = await run.make(CONFIG_MAPS, configMap("staying"));
@@ -205,7 +205,7 @@ describe("an object", () => {
     expect(await run.references(`${CONFIG_MAPS}/child`)).toEqual([reference(staying)]);
   });
 
-  test("goes when another object has taken the name of its owner", async () => {
+  test("is deleted if its owner was replaced by another object of the same name", async () => {
     await using run = await Collecting.begin();
     const owner = await run.make(CONFIG_MAPS, configMap("owner"));
     await run.collector.stop();
@@ -218,7 +218,7 @@ describe("an object", () => {
     expect(anew.metric("evenkeel_garbage_collector_deleted_total")).toBe(1);
   });
 
-  test("whose owner is named by a version nobody serves any more has an owner still", async () => {
+  test("is not deleted if its owner reference names a version that is not served any more", async () => {
     await using run = await Collecting.begin();
     const top = await run.make(DEPLOYMENTS, deployment("web"));
     await run.make(CONFIG_MAPS, ownedBy(configMap("child"), reference(top, { apiVersion: "apps/v1beta1" })));
@@ -229,7 +229,7 @@ describe("an object", () => {
     expect(await run.left(CONFIG_MAPS)).toEqual([]);
   });
 
-  test("goes in its own way where it has one: orphans of what is collected stay", async () => {
+  test("with the orphan finalizer is collected, and its own dependents are kept", async () => {
     await using run = await Collecting.begin();
     const { middle } = await run.makeChain("web");
     await run.api.mergePatch(`${REPLICA_SETS}/${middle.metadata.name}`, { metadata: { finalizers: ["orphan"] } });
@@ -240,7 +240,7 @@ describe("an object", () => {
 });
 
 describe("a circle of owners", () => {
-  test("is no obstacle to a deletion in the foreground", async () => {
+  test("can be deleted in the foreground", async () => {
     await using run = await Collecting.begin();
     const a = await run.make(CONFIG_MAPS, configMap("a"));
     const b = await run.make(CONFIG_MAPS, ownedBy(configMap("b"), a));
@@ -253,7 +253,7 @@ describe("a circle of owners", () => {
     expect(await run.left(CONFIG_MAPS)).toEqual([]);
   });
 
-  test("all of whose objects are deleted in the foreground at once goes", async () => {
+  test("is deleted if all its objects are in foreground deletion", async () => {
     await using run = await Collecting.begin();
     const a = await run.make(CONFIG_MAPS, configMap("a"));
     const b = await run.make(CONFIG_MAPS, ownedBy(configMap("b"), a));
@@ -265,7 +265,7 @@ describe("a circle of owners", () => {
     expect(await run.left(CONFIG_MAPS)).toEqual([]);
   });
 
-  test("of one object that owns itself neither", async () => {
+  test("of one object that owns itself can be deleted", async () => {
     await using run = await Collecting.begin();
     const self = await run.make(CONFIG_MAPS, configMap("self"));
     await run.api.mergePatch(`${CONFIG_MAPS}/self`, { metadata: { ownerReferences: [reference(self)] } });
@@ -279,7 +279,7 @@ describe("a circle of owners", () => {
 describe("an owner of another namespace", () => {
   const OTHER = "/api/v1/namespaces/other/configmaps";
 
-  test("is none, and people are warned once", async () => {
+  test("counts as missing: the dependent is deleted, and one warning event is recorded", async () => {
     await using run = await Collecting.begin();
     await run.make("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: "other" } });
     const owner = await run.make(CONFIG_MAPS, configMap("owner"));
@@ -296,7 +296,7 @@ describe("an owner of another namespace", () => {
     });
   });
 
-  test("never makes an object without a namespace go", async () => {
+  test("never causes the deletion of a cluster-scoped object", async () => {
     await using run = await Collecting.begin();
     const owner = await run.make(CONFIG_MAPS, configMap("owner"));
     const role = {
@@ -316,8 +316,8 @@ describe("an owner of another namespace", () => {
   });
 });
 
-describe("nothing is collected on the word of", () => {
-  test("a server that does not serve the owner's resource", async () => {
+describe("no object is collected if", () => {
+  test("a server does not serve the owner's resource", async () => {
     await using run = await Collecting.begin();
     await run.makeChain("web");
     await run.soon();
@@ -336,7 +336,7 @@ describe("nothing is collected on the word of", () => {
     expect(anew.run.failuresInRow).toBe(0);
   });
 
-  test("one that cannot reach who serves it, which is waited for alone", async () => {
+  test("a server cannot reach the peer that serves the owner's resource, and other objects are not delayed", async () => {
     await using run = await Collecting.begin();
     await run.makeChain("web");
     await run.make(CONFIG_MAPS, ownedBy(configMap("x"), await run.make(CONFIG_MAPS, configMap("y"))));
@@ -352,7 +352,7 @@ describe("nothing is collected on the word of", () => {
     expect(await run.leftOfChains()).toEqual([]);
   });
 
-  test("nobody, when the kind is served by nobody", async () => {
+  test("no server serves the owner's kind", async () => {
     await using run = await Collecting.begin();
     const nobody = { apiVersion: "example.org/v1", kind: "Thing", name: "thing", uid: "11111111-aaaa" };
     await run.make(CONFIG_MAPS, ownedBy(configMap("child"), nobody));
@@ -366,8 +366,8 @@ describe("nothing is collected on the word of", () => {
   });
 });
 
-describe("what waits for its dependents", () => {
-  test("waits as long as some may be among what cannot be followed", async () => {
+describe("an object that waits for its dependents", () => {
+  test("waits while a resource that may contain dependents cannot be watched", async () => {
     await using run = await Collecting.begin();
     const owner = await run.make(CONFIG_MAPS, configMap("owner"));
     run.link.fail("secrets", "unavailable");
@@ -385,7 +385,7 @@ describe("what waits for its dependents", () => {
     expect(await run.references("/api/v1/namespaces/default/secrets/s")).toBeUndefined();
   });
 
-  test("waits for what has departed, and not for what is gone", async () => {
+  test("waits for a resource of a departed server until the resource cannot return", async () => {
     await using run = await Collecting.begin();
     const doubts = [
       { group: "example.org", resource: "things", namespaced: true, server: "b", because: "departed at noon" },
@@ -401,8 +401,8 @@ describe("what waits for its dependents", () => {
   });
 });
 
-describe("a resource that vanishes", () => {
-  test("keeps its objects owners while it may come back, and they are collected when it has", async () => {
+describe("a resource that is not served any more", () => {
+  test("still owns its dependents while it may return, and they are collected after it has returned", async () => {
     await using run = await Collecting.begin();
     await run.makeChain("web");
     await run.soon();
@@ -421,7 +421,7 @@ describe("a resource that vanishes", () => {
     expect(await run.leftOfChains()).toEqual([]);
   });
 
-  test("holds up all that waits for dependents while it may come back: some may never have been heard of", async () => {
+  test("delays every deletion that waits for dependents while it may return, because it may contain unknown ones", async () => {
     await using run = await Collecting.begin();
     const owner = await run.make(CONFIG_MAPS, configMap("owner"));
     await run.make(DEPLOYMENTS, ownedBy(deployment("web"), owner));
@@ -443,7 +443,7 @@ describe("a resource that vanishes", () => {
     expect(await run.left(CONFIG_MAPS, DEPLOYMENTS)).toEqual([]);
   });
 
-  test("leaves as an orphan what was made just before, and nobody here had heard of", async () => {
+  test("keeps a dependent as an orphan that was created just before and was not delivered", async () => {
     await using run = await Collecting.begin();
     const owner = await run.make(CONFIG_MAPS, configMap("owner"));
     await run.soon();
@@ -464,7 +464,7 @@ describe("a resource that vanishes", () => {
     expect(await run.left(DEPLOYMENTS)).toEqual(["web"]);
   });
 
-  test("for good leaves what its objects owned, and no longer holds up what owned them", async () => {
+  test("for good keeps the dependents of its objects, and does not delay the deletion of their owners", async () => {
     await using run = await Collecting.begin();
     const owner = await run.make(CONFIG_MAPS, configMap("owner"));
     const top = await run.make(DEPLOYMENTS, ownedBy(deployment("web"), owner));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { CONFIG_MAPS, configMap, header, startServer } from "./start.ts";
 
-describe("health", () => {
+describe("the health endpoint", () => {
   test.each([
     "/healthz",
     "/livez",
@@ -11,7 +11,7 @@ describe("health", () => {
     "/livez/ping?verbose",
     "/healthz/log",
     "/readyz/poststarthook/start-system-namespaces-controller",
-  ])("%s is ok", async (target) => {
+  ])("%s returns ok", async (target) => {
     await using api = await startServer();
     const answer = await api.get(target);
     expect(answer.status).toBe(200);
@@ -19,14 +19,14 @@ describe("health", () => {
     expect(header(answer, "content-type")).toContain("text/plain");
   });
 
-  test.each(["healthz", "livez", "readyz"])("/%s?verbose names every check", async (endpoint) => {
+  test.each(["healthz", "livez", "readyz"])("/%s?verbose lists every check", async (endpoint) => {
     await using api = await startServer();
     const { text } = await api.get(`/${endpoint}?verbose`);
     expect(text).toContain("[+]ping ok\n");
     expect(text.endsWith(`${endpoint} check passed\n`)).toBe(true);
   });
 
-  test("a check can be left out by name, and one that does not exist is reported", async () => {
+  test("can exclude a check by name, and reports unknown names", async () => {
     await using api = await startServer();
     const { status, text } = await api.get("/readyz?verbose&exclude=etcd&exclude=nosuch");
     expect(status).toBe(200);
@@ -34,7 +34,7 @@ describe("health", () => {
     expect(text).toContain('warn: some health checks cannot be excluded: no matches for "nosuch"');
   });
 
-  test("a server that shuts down is not ready, but alive and answering", async () => {
+  test("/readyz fails during shutdown, while the server is live and serves requests", async () => {
     await using api = await startServer();
     await api.world.run(api.server.beginShutdown());
     const ready = await api.get("/readyz");
@@ -47,15 +47,15 @@ describe("health", () => {
     expect((await api.get(CONFIG_MAPS)).status).toBe(200);
   });
 
-  test("a check that belongs to one endpoint is not found at another", async () => {
+  test("returns 404 for a check of another endpoint", async () => {
     await using api = await startServer();
     expect((await api.get("/livez/shutdown")).status).toBe(404);
     expect((await api.get("/livez/etcd")).status).toBe(404);
   });
 });
 
-describe("metrics", () => {
-  test("requests are counted by verb, resource and code", async () => {
+describe("the metrics", () => {
+  test("count requests by verb, resource and code", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("x"));
     await api.create(CONFIG_MAPS, configMap("x"));
@@ -65,13 +65,13 @@ describe("metrics", () => {
     expect(await api.metric(series("POST", "409"))).toBe(1);
   });
 
-  test("requests for what does not exist do not name it", async () => {
+  test("do not contain the names of unknown resources", async () => {
     await using api = await startServer();
     await api.get("/api/v1/namespaces/default/made-up-by-the-client");
     expect((await api.get("/metrics")).text).not.toContain("made-up-by-the-client");
   });
 
-  test("they are Prometheus text, each family with its help and type", async () => {
+  test("are Prometheus text, and each family has a help and a type", async () => {
     await using api = await startServer();
     const { text, headers } = await api.get("/metrics");
     expect(headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8; escaping=underscores");
@@ -81,7 +81,7 @@ describe("metrics", () => {
     expect(text).toContain("# TYPE apiserver_request_duration_seconds histogram");
   });
 
-  test("the checks are measured every few seconds on a page of their own", async () => {
+  test("include health checks, measured every few seconds, at /metrics/slis", async () => {
     await using api = await startServer();
     await api.world.advance(10_000);
     const { text } = await api.get("/metrics/slis");

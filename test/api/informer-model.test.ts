@@ -1,4 +1,7 @@
-/** Whatever happens between a server and an informer: in the end it knows what is there, and it never told nonsense. */
+/**
+ * Compares an informer with the server after random faults between them: it must end with the server's objects, and
+ * every notification must be consistent with the earlier ones.
+ */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { randomUuid } from "../../src/base/random.ts";
@@ -12,10 +15,10 @@ import { configMap, CONFIG_MAPS as PATH, startServer, type TestServer } from "./
 
 type Step =
   | { readonly kind: "create" | "update" | "delete"; readonly name: string }
-  /** Many changes at once, so that the server's history moves on. */
+  /** Many changes at once, so that the history of the server moves past the informer's position. */
   | { readonly kind: "churn" }
   | { readonly kind: "cut" | "end watches" | "disconnect" | "reconnect" | "compact" | "restart" }
-  /** In the middle of whatever the stream is telling then. */
+  /** Cuts the connection after a number of pieces of the stream. */
   | { readonly kind: "cut soon"; readonly pieces: number }
   | { readonly kind: "advance"; readonly ms: number };
 
@@ -51,27 +54,27 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** Holds every notification against the ones before it: the life of an object is add, update…, delete. */
+/** Checks every notification against the earlier ones: an object is added, updated, then deleted. */
 class Historian implements InformerHandler<KubernetesObject> {
   readonly known = new Map<string, KubernetesObject>();
   readonly complaints: string[] = [];
 
   onAdd(object: KubernetesObject): void {
-    this.#expect(!this.known.has(nameOf(object)), `added what was there: ${nameOf(object)}`);
+    this.#expect(!this.known.has(nameOf(object)), `added an existing object: ${nameOf(object)}`);
     this.known.set(nameOf(object), object);
   }
 
   onUpdate(object: KubernetesObject, before: KubernetesObject): void {
     const known = this.known.get(nameOf(object));
-    this.#expect(known === before, `updated from what was not the last state: ${nameOf(object)}`);
+    this.#expect(known === before, `updated from another state than the last one: ${nameOf(object)}`);
     this.#expect(before.metadata?.uid === object.metadata?.uid, `updated to another object: ${nameOf(object)}`);
-    this.#expect(versionOf(object) > versionOf(before), `went back in time: ${nameOf(object)}`);
+    this.#expect(versionOf(object) > versionOf(before), `got an older version: ${nameOf(object)}`);
     this.known.set(nameOf(object), object);
   }
 
   onDelete(object: KubernetesObject): void {
     const known = this.known.get(nameOf(object));
-    this.#expect(known?.metadata?.uid === object.metadata?.uid, `deleted what was not there: ${nameOf(object)}`);
+    this.#expect(known?.metadata?.uid === object.metadata?.uid, `deleted a missing object: ${nameOf(object)}`);
     this.known.delete(nameOf(object));
   }
 
@@ -83,7 +86,7 @@ class Historian implements InformerHandler<KubernetesObject> {
 const nameOf = (object: KubernetesObject): string => object.metadata?.name ?? "";
 const versionOf = (object: KubernetesObject): number => Number(object.metadata?.resourceVersion);
 
-/** A server that may be restarted, and an informer that must not notice. */
+/** A server that can be restarted, and an informer that must not notice it. */
 class Scene {
   readonly world: World;
   readonly transport: FlakyTransport;
@@ -133,7 +136,7 @@ class Scene {
       case "restart":
         this.transport.server = undefined;
         await api[Symbol.asyncDispose]();
-        // As the sockets of a process would.
+        // Ends the connections, as the exit of a process would.
         this.transport.cut();
         this.#api = await startServer({ world: this.world });
         return this.reconnect();
@@ -157,7 +160,7 @@ function inOrder(objects: Iterable<KubernetesObject>): KubernetesObject[] {
   return [...objects].sort((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1));
 }
 
-test("the informer ends up with what the server has, and each handler was told a history that can have happened", async () => {
+test("the informer ends with the objects of the server, and each handler received a consistent history", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), fc.integer(), async (steps, seed) => {
       await using scene = new Scene(await startServer({ seed }));

@@ -18,8 +18,8 @@ function report({ status, text }: Answer): Json {
   return last.report;
 }
 
-describe("the versions a server's store holds", () => {
-  test("are those in which the server writes, and those that others wrote", async () => {
+describe("the stored versions of a server's store", () => {
+  test("include those that the server writes and those that other servers wrote", async () => {
     await using api = await startServer({ release: "1.36" });
     await api.create(CONFIG_MAPS, configMap("a"));
     await api.create(DEVICE_CLASSES, deviceClass("gpu"));
@@ -42,20 +42,23 @@ describe("the versions a server's store holds", () => {
     expect(unknown).toEqual([]);
   });
 
-  test.each(["1.28", "1.31", "1.33", "1.36", "1.37"])("that %s alone has written are all its own", async (release) => {
-    await using api = await startServer({ release });
-    for (const { versions, writes, unreadable } of report(await api.get(VERSIONS)).resources) {
-      expect(versions.map(({ apiVersion }: Json) => apiVersion)).toEqual([writes]);
-      expect(unreadable).toBe(0);
-    }
-    const { objects, findings, broken } = report(await api.get(`${ROLLBACK}?to=${release}`));
-    expect({ findings, broken }).toEqual({ findings: [], broken: [] });
-    expect(objects).toBeGreaterThan(5);
-  });
+  test.each(["1.28", "1.31", "1.33", "1.36", "1.37"])(
+    "are all written by %s if it is the only release",
+    async (release) => {
+      await using api = await startServer({ release });
+      for (const { versions, writes, unreadable } of report(await api.get(VERSIONS)).resources) {
+        expect(versions.map(({ apiVersion }: Json) => apiVersion)).toEqual([writes]);
+        expect(unreadable).toBe(0);
+      }
+      const { objects, findings, broken } = report(await api.get(`${ROLLBACK}?to=${release}`));
+      expect({ findings, broken }).toEqual({ findings: [], broken: [] });
+      expect(objects).toBeGreaterThan(5);
+    },
+  );
 });
 
 describe("a rollback check", () => {
-  test("names what the older release could not read", async () => {
+  test("lists the objects that the older release cannot decode", async () => {
     await using api = await startServer({ release: "1.36" });
     await api.create(DEVICE_CLASSES, deviceClass("gpu"));
     const { findings } = report(await api.get(`${ROLLBACK}?to=1.33`));
@@ -64,7 +67,7 @@ describe("a rollback check", () => {
   });
 });
 
-test("the reports are for users who were given the right to them, and can only be read", async () => {
+test("the reports require authorization and are read-only", async () => {
   await using api = await startServer({ access: {}, tokenFile: "secret,ann,ann,system:masters\nother,jane,jane" });
   const asJane = { asClient: true, headers: { authorization: "Bearer other" } };
   const headers = { authorization: "Bearer secret" };

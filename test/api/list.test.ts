@@ -7,8 +7,8 @@ async function withFive(api: TestServer): Promise<void> {
   }
 }
 
-describe("lists", () => {
-  test("a list has its own kind and resource version, and items without kind and apiVersion", async () => {
+describe("a list", () => {
+  test("has its own kind and resource version, and items without kind and apiVersion", async () => {
     await using api = await startServer();
     const { body: created } = await api.create(CONFIG_MAPS, configMap("a"));
     const { body } = await api.get(CONFIG_MAPS);
@@ -21,7 +21,7 @@ describe("lists", () => {
     });
   });
 
-  test("all namespaces are listed in the order of namespace and name", async () => {
+  test("of all namespaces is ordered by namespace and name", async () => {
     await using api = await startServer();
     for (const namespace of ["kube-system", "default"]) {
       for (const name of ["b", "a"]) await api.create(`/api/v1/namespaces/${namespace}/configmaps`, configMap(name));
@@ -35,7 +35,7 @@ describe("lists", () => {
     ]);
   });
 
-  test("a namespace whose name begins like another's is not mistaken for it", async () => {
+  test("of a namespace does not include a namespace whose name begins with its name", async () => {
     await using api = await startServer();
     for (const namespace of ["team", "team-a"]) {
       await api.create("/api/v1/namespaces", { metadata: { name: namespace } });
@@ -44,7 +44,7 @@ describe("lists", () => {
     expect(names(await api.get("/api/v1/namespaces/team/configmaps"))).toEqual(["in-team"]);
   });
 
-  test("a list shows every write acknowledged before it, also one of another server", async () => {
+  test("contains every write that was acknowledged before it, also through another server", async () => {
     await using api = await startServer();
     await using other = await startServer({ world: api.world });
     await other.create(CONFIG_MAPS, configMap("elsewhere"));
@@ -53,8 +53,8 @@ describe("lists", () => {
   });
 });
 
-describe("paging", () => {
-  test("pages follow each other at one resource version, and say how much is left", async () => {
+describe("a paged list", () => {
+  test("returns pages at one resource version with the number of remaining items", async () => {
     await using api = await startServer();
     await withFive(api);
     const first = await api.get(`${CONFIG_MAPS}?limit=2`);
@@ -69,13 +69,13 @@ describe("paging", () => {
     expect(second.body.metadata.resourceVersion).toBe(first.body.metadata.resourceVersion);
   });
 
-  test("a page that holds exactly the rest is the last one", async () => {
+  test("ends with a page that contains exactly the rest", async () => {
     await using api = await startServer();
     await withFive(api);
     expect((await api.get(`${CONFIG_MAPS}?limit=5`)).body.metadata).not.toHaveProperty("continue");
   });
 
-  test("later pages show what was there at the first, whatever has happened since", async () => {
+  test("returns in later pages the objects of the first page's resource version", async () => {
     await using api = await startServer();
     await withFive(api);
     const first = await api.get(`${CONFIG_MAPS}?limit=2`);
@@ -87,7 +87,7 @@ describe("paging", () => {
     expect(rest.body.items[1].data).toEqual({ a: "1" });
   });
 
-  test("pages run on through all namespaces", async () => {
+  test("continues through all namespaces", async () => {
     await using api = await startServer();
     await api.create("/api/v1/namespaces/kube-system/configmaps", configMap("z"));
     await withFive(api);
@@ -101,7 +101,7 @@ describe("paging", () => {
     expect(seen).toEqual(["a", "b", "c", "d", "e", "z"]);
   });
 
-  test("with a selector a page is full as long as there are matches, and does not count the rest", async () => {
+  test("with a selector fills its pages as long as objects match, and does not count the rest", async () => {
     await using api = await startServer();
     await withFive(api);
     const first = await api.get(`${CONFIG_MAPS}?limit=2&labelSelector=odd%3D0`);
@@ -115,7 +115,7 @@ describe("paging", () => {
     expect(second.body.metadata).not.toHaveProperty("continue");
   });
 
-  test("when the history is gone the token is expired, and the answer has one for the rest as it is now", async () => {
+  test("returns 410 with a new token for the current state if the history is compacted", async () => {
     await using api = await startServer();
     await withFive(api);
     const first = await api.get(`${CONFIG_MAPS}?limit=2`);
@@ -129,7 +129,7 @@ describe("paging", () => {
     expect(rest.body.metadata.resourceVersion).not.toBe(first.body.metadata.resourceVersion);
   });
 
-  test("history is kept for five minutes and forgotten within a quarter of an hour", async () => {
+  test("can continue for five minutes, and expires within a quarter of an hour", async () => {
     await using api = await startServer();
     await withFive(api);
     const first = await api.get(`${CONFIG_MAPS}?limit=2`);
@@ -140,7 +140,7 @@ describe("paging", () => {
     expect((await api.get(`${CONFIG_MAPS}?limit=2&continue=${first.body.metadata.continue}`)).status).toBe(410);
   });
 
-  test("an inconsistent token goes on over several pages", async () => {
+  test("with an inconsistent token continues over several pages", async () => {
     await using api = await startServer();
     await withFive(api);
     const first = await api.get(`${CONFIG_MAPS}?limit=1`);
@@ -161,14 +161,14 @@ describe("paging", () => {
     ["a start outside the collection", token({ v: "meta.k8s.io/v1", rv: 1, start: "../kube-system/a" })],
     ["an absolute start", token({ v: "meta.k8s.io/v1", rv: 1, start: "/registry/secrets/" })],
     ["something that is not an object", token([1])],
-  ])("a token with %s is refused with 400", async (_what, text) => {
+  ])("with %s in its token returns 400", async (_what, text) => {
     await using api = await startServer();
     const answer = await api.get(`${CONFIG_MAPS}?continue=${text}`);
     expect(answer.status).toBe(400);
     expect(answer.body.message).toMatch(/^invalid continue token: continue key is not valid: /);
   });
 
-  test("a token of one collection shows nothing of another, however it is narrowed", async () => {
+  test("with a token of another collection returns nothing of that collection, also with a field selector", async () => {
     await using api = await startServer();
     await withFive(api);
     await api.create("/api/v1/namespaces/kube-system/configmaps", configMap("z"));
@@ -179,13 +179,13 @@ describe("paging", () => {
     expect(names(await api.get(elsewhere))).toEqual(["z"]);
   });
 
-  test("a token of the future is told to wait for, as any future version", async () => {
+  test("with a token of a future version returns 504, as for any future version", async () => {
     await using api = await startServer();
     const answer = await api.get(`${CONFIG_MAPS}?continue=${token({ v: "meta.k8s.io/v1", rv: 99999999, start: "a" })}`);
     expect(answer.status).toBe(504);
   });
 
-  test("continue and resourceVersion together are refused, unless it is 0", async () => {
+  test("with both continue and resourceVersion is rejected, unless resourceVersion is 0", async () => {
     await using api = await startServer();
     await withFive(api);
     const { body } = await api.get(`${CONFIG_MAPS}?limit=2`);
@@ -195,7 +195,7 @@ describe("paging", () => {
     expect((await api.get(`${CONFIG_MAPS}?continue=${body.metadata.continue}&resourceVersion=0`)).status).toBe(200);
   });
 
-  test("a negative limit is none, and a limit must be a number", async () => {
+  test("ignores a negative limit, and rejects a limit that is not a number", async () => {
     await using api = await startServer();
     await withFive(api);
     expect(names(await api.get(`${CONFIG_MAPS}?limit=-1`))).toHaveLength(5);
@@ -213,24 +213,24 @@ describe("resourceVersion and resourceVersionMatch", () => {
   }
 
   const cases: [string, (versions: { first: string }) => string, string[]][] = [
-    ["no version shows the newest state", () => "", ["a", "b"]],
-    ["version 0 shows any state", () => "resourceVersion=0", ["a", "b"]],
+    ["no version returns the newest state", () => "", ["a", "b"]],
+    ["version 0 returns any state", () => "resourceVersion=0", ["a", "b"]],
     ["version 0 ignores the limit", () => "resourceVersion=0&limit=1", ["a", "b"]],
-    ["a version shows a state not older", ({ first }) => `resourceVersion=${first}`, ["a", "b"]],
-    ["a version with a limit shows exactly that state", ({ first }) => `resourceVersion=${first}&limit=5`, ["a"]],
-    ["Exact shows exactly that state", ({ first }) => `resourceVersion=${first}&resourceVersionMatch=Exact`, ["a"]],
+    ["a version returns a state that is not older", ({ first }) => `resourceVersion=${first}`, ["a", "b"]],
+    ["a version with a limit returns exactly that state", ({ first }) => `resourceVersion=${first}&limit=5`, ["a"]],
+    ["Exact returns exactly that state", ({ first }) => `resourceVersion=${first}&resourceVersionMatch=Exact`, ["a"]],
     [
-      "NotOlderThan shows a state not older",
+      "NotOlderThan returns a state that is not older",
       ({ first }) => `resourceVersion=${first}&resourceVersionMatch=NotOlderThan`,
       ["a", "b"],
     ],
     [
-      "NotOlderThan with a limit does too",
+      "NotOlderThan with a limit returns a state that is not older",
       ({ first }) => `resourceVersion=${first}&resourceVersionMatch=NotOlderThan&limit=5`,
       ["a", "b"],
     ],
     [
-      "NotOlderThan with version 0 shows any state",
+      "NotOlderThan with version 0 returns any state",
       () => "resourceVersion=0&resourceVersionMatch=NotOlderThan",
       ["a", "b"],
     ],
@@ -243,7 +243,7 @@ describe("resourceVersion and resourceVersionMatch", () => {
     expect(names(answer)).toEqual(expected);
   });
 
-  test("an exact list says the version asked for", async () => {
+  test("an exact list returns the requested resource version", async () => {
     await using api = await startServer();
     const { first } = await withTwo(api);
     expect(
@@ -277,14 +277,14 @@ describe("resourceVersion and resourceVersionMatch", () => {
       "sendInitialEvents=true&resourceVersion=5",
       "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list",
     ],
-  ])("the combination %s is invalid", async (query, sentence) => {
+  ])("are invalid in the combination %s", async (query, sentence) => {
     await using api = await startServer();
     const answer = await api.get(`${CONFIG_MAPS}?${query}`);
     expect(answer.status).toBe(422);
     expect(answer.body.message).toBe(`ListOptions.meta.k8s.io "" is invalid: ${sentence}`);
   });
 
-  test("a version that is no number is refused", async () => {
+  test("a version that is not a number is rejected", async () => {
     await using api = await startServer();
     for (const target of [CONFIG_MAPS, `${CONFIG_MAPS}/a`]) {
       const answer = await api.get(`${target}?resourceVersion=abc`);
@@ -295,7 +295,7 @@ describe("resourceVersion and resourceVersionMatch", () => {
     }
   });
 
-  test("an exact version of the future is 504 as well", async () => {
+  test("an exact future version returns 504", async () => {
     await using api = await startServer();
     const answer = await api.get(`${CONFIG_MAPS}?resourceVersion=99999999&resourceVersionMatch=Exact`);
     expect(answer.status).toBe(504);
@@ -306,7 +306,7 @@ describe("resourceVersion and resourceVersionMatch", () => {
   });
 
   test.each([`${CONFIG_MAPS}?resourceVersion=99999999`, `${CONFIG_MAPS}/a?resourceVersion=99999999`])(
-    "a version of the future is waited for three seconds, then 504: %s",
+    "a request for a future version waits three seconds, then returns 504: %s",
     async (target) => {
       await using api = await startServer();
       await withTwo(api);
@@ -326,7 +326,7 @@ describe("resourceVersion and resourceVersionMatch", () => {
     },
   );
 
-  test("a version that comes while it is waited for is answered", async () => {
+  test("a request for a future version is served when the version is reached in time", async () => {
     await using api = await startServer();
     const { second } = await withTwo(api);
     const waiting = api.begin("GET", `${CONFIG_MAPS}?resourceVersion=${Number(second) + 1}`);
@@ -335,7 +335,7 @@ describe("resourceVersion and resourceVersionMatch", () => {
     expect(names(await api.world.run(waiting))).toEqual(["a", "b", "c"]);
   });
 
-  test("an exact version whose history is gone is 410", async () => {
+  test("an exact version that is compacted returns 410", async () => {
     await using api = await startServer();
     const { first } = await withTwo(api);
     await api.kv.compact(await api.kv.currentRevision());
@@ -344,7 +344,7 @@ describe("resourceVersion and resourceVersionMatch", () => {
     expect(answer.body.reason).toBe("Expired");
   });
 
-  test("an object read with a version not older than one long gone is served", async () => {
+  test("a GET that is not older than a compacted version is served", async () => {
     await using api = await startServer();
     const { first } = await withTwo(api);
     await api.kv.compact(await api.kv.currentRevision());

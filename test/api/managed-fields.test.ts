@@ -19,7 +19,7 @@ function send(
   return api.call(method, target, JSON.stringify(body), { headers: { "user-agent": agent, "content-type": type } });
 }
 
-/** "manager operation apiVersion subresource" of each entry. */
+/** "manager operation apiVersion subresource" of each managed fields entry. */
 function managers(answer: Answer): string[] {
   return (answer.body.metadata.managedFields ?? []).map((entry: Json) =>
     [entry.manager, entry.operation, entry.apiVersion, entry.subresource ?? ""].join(" ").trim(),
@@ -30,8 +30,8 @@ function fields(answer: Answer, manager: string): Json {
   return answer.body.metadata.managedFields.find((entry: Json) => entry.manager === manager)?.fieldsV1;
 }
 
-describe("who wrote what", () => {
-  test("the creator owns what it sent, under its program's name", async () => {
+describe("managed fields", () => {
+  test("record the creator as the manager of the sent fields, named after its user agent", async () => {
     await using api = await startServer();
     const created = await send(api, "POST", CONFIG_MAPS, {
       body: configMap("a", { metadata: { labels: { x: "y" } } }),
@@ -48,14 +48,14 @@ describe("who wrote what", () => {
     ]);
   });
 
-  test("a fieldManager counts more than the program's name", async () => {
+  test("prefer the fieldManager parameter to the user agent", async () => {
     await using api = await startServer();
     expect(managers(await send(api, "POST", `${CONFIG_MAPS}?fieldManager=me`, { body: configMap("a") }))).toEqual([
       "me Update v1",
     ]);
   });
 
-  test("a changed field changes hands, an unchanged one does not", async () => {
+  test("move a changed field to its writer, and leave unchanged fields with their manager", async () => {
     await using api = await startServer();
     await send(api, "POST", `${CONFIG_MAPS}?fieldManager=one`, { body: configMap("a", { data: { a: "1", b: "1" } }) });
     await api.world.advance(5_000);
@@ -71,14 +71,14 @@ describe("who wrote what", () => {
   test.each([
     ["application/merge-patch+json", { data: { b: "2" } }],
     ["application/json-patch+json", [{ op: "add", path: "/data/b", value: "2" }]],
-  ])("a patch of type %s is a write like others", async (type, body) => {
+  ])("record a patch of type %s", async (type, body) => {
     await using api = await startServer();
     await send(api, "POST", `${CONFIG_MAPS}?fieldManager=one`, { body: configMap("a") });
     const patched = await send(api, "PATCH", `${CONFIG_MAPS}/a?fieldManager=two`, { body, type });
     expect(fields(patched, "two")).toEqual({ "f:data": { "f:b": {} } });
   });
 
-  test("a field nobody has any more has no owner", async () => {
+  test("drop fields that are removed", async () => {
     await using api = await startServer();
     await send(api, "POST", `${CONFIG_MAPS}?fieldManager=one`, { body: configMap("a") });
     expect(
@@ -86,7 +86,7 @@ describe("who wrote what", () => {
     ).toEqual([]);
   });
 
-  test("the status has an entry of its own, and its door owns nothing else", async () => {
+  test("have a separate entry for the status subresource, which owns nothing else", async () => {
     await using api = await startServer();
     const created = await send(api, "POST", `${DEPLOYMENTS}?fieldManager=one`, {
       body: { ...deployment("web"), status: { replicas: 9 } },
@@ -100,7 +100,7 @@ describe("who wrote what", () => {
     expect(updated.body.spec.replicas).toBe(1);
   });
 
-  test("a dry run shows entries and stores none", async () => {
+  test("are returned by a dry run, but not stored", async () => {
     await using api = await startServer();
     await send(api, "POST", `${CONFIG_MAPS}?fieldManager=one`, { body: configMap("a") });
     const dry = await send(api, "PATCH", `${CONFIG_MAPS}/a?fieldManager=two&dryRun=All`, {
@@ -111,7 +111,7 @@ describe("who wrote what", () => {
     expect(managers(await api.get(`${CONFIG_MAPS}/a`))).toEqual(["one Update v1"]);
   });
 
-  test("a write that changes nothing keeps times and resourceVersion, whoever sends it", async () => {
+  test("and resourceVersion do not change if a write changes nothing, whichever manager sends it", async () => {
     await using api = await startServer();
     const created = await send(api, "POST", `${CONFIG_MAPS}?fieldManager=one`, { body: configMap("a") });
     await api.world.advance(60_000);
@@ -121,7 +121,7 @@ describe("who wrote what", () => {
     }
   });
 
-  test("an object stored without entries is not tracked by an update", async () => {
+  test("are not added by an update if the object was stored without them", async () => {
     await using api = await startServer();
     const value = Buffer.from(
       JSON.stringify({
@@ -137,7 +137,7 @@ describe("who wrote what", () => {
     expect(updated.body.metadata).not.toHaveProperty("managedFields");
   });
 
-  test.each([[[]], [[{}]]])("entries are cleared by writing %j", async (managedFields) => {
+  test.each([[[]], [[{}]]])("are cleared by writing %j", async (managedFields) => {
     await using api = await startServer();
     await send(api, "POST", CONFIG_MAPS, { body: configMap("a") });
     const cleared = await send(api, "PUT", `${CONFIG_MAPS}/a`, {
@@ -146,7 +146,7 @@ describe("who wrote what", () => {
     expect(managers(cleared)).toEqual([]);
   });
 
-  test("each version a manager writes in has an entry, read in terms of the other", async () => {
+  test("have an entry for each version in which a manager writes, converted between versions", async () => {
     await using api = await startServer();
     const spec = {
       maxReplicas: 3,
@@ -172,7 +172,7 @@ describe("who wrote what", () => {
     );
   });
 
-  test("more writers than ten are remembered together", async () => {
+  test("merge the oldest entries if more than ten managers write", async () => {
     await using api = await startServer();
     await send(api, "POST", `${CONFIG_MAPS}?fieldManager=m0`, { body: configMap("a", { data: { k0: "0" } }) });
     let last: Answer | undefined;
@@ -188,7 +188,7 @@ describe("who wrote what", () => {
     expect(Object.keys(fields(last!, "ancient-changes")["f:data"])).toContain("f:k0");
   });
 
-  test("entries of a large object stay in proportion to it", async () => {
+  test("of a large object stay in proportion to its size", async () => {
     await using api = await startServer();
     const data = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`key-${index}`, "value ".repeat(10)]));
     await send(api, "POST", CONFIG_MAPS, { body: configMap("a", { data }) });

@@ -1,4 +1,4 @@
-/** Namespaces as clients see them go: on one server, and in clusters of mixed releases. */
+/** Tests of the deletion of namespaces as clients see it, on one server and in clusters of mixed releases. */
 import { describe, expect, test } from "vitest";
 import { sleep } from "../../src/base/clock.ts";
 import { simulate, type SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
@@ -27,7 +27,7 @@ function condition({ body }: { body: Json }, type: string): string {
   return found === undefined ? "" : `${found.status} ${found.reason}: ${found.message}`;
 }
 
-describe("on one server", () => {
+describe("on one server, a deleted namespace", () => {
   async function start(options: StartOptions = {}): Promise<TestServer> {
     const api = await startServer({ strictRelease: false, ...options });
     await api.create(NAMESPACES, namespace());
@@ -35,7 +35,7 @@ describe("on one server", () => {
     return api;
   }
 
-  test("a deleted namespace is gone within seconds, with everything in it", async () => {
+  test("is removed within seconds with all its objects", async () => {
     await using api = await start();
     await api.create(`${TEAM}/configmaps`, configMap("a"));
     await api.create(`${TEAM}/pods`, pod("p"));
@@ -52,7 +52,7 @@ describe("on one server", () => {
     expect(items.map(({ key }) => key).filter((key) => key.includes("/team"))).toEqual([]);
   });
 
-  test("one that is made anew is another one, and stays", async () => {
+  test("can be created again, and the new namespace stays", async () => {
     await using api = await start();
     await api.delete(TEAM);
     await api.world.advance(8_000);
@@ -62,7 +62,7 @@ describe("on one server", () => {
     expect(await keysOf(api.kv)).toEqual(["configmaps/team/a", "namespaces/team", "serviceaccounts/team/default"]);
   });
 
-  test("a finalizer holds it, and the conditions say so until it is gone", async () => {
+  test("waits for finalizers of its objects, and its conditions report them", async () => {
     await using api = await start();
     await api.create(`${TEAM}/configmaps`, configMap("a", { metadata: { finalizers: ["example.com/hold"] } }));
     await api.delete(TEAM);
@@ -78,7 +78,7 @@ describe("on one server", () => {
     expect(await keysOf(api.kv)).toEqual([]);
   });
 
-  test("waiting is not writing", async () => {
+  test("is not written repeatedly while it waits", async () => {
     await using api = await start();
     await api.create(`${TEAM}/configmaps`, configMap("a", { metadata: { finalizers: ["example.com/hold"] } }));
     await api.delete(TEAM);
@@ -88,7 +88,7 @@ describe("on one server", () => {
     expect((await api.get(TEAM)).body.metadata.resourceVersion).toBe(resourceVersion);
   });
 
-  test("thousands of objects go too", async () => {
+  test("is removed with thousands of objects", async () => {
     await using api = await start();
     for (let at = 0; at < 3_000; at++) await api.create(`${TEAM}/configmaps`, configMap(`c-${at}`));
     await api.delete(TEAM);
@@ -96,7 +96,7 @@ describe("on one server", () => {
     expect(await keysOf(api.kv)).toEqual([]);
   });
 
-  test("a slow store makes it slow, and nothing more", async () => {
+  test("is removed even if the store is slow", async () => {
     let delayMs = 0;
     await using api = await start({
       wrapKv: (kv) =>
@@ -119,8 +119,8 @@ describe("on one server", () => {
   });
 });
 
-describe("whoever would let a namespace go that is not empty", () => {
-  /** No controller of the server is in the way. */
+describe("a client that finalizes a namespace that is not empty", () => {
+  /** Starts a server without a namespace controller. */
   async function start(): Promise<TestServer> {
     const api = await startServer();
     await api.create(NAMESPACES, namespace());
@@ -129,7 +129,7 @@ describe("whoever would let a namespace go that is not empty", () => {
 
   const finalized = { ...namespace(), spec: { finalizers: [] } };
 
-  test("is refused, and told what there is", async () => {
+  test("gets 409 with the remaining objects", async () => {
     await using api = await start();
     for (const name of ["a", "b"]) await api.create(`${TEAM}/configmaps`, configMap(name));
     await api.create(`${TEAM}/pods`, pod("p"));
@@ -154,7 +154,7 @@ describe("whoever would let a namespace go that is not empty", () => {
     expect((await api.call("PUT", `${TEAM}/finalize?dryRun=All`, finalized)).status).toBe(409);
   });
 
-  test("is refused on account of what no server here serves, custom resources included", async () => {
+  test("gets 409 also for objects that no server serves, including custom resources", async () => {
     await using api = await start();
     const value = Buffer.from(JSON.stringify({ kind: "X", apiVersion: "example.com/v1", metadata: {} }));
     for (const key of ["resourceclaimparameters/team/x", "example.com/widgets/team/y"])
@@ -165,7 +165,7 @@ describe("whoever would let a namespace go that is not empty", () => {
     );
   });
 
-  test("may not empty the last finalizer of its metadata either", async () => {
+  test("cannot remove the last finalizer of its metadata either", async () => {
     await using api = await start();
     const metadata = { name: "team", finalizers: ["example.com/keep"] };
     await api.mergePatch(TEAM, { metadata });
@@ -178,7 +178,7 @@ describe("whoever would let a namespace go that is not empty", () => {
     expect(await keysOf(api.kv)).toEqual([]);
   });
 
-  test("may not delete one that was finalized before", async () => {
+  test("cannot delete a namespace that was finalized before", async () => {
     await using api = await start();
     await api.put(`${TEAM}/finalize`, finalized);
     await api.create(`${TEAM}/configmaps`, configMap("a"));
@@ -188,7 +188,7 @@ describe("whoever would let a namespace go that is not empty", () => {
     expect(await keysOf(api.kv)).toEqual([]);
   });
 
-  test("is told that the store is out of reach when it is, and not that nothing is there", async () => {
+  test("gets 503 if the store is unreachable", async () => {
     let isDown = false;
     await using api = await startServer({
       wrapKv: (kv) =>
@@ -215,7 +215,7 @@ class Ask {
     this.cluster = cluster;
   }
 
-  /** Waits as the client of a server that says 503 would. */
+  /** Sends a request and retries it after 503, as a client would. */
   async through(
     server: SimulatedServer,
     method: string,
@@ -232,7 +232,7 @@ class Ask {
   }
 }
 
-describe("in a cluster of mixed releases", () => {
+describe("in a cluster of mixed releases,", () => {
   const OLD = { release: "1.30", runtimeConfig: ["resource.k8s.io/v1alpha2=true"] };
   const NEW = { release: "1.31" };
   const PARAMETERS = "/apis/resource.k8s.io/v1alpha2/namespaces/team/resourceclaimparameters";
@@ -240,7 +240,7 @@ describe("in a cluster of mixed releases", () => {
     ...{ apiVersion: "resource.k8s.io/v1alpha2", kind: "ResourceClaimParameters", metadata: { name } },
   });
 
-  /** Two servers, the older of which alone serves what is in the namespace. */
+  /** Starts two servers. Only the older one serves the objects in the namespace. */
   async function start(seed: number): Promise<{
     cluster: SimulatedCluster;
     ask: Ask;
@@ -260,7 +260,7 @@ describe("in a cluster of mixed releases", () => {
     return { cluster, ask, older, newer, kv: cluster.world.openKv() };
   }
 
-  test("what has departed keeps only namespaces that hold something of it", async () => {
+  test("a departed server delays only namespaces that contain objects of its resources", async () => {
     const { cluster, ask, older, newer } = await start(3);
     const empty = `${NAMESPACES}/empty`;
     expect((await ask.through(newer, "POST", NAMESPACES, namespace("empty"))).status).toBe(201);
@@ -273,7 +273,7 @@ describe("in a cluster of mixed releases", () => {
     cluster.shutDown();
   });
 
-  test("no key is purged where the proxy is off and others live", async () => {
+  test("no key is purged if the proxy is disabled and other servers are live", async () => {
     const cluster = simulate({ seed: 4 });
     const newer = await cluster.addServer({ ...NEW, id: "newer", mixedVersionProxy: false });
     const older = await cluster.addServer({ ...OLD, id: "older", mixedVersionProxy: false });
@@ -290,7 +290,7 @@ describe("in a cluster of mixed releases", () => {
     cluster.shutDown();
   });
 
-  test("what only one server serves goes with the rest, whoever is asked", async () => {
+  test("objects that only another server serves are deleted too", async () => {
     const { cluster, ask, newer, kv } = await start(1);
     expect((await ask.through(newer, "DELETE", TEAM)).status).toBe(200);
     await cluster.advance({ seconds: 10 });
@@ -299,7 +299,7 @@ describe("in a cluster of mixed releases", () => {
   });
 
   test.each(["stopped", "crashed"])(
-    "while the only server that serves something is %s the namespace stays and says so, and it goes when that returns",
+    "a namespace stays, with a condition, while the only server for some of its objects is %s, and is removed after its return",
     async (how) => {
       const { cluster, ask, newer, older, kv } = await start(2);
       if (how === "stopped") await cluster.stop(older);
@@ -311,7 +311,7 @@ describe("in a cluster of mixed releases", () => {
       expect(condition(terminating, "NamespaceDeletionDiscoveryFailure")).toMatch(
         /^True DiscoveryFailed: .*resourceclaimparameters\.resource\.k8s\.io.*: older (departed at|cannot be reached)/,
       );
-      // Everything else is gone already.
+      // All other objects are already deleted.
       expect(await keysOf(kv)).toEqual([
         "namespaces/team",
         "resourceclaimparameters/team/a",
@@ -325,7 +325,7 @@ describe("in a cluster of mixed releases", () => {
     },
   );
 
-  test("a foreign controller that finalizes too early is refused by every server", async () => {
+  test("a server rejects a finalization by another controller while objects of a departed server remain", async () => {
     const { cluster, ask, newer, older } = await start(3);
     await cluster.stop(older);
     await ask.through(newer, "DELETE", TEAM);
@@ -336,7 +336,7 @@ describe("in a cluster of mixed releases", () => {
     cluster.shutDown();
   });
 
-  test("what never comes back is purged after the grace, and not before", async () => {
+  test("objects of a server that does not return can be purged after the grace period, and not before", async () => {
     const { cluster, ask, newer, older, kv } = await start(4);
     expect((await ask.get(newer, PURGE)).status).toBe(409);
     await cluster.stop(older);
@@ -368,7 +368,7 @@ describe("in a cluster of mixed releases", () => {
     cluster.shutDown();
   });
 
-  test("a server that is new to the cluster does not make it forget what another one served", async () => {
+  test("a new server knows which resources a departed server served", async () => {
     const { cluster, ask, newer, older, kv } = await start(5);
     older.crash();
     await ask.through(newer, "DELETE", TEAM);

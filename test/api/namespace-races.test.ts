@@ -1,4 +1,7 @@
-/** Creations that race with the end of their namespace, on servers of which one knows less than the store. */
+/**
+ * Tests of creations that race with the deletion of their namespace, on servers of which one has an outdated view of
+ * the store.
+ */
 import { describe, expect, test } from "vitest";
 import { sleep } from "../../src/base/clock.ts";
 import { randomInteger, type Random } from "../../src/base/random.ts";
@@ -30,7 +33,7 @@ interface Pair extends AsyncDisposable {
   readonly store: FaultyKv;
 }
 
-/** Two servers of one cluster, without controllers, and a namespace that both know. */
+/** Starts two servers of one cluster, without controllers, and creates a namespace that both have seen. */
 async function startPair(): Promise<Pair> {
   const world = new World({ seed: 1 });
   let store!: FaultyKv;
@@ -45,8 +48,8 @@ async function startPair(): Promise<Pair> {
   return { api, other, store, [Symbol.asyncDispose]: dispose };
 }
 
-describe("on a server that has not heard of it yet", () => {
-  test("nothing is created in a namespace that is gone", async () => {
+describe("a server that has not seen the deletion yet", () => {
+  test("creates nothing in a deleted namespace", async () => {
     await using pair = await startPair();
     const { api, other, store } = pair;
     store.setLagging(true);
@@ -60,7 +63,7 @@ describe("on a server that has not heard of it yet", () => {
     expect(await keysInTeam(api.kv)).toEqual([]);
   });
 
-  test("nothing is created by an update of what is absent either", async () => {
+  test("creates nothing by an update in a deleted namespace", async () => {
     await using pair = await startPair();
     const { api, other, store } = pair;
     const LEASES = "/apis/coordination.k8s.io/v1/namespaces/team/leases";
@@ -75,7 +78,7 @@ describe("on a server that has not heard of it yet", () => {
     expect(await keysInTeam(api.kv)).toEqual([]);
   });
 
-  test("nothing is created in a namespace that is terminating, whatever generates its name", async () => {
+  test("creates nothing in a terminating namespace, also with a generated name", async () => {
     await using pair = await startPair();
     const { api, other, store } = pair;
     store.setLagging(true);
@@ -88,7 +91,7 @@ describe("on a server that has not heard of it yet", () => {
     expect(await keysInTeam(api.kv)).toEqual([]);
   });
 
-  test("a service that is refused gives back what it has claimed", async () => {
+  test("releases the addresses and ports of a rejected Service", async () => {
     await using pair = await startPair();
     const { api, other, store } = pair;
     const claims = async (): Promise<number> =>
@@ -102,8 +105,8 @@ describe("on a server that has not heard of it yet", () => {
     expect(await claims()).toBe(ranges);
   });
 
-  test.each(["its labels have changed", "it is another one of the same name"])(
-    "a namespace takes creations although %s",
+  test.each(["its labels have changed", "it was deleted and created again"])(
+    "creates objects in a namespace although %s",
     async (change) => {
       await using pair = await startPair();
       const { api, other, store } = pair;
@@ -120,7 +123,7 @@ describe("on a server that has not heard of it yet", () => {
     },
   );
 
-  test("a namespace that never stands still makes a creation fail for the moment", async () => {
+  test("rejects a creation temporarily if the namespace changes all the time", async () => {
     const world = new World({ seed: 1 });
     const kv = world.openKv();
     let changes = 0;
@@ -143,7 +146,7 @@ describe("on a server that has not heard of it yet", () => {
   });
 });
 
-/** Before each attempt to put something into the namespace. */
+/** Calls `before` ahead of each commit that puts an object into the namespace. */
 function committing(kv: Kv, before: (change: Change) => Promise<void>): Kv {
   return overlaidKv(kv, {
     async commit(change) {
@@ -153,8 +156,8 @@ function committing(kv: Kv, before: (change: Change) => Promise<void>): Kv {
   });
 }
 
-describe("a namespace that nothing holds", () => {
-  /** Its deletion needs one request, in which what happens just before each of its commits is the test's to say. */
+describe("a namespace without finalizers", () => {
+  /** Its deletion needs one request. The test chooses what happens just before each of its commits. */
   async function startDeleting(): Promise<{
     api: TestServer;
     other: TestServer;
@@ -179,7 +182,7 @@ describe("a namespace that nothing holds", () => {
     return { api, other, before: (commit) => void (hook = commit) };
   }
 
-  test("is terminating before it is gone", async () => {
+  test("is terminating before it is removed", async () => {
     const { api, other, before } = await startDeleting();
     const commits: string[] = [];
     before(async ({ kind }) => void commits.push(kind));
@@ -193,7 +196,7 @@ describe("a namespace that nothing holds", () => {
     await api[Symbol.asyncDispose]();
   });
 
-  test("is not removed with what is created after its content was counted", async () => {
+  test("is not removed if an object is created in it during its deletion", async () => {
     const { api, other, before } = await startDeleting();
     let at = 0;
     const statuses: number[] = [];
@@ -201,7 +204,7 @@ describe("a namespace that nothing holds", () => {
       statuses.push((await other.begin("POST", `${TEAM}/configmaps`, configMap(`c-${at++}`))).status);
     });
     const refused = await api.delete(TEAM);
-    // The first came before it was terminating and is counted, so that there is no second commit.
+    // The first object is created before the namespace is terminating and is counted, so there is no second commit.
     expect(statuses).toEqual([201]);
     expect(refused.status).toBe(409);
     expect(refused.body.message).toContain("still holds 1 object: 1 configmaps");
@@ -214,8 +217,8 @@ describe("a namespace that nothing holds", () => {
   });
 });
 
-describe("whatever two servers are asked at once", () => {
-  /** From `start` to `stop` calls take their time, and watches lag now and then. */
+describe("with concurrent requests to two servers,", () => {
+  /** From `start` to `stop`, calls take time and watches lag now and then. */
   class SlowStore {
     readonly kv: Kv;
     readonly #faulty: FaultyKv;
@@ -260,7 +263,7 @@ describe("whatever two servers are asked at once", () => {
     }
   }
 
-  /** What was wrong at any revision. */
+  /** Watches the store and records every revision at which an object exists without its namespace. */
   async function follow(world: World): Promise<{ readonly kv: Kv; readonly problems: string[]; removals: number }> {
     const kv = world.openKv();
     const story = { kv, problems: [] as string[], removals: 0 };
@@ -345,7 +348,7 @@ describe("whatever two servers are asked at once", () => {
     return { ...story, created: statuses.filter((status) => status === 201).length };
   }
 
-  test("no object is ever without its namespace", async () => {
+  test("no object ever exists without its namespace", async () => {
     let removals = 0;
     let created = 0;
     for (let seed = 1; seed <= 30; seed++) {
@@ -354,7 +357,7 @@ describe("whatever two servers are asked at once", () => {
       removals += story.removals;
       created += story.created;
     }
-    // Else nothing would have been tried.
+    // Otherwise the test would have covered nothing.
     expect(removals).toBeGreaterThan(30);
     expect(created).toBeGreaterThan(100);
   });

@@ -10,7 +10,7 @@ const namespace = (name: string, more: object = {}) => ({
 });
 
 describe("namespaces", () => {
-  test("the namespaces every cluster has are there once the server is ready", async () => {
+  test("include the default namespaces once the server is ready", async () => {
     await using api = await startServer();
     const { body } = await api.get(NAMESPACES);
     expect(body.items.map((item: { metadata: { name: string } }) => item.metadata.name)).toEqual([
@@ -21,7 +21,7 @@ describe("namespaces", () => {
     ]);
   });
 
-  test("a new one is active, labelled with its name, and kept by the kubernetes finalizer", async () => {
+  test("start as Active, labeled with their name, and with the kubernetes finalizer", async () => {
     await using api = await startServer();
     const { body } = await api.create(NAMESPACES, namespace("team", { status: { phase: "Terminating" } }));
     expect(body).toMatchObject({
@@ -31,7 +31,7 @@ describe("namespaces", () => {
     });
   });
 
-  test("its label and its finalizers cannot be changed through the main door", async () => {
+  test("keep their label and spec finalizers in an ordinary update", async () => {
     await using api = await startServer();
     await api.create(NAMESPACES, namespace("team"));
     const { body } = await api.put(`${NAMESPACES}/team`, namespace("team", { spec: { finalizers: [] } }));
@@ -39,12 +39,12 @@ describe("namespaces", () => {
     expect(body.spec.finalizers).toEqual(["kubernetes"]);
   });
 
-  test("its name must be a DNS label", async () => {
+  test("must have a DNS label as name", async () => {
     await using api = await startServer();
     expect((await api.create(NAMESPACES, namespace("not.a.label"))).status).toBe(422);
   });
 
-  test("nothing is created in one that does not exist", async () => {
+  test("must exist before objects are created in them", async () => {
     await using api = await startServer();
     const answer = await api.create(`${NAMESPACES}/nowhere/configmaps`, configMap("a"));
     expect(answer.status).toBe(404);
@@ -54,13 +54,13 @@ describe("namespaces", () => {
     });
   });
 
-  test("listing in one that does not exist shows an empty list, reading and deleting say that the object is not there", async () => {
+  test("that do not exist have empty lists, and reads and deletions in them return 404 for the object", async () => {
     await using api = await startServer();
     expect((await api.get(`${NAMESPACES}/nowhere/configmaps`)).body.items).toEqual([]);
     expect((await api.delete(`${NAMESPACES}/nowhere/configmaps/a`)).body.message).toBe('configmaps "a" not found');
   });
 
-  test("deleting one marks it as terminating and answers with it", async () => {
+  test("become terminating when deleted, and the deletion returns them", async () => {
     await using api = await startServer();
     await api.create(NAMESPACES, namespace("team"));
     const { status, body } = await api.delete(`${NAMESPACES}/team`);
@@ -74,7 +74,7 @@ describe("namespaces", () => {
     expect((await api.get(`${NAMESPACES}/team`)).status).toBe(200);
   });
 
-  test("nothing new is created in a terminating one", async () => {
+  test("reject new objects while they are terminating", async () => {
     await using api = await startServer();
     await api.create(NAMESPACES, namespace("team"));
     await api.delete(`${NAMESPACES}/team`);
@@ -97,7 +97,7 @@ describe("namespaces", () => {
     });
   });
 
-  test("what is in a terminating one may still be changed and deleted", async () => {
+  test("allow changes and deletions of their objects while they are terminating", async () => {
     await using api = await startServer();
     await api.create(NAMESPACES, namespace("team"));
     await api.create(`${NAMESPACES}/team/configmaps`, configMap("a"));
@@ -106,7 +106,7 @@ describe("namespaces", () => {
     expect((await api.delete(`${NAMESPACES}/team/configmaps/a`)).status).toBe(200);
   });
 
-  test("finalizing a terminating one removes it, and watches see it go", async () => {
+  test("are removed by a finalization while they are terminating, and watches receive DELETED", async () => {
     await using api = await startServer();
     await api.create(NAMESPACES, namespace("team"));
     const { body } = await api.delete(`${NAMESPACES}/team`);
@@ -118,7 +118,7 @@ describe("namespaces", () => {
     expect(await watch.story()).toEqual(["DELETED team"]);
   });
 
-  test("finalizing a live one only empties its finalizers", async () => {
+  test("stay active after a finalization, which only clears their finalizers", async () => {
     await using api = await startServer();
     await api.create(NAMESPACES, namespace("team"));
     expect((await api.put(`${NAMESPACES}/team/finalize`, namespace("team", { spec: { finalizers: [] } }))).status).toBe(
@@ -129,7 +129,7 @@ describe("namespaces", () => {
     expect((await api.get(`${NAMESPACES}/team`)).status).toBe(404);
   });
 
-  test("a finalizer of its own keeps a finalized namespace until it is removed", async () => {
+  test("with their own finalizers stay after the finalization until these are removed", async () => {
     await using api = await startServer();
     const metadata = { name: "team", finalizers: ["example.com/hold"] };
     await api.create(NAMESPACES, { ...namespace("team"), metadata });
@@ -140,7 +140,7 @@ describe("namespaces", () => {
     expect((await api.get(`${NAMESPACES}/team`)).status).toBe(404);
   });
 
-  test.each(["default", "kube-system", "kube-public"])("%s may not be deleted", async (name) => {
+  test.each(["default", "kube-system", "kube-public"])("include %s, which cannot be deleted", async (name) => {
     await using api = await startServer();
     const answer = await api.delete(`${NAMESPACES}/${name}`);
     expect(answer.status).toBe(403);
@@ -148,7 +148,7 @@ describe("namespaces", () => {
     expect((await api.create(CONFIG_MAPS, configMap("a"))).status).toBe(201);
   });
 
-  test("a second deletion changes nothing", async () => {
+  test("are not changed by a second deletion", async () => {
     await using api = await startServer();
     await api.create(NAMESPACES, namespace("team"));
     const first = await api.delete(`${NAMESPACES}/team`);
@@ -158,14 +158,14 @@ describe("namespaces", () => {
     expect(second.body).toEqual(first.body);
   });
 
-  test("a propagation policy adds its finalizer to a namespace too", async () => {
+  test("get the finalizer of a propagation policy", async () => {
     await using api = await startServer();
     await api.create(NAMESPACES, namespace("team"));
     const { body } = await api.delete(`${NAMESPACES}/team?propagationPolicy=Foreground`);
     expect(body.metadata.finalizers).toEqual(["foregroundDeletion"]);
   });
 
-  test("the status door may not finish a namespace", async () => {
+  test("cannot be finalized through their status", async () => {
     await using api = await startServer();
     await api.create(NAMESPACES, namespace("team"));
     await api.delete(`${NAMESPACES}/team`);

@@ -16,7 +16,7 @@ const METHODS: Readonly<Record<string, string>> = {
   deletecollection: "delete",
 };
 
-/** Every $ref in the document, once. */
+/** The distinct $refs of the document. */
 function references(value: unknown, found = new Set<string>()): Set<string> {
   if (Array.isArray(value)) value.forEach((item) => references(item, found));
   else if (typeof value === "object" && value !== null) {
@@ -38,7 +38,7 @@ function unresolved(document: Json): string[] {
   });
 }
 
-/** Verbs that discovery shows and the document does not. */
+/** Verbs that are in discovery but not in the document. */
 function missingOperations(
   document: Json,
   catalogue: Catalogue,
@@ -96,7 +96,7 @@ function patchesWithoutFieldValidation(document: Json): string[] {
 describe.each(RELEASES)("the OpenAPI documents of %s", (release) => {
   const catalogue = openCatalogue({ release, extensions: true });
 
-  test("in version 3 resolve all references and have every verb of discovery", () => {
+  test("in v3 resolve all references and contain every verb of discovery", () => {
     for (const group of catalogue.groups) {
       for (const version of group.versions) {
         const document = JSON.parse(JSON.stringify(openApiV3Document(catalogue, group, version)));
@@ -108,12 +108,12 @@ describe.each(RELEASES)("the OpenAPI documents of %s", (release) => {
         const ids = Object.values<Json>(document.paths).flatMap((item) =>
           Object.values<Json>(item).map((operation) => operation.operationId),
         );
-        expect(new Set(ids).size, `${group.name}/${version} has an operationId twice`).toBe(ids.length);
+        expect(new Set(ids).size, `${group.name}/${version} repeats an operationId`).toBe(ids.length);
       }
     }
   });
 
-  test("in version 2 resolve all references and have every verb of discovery", () => {
+  test("in v2 resolve all references and contain every verb of discovery", () => {
     const document = JSON.parse(JSON.stringify(openApiV2Document(catalogue)));
     expect(unresolved(document)).toEqual([]);
     expect(missingOperations(document, catalogue, () => true)).toEqual([]);
@@ -121,10 +121,10 @@ describe.each(RELEASES)("the OpenAPI documents of %s", (release) => {
   });
 });
 
-describe("what kubectl looks for", () => {
+describe("for kubectl,", () => {
   const PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 
-  test("the schema of a kind says which kind it is and how its lists are patched", async () => {
+  test("the schema of a kind contains its group, version and kind, and the merge keys of its lists", async () => {
     await using api = await startServer();
     const { body } = await api.get("/openapi/v3/apis/apps/v1");
     const schemas = body.components.schemas;
@@ -140,7 +140,7 @@ describe("what kubectl looks for", () => {
     expect(Object.keys(patch.requestBody.content)).toContain("application/strategic-merge-patch+json");
   });
 
-  test("version 2 comes as protobuf to whoever asks, with PATCH operations and definitions", async () => {
+  test("v2 is available as protobuf, with PATCH operations and definitions", async () => {
     await using api = await startServer();
     const response = await api.world.run(
       api.server.call({ method: "GET", target: "/openapi/v2?timeout=32s", headers: { accept: PROTOBUF } }),
@@ -181,8 +181,8 @@ describe("what kubectl looks for", () => {
   });
 });
 
-describe("caching", () => {
-  test("a document under its own hash never changes; under another it has moved", async () => {
+describe("caching:", () => {
+  test("a document under its current hash is immutable, and another hash is redirected", async () => {
     await using api = await startServer();
     const index = (await api.get("/openapi/v3")).body;
     const url: string = index.paths["apis/apps/v1"].serverRelativeURL;
@@ -200,7 +200,7 @@ describe("caching", () => {
   });
 
   test.each(["/openapi/v2", "/openapi/v3", "/openapi/v3/api/v1"])(
-    "%s is not sent again to whoever has it",
+    "%s returns 304 if the client has it",
     async (path) => {
       await using api = await startServer();
       const first = await api.get(path);
@@ -212,7 +212,7 @@ describe("caching", () => {
     },
   );
 
-  test("hashes change with the release and the runtime configuration, and with nothing else", async () => {
+  test("hashes depend only on the release and the runtime configuration", async () => {
     const paths = async (options: Parameters<typeof startServer>[0]): Promise<Json> => {
       await using api = await startServer(options);
       return (await api.get("/openapi/v3")).body.paths;
@@ -223,7 +223,7 @@ describe("caching", () => {
     expect(await paths({ runtimeConfig: ["apps/v1=false"] })).not.toHaveProperty(["apis/apps/v1"]);
   });
 
-  test("documents with one hash are the same on all servers", async () => {
+  test("documents with the same hash are equal on all servers", async () => {
     const known = new Map<string, string>();
     for (const runtimeConfig of [[], ["apps/v1=false"], ["api/all=true"], ["autoscaling/v1=false"]]) {
       await using api = await startServer({ runtimeConfig });
@@ -235,7 +235,7 @@ describe("caching", () => {
     }
   });
 
-  test("what is not there is 404, what cannot be said is 406", async () => {
+  test("an unknown document returns 404, and an unsupported media type 406", async () => {
     await using api = await startServer();
     for (const path of ["/openapi", "/openapi/v1", "/openapi/v2/x", "/openapi/v3/apis/none/v1", "/openapi/v3/api"])
       expect((await api.get(path)).status, path).toBe(404);
@@ -244,7 +244,7 @@ describe("caching", () => {
 });
 
 describe("deprecated APIs", () => {
-  test("warn on every request from the release that deprecated them, and others never", async () => {
+  test("cause a warning on every request, from the release that deprecated them", async () => {
     const flowSchemas = (version: string): string => `/apis/flowcontrol.apiserver.k8s.io/${version}/flowschemas`;
     await using older = await startServer({ release: "1.29" });
     const warning =
@@ -257,7 +257,7 @@ describe("deprecated APIs", () => {
     expect((await before.get(flowSchemas("v1beta3"))).headers["warning"]).toBeUndefined();
   });
 
-  test.each(RELEASES)("are those the catalogue of %s says, everywhere", async (release) => {
+  test.each(RELEASES)("cause warnings exactly as the catalog of %s declares", async (release) => {
     await using api = await startServer({ release });
     const minor = Number(release.split(".")[1]);
     for (const group of api.server.catalogue.groups) {
@@ -278,7 +278,7 @@ describe("deprecated APIs", () => {
 
 type Message = ReadonlyMap<number, readonly Buffer[]>;
 
-/** Length-delimited fields only: the document has no others. */
+/** Decodes length-delimited fields only, because the document has no others. */
 function decode(bytes: Buffer): Message {
   const fields = new Map<number, Buffer[]>();
   let at = 0;

@@ -1,4 +1,4 @@
-/** API servers of other components beside the main one: their part in what servers agree on. */
+/** Tests of API servers of other components beside the main one, and of their part in the agreement on encodings. */
 import { describe, expect, test } from "vitest";
 import { createClient, type Client } from "../../src/client/client.ts";
 import { TransportError, type Transport } from "../../src/client/transport.ts";
@@ -21,13 +21,13 @@ import { startServer, type Json, type TestServer } from "./start.ts";
 const STORAGE_VERSION = `/apis/internal.apiserver.k8s.io/v1alpha1/storageversions/${GROUP}.widgets`;
 const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
 const V1_WIDGETS = WIDGETS.replace("/v2/", "/v1/");
-/** Longer than any lease that nobody renews is kept. */
+/** Longer than the time after which an expired lease is collected. */
 const MINUTE_MS = 60_000;
 
-/** Knows the older version alone. */
+/** A server with this definition decodes the older version only. */
 const OLD_WIDGET: ResourceDefinition = { ...WIDGET, versions: WIDGET.versions.filter(({ name }) => name === "v1") };
 
-/** The way to the main API server, which can be cut. */
+/** The connection to the main API server, which can be cut. */
 class Way {
   isCut = false;
   readonly client: Client;
@@ -56,8 +56,8 @@ async function leaseNames(main: TestServer): Promise<string[]> {
   return body.items.map((lease: Json) => lease.metadata.name);
 }
 
-describe("an API server that is led to the main one", () => {
-  test("has an identity and entries there for as long as it lives", async () => {
+describe("an API server that registers with the main one", () => {
+  test("has an identity lease and entries there while it is live", async () => {
     await using main = await startMain();
     await using server = await startApiServer(main.world, {
       main: new Way(main).client,
@@ -83,18 +83,21 @@ describe("an API server that is led to the main one", () => {
     expect(pods.body.status.conditions).toMatchObject([{ status: "True" }]);
   });
 
-  test.each(["discovery", "storageversion"])("is no peer of the main one, by %s either", async (routingSource) => {
-    await using main = await startMain({ hostname: "main", routingSource });
-    await using server = await startApiServer(main.world, {
-      main: new Way(main).client,
-      kv: createMemoryStore({ clock: main.world.clock }).open,
-    });
-    expect((await server.get(WIDGETS)).status).toBe(200);
-    expect(main.server.view().peers).toEqual([]);
-    expect((await main.get(WIDGETS)).status).toBe(404);
-  });
+  test.each(["discovery", "storageversion"])(
+    "is not a peer of the main one, also with routing source %s",
+    async (routingSource) => {
+      await using main = await startMain({ hostname: "main", routingSource });
+      await using server = await startApiServer(main.world, {
+        main: new Way(main).client,
+        kv: createMemoryStore({ clock: main.world.clock }).open,
+      });
+      expect((await server.get(WIDGETS)).status).toBe(200);
+      expect(main.server.view().peers).toEqual([]);
+      expect((await main.get(WIDGETS)).status).toBe(404);
+    },
+  );
 
-  test("leaves nothing behind when it goes", async () => {
+  test("leaves neither a lease nor entries after it has stopped", async () => {
     await using main = await startMain();
     {
       await using server = await startApiServer(main.world, {
@@ -109,7 +112,7 @@ describe("an API server that is led to the main one", () => {
     expect(await entries(main)).toEqual([]);
   });
 
-  test("is collected when it is cut off, and writes nothing from before that on until it is back", async () => {
+  test("is collected after it is cut off, and stops writing before that until it is connected again", async () => {
     await using main = await startMain();
     const way = new Way(main);
     await using server = await startApiServer(main.world, {
@@ -130,7 +133,7 @@ describe("an API server that is led to the main one", () => {
     expect((await server.call("POST", WIDGETS, widget("a"))).status).toBe(201);
   });
 
-  test("writes nothing before it has published", async () => {
+  test("writes nothing before it has published its entries", async () => {
     await using main = await startMain();
     const way = new Way(main);
     way.isCut = true;
@@ -148,7 +151,7 @@ describe("an API server that is led to the main one", () => {
   });
 });
 
-test("is not ready before its store shows what it has published: writes are bound to that", async () => {
+test("an API server is not ready before its store contains the published agreement, which guards its writes", async () => {
   await using main = await startMain();
   const held = Promise.withResolvers<void>();
   const store = createMemoryStore({ clock: main.world.clock });
@@ -174,7 +177,7 @@ function withHeldAgreement(kv: Kv, until: Promise<void>): Kv {
 }
 
 describe("two API servers of one component with one store", () => {
-  test("write what both can read from the moment on that both are known, and again what is better when one is left", async () => {
+  test("write a version that both can decode while both are live, and the preferred version after one has left", async () => {
     await using main = await startMain();
     const { world } = main;
     const store = createMemoryStore({ clock: world.clock });
@@ -202,7 +205,7 @@ describe("two API servers of one component with one store", () => {
     await kv.close();
   });
 
-  test("of which one cannot read what lies there: it says so and writes nothing until the other has rewritten it", async () => {
+  test("report a stored version that one of them cannot decode, and that server writes nothing until the objects are rewritten", async () => {
     await using main = await startMain();
     const store = createMemoryStore({ clock: main.world.clock });
     await using newer = await startApiServer(main.world, { main: new Way(main).client, kv: store.open });
@@ -250,7 +253,7 @@ function versionOf(event: KvEvent | undefined): string {
   return objectIn(event).apiVersion;
 }
 
-/** What was written in v2 after the store knew of a server that cannot read it. */
+/** Objects that were written in v2 after the store contained an entry of a server that cannot decode it. */
 function unreadable(events: readonly KvEvent[]): string[] {
   const agreedAt = events.findIndex(
     (event) => event.key.endsWith(`agreement/${GROUP}.widgets`) && JSON.stringify(objectIn(event)).includes("things-2"),

@@ -1,7 +1,7 @@
 /**
- * What a server writes to say that it lives (its identity lease), where it is reached (its endpoint record) and what it
- * serves: anew at every start, whatever is there already. Everything else under its name is an object, which a server
- * makes once. The keys are spelled out, so that nothing else passes for one of these.
+ * The records that a server writes at every start, whatever is stored: its identity lease, its endpoint record and its
+ * discovery document. All other objects under its name are created once. The keys are spelled out, so that no other key
+ * matches.
  */
 import { prefixEnd, type Kv } from "../../src/storage/kv.ts";
 import type { TestServer } from "./start.ts";
@@ -16,16 +16,16 @@ export function isOwnRecord(key: string): boolean {
   return OWN_RECORDS.some((pattern) => pattern.test(key));
 }
 
-/** Key and revision of everything in the store that is an object: equal only if none was written, made or deleted. */
+/** Key and revision of every stored object: equal only if none was created, written or deleted. */
 export async function storedObjects(kv: Kv): Promise<string[]> {
   const { items } = await kv.range({ start: "/registry/", end: prefixEnd("/registry/") });
   return items.filter(({ key }) => !isOwnRecord(key)).map(({ key, modRevision }) => `${key} ${modRevision}`);
 }
 
-/** A server follows the identity leases through its own front door, once. */
+/** A server watches the identity leases through its own API, with one watch. */
 export const OWN_WATCHES_COUNT = 1;
 
-/** Watches of clients. */
+/** The number of watches of clients. */
 export async function openWatches(server: TestServer): Promise<number> {
   return (await server.metric("evenkeel_open_watches")) - OWN_WATCHES_COUNT;
 }

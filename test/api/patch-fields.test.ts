@@ -1,4 +1,4 @@
-/** Strategic merge patches through a server that does not know all that is stored. */
+/** Tests of strategic merge patches through a server that does not define all stored fields. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { World } from "../../src/tools/simulator/world.ts";
 import { header, startServer, type Answer, type Json, type TestServer } from "./start.ts";
@@ -21,7 +21,7 @@ afterEach(async () => {
   await young[Symbol.asyncDispose]();
 });
 
-/** 1.31 knows neither `resources` of a pod nor `lifecycle.stopSignal`. */
+/** 1.31 supports neither `resources` of a pod nor `lifecycle.stopSignal`. */
 function novelWorkload(): Json {
   const labels = { app: "web" };
   const main = { name: "main", image: "main", lifecycle: { stopSignal: "SIGUSR1" } };
@@ -48,7 +48,7 @@ async function stored(): Promise<Json> {
 }
 
 describe("a strategic merge patch through an older server", () => {
-  test("keeps what it does not name, in maps and in the items of lists", async () => {
+  test("keeps unknown fields that it does not name, in maps and in list items", async () => {
     const answer = await patch({
       hostname: "h",
       containers: [
@@ -62,14 +62,14 @@ describe("a strategic merge patch through an older server", () => {
     expect(containers[0]).toMatchObject({ image: "other", lifecycle: { stopSignal: "SIGUSR1" } });
   });
 
-  test("removes what it names, in maps and in the items of lists", async () => {
+  test("removes unknown fields that it sets to null, in maps and in list items", async () => {
     const answer = await patch({ resources: null, containers: [{ name: "main", lifecycle: { stopSignal: null } }] });
     expect(answer.status).toBe(200);
     const { resources, containers } = await stored();
     expect([resources, containers[0].lifecycle.stopSignal]).toEqual([undefined, undefined]);
   });
 
-  test("is told of what it sets and nobody here knows", async () => {
+  test("is rejected or causes a warning if it sets a field that the server does not define", async () => {
     const containers = [{ name: "main", lifecycle: { stopSignal: "SIGTERM" } }];
     expect((await patch({ containers })).body.message).toContain(
       'unknown field "spec.template.spec.containers[0].lifecycle.stopSignal"',

@@ -28,8 +28,8 @@ function containersPatch(...containers: Json[]): Json {
   return { spec: { template: { spec: { containers } } } };
 }
 
-describe("strategic merge patch", () => {
-  test("merges lists by their keys, and the directives do what they say", async () => {
+describe("a strategic merge patch", () => {
+  test("merges lists by their keys and supports directives", async () => {
     await using api = await startServer();
     await api.create(DEPLOYMENTS, WEB);
     const added = await strategic(
@@ -53,7 +53,7 @@ describe("strategic merge patch", () => {
     expect(recreated.body.spec.strategy).toEqual({ type: "Recreate" });
   });
 
-  test("finalizers are a set, and an owner goes by its uid", async () => {
+  test("treats finalizers as a set and identifies owners by uid", async () => {
     await using api = await startServer();
     const owner = (uid: string): Json => ({ apiVersion: "v1", kind: "ConfigMap", name: "o", uid });
     await api.create(CONFIG_MAPS, { ...configMap("p"), metadata: { name: "p", ownerReferences: [owner("1")] } });
@@ -71,7 +71,7 @@ describe("strategic merge patch", () => {
     expect(none.body.metadata).not.toHaveProperty("ownerReferences");
   });
 
-  test("works on subresources, by their own kind", async () => {
+  test("works on subresources according to their own kind", async () => {
     await using api = await startServer();
     await api.create(DEPLOYMENTS, WEB);
     const scaled = await strategic(api, `${TARGET}/scale`, { spec: { replicas: 3 } });
@@ -110,8 +110,13 @@ describe("strategic merge patch", () => {
       422,
       "the server rejected our request due to an error in our request",
     ],
-    ["no JSON", "{", 400, "unexpected end of JSON input"],
-    ["no map", "[]", 400, "json: cannot unmarshal array into Go value of type map[string]interface {}"],
+    ["malformed JSON", "{", 400, "unexpected end of JSON input"],
+    [
+      "a list instead of a map",
+      "[]",
+      400,
+      "json: cannot unmarshal array into Go value of type map[string]interface {}",
+    ],
     [
       "a value of the wrong type",
       { spec: { replicas: "1" } },
@@ -124,7 +129,7 @@ describe("strategic merge patch", () => {
       400,
       "the name of the object (other) does not match the name on the URL (web)",
     ],
-  ])("%s is refused, and nothing changes", async (_what, patch, code, message) => {
+  ])("with %s is rejected and changes nothing", async (_what, patch, code, message) => {
     await using api = await startServer();
     await api.create(DEPLOYMENTS, WEB);
     const { text } = await api.get(TARGET);
@@ -133,14 +138,14 @@ describe("strategic merge patch", () => {
     expect((await api.get(TARGET)).text).toBe(text);
   });
 
-  test("failures of the merge have neither a reason nor details", async () => {
+  test("returns merge failures without a reason and details", async () => {
     await using api = await startServer();
     await api.create(DEPLOYMENTS, WEB);
     const { body } = await strategic(api, TARGET, containersPatch({ image: "noname" }));
     expect(Object.keys(body).toSorted()).toEqual(["apiVersion", "code", "kind", "message", "metadata", "status"]);
   });
 
-  test("unknown fields are told by name, after what stands twice in the patch", async () => {
+  test("reports duplicate fields first, then unknown fields by name", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("p", { data: { a: "1" } }));
     const patch = '{"zzz":1,"metadata":{"wrong":1},"data":{"a":"1","a":"2"},"bogus":{"b":1}}';
@@ -170,7 +175,7 @@ describe("strategic merge patch", () => {
     expect([ignored.status, ignored.headers["warning"]]).toEqual([200, undefined]);
   });
 
-  test("a patch of an absent object is 404, whatever is in it", async () => {
+  test("of a missing object returns 404, whatever its content", async () => {
     await using api = await startServer();
     expect((await strategic(api, `${CONFIG_MAPS}/nosuch`, "{")).status).toBe(404);
   });

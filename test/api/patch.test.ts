@@ -4,8 +4,8 @@ import { CONFIG_MAPS, configMap, deployment, startServer, type Answer } from "./
 const TARGET = `${CONFIG_MAPS}/p`;
 const TWO = configMap("p", { data: { a: "1", b: "2" } });
 
-describe("JSON patch", () => {
-  test("its operations are applied in order", async () => {
+describe("a JSON patch", () => {
+  test("applies its operations in order", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, TWO);
     const answer = await api.jsonPatch(TARGET, [
@@ -22,8 +22,8 @@ describe("JSON patch", () => {
 
   test.each([
     ["a failed test", [{ op: "test", path: "/data/a", value: "nope" }]],
-    ["a path that is not there", [{ op: "remove", path: "/data/zzz" }]],
-    ["an operation nobody knows", [{ op: "bogus", path: "/data/a" }]],
+    ["a missing path", [{ op: "remove", path: "/data/zzz" }]],
+    ["an unknown operation", [{ op: "bogus", path: "/data/a" }]],
     ["an operation without a path", [{ op: "remove" }]],
     ["a path without a slash", [{ op: "remove", path: "data" }]],
     [
@@ -35,7 +35,7 @@ describe("JSON patch", () => {
     ],
     ["the removal of everything", [{ op: "remove", path: "" }]],
     ["an operation that is null", [null]],
-  ])("%s is 422 and changes nothing", async (_what, operations) => {
+  ])("with %s returns 422 and changes nothing", async (_what, operations) => {
     await using api = await startServer();
     const { text } = await api.create(CONFIG_MAPS, TWO);
     const answer = await api.jsonPatch(TARGET, operations);
@@ -52,14 +52,14 @@ describe("JSON patch", () => {
     ],
     ["Ignore", [[]], "json: cannot unmarshal array into Go value of type jsonpatch.Operation"],
     ["Ignore", {}, "json: cannot unmarshal object into Go value of type jsonpatch.Patch"],
-  ])("with the validation %s, %j is 400", async (validation, operations, message) => {
+  ])("with field validation %s and the content %j returns 400", async (validation, operations, message) => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, TWO);
     const answer = await api.jsonPatch(`${TARGET}?fieldValidation=${validation}`, operations);
     expect(answer.body).toMatchObject({ code: 400, message });
   });
 
-  test("members of an operation that nobody knows, or that stand twice, are told", async () => {
+  test("reports unknown and duplicate members of an operation", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, TWO);
     const patch = '[{"op":"test","path":"/kind","path":"/kind","value":"ConfigMap","Value":1}]';
@@ -73,7 +73,7 @@ describe("JSON patch", () => {
     expect((await api.call("PATCH", `${TARGET}?fieldValidation=Strict`, patch, { headers })).status).toBe(422);
   });
 
-  test("a document that is no object any more is 422", async () => {
+  test("that replaces the object by another type returns 422", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, TWO);
     const { body } = await api.jsonPatch(TARGET, [{ op: "replace", path: "", value: [] }]);
@@ -81,7 +81,7 @@ describe("JSON patch", () => {
     expect(body.details.causes[0].message).toContain("cannot unmarshal array into Go value of type struct");
   });
 
-  test("a failed test says that the request was rejected", async () => {
+  test("with a failed test operation returns the message for a rejected request", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, TWO);
     const { body } = await api.jsonPatch(TARGET, [{ op: "test", path: "/data/a", value: "nope" }]);
@@ -93,7 +93,7 @@ describe("JSON patch", () => {
     });
   });
 
-  test("what is no list of operations is 400", async () => {
+  test("that is not a list returns 400", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, TWO);
     const answer = await api.jsonPatch(TARGET, { not: "a list" });
@@ -103,7 +103,7 @@ describe("JSON patch", () => {
     );
   });
 
-  test("more than 10,000 operations are refused with 413", async () => {
+  test("with more than 10,000 operations returns 413", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, TWO);
     const answer = await api.jsonPatch(
@@ -113,7 +113,7 @@ describe("JSON patch", () => {
     expect(answer.status).toBe(413);
   });
 
-  test("copies may not make an object grow without bound", async () => {
+  test("cannot grow an object without limit by copies", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("p", { data: { a: "x".repeat(1_000) } }));
     const doubling = Array.from({ length: 30 }, (_, index) => ({ op: "copy", from: "/data", path: `/data/c${index}` }));
@@ -122,21 +122,21 @@ describe("JSON patch", () => {
     expect((await api.get("/livez")).status).toBe(200);
   });
 
-  test("a patch of an absent object is 404", async () => {
+  test("of a missing object returns 404", async () => {
     await using api = await startServer();
     expect((await api.jsonPatch(`${CONFIG_MAPS}/nosuch`, [])).status).toBe(404);
     expect((await api.jsonPatch(`${CONFIG_MAPS}/nosuch`, 7)).status).toBe(404);
   });
 });
 
-describe("merge patch", () => {
-  test("null removes, everything else replaces", async () => {
+describe("a merge patch", () => {
+  test("removes fields by null and replaces others", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, TWO);
     expect((await api.mergePatch(TARGET, { data: { a: null, c: "3" } })).body.data).toEqual({ b: "2", c: "3" });
   });
 
-  test("the name cannot be patched away", async () => {
+  test("cannot change the name", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, TWO);
     const answer = await api.mergePatch(TARGET, { metadata: { name: "other" } });
@@ -144,7 +144,7 @@ describe("merge patch", () => {
     expect(answer.body.message).toBe("the name of the object (other) does not match the name on the URL (p)");
   });
 
-  test("a resource version in a patch is a condition", async () => {
+  test("can contain a resource version as a precondition", async () => {
     await using api = await startServer();
     const { body } = await api.create(CONFIG_MAPS, TWO);
     expect((await api.mergePatch(TARGET, { metadata: { resourceVersion: "1" } })).status).toBe(409);
@@ -154,7 +154,7 @@ describe("merge patch", () => {
     ).toBe(200);
   });
 
-  test("no patch changes the uid", async () => {
+  test("cannot change the uid", async () => {
     await using api = await startServer();
     const { body } = await api.create(CONFIG_MAPS, TWO);
     const refused = await api.mergePatch(TARGET, { metadata: { uid: "other" } });
@@ -163,7 +163,7 @@ describe("merge patch", () => {
     expect((await api.mergePatch(TARGET, { metadata: { uid: body.metadata.uid }, data: { z: "1" } })).status).toBe(200);
   });
 
-  test("the kind cannot be patched", async () => {
+  test("cannot change the kind", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, TWO);
     const answer = await api.mergePatch(TARGET, { kind: "Secret" });
@@ -171,19 +171,19 @@ describe("merge patch", () => {
     expect(answer.body.details.causes[0]).toMatchObject({ field: "patch", reason: "FieldValueInvalid" });
   });
 
-  test("a patch that makes a value of the wrong type is 422", async () => {
+  test("that sets a value of the wrong type returns 422", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, TWO);
     expect((await api.mergePatch(TARGET, { data: { a: 1 } })).status).toBe(422);
   });
 
-  test("an empty patch changes nothing, not even the resource version", async () => {
+  test("that is empty changes nothing, not even the resource version", async () => {
     await using api = await startServer();
     const { body } = await api.create(CONFIG_MAPS, TWO);
     expect((await api.mergePatch(TARGET, {})).body).toEqual(body);
   });
 
-  test("a patch that is no JSON or no object is 400", async () => {
+  test("that is not a JSON object returns 400", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, TWO);
     const headers = { "content-type": "application/merge-patch+json" };
@@ -201,7 +201,7 @@ describe("merge patch", () => {
     expect(lax.body).toMatchObject({ code: 400, message: "Invalid JSON Patch" });
   });
 
-  test("patch by patch an object grows no larger than a body may be", async () => {
+  test("aside: several JSON patches cannot grow an object beyond the size limit of a body", async () => {
     await using api = await startServer();
     const deployments = "/apis/apps/v1/namespaces/default/deployments";
     await api.create(deployments, deployment("big"));
@@ -220,7 +220,7 @@ describe("merge patch", () => {
     expect((await api.jsonPatch(`${deployments}/big`, [{ op: "remove", path: `${template}/args` }])).status).toBe(200);
   });
 
-  test("a charset behind the patch type does not matter", async () => {
+  test("can have a charset parameter in its media type", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, TWO);
     expect(
@@ -234,7 +234,7 @@ describe("merge patch", () => {
 });
 
 test.each(["application/json", "application/bogus", "application/apply-patch+cbor", ""])(
-  "a patch of the type %j is 415",
+  "a patch of type %j returns 415",
   async (type) => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, TWO);

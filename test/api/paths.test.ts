@@ -4,7 +4,7 @@ import { CONFIG_MAPS, configMap, header, startServer } from "./start.ts";
 const NOT_FOUND = "the server could not find the requested resource";
 const NOT_ALLOWED = "the server does not allow this method on the requested resource";
 
-describe("paths and methods", () => {
+describe("a request for", () => {
   test.each([
     "/nope",
     "/apis/nope.example.com",
@@ -19,7 +19,7 @@ describe("paths and methods", () => {
     "/openapi/v2/",
     "//api",
     "//api/v1/pods",
-  ])("%s is outside every API: a plain 404", async (target) => {
+  ])("the path %s, which is outside every API, returns a plain 404", async (target) => {
     await using api = await startServer();
     const answer = await api.get(target);
     expect(answer.status).toBe(404);
@@ -42,7 +42,7 @@ describe("paths and methods", () => {
     "/apis/apps/v1//deployments",
     "/api/v1/bindings",
     "/apis/authorization.k8s.io/v1/localsubjectaccessreviews",
-  ])("%s names a resource nobody serves: a 404 Status", async (target) => {
+  ])("the unserved resource %s returns a 404 Status", async (target) => {
     await using api = await startServer();
     const answer = await api.get(target);
     expect(answer.status).toBe(404);
@@ -77,7 +77,7 @@ describe("paths and methods", () => {
     ["HEAD", "/api/v1/namespaces/default/pods/x/log"],
     ["POST", "/api/v1/namespaces/default/status"],
     ["DELETE", "/api/v1/namespaces/default/finalize"],
-  ])("%s %s is not allowed: 405", async (method, target) => {
+  ])("%s %s returns 405", async (method, target) => {
     await using api = await startServer();
     const answer = await api.call(method, target, "{}");
     expect(answer.status).toBe(405);
@@ -93,25 +93,25 @@ describe("paths and methods", () => {
     ["GET", "/index.html", 200],
     ["OPTIONS", "/api/v1/nodes/x/proxy", 404],
     ["HEAD", "/api/v1/nodes/x/proxy", 404],
-  ])("%s %s is answered: %i", async (method, target, status) => {
+  ])("%s %s returns %i", async (method, target, status) => {
     await using api = await startServer();
     expect((await api.call(method, target, "{}")).status).toBe(status);
   });
 
-  test("every answer says that it is not to be kept, or for how long", async () => {
+  test("any path gets a Cache-Control header", async () => {
     await using api = await startServer();
     for (const target of ["/healthz", "/nope", "/metrics", "/openapi/v3", "/openapi/v3/nope", "/api", "/api/v1/nopes"])
       expect([target, header(await api.get(target), "cache-control")]).toEqual([target, "no-cache, private"]);
   });
 
-  test("encoded names mean what they spell", async () => {
+  test("a percent-encoded name finds the object", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("a.b"));
     expect((await api.get(`${CONFIG_MAPS}/a%2Eb`)).status).toBe(200);
   });
 
   test.each(["/api/v1/namespaces/%zz", "/api/v1/namespaces/%ff%fe"])(
-    "the path %s cannot be decoded: 400",
+    "the path %s, which cannot be decoded, returns 400",
     async (target) => {
       await using api = await startServer();
       expect((await api.get(target)).status).toBe(400);
@@ -122,7 +122,7 @@ describe("paths and methods", () => {
     "/api/v1/namespaces/default/configmaps/..%2Fsecrets%2Fs",
     "/api/v1/namespaces/../secrets",
     "/api/v1/namespaces/default/configmaps/../../../kube-system/configmaps/x",
-  ])("the path %s climbs nowhere", async (target) => {
+  ])("the path %s does not leave its namespace or resource", async (target) => {
     await using api = await startServer();
     await api.create("/api/v1/namespaces/default/secrets", { metadata: { name: "s" } });
     await api.create("/api/v1/namespaces/kube-system/configmaps", configMap("x"));
@@ -130,7 +130,7 @@ describe("paths and methods", () => {
     expect(answer.status === 200 ? answer.body.items : []).toEqual([]);
   });
 
-  test("an answer nobody can give is 406", async () => {
+  test("an unsupported media type returns 406", async () => {
     await using api = await startServer();
     const answer = await api.get(CONFIG_MAPS, { accept: "text/html" });
     expect(answer.status).toBe(406);
@@ -138,7 +138,7 @@ describe("paths and methods", () => {
   });
 
   test.each(["*/*", "application/*", "text/html,application/json;q=0.1", ""])(
-    "Accept: %s is answered in JSON",
+    "Accept %s returns JSON",
     async (accept) => {
       await using api = await startServer();
       const answer = await api.get(CONFIG_MAPS, { accept });
@@ -147,12 +147,12 @@ describe("paths and methods", () => {
     },
   );
 
-  test("the root lists the paths there are", async () => {
+  test("the root returns the available paths", async () => {
     await using api = await startServer();
     expect((await api.get("/")).body.paths).toEqual(expect.arrayContaining(["/api", "/apis", "/healthz", "/version"]));
   });
 
-  test("what is discovered but not served yet says so, and not that it does not exist", async () => {
+  test("a discovered subresource that is not implemented returns 405 with an explanation, not 404", async () => {
     await using api = await startServer();
     await api.create("/api/v1/namespaces/default/serviceaccounts", { metadata: { name: "s" } });
     const answer = await api.create("/api/v1/namespaces/default/serviceaccounts/s/token", {});

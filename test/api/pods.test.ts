@@ -1,4 +1,4 @@
-/** What pods mean, through the whole server. */
+/** Tests of the rules of pods through the whole server. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { header, pod, PODS, startServer, type Answer, type Json, type TestServer } from "./start.ts";
 
@@ -20,7 +20,7 @@ function refusal({ status, body }: Answer): [number, string[]] {
 }
 
 describe("a new pod", () => {
-  test("comes back complete, pending, and with what the writer said as the writer's own", async () => {
+  test("gets its defaults and the phase Pending, and the writer owns sent and defaulted fields, not those of admission", async () => {
     const { status, body } = await server.create(PODS, pod("a"));
     expect(status).toBe(201);
     expect(body.status).toEqual({ phase: "Pending", qosClass: "BestEffort" });
@@ -36,7 +36,7 @@ describe("a new pod", () => {
     expect(Object.keys(fieldsV1["f:spec"])).not.toContain("f:tolerations");
   });
 
-  test("is refused with all that is wrong, in order", async () => {
+  test("that is invalid is rejected with all errors, in order", async () => {
     const wrong = withSpec("a", { restartPolicy: "Maybe", containers: [{ name: "main" }], volumes: [{ name: "V" }] });
     expect(refusal(await server.create(PODS, wrong))).toEqual([
       422,
@@ -48,7 +48,7 @@ describe("a new pod", () => {
     ]);
   });
 
-  test("that is hardly meant is stored with a warning", async () => {
+  test("with suspicious fields is stored with a warning", async () => {
     const env = [
       { name: "A", value: "1" },
       { name: "A", value: "2" },
@@ -60,7 +60,7 @@ describe("a new pod", () => {
     );
   });
 
-  test("behind a gate says so, and is let go by removing the gate", async () => {
+  test("with a scheduling gate has a condition, and the gate can be removed", async () => {
     const { body } = await server.create(PODS, withSpec("a", { schedulingGates: [{ name: "g" }] }));
     expect(body.status.conditions).toMatchObject([
       { type: "PodScheduled", status: "False", reason: "SchedulingGated" },
@@ -69,16 +69,16 @@ describe("a new pod", () => {
   });
 });
 
-describe("a pod that exists", () => {
+describe("an existing pod", () => {
   beforeEach(() => server.create(PODS, pod("a")));
 
-  test("takes what it was made of once more, and nothing changes", async () => {
+  test("is not changed by a PUT of its original manifest", async () => {
     const { body: before } = await server.get(`${PODS}/a`);
     const { status, body } = await server.put(`${PODS}/a`, pod("a"));
     expect([status, body]).toEqual([200, before]);
   });
 
-  test("changes its image and its labels", async () => {
+  test("accepts a new image and new labels", async () => {
     const { body } = await server.mergePatch(`${PODS}/a`, {
       metadata: { labels: { x: "y" } },
       spec: { containers: [{ name: "main", image: "other", imagePullPolicy: "Always" }] },
@@ -87,7 +87,7 @@ describe("a pod that exists", () => {
     expect(body.metadata.generation).toBe(2);
   });
 
-  test("changes little else, and says what would change", async () => {
+  test("rejects most other changes with a diff", async () => {
     const [status, causes] = refusal(await server.mergePatch(`${PODS}/a`, { spec: { hostname: "h" } }));
     expect(status).toBe(422);
     expect(causes).toEqual([
@@ -97,7 +97,7 @@ describe("a pod that exists", () => {
     ]);
   });
 
-  test("is told of by its status, but not what class it is of", async () => {
+  test("accepts its status, but not a change of its QoS class", async () => {
     const running = await server.mergePatch(`${PODS}/a/status`, { status: { phase: "Running", podIP: "10.0.0.1" } });
     expect(running.body.status).toEqual({
       phase: "Running",
@@ -109,7 +109,7 @@ describe("a pod that exists", () => {
     expect(refusal(other)).toEqual([422, ['status.qosClass: Invalid value: "Guaranteed": field is immutable']]);
   });
 
-  test("has a status that says what is not known, be it as null", async () => {
+  test("gets the missing values of its status filled in", async () => {
     const status = { conditions: [{ type: "Ready", status: "True" }], containerStatuses: [{ name: "main" }] };
     const { body } = await server.mergePatch(`${PODS}/a/status`, { status });
     expect(body.status.conditions).toEqual([
@@ -119,7 +119,7 @@ describe("a pod that exists", () => {
     expect((await server.get(`${PODS}/a`)).body).toEqual(body);
   });
 
-  test("that is to be resized into no containers is looked at as it was sent", async () => {
+  test("that is resized to no containers is validated as sent", async () => {
     const resources = { requests: { cpu: "1" } };
     const containers = [{ name: "main", image: "main", resources }];
     await server.create(PODS, withSpec("b", { containers }));

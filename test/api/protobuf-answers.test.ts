@@ -44,7 +44,7 @@ async function ask(api: TestServer, target: string, asked: Ask = {}): Promise<By
   );
 }
 
-/** What a protobuf answer says; anything else fails. */
+/** Reads a protobuf response. Any other response fails the test. */
 async function read(api: TestServer, target: string, asked: Ask = {}): Promise<Json> {
   const { status, contentType, bytes } = await ask(api, target, asked);
   expect(contentType).toBe(PROTOBUF);
@@ -56,7 +56,7 @@ interface WatchedEvent {
   readonly object: Json;
 }
 
-/** Frames: four bytes of length, then the event, which has the object with its envelope in it. */
+/** Decodes frames: four bytes of length, then the event, which contains the object with its envelope. */
 function eventsIn(stream: Buffer): WatchedEvent[] {
   const events: WatchedEvent[] = [];
   for (let at = 0; at < stream.length;) {
@@ -80,13 +80,13 @@ function rawIn(extension: Buffer): Buffer<ArrayBuffer> {
   return Buffer.from(reader.bytes());
 }
 
-/** The whole of a watch that ends by itself after a second. */
+/** The whole response of a watch that ends after a second. */
 function watch(api: TestServer, target: string, accept = TYPED): Promise<BytesAnswer> {
   const mark = target.includes("?") ? "&" : "?";
   return ask(api, `${target}${mark}watch=true&timeoutSeconds=1`, { accept });
 }
 
-/** What Go's JSON shows of an object that came in protobuf, less what says nothing. */
+/** The object as Go's JSON encoder writes it after decoding protobuf, without empty values. */
 function told(value: Json): Json {
   if (Array.isArray(value)) return value.map(told);
   if (typeof value !== "object" || value === null) return value;
@@ -96,8 +96,8 @@ function told(value: Json): Json {
   );
 }
 
-describe("answers in protobuf", () => {
-  test("say of single objects what JSON says", async () => {
+describe("protobuf responses", () => {
+  test("contain the same object as JSON", async () => {
     await using api = await startServer();
     const created = await read(api, DEPLOYMENTS, {
       method: "POST",
@@ -124,7 +124,7 @@ describe("answers in protobuf", () => {
     expect(gone).toMatchObject({ status: 200, body: { kind: "Status", status: "Success", details: { name: "web" } } });
   });
 
-  test("say of lists what JSON says, page by page", async () => {
+  test("contain the same lists as JSON, page by page", async () => {
     await using api = await startServer();
     for (const name of ["a", "b", "c"]) await api.create(CONFIG_MAPS, configMap(name));
     const whole = await read(api, CONFIG_MAPS);
@@ -138,7 +138,7 @@ describe("answers in protobuf", () => {
     expect((await read(api, `${PODS}?limit=1`)).body).toMatchObject({ kind: "PodList", items: null });
   });
 
-  test("of a long list are made in turns, once, and are the same the second time", async () => {
+  test("of a long list are encoded once, in several turns, and are equal the second time", async () => {
     await using api = await startServer();
     const data = { text: "x".repeat(100_000) };
     const names = Array.from({ length: 12 }, (_, number) => `c-${String(number).padStart(2, "0")}`);
@@ -149,7 +149,7 @@ describe("answers in protobuf", () => {
     expect((await ask(api, `${CONFIG_MAPS}?labelSelector=!none`)).bytes).toEqual(first.bytes);
   });
 
-  test("show an object in the version that was asked for", async () => {
+  test("contain the object in the requested version", async () => {
     await using api = await startServer();
     const scaleTargetRef = { apiVersion: "apps/v1", kind: "Deployment", name: "web" };
     const hpas = "namespaces/default/horizontalpodautoscalers";
@@ -164,36 +164,31 @@ describe("answers in protobuf", () => {
   });
 });
 
-describe("refusals", () => {
+describe("errors", () => {
   test.each<[what: string, target: string, asked: Ask, told: { code: number; reason: string }]>([
-    ["what is not there", `${PODS}/nope`, {}, { code: 404, reason: "NotFound" }],
+    ["a missing object", `${PODS}/nope`, {}, { code: 404, reason: "NotFound" }],
     [
-      "what is invalid",
+      "an invalid object",
       CONFIG_MAPS,
       { method: "POST", body: configMap("Not_a_name") },
       { code: 422, reason: "Invalid" },
     ],
-    [
-      "what cannot be read",
-      CONFIG_MAPS,
-      { method: "POST", body: Buffer.from("{") },
-      { code: 400, reason: "BadRequest" },
-    ],
-  ])("are told in protobuf: %s", async (_what, target, asked, refusal) => {
+    ["a malformed body", CONFIG_MAPS, { method: "POST", body: Buffer.from("{") }, { code: 400, reason: "BadRequest" }],
+  ])("are returned in protobuf: %s", async (_what, target, asked, refusal) => {
     await using api = await startServer();
     const answer = await read(api, target, asked);
     expect(answer).toMatchObject({ status: refusal.code, body: { kind: "Status", status: "Failure", ...refusal } });
   });
 
-  test("are told in JSON to who wanted metadata", async () => {
+  test("are returned in JSON to a client that requested metadata", async () => {
     await using api = await startServer();
     const answer = await ask(api, `${PODS}/nope`, { accept: partial("PartialObjectMetadata") });
     expect(answer).toMatchObject({ status: 404, contentType: "application/json" });
   });
 });
 
-describe("watches in protobuf", () => {
-  test("show what there is, what happens, and where they are", async () => {
+describe("protobuf watches", () => {
+  test("send initial events, changes and bookmarks", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("a"));
     const target = `${CONFIG_MAPS}?sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`;
@@ -216,7 +211,7 @@ describe("watches in protobuf", () => {
     );
   });
 
-  test("that cannot start where they want to say so inside", async () => {
+  test("send an ERROR event if they cannot start at the requested version", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("a"));
     await api.kv.compact(await api.kv.currentRevision());
@@ -226,7 +221,7 @@ describe("watches in protobuf", () => {
     expect(event).toMatchObject({ type: "ERROR", object: { kind: "Status", reason: "Expired", code: 410 } });
   });
 
-  test("share one encoding, beside that of the watches in JSON", async () => {
+  test("share one encoding, separate from that of JSON watches", async () => {
     await using api = await startServer();
     const { resourceVersion } = (await api.get(CONFIG_MAPS)).body.metadata;
     const target = `${CONFIG_MAPS}?resourceVersion=${resourceVersion}`;
@@ -244,8 +239,8 @@ describe("watches in protobuf", () => {
   });
 });
 
-describe("metadata in protobuf", () => {
-  test("of objects, lists and watches", async () => {
+describe("protobuf metadata", () => {
+  test("is available for objects, lists and watches", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("a", { metadata: { labels: { x: "y" }, annotations: { a: '"}{' } } }));
     const { metadata } = (await api.get(`${CONFIG_MAPS}/a`)).body;
@@ -262,8 +257,8 @@ describe("metadata in protobuf", () => {
   });
 });
 
-describe("what has no protobuf", () => {
-  test("is told in what the client takes next", async () => {
+describe("without a protobuf encoding,", () => {
+  test("a resource is returned in the next acceptable media type", async () => {
     await using api = await startServer({ release: "1.28", runtimeConfig: ["networking.k8s.io/v1alpha1=true"] });
     const answer = await ask(api, "/apis/networking.k8s.io/v1alpha1/ipaddresses");
     expect(answer).toMatchObject({ status: 200, contentType: "application/json" });
@@ -271,7 +266,7 @@ describe("what has no protobuf", () => {
     expect(refused).toMatchObject({ status: 406, contentType: "application/json" });
   });
 
-  test("are tables", async () => {
+  test("a table is returned in the next acceptable media type", async () => {
     await using api = await startServer();
     await api.create(PODS, pod("p"));
     const table = ";as=Table;v=v1;g=meta.k8s.io";

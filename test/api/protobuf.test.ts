@@ -29,7 +29,7 @@ function send(api: TestServer, method: string, target: string, body: Buffer): Pr
 }
 
 describe("protobuf bodies", () => {
-  test("create and update objects, and are answered in what the client accepts", async () => {
+  test("create and update objects, and the response has the accepted media type", async () => {
     await using api = await startServer();
     const created = await send(api, "POST", DEPLOYMENTS, encode(deployment("web", 2)));
     expect(created.status).toBe(201);
@@ -54,7 +54,7 @@ describe("protobuf bodies", () => {
     KUBECTL_BODIES.filter(({ object }) =>
       ["ConfigMap", "Deployment", "Secret", "Job", "ClusterRole"].includes(String(object["kind"])),
     ),
-  )("what `kubectl $command` sends is accepted whole", async ({ hex, object }) => {
+  )("of `kubectl $command` are decoded completely", async ({ hex, object }) => {
     await using api = await startServer();
     const apiVersion = String(object["apiVersion"]);
     const kind = String(object["kind"]);
@@ -71,7 +71,7 @@ describe("protobuf bodies", () => {
     expect(answer.body).toMatchObject({ kind, apiVersion, metadata: (object as Json).metadata });
   });
 
-  test("of delete options are read", async () => {
+  test("can contain delete options", async () => {
     await using api = await startServer();
     const { body } = await api.create(CONFIG_MAPS, configMap("a"));
     const options = (uid: string, apiVersion = "v1"): Buffer =>
@@ -91,7 +91,7 @@ describe("protobuf bodies", () => {
     ).toBe(200);
   });
 
-  test("of another kind or version are refused as in JSON", async () => {
+  test("of another kind or version are rejected as in JSON", async () => {
     await using api = await startServer();
     expect((await send(api, "POST", CONFIG_MAPS, encode(pod("p")))).body.message).toBe(
       'Pod in version "v1" cannot be handled as a ConfigMap: converting (v1.Pod) to (core.ConfigMap): unknown conversion',
@@ -100,25 +100,25 @@ describe("protobuf bodies", () => {
   });
 
   test.each<[what: string, body: Buffer]>([
-    ["nothing", Buffer.alloc(0)],
+    ["no bytes", Buffer.alloc(0)],
     ["JSON", Buffer.from("{}")],
     ["the magic bytes alone", Buffer.from("k8s\0")],
-    ["a cut body", encode(configMap("a")).subarray(0, -3)],
-    ["a body cut in its envelope", encode(configMap("a")).subarray(0, 9)],
+    ["a truncated body", encode(configMap("a")).subarray(0, -3)],
+    ["a body truncated in its envelope", encode(configMap("a")).subarray(0, 9)],
     [
       "a length beyond the end",
       Buffer.concat([Buffer.from("k8s\0"), Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 0x7f])]),
     ],
-    ["a kind nobody knows", encodeEnvelope({ apiVersion: "example.com/v1", kind: "Thing", raw: Buffer.alloc(0) })],
+    ["an unknown kind", encodeEnvelope({ apiVersion: "example.com/v1", kind: "Thing", raw: Buffer.alloc(0) })],
     [
-      "an encoding of its own",
+      "a content encoding",
       encodeEnvelope({ apiVersion: "v1", kind: "ConfigMap", raw: Buffer.alloc(0), contentEncoding: "gzip" }),
     ],
     [
       "JSON in the envelope",
       encodeEnvelope({ apiVersion: "v1", kind: "ConfigMap", raw: Buffer.from("{}"), contentType: "application/json" }),
     ],
-  ])("that are %s get 400 and a sentence", async (_what, body) => {
+  ])('with the malformed content "%s" return 400 with the reason', async (_what, body) => {
     await using api = await startServer();
     const answer = await send(api, "POST", CONFIG_MAPS, body);
     expect(answer.status).toBe(400);
@@ -128,7 +128,7 @@ describe("protobuf bodies", () => {
     );
   });
 
-  test("with fields of a newer release are accepted without them, in silence", async () => {
+  test("with fields of a newer release are accepted without these fields and without a warning", async () => {
     await using api = await startServer();
     const raw = Buffer.concat([
       delimited(1, text(1, "a")),
@@ -147,7 +147,7 @@ describe("protobuf bodies", () => {
     expect(header(answer, "warning")).toBeUndefined();
   });
 
-  test("are no patches", async () => {
+  test("are not accepted as patches", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("a"));
     expect((await send(api, "PATCH", `${CONFIG_MAPS}/a`, encode(configMap("a")))).status).toBe(415);
@@ -180,7 +180,7 @@ describe("protobuf bodies", () => {
   });
 });
 
-describe("values kube-apiserver stored as protobuf", () => {
+describe("values that kube-apiserver stored as protobuf", () => {
   async function store(api: TestServer, key: string, object: Json): Promise<void> {
     await api.kv.commit({ kind: "put", key: `/registry/${key}`, value: encode(object), expectedRevision: 0 });
     await api.world.advance(0);
@@ -211,7 +211,7 @@ describe("values kube-apiserver stored as protobuf", () => {
         spec: { holderIdentity: "me", renewTime: "2030-01-01T00:00:00.000001Z" },
       },
     ],
-  ])("are read: %s", async (_what, key, path, object) => {
+  ])("can be read: %s", async (_what, key, path, object) => {
     await using api = await startServer();
     await store(api, key, object);
     const { status, body } = await api.get(path);
@@ -224,7 +224,7 @@ describe("values kube-apiserver stored as protobuf", () => {
     );
   });
 
-  test("are read in versions other than the stored one", async () => {
+  test("can be read in versions other than the stored one", async () => {
     await using api = await startServer();
     const hpa = {
       kind: "HorizontalPodAutoscaler",
@@ -240,7 +240,7 @@ describe("values kube-apiserver stored as protobuf", () => {
     ).toBe(50);
   });
 
-  test("are selected by labels, watched, and shown in every form", async () => {
+  test("can be selected by labels, watched, and returned in every representation", async () => {
     await using api = await startServer();
     const watch = await api.watch(`${CONFIG_MAPS}?watch=true&labelSelector=x%3Dy`);
     await store(
@@ -255,7 +255,7 @@ describe("values kube-apiserver stored as protobuf", () => {
     ).toEqual({ x: "y" });
   });
 
-  test("become JSON when they are written", async () => {
+  test("are stored as JSON when they are written", async () => {
     await using api = await startServer();
     await store(api, "configmaps/default/a", configMap("a", { metadata: { namespace: "default", uid: "u" } }));
     expect((await api.mergePatch(`${CONFIG_MAPS}/a`, { data: { b: "2" } })).body.data).toEqual({ a: "1", b: "2" });
@@ -274,14 +274,14 @@ describe("values kube-apiserver stored as protobuf", () => {
     expect((await api.get(`${CONFIG_MAPS}/a`)).status).toBe(404);
   });
 
-  test("are there when the server starts with them", async () => {
+  test("are loaded when the server starts", async () => {
     await using first = await startServer();
     await store(first, "configmaps/default/a", configMap("a", { metadata: { namespace: "default", uid: "u" } }));
     await using second = await startServer({ world: first.world });
     expect((await second.get(`${CONFIG_MAPS}/a`)).body.data).toEqual({ a: "1" });
   });
 
-  test("that cannot be read say why, and harm nobody else", async () => {
+  test("and cannot be decoded return an error with the reason, and affect no other object", async () => {
     await using api = await startServer();
     const value = encode(configMap("a")).subarray(0, -3);
     await api.kv.commit({ kind: "put", key: "/registry/configmaps/default/a", value, expectedRevision: 0 });

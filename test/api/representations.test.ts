@@ -40,7 +40,7 @@ function send(
 }
 
 describe("a Table", () => {
-  test("of a list has a row for each object, the list's metadata, and metadata in every row", async () => {
+  test("of a list has a row for each object, the metadata of the list, and metadata in every row", async () => {
     await using api = await startServer();
     for (const name of ["a", "b", "c"]) await api.create(CONFIG_MAPS, configMap(name));
     const { body, headers } = await api.get(`${CONFIG_MAPS}?limit=2`, TABLE);
@@ -62,7 +62,7 @@ describe("a Table", () => {
     expect(rest.body.metadata).toEqual({ resourceVersion: body.metadata.resourceVersion });
   });
 
-  test("of one object has its row and its resourceVersion", async () => {
+  test("of one object has one row and the resourceVersion of the object", async () => {
     await using api = await startServer();
     const created = await api.create(CONFIG_MAPS, configMap("a"));
     const { body } = await api.get(`${CONFIG_MAPS}/a`, TABLE);
@@ -75,7 +75,7 @@ describe("a Table", () => {
     ["Metadata", { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1" }],
     ["Object", { kind: "ConfigMap", apiVersion: "v1", data: { a: "1" } }],
     ["", { kind: "PartialObjectMetadata" }],
-  ])("with includeObject=%s shows as much of the object", async (include, object) => {
+  ])("with includeObject=%s contains that part of the object", async (include, object) => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("a"));
     const { body } = await api.get(`${CONFIG_MAPS}?includeObject=${include}`, TABLE);
@@ -83,7 +83,7 @@ describe("a Table", () => {
     else expect(body.rows[0].object).toMatchObject(object);
   });
 
-  test("with any other includeObject is refused, but only when a Table is what is asked for", async () => {
+  test("with an unknown includeObject is rejected, while other representations ignore the parameter", async () => {
     await using api = await startServer();
     const answer = await api.get(`${CONFIG_MAPS}?includeObject=Bogus`, TABLE);
     expect(answer.status).toBe(400);
@@ -91,7 +91,7 @@ describe("a Table", () => {
     expect((await api.get(`${CONFIG_MAPS}?includeObject=Bogus`)).status).toBe(200);
   });
 
-  test("in v1beta1 says so, in its rows too", async () => {
+  test("in v1beta1 has this apiVersion, also in its rows", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("a"));
     const { body } = await api.get(CONFIG_MAPS, { accept: "application/json;as=Table;v=v1beta1;g=meta.k8s.io" });
@@ -99,7 +99,7 @@ describe("a Table", () => {
     expect(body.rows[0].object.apiVersion).toBe("meta.k8s.io/v1beta1");
   });
 
-  test("answers writes and deletions, dry runs included", async () => {
+  test("is returned for writes and deletions, including dry runs", async () => {
     await using api = await startServer();
     const cells = (answer: Answer): Json => answer.body.rows[0].cells;
     expect(
@@ -123,7 +123,7 @@ describe("a Table", () => {
     expect((await send(api, "DELETE", CONFIG_MAPS, { headers: TABLE })).body.rows.length).toBeGreaterThan(0);
   });
 
-  test("in a watch says its columns once", async () => {
+  test("in a watch contains its columns only in the first event", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("a"));
     const watch = await watchAs(api, `${CONFIG_MAPS}?watch=true`, TABLE);
@@ -142,7 +142,7 @@ describe("a Table", () => {
     expect(events[2].object.metadata.resourceVersion).toBe(events[2].object.rows[0].object.metadata.resourceVersion);
   });
 
-  test("as a bookmark is a Table whose row's object carries the annotation", async () => {
+  test("as a bookmark has one row whose object carries the annotation", async () => {
     await using api = await startServer();
     const target = `${CONFIG_MAPS}?watch=true&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`;
     const watch = await watchAs(api, target, TABLE);
@@ -157,7 +157,7 @@ describe("a Table", () => {
     expect(row.cells).toHaveLength(3);
   });
 
-  test("can be a bookmark for every kind that can be watched", async () => {
+  test("is available as a bookmark for every watchable kind", async () => {
     await using api = await startServer({ strictRelease: false });
     for (const group of api.server.catalogue.groups) {
       for (const resource of group.resources) {
@@ -172,7 +172,7 @@ describe("a Table", () => {
     }
   });
 
-  test("of a kind with an unreadable object is an error about that object", async () => {
+  test("of a kind with an object that cannot be decoded returns an error about that object", async () => {
     await using api = await startServer();
     await api.kv.commit({
       kind: "put",
@@ -188,10 +188,10 @@ describe("a Table", () => {
   });
 });
 
-describe("metadata alone", () => {
+describe("a metadata response", () => {
   const nasty = { "a/b": '"}{\\', c: '\\\\"', d: "é 😀 \u2028\n", "e.f/g": "{[" };
 
-  test("is a PartialObjectMetadata on every verb that answers with the object", async () => {
+  test("is a PartialObjectMetadata for every verb that returns the object", async () => {
     await using api = await startServer();
     const named = {
       metadata: { name: "a", annotations: nasty },
@@ -218,7 +218,7 @@ describe("metadata alone", () => {
     expect(answers.at(-1)!.body.metadata).toEqual(whole.metadata);
   });
 
-  test("of a list has kind and apiVersion on every item", async () => {
+  test("for a list has kind and apiVersion on every item", async () => {
     await using api = await startServer();
     for (const name of ["a", "b", "c"])
       await api.create(CONFIG_MAPS, configMap(name, { metadata: { annotations: nasty } }));
@@ -240,7 +240,7 @@ describe("metadata alone", () => {
     ).toBe("meta.k8s.io/v1beta1");
   });
 
-  test("answers deletions", async () => {
+  test("is returned for deletions", async () => {
     await using api = await startServer();
     await api.create(PODS, pod("p"));
     expect((await send(api, "DELETE", `${PODS}/p?gracePeriodSeconds=0`, { headers: PARTIAL })).body).toMatchObject({
@@ -255,7 +255,7 @@ describe("metadata alone", () => {
     );
   });
 
-  test("in a watch comes with bookmarks of its own kind", async () => {
+  test("in a watch includes bookmarks of its own kind", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("a"));
     const target = `${CONFIG_MAPS}?watch=true&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`;
@@ -270,7 +270,7 @@ describe("metadata alone", () => {
     expect(events.find(({ object }) => object.metadata.name === "a").object).not.toHaveProperty("data");
   });
 
-  test("of a version that is not the stored one is the converted object's", async () => {
+  test("for a version other than the stored one contains the metadata of the converted object", async () => {
     await using api = await startServer();
     const spec = { maxReplicas: 3, scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "a" } };
     const metrics = [
@@ -296,8 +296,8 @@ describe("metadata alone", () => {
   });
 });
 
-describe("encodings of watch events", () => {
-  test("are made once for everybody who sees the same form", async () => {
+describe("watch events", () => {
+  test("are encoded once for all watches with the same representation", async () => {
     await using api = await startServer();
     const { body } = await api.get(CONFIG_MAPS);
     const target = `${CONFIG_MAPS}?watch=true&resourceVersion=${body.metadata.resourceVersion}`;
@@ -318,8 +318,8 @@ describe("encodings of watch events", () => {
   });
 });
 
-describe("YAML answers", () => {
-  test("hold the same value as JSON ones, errors included", async () => {
+describe("YAML responses", () => {
+  test("contain the same value as JSON, including errors", async () => {
     await using api = await startServer();
     await api.create(
       CONFIG_MAPS,
@@ -336,12 +336,12 @@ describe("YAML answers", () => {
     expect(missing.text).toContain("reason: NotFound");
   });
 
-  test("never come in a watch", async () => {
+  test("are not available for watches", async () => {
     await using api = await startServer();
     expect((await api.get(`${CONFIG_MAPS}?watch=true`, YAML)).status).toBe(406);
   });
 
-  test("come for Tables and metadata too", async () => {
+  test("are available for Tables and metadata", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("a"));
     expect((await api.get(CONFIG_MAPS, { accept: "application/yaml;as=Table;v=v1;g=meta.k8s.io" })).text).toContain(
@@ -353,7 +353,7 @@ describe("YAML answers", () => {
     ).toContain("kind: PartialObjectMetadata\n");
   });
 
-  test("come from discovery", async () => {
+  test("are available for discovery", async () => {
     await using api = await startServer();
     for (const [path, kind] of [
       ["/api", "APIVersions"],

@@ -1,4 +1,4 @@
-/** A webhook behind real TLS: it keeps every review that it receives, and its subclass responds. */
+/** A webhook behind real TLS. It records every review that it receives, and its subclass responds. */
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
@@ -7,7 +7,7 @@ import { createServingCertificate } from "../../src/serving/http/node/serving-ce
 import type { Json } from "./start.ts";
 
 export abstract class ReviewServer implements AsyncDisposable {
-  /** Of every request, in order. */
+  /** The received reviews, in order. */
   readonly asked: Json[] = [];
   readonly targets: string[] = [];
   readonly #certificate = createServingCertificate({

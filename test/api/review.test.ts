@@ -1,4 +1,4 @@
-/** Rules that reviewers found broken once. */
+/** Regression tests for rules that reviewers once found broken. */
 import { expect, test } from "vitest";
 import { SIGNING_REQUEST } from "../testing/objects/kinds/access/signing-request.ts";
 import { World } from "../../src/tools/simulator/world.ts";
@@ -20,7 +20,7 @@ test("servers that share a store do not shorten each other's history", async () 
   expect((await second.get(CONFIG_MAPS)).body.items).toHaveLength(5);
 });
 
-test("history older than two intervals is forgotten", async () => {
+test("history older than two compaction intervals is removed", async () => {
   await using api = await startServer({ compactionIntervalMs: 300_000 });
   for (const name of ["a", "b", "c", "d"]) await api.create(CONFIG_MAPS, configMap(name));
   const page = await api.get(`${CONFIG_MAPS}?limit=2`);
@@ -30,7 +30,7 @@ test("history older than two intervals is forgotten", async () => {
   expect(next.status).toBe(410);
 });
 
-test("a stored value with blank space in its metadata is served as valid JSON", async () => {
+test("a stored value with whitespace in its metadata is served as valid JSON", async () => {
   await using api = await startServer();
   const key = "/registry/configmaps/default/odd";
   const value = Buffer.from('{"kind":"ConfigMap","apiVersion":"v1","metadata":{ "name":"odd" },"data":{}}');
@@ -40,7 +40,7 @@ test("a stored value with blank space in its metadata is served as valid JSON", 
   expect(answer.body.metadata.name).toBe("odd");
 });
 
-test("more managedFields than any server writes are not taken", async () => {
+test("managedFields beyond the number that any server writes are dropped", async () => {
   await using api = await startServer();
   const managedFields = Array.from({ length: 5_000 }, (_, index) => ({
     manager: `m${index}`,
@@ -54,7 +54,7 @@ test("more managedFields than any server writes are not taken", async () => {
   expect(answer.body.metadata.managedFields).toHaveLength(1);
 });
 
-test("a whole number that cannot be kept exactly is refused", async () => {
+test("an integer that cannot be represented exactly is rejected", async () => {
   await using api = await startServer();
   const pod = (seconds: number | string): string =>
     `{"metadata":{"name":"p"},"spec":{"terminationGracePeriodSeconds":${seconds},"containers":[{"name":"c","image":"i"}]}}`;
@@ -64,7 +64,7 @@ test("a whole number that cannot be kept exactly is refused", async () => {
   expect((await api.call("POST", pods, pod(9007199254740991), { headers })).status).toBe(201);
 });
 
-test("a certificate signing request says who really asked, whatever the client wrote", async () => {
+test("a certificate signing request records the authenticated user, whatever the client sends", async () => {
   await using api = await startServer();
   const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
   const spec = { request: SIGNING_REQUEST, signerName: "example.com/s", usages: ["client auth"] };
@@ -76,7 +76,7 @@ test("a certificate signing request says who really asked, whatever the client w
   expect(patched.body.spec.username).toBe("system:apiserver");
 });
 
-test("workloads without a number of replicas have one", async () => {
+test("a StatefulSet without replicas defaults to one", async () => {
   await using api = await startServer();
   const template = { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "i" }] } };
   const spec = { selector: { matchLabels: { a: "b" } }, serviceName: "s", template };

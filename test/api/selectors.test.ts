@@ -7,7 +7,7 @@ async function withFive(api: TestServer): Promise<void> {
   }
 }
 
-describe("selectors", () => {
+describe("a selector", () => {
   test.each([
     ["odd=1", ["b", "d"]],
     ["odd==1", ["b", "d"]],
@@ -21,7 +21,7 @@ describe("selectors", () => {
     ["n==", []],
     ["odd>0", ["b", "d"]],
     ["odd<1,n!=a", ["c", "e"]],
-  ])("the label selector %s chooses %j", async (selector, expected) => {
+  ])("by labels (%s) selects %j", async (selector, expected) => {
     await using api = await startServer();
     await withFive(api);
     expect(names(await api.get(`${CONFIG_MAPS}?labelSelector=${encodeURIComponent(selector)}`))).toEqual(expected);
@@ -30,7 +30,7 @@ describe("selectors", () => {
   test.each([
     ["n in a", "unable to parse requirement: found 'a' expected: '('"],
     ["(", "found '(', expected: !, identifier, or 'end of string'"],
-  ])("the label selector %s cannot be understood", async (selector, message) => {
+  ])("by labels (%s) that is malformed is rejected", async (selector, message) => {
     await using api = await startServer();
     const answer = await api.get(`${CONFIG_MAPS}?labelSelector=${encodeURIComponent(selector)}`);
     expect(answer.status).toBe(400);
@@ -44,13 +44,13 @@ describe("selectors", () => {
     ["metadata.namespace=other", []],
     ["metadata.name=a,metadata.name=b", []],
     ["metadata.name=a,metadata.name!=a", []],
-  ])("the field selector %s chooses %j", async (selector, expected) => {
+  ])("by fields (%s) selects %j", async (selector, expected) => {
     await using api = await startServer();
     await withFive(api);
     expect(names(await api.get(`${CONFIG_MAPS}?fieldSelector=${encodeURIComponent(selector)}`))).toEqual(expected);
   });
 
-  test("over all namespaces a field selector may pin one object", async () => {
+  test("by fields can select one object among all namespaces", async () => {
     await using api = await startServer();
     await withFive(api);
     await api.create("/api/v1/namespaces/kube-system/configmaps", configMap("b"));
@@ -63,14 +63,14 @@ describe("selectors", () => {
     [CONFIG_MAPS, "data.a=1", '"data.a" is not a known field selector: only "metadata.name", "metadata.namespace"'],
     [CONFIG_MAPS, "garbage", "invalid selector: 'garbage'; can't understand 'garbage'"],
     [PODS, "spec.bogus=1", "field label not supported: spec.bogus"],
-  ])("%s cannot be selected by %s", async (target, selector, message) => {
+  ])("of %s by the field %s is rejected", async (target, selector, message) => {
     await using api = await startServer();
     const answer = await api.get(`${target}?fieldSelector=${encodeURIComponent(selector)}`);
     expect(answer.status).toBe(400);
     expect(answer.body.message).toBe(message);
   });
 
-  test("pods are selected by node and phase, as schedulers and nodes do", async () => {
+  test("of pods can use node and phase, as schedulers and kubelets do", async () => {
     await using api = await startServer();
     await api.create(PODS, pod("placed", { nodeName: "n1" }));
     await api.create(PODS, pod("waiting"));
@@ -86,7 +86,7 @@ describe("selectors", () => {
   });
 
   test.each(["constructor", "toString", "__proto__"])(
-    "the label %s is found on nothing that does not carry it",
+    "by the label %s matches only objects that have the label",
     async (label) => {
       await using api = await startServer();
       await withFive(api);
@@ -96,7 +96,7 @@ describe("selectors", () => {
     },
   );
 
-  test("a selector longer than anyone needs is refused", async () => {
+  test("that is too long is rejected", async () => {
     await using api = await startServer();
     expect((await api.get(`${CONFIG_MAPS}?labelSelector=${"a,".repeat(40_000)}a`)).status).toBe(400);
   });

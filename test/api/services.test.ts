@@ -22,7 +22,7 @@ function sentence(answer: Answer): string {
 }
 
 describe("a cluster IP", () => {
-  test("is given to a service that asks for none in particular, with what belongs to it", async () => {
+  test("is allocated for a Service that requests none, with the related fields", async () => {
     await using server = await startServer();
     const { status, body } = await server.create(SERVICES, service("web"));
     expect(status).toBe(201);
@@ -44,7 +44,7 @@ describe("a cluster IP", () => {
     expect(await claims(server.kv)).toEqual([`clusterips/${clusterIP}`]);
   });
 
-  test("may be asked for by name, once", async () => {
+  test("can be requested by one Service only", async () => {
     await using server = await startServer();
     expect((await server.create(SERVICES, service("a", { clusterIP: "10.0.0.5" }))).body.spec.clusterIPs).toEqual([
       "10.0.0.5",
@@ -61,14 +61,14 @@ describe("a cluster IP", () => {
       why: "the provided IP (10.1.0.5) is not in the valid range. The range of valid IPs is 10.0.0.0/24",
     },
     { release: "1.36", shown: '["10.1.0.5"]', why: "the provided network does not match the current range" },
-  ])("outside the range is refused in the words of release $release", async ({ release, shown, why }) => {
+  ])("outside the range is rejected with the message of release $release", async ({ release, shown, why }) => {
     await using server = await startServer({ release });
     expect(sentence(await server.create(SERVICES, service("a", { clusterIP: "10.1.0.5" })))).toBe(
       `422 Service "a" is invalid: spec.clusterIPs: Invalid value: ${shown}: failed to allocate IP 10.1.0.5: ${why}`,
     );
   });
 
-  test("that somebody keeps through an IPAddress object is not given to a service", async () => {
+  test("that an IPAddress object of another owner reserves is not allocated", async () => {
     await using server = await startServer({ serviceClusterIpRange: "10.0.0.0/30" });
     const parentRef = { group: "gateway.example.com", resource: "gateways", namespace: "default", name: "g" };
     for (const name of ["10.0.0.1"]) {
@@ -89,7 +89,7 @@ describe("a cluster IP", () => {
     );
   });
 
-  test("is not for headless services and external names", async () => {
+  test("is not allocated for headless and ExternalName Services", async () => {
     await using server = await startServer();
     const headless = await server.create(SERVICES, service("headless", { clusterIP: "None", selector: { a: "b" } }));
     expect(headless.body.spec).toMatchObject({
@@ -108,7 +108,7 @@ describe("a cluster IP", () => {
     expect(await claims(server.kv)).toEqual([]);
   });
 
-  test("can be one of IPv6", async () => {
+  test("can be an IPv6 address", async () => {
     await using server = await startServer({ serviceClusterIpRange: "fd00:10::/112" });
     const { body } = await server.create(SERVICES, service("six"));
     expect(body.spec.clusterIP).toMatch(/^fd00:10::[0-9a-f]+$/);
@@ -121,7 +121,7 @@ describe("a cluster IP", () => {
     );
   });
 
-  test("stays for life, also when a PUT does not say it", async () => {
+  test("is immutable, and is kept by a PUT that does not contain it", async () => {
     await using server = await startServer();
     const { clusterIP } = (await server.create(SERVICES, service("web"))).body.spec;
     const put = await server.put(`${SERVICES}/web`, service("web", { ports: [{ port: 81 }] }));
@@ -134,7 +134,7 @@ describe("a cluster IP", () => {
     expect(await claims(server.kv)).toEqual([`clusterips/${clusterIP}`]);
   });
 
-  test("is free again, without its IPAddress, when its service is gone or only a name", async () => {
+  test("is released with its IPAddress when its Service is deleted or becomes an ExternalName", async () => {
     await using server = await startServer();
     await server.create(SERVICES, service("a", { clusterIP: "10.0.0.5" }));
     await server.create(SERVICES, service("b", { clusterIP: "10.0.0.6" }));
@@ -159,7 +159,7 @@ describe("a cluster IP", () => {
     ).toEqual(["10.0.0.5"]);
   });
 
-  test("stays with a service that a finalizer holds, until the last one goes", async () => {
+  test("stays allocated until the last finalizer of a deleted Service is removed", async () => {
     await using server = await startServer();
     const held = service("held", { clusterIP: "10.0.0.5" });
     await server.create(SERVICES, { ...held, metadata: { name: "held", finalizers: ["example.com/hold"] } });
@@ -169,7 +169,7 @@ describe("a cluster IP", () => {
     expect(await claims(server.kv)).toEqual([]);
   });
 
-  test("is refused by kubernetes' words when the range is full, and available when one comes back", async () => {
+  test("cannot be allocated if the range is full, until an address is released", async () => {
     await using server = await startServer({ serviceClusterIpRange: "10.0.0.0/30" });
     await server.create(SERVICES, service("a"));
     await server.create(SERVICES, service("b"));
@@ -182,7 +182,7 @@ describe("a cluster IP", () => {
 });
 
 describe("node ports", () => {
-  test("are given to services of the types NodePort and LoadBalancer", async () => {
+  test("are allocated for Services of the types NodePort and LoadBalancer", async () => {
     await using server = await startServer();
     const { spec } = (
       await server.create(
@@ -211,7 +211,7 @@ describe("node ports", () => {
     expect((await claims(server.kv)).filter((claim) => claim.startsWith("nodeports/"))).toHaveLength(4);
   });
 
-  test("are shared by one port over two protocols", async () => {
+  test("are shared by one port with two protocols", async () => {
     await using server = await startServer();
     const { ports } = (
       await server.create(
@@ -228,7 +228,7 @@ describe("node ports", () => {
     expect(ports[0].nodePort).toBe(ports[1].nodePort);
   });
 
-  test("are refused when taken, or outside the range, and the cluster IP is given back then", async () => {
+  test("that are taken or outside the range are rejected, and the cluster IP is released", async () => {
     await using server = await startServer();
     await server.create(SERVICES, service("a", { type: "NodePort", ports: [{ port: 80, nodePort: 30080 }] }));
     const before = await claims(server.kv);
@@ -247,7 +247,7 @@ describe("node ports", () => {
     expect(await claims(server.kv)).toEqual(before);
   });
 
-  test("stay with their port by its name, move with it, and go with the type", async () => {
+  test("stay with the name of their port, and are released with the port or when the type changes", async () => {
     await using server = await startServer();
     await server.create(
       SERVICES,
@@ -278,7 +278,7 @@ describe("node ports", () => {
     expect(await claims(server.kv)).toEqual(["clusterips/10.0.0.5"]);
   });
 
-  test("by the thousand are refused before any is claimed", async () => {
+  test("in the thousands are rejected before any is claimed", async () => {
     await using server = await startServer();
     await server.create(SERVICES, service("a", { type: "NodePort", ports: [{ port: 80, nodePort: 32_767 }] }));
     const written: string[] = [];
@@ -307,7 +307,7 @@ describe("node ports", () => {
     watching.close();
   });
 
-  test("run out with kubernetes' words", async () => {
+  test("cannot be allocated if the range is full", async () => {
     await using server = await startServer({ serviceNodePortRange: "30000-30000" });
     await server.create(SERVICES, service("a", { type: "NodePort" }));
     expect(sentence(await server.create(SERVICES, service("b", { type: "NodePort" })))).toBe(
@@ -320,7 +320,7 @@ describe("node ports", () => {
   });
 });
 
-test("a dry run shows an address and a port, and takes none", async () => {
+test("a dry run returns an address and a port, and claims none", async () => {
   await using server = await startServer();
   const revision = await server.kv.currentRevision();
   const { body } = await server.create(`${SERVICES}?dryRun=All`, service("web", { type: "NodePort" }));
@@ -329,7 +329,7 @@ test("a dry run shows an address and a port, and takes none", async () => {
   expect(await server.kv.currentRevision()).toBe(revision);
 });
 
-test("a service that cannot be created gives back what it was given", async () => {
+test("a Service that cannot be created releases its allocations", async () => {
   await using server = await startServer();
   await server.create(SERVICES, service("web"));
   const before = await claims(server.kv);
@@ -337,14 +337,14 @@ test("a service that cannot be created gives back what it was given", async () =
   expect(await claims(server.kv)).toEqual(before);
 });
 
-test("ports outside what a port can be are refused", async () => {
+test("invalid port numbers are rejected", async () => {
   await using server = await startServer();
   expect(sentence(await server.create(SERVICES, service("t", { clusterIP: "None", ports: [{ port: 0 }] })))).toBe(
     '422 Service "t" is invalid: [spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive, spec.ports[0].targetPort: Invalid value: 0: must be between 1 and 65535, inclusive]',
   );
 });
 
-/** A store some milliseconds away, so that what two servers do comes in every order. */
+/** Delays calls to the store by some milliseconds, so that the actions of two servers interleave in every order. */
 function slowly(world: World, name: string): (kv: Kv) => Kv {
   const random = world.randomFor(`distance ${name}`);
   const wait = (): Promise<boolean> => sleep(world.clock, Math.ceil(random.float() * 10));
@@ -369,7 +369,7 @@ describe("several servers on one store", () => {
     return servers[0]!.world.run(Promise.all(answers));
   }
 
-  test.each([1, 2, 3])("of different releases never give an address or a port twice (seed %i)", async (seed) => {
+  test.each([1, 2, 3])("of different releases never allocate an address or a port twice (seed %i)", async (seed) => {
     const world = new World({ seed });
     const ranges = { serviceClusterIpRange: "10.0.0.0/24", serviceNodePortRange: "30000-30209" };
     await using old = await startServer({
@@ -392,7 +392,7 @@ describe("several servers on one store", () => {
     expect(new Set(answers.map(({ body }) => body.spec.ports[0].nodePort)).size).toBe(200);
   });
 
-  test.each([7, 8, 9])("that change one service at the same time never lose what it holds (seed %i)", async (seed) => {
+  test.each([7, 8, 9])("that change one Service concurrently never lose its allocations (seed %i)", async (seed) => {
     const world = new World({ seed });
     await using one = await startServer({ world, random: world.randomFor("one"), wrapKv: slowly(world, "one") });
     await using two = await startServer({
@@ -421,8 +421,8 @@ describe("several servers on one store", () => {
   });
 });
 
-describe("a store that fails at the service itself", () => {
-  /** Lets the commit of Services through or not, and says in either case that nobody knows. */
+describe("a store with an uncertain commit of the Service", () => {
+  /** Executes the commit of a Service or not, and reports in either case that the result is unknown. */
   function uncertain(when: { fails: boolean; isStored: boolean }): (kv: Kv) => Kv {
     return (kv) =>
       overlaidKv(kv, {
@@ -434,7 +434,7 @@ describe("a store that fails at the service itself", () => {
       });
   }
 
-  test.each([true, false])("keeps the claims, since the service may be there (it is: %s)", async (isStored) => {
+  test.each([true, false])("keeps the claims, because the Service may be stored (it is: %s)", async (isStored) => {
     const store = { fails: false, isStored };
     await using server = await startServer({ wrapKv: uncertain(store) });
     store.fails = true;
@@ -448,7 +448,7 @@ describe("a store that fails at the service itself", () => {
 });
 
 describe("the repair", () => {
-  test("frees what a server claimed for a service it never stored, but not before its request has had its time", async () => {
+  test("releases claims for a Service that was never stored, but not before the request has timed out", async () => {
     await using server = await startServer({ serviceNodePortRange: "30000-30000" });
     const leaked = {
       kind: "Claim",
@@ -474,7 +474,7 @@ describe("the repair", () => {
     expect((await server.create(SERVICES, service("web", { type: "NodePort" }))).status).toBe(201);
   });
 
-  test("claims what services that were stored without have", async () => {
+  test("claims the addresses and ports of Services that were stored without claims", async () => {
     const world = new World({ seed: 1 });
     const kv = world.openKv();
     const stored = {
@@ -502,7 +502,7 @@ describe("the repair", () => {
     await kv.close();
   });
 
-  test("removes and restores IPAddress objects that a server without them could not keep", async () => {
+  test("removes and restores IPAddress objects that a server of an older release did not maintain", async () => {
     const world = new World({ seed: 1 });
     await using old = await startServer({ release: "1.30", world });
     await using young = await startServer({ release: "1.37", world });
@@ -514,7 +514,7 @@ describe("the repair", () => {
     expect((await young.get("/apis/networking.k8s.io/v1/ipaddresses/10.0.0.5")).status).toBe(404);
   });
 
-  test("leaves everything alone while a service cannot be read", async () => {
+  test("changes nothing while a Service cannot be decoded", async () => {
     await using server = await startServer();
     const leaked = {
       kind: "Claim",

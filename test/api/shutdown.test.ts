@@ -25,7 +25,7 @@ async function clientWatch(api: TestServer, target: string): Promise<TestWatch> 
   return watch;
 }
 
-describe("the moments of a shutdown", () => {
+describe("the events of a shutdown", () => {
   const COMMON = ["ShutdownInitiated", "AfterShutdownDelayDuration", "PreShutdownHooksStopped"];
 
   test.each([
@@ -33,31 +33,34 @@ describe("the moments of a shutdown", () => {
     { delayMs: 50, sendRetryAfter: false, last: ["HTTPServerStoppedListening", "InFlightRequestsDrained"] },
     { delayMs: 0, sendRetryAfter: true, last: ["InFlightRequestsDrained", "HTTPServerStoppedListening"] },
     { delayMs: 50, sendRetryAfter: true, last: ["InFlightRequestsDrained", "HTTPServerStoppedListening"] },
-  ])("come once and in order: delay $delayMs, retry after $sendRetryAfter", async ({ last, ...shutdown }) => {
-    const events: string[] = [];
-    const env = {
-      ...createNodeEnv({ logLevel: "error" }),
-      log: {
-        ...SILENT_LOG,
-        info: (message: string, fields: Readonly<Record<string, unknown>> = {}) =>
-          void (message === "shutdown event" && events.push(String(fields["name"]))),
-      },
-    };
-    const { certPem: cert, keyPem: key } = createServingCertificate({
-      ...{ hosts: ["127.0.0.1"], commonName: "shutdown-test", nowMs: env.clock.now() },
-    });
-    const config = resolveOptions({ storage: { kind: "memory" }, strictRelease: true, shutdown });
-    const running = await startListening(env, config, { host: "127.0.0.1", port: 0, cert, key });
-    await running.server.ready;
-    await Promise.all([running.stop(), running.stop()]);
-    // The delay and what is done meanwhile end in either order.
-    expect(events.slice(0, 3).toSorted()).toEqual(COMMON.toSorted());
-    expect([events[0], ...events.slice(3)]).toEqual(["ShutdownInitiated", "NotAcceptingNewRequest", ...last]);
-  });
+  ])(
+    "occur once and in order with delay $delayMs and sendRetryAfter $sendRetryAfter",
+    async ({ last, ...shutdown }) => {
+      const events: string[] = [];
+      const env = {
+        ...createNodeEnv({ logLevel: "error" }),
+        log: {
+          ...SILENT_LOG,
+          info: (message: string, fields: Readonly<Record<string, unknown>> = {}) =>
+            void (message === "shutdown event" && events.push(String(fields["name"]))),
+        },
+      };
+      const { certPem: cert, keyPem: key } = createServingCertificate({
+        ...{ hosts: ["127.0.0.1"], commonName: "shutdown-test", nowMs: env.clock.now() },
+      });
+      const config = resolveOptions({ storage: { kind: "memory" }, strictRelease: true, shutdown });
+      const running = await startListening(env, config, { host: "127.0.0.1", port: 0, cert, key });
+      await running.server.ready;
+      await Promise.all([running.stop(), running.stop()]);
+      // The delay and the pre-shutdown hooks end in either order.
+      expect(events.slice(0, 3).toSorted()).toEqual(COMMON.toSorted());
+      expect([events[0], ...events.slice(3)]).toEqual(["ShutdownInitiated", "NotAcceptingNewRequest", ...last]);
+    },
+  );
 });
 
 describe("a server that shuts down", () => {
-  test("is unready at once, and serves everything until the delay has passed", async () => {
+  test("is unready immediately, and serves all requests until the delay has passed", async () => {
     await using api = await startServer({ tokenFile: TOKEN_FILE, shutdown: { delayMs: DELAY_MS } });
     const refusing = api.server.beginShutdown();
     expect((await asClient(api, "/readyz")).status).toBe(500);
@@ -76,7 +79,7 @@ describe("a server that shuts down", () => {
   test.each([
     { sendRetryAfter: false, status: 503, retryAfter: "1" },
     { sendRetryAfter: true, status: 429, retryAfter: "5" },
-  ])("refuses whoever comes with $status, but not those who look after it", async (expected) => {
+  ])("rejects new requests with $status, except health and metrics", async (expected) => {
     const { sendRetryAfter, status, retryAfter } = expected;
     await using api = await startServer({ tokenFile: TOKEN_FILE, shutdown: { sendRetryAfter } });
     await api.world.run(api.server.beginShutdown());
@@ -91,7 +94,7 @@ describe("a server that shuts down", () => {
     expect((await api.get(`${CONFIG_MAPS}/late`)).status).toBe(404);
   });
 
-  test("finishes requests that came before, and is drained then", async () => {
+  test("completes requests that it received before, and is drained then", async () => {
     let store: FaultyKv | undefined;
     await using api = await startServer({
       tokenFile: TOKEN_FILE,
@@ -111,7 +114,7 @@ describe("a server that shuts down", () => {
     expect((await api.get(`${CONFIG_MAPS}/kept`)).status).toBe(200);
   });
 
-  test("does not wait longer than it is told for a request that does not end", async () => {
+  test("does not wait longer than the limit for a request that does not end", async () => {
     let store: FaultyKv | undefined;
     await using api = await startServer({ tokenFile: TOKEN_FILE, wrapKv: (kv) => (store = new FaultyKv(kv)) });
     store!.stall();
@@ -123,7 +126,7 @@ describe("a server that shuts down", () => {
     await api.world.run(created);
   });
 
-  test("ends clients' watches cleanly, with a bookmark where they take one, and keeps its own", async () => {
+  test("ends the watches of clients cleanly, with a bookmark if requested, and keeps its own watches", async () => {
     await using api = await startServer({ tokenFile: TOKEN_FILE });
     const plain = await clientWatch(api, `${CONFIG_MAPS}?watch=true`);
     const marked = await clientWatch(api, `${CONFIG_MAPS}?watch=true&allowWatchBookmarks=true`);
@@ -152,13 +155,13 @@ describe("a server that shuts down", () => {
       await api.world.advance(afterMs);
       return watches.filter(({ isEnded }) => isEnded).length;
     };
-    // 200 a second.
+    // 200 watches per second.
     expect([await ended(0), await ended(250), await ended(250)]).toEqual([1, 51, 100]);
     await api.world.run(drained);
   });
 });
 
-test("--goaway-chance concerns every answer by HTTP/2, also those that are errors", async () => {
+test("--goaway-chance applies to every HTTP/2 response, including errors", async () => {
   const world = new World({ seed: 1 });
   const random = { ...world.env.random, float: () => 0.0199 };
   await using api = await startServer({ world, random, access: {}, goawayChance: 0.02 });
@@ -172,12 +175,12 @@ test("--goaway-chance concerns every answer by HTTP/2, also those that are error
   expect(await asked("http/1.1", "/livez")).toEqual([200, undefined]);
 });
 
-describe("a server of several that shuts down", () => {
+describe("a server of a cluster that shuts down", () => {
   const LEADER = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/evenkeel-controllers";
   const IDENTITIES =
     "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases?labelSelector=apiserver.kubernetes.io/identity=kube-apiserver";
 
-  test("lets another lead at once, and is somebody until its last request is answered", async () => {
+  test("releases the leadership immediately, and keeps its identity lease until it is closed", async () => {
     const world = new World({ seed: 1 });
     const shutdown = { delayMs: DELAY_MS };
     await using one = await startServer({ world, shutdown, controllers: ["*"], tokenFile: TOKEN_FILE });
@@ -190,7 +193,7 @@ describe("a server of several that shuts down", () => {
     expect([first === "", await leader(two)]).toEqual([false, first]);
 
     const refusing = one.server.beginShutdown();
-    // Less than the fifteen seconds of a leader that has only fallen silent.
+    // Less than the fifteen seconds after which the lease of a silent leader expires.
     await world.advance(5_000);
     expect(["", first]).not.toContain(await leader(two));
     expect((await asClient(one, CONFIG_MAPS)).status).toBe(200);

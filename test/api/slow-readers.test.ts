@@ -4,7 +4,7 @@ import { EMPTY_BODY } from "../../src/serving/http/request-body.ts";
 import { openWatches } from "./own-records.ts";
 import { CONFIG_MAPS, configMap, startServer, type Json, type TestServer } from "./start.ts";
 
-/** A client that takes one frame and then nothing until it is told to read on. */
+/** A client that reads one frame and then nothing until `readOn` is called. */
 class SlowReader implements StreamSink {
   readonly events: Json[] = [];
   isEnded = false;
@@ -61,7 +61,7 @@ async function watchSlowly(api: TestServer, rawQuery: string): Promise<SlowReade
 
 const TOKEN = { tokenFile: "t,user,uid\n" };
 
-test("a slow reader is sent no more than it takes, and misses nothing when it reads on", async () => {
+test("a slow reader is sent only what it reads, and misses nothing when it continues", async () => {
   await using api = await startServer(TOKEN);
   for (const name of ["a", "b"]) await api.create(CONFIG_MAPS, configMap(name));
   const reader = await watchSlowly(api, "watch=true");
@@ -77,7 +77,7 @@ test("a slow reader is sent no more than it takes, and misses nothing when it re
   ]);
 });
 
-test("a reader that the history has left behind is told 410 and holds up nobody else", async () => {
+test("a reader that falls behind the history gets 410 and delays no other reader", async () => {
   await using api = await startServer(TOKEN);
   const slow = await watchSlowly(api, "watch=true");
   const quick = await api.watch(`${CONFIG_MAPS}?watch=true`);
@@ -90,7 +90,7 @@ test("a reader that the history has left behind is told 410 and holds up nobody 
   expect(slow.isEnded).toBe(true);
 });
 
-test("a client that has gone costs nothing any more", async () => {
+test("a watch of a disconnected client is closed", async () => {
   await using api = await startServer(TOKEN);
   const reader = await watchSlowly(api, "watch=true");
   expect(await openWatches(api)).toBe(1);

@@ -1,4 +1,4 @@
-/** A server in a world of its own: virtual time, no socket, and the store reachable behind the server's back. */
+/** Starts a server in its own world: virtual time, no socket, and direct access to the store. */
 import type { Random } from "../../src/base/random.ts";
 import { callInProcess, type InProcessRequest, type InProcessResponse } from "../../src/client/in-process.ts";
 import { headerValue, type ResponseHeaders } from "../../src/serving/http/message.ts";
@@ -8,20 +8,20 @@ import { resolveOptions, type ServerOptions } from "../../src/server/config.ts";
 import { World } from "../../src/tools/simulator/world.ts";
 import type { Kv } from "../../src/storage/kv.ts";
 
-/** Answers are looked into freely: a missing member makes the expectation fail, not the compiler. */
+/** Responses are untyped: a missing member fails the expectation, not the compilation. */
 export type Json = any; // oxlint-disable-line typescript/no-explicit-any -- as the sentence above says
 
 export interface Answer {
   readonly status: number;
   readonly headers: ResponseHeaders;
   readonly text: string;
-  /** Undefined when the text is not JSON. */
+  /** Undefined if the text is not JSON. */
   readonly body: Json;
 }
 
 export interface CallOptions {
   readonly headers?: Record<string, string>;
-  /** Calls as whoever the headers say, not as the server itself. */
+  /** True if the request is authenticated by its headers, not sent by the loopback client. */
   readonly asClient?: boolean;
 }
 
@@ -29,16 +29,16 @@ export interface StartOptions extends Partial<ServerOptions> {
   readonly seed?: number;
   readonly world?: World;
   readonly random?: Random;
-  /** Stands between the server and its store. */
+  /** Wraps the store of the server. */
   readonly wrapKv?: (kv: Kv) => Kv;
-  /** Hands the server out before it is ready. */
+  /** True if the server is returned before it is ready. */
   readonly skipReady?: boolean;
 }
 
 export class TestServer {
   readonly world: World;
   readonly server: Server;
-  /** The store, behind the server's back. */
+  /** The store, without the server. */
   readonly kv: Kv;
 
   constructor(world: World, server: Server) {
@@ -56,7 +56,7 @@ export class TestServer {
     return this.world.run(this.begin(method, target, body, options));
   }
 
-  /** The request is under way when this returns; time has not moved. */
+  /** Sends the request and returns without advancing time. */
   async begin(
     method: string,
     target: string,
@@ -110,7 +110,7 @@ export class TestServer {
     return watch;
   }
 
-  /** The value of one series on /metrics; 0 while it does not exist. */
+  /** The value of one series of /metrics, or 0 if it does not exist. */
   async metric(series: string): Promise<number> {
     const { text } = await this.get("/metrics");
     const line = text.split("\n").find((candidate) => candidate.startsWith(`${series} `));
@@ -124,7 +124,7 @@ export class TestServer {
   }
 }
 
-/** Everything a watch has said so far. */
+/** All events that a watch has received. */
 export class TestWatch {
   readonly status: number;
   readonly #world: World;
@@ -139,7 +139,7 @@ export class TestWatch {
     void this.#collect();
   }
 
-  /** What came since the last call. */
+  /** The events since the last call. */
   async events(): Promise<Json[]> {
     await this.#world.advance(0);
     const events = this.#events;
@@ -147,7 +147,7 @@ export class TestWatch {
     return events;
   }
 
-  /** "ADDED name", in order. */
+  /** The events since the last call as "ADDED name", in order. */
   async story(): Promise<string[]> {
     return (await this.events()).map((event) =>
       `${event.type} ${event.object.metadata.name ?? event.object.reason ?? ""}`.trim(),
@@ -162,7 +162,7 @@ export class TestWatch {
 
 const hosts = new WeakMap<World, number>();
 
-/** Servers that share a world are servers of one cluster: two of one name would be one too many. */
+/** Servers that share a world belong to one cluster, so their names must differ. */
 function nextHost(world: World): string {
   const number = (hosts.get(world) ?? 0) + 1;
   hosts.set(world, number);
@@ -188,7 +188,7 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   return new TestServer(world, server);
 }
 
-/** Tests of something else than access: no roles have to be made, and no accounts for pods. */
+/** For tests that do not concern access control: they need no roles and no service accounts for pods. */
 export const OPEN: AccessOptions = {
   authorizationModes: ["AlwaysAllow"],
   anonymousAuth: true,

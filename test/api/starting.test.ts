@@ -1,4 +1,6 @@
-/** A server's start, step by step: what clients are told that have never heard of X-Kubernetes-If-Ready. */
+/**
+ * Tests of the responses of a server during each step of its start, to clients that do not send X-Kubernetes-If-Ready.
+ */
 import { describe, expect, test } from "vitest";
 import { sleep } from "../../src/base/clock.ts";
 import { World } from "../../src/tools/simulator/world.ts";
@@ -21,7 +23,7 @@ const STEPS_MAX = 1_000;
 const NO_PATH = "the request has been made before all known HTTP paths have been installed, please try again";
 const NOT_SURE = "this server is still starting and has not loaded all data yet";
 
-/** Question → how it is answered by a server that has been ready. */
+/** Request → status that a server returns once it has been ready. */
 const QUESTIONS: Readonly<Record<string, number>> = {
   "GET /api/v1/namespaces/default": 200,
   "GET /apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical": 200,
@@ -43,7 +45,7 @@ const QUESTIONS: Readonly<Record<string, number>> = {
   "jane /api": 200,
 };
 
-/** Answered at any time as they ever are. */
+/** Requests with the same response at any time. */
 const EXEMPT: Readonly<Record<string, number>> = {
   "anonymous /livez": 200,
   "GET /livez": 200,
@@ -53,7 +55,7 @@ const EXEMPT: Readonly<Record<string, number>> = {
   "jane /metrics": 403,
 };
 
-/** Whoever is not named here is the administrator. */
+/** Users that are not listed here are administrators. */
 const STRANGERS: Readonly<Record<string, Record<string, string>>> = {
   anonymous: {},
   jane: { authorization: "Bearer jane-token" },
@@ -70,7 +72,7 @@ async function ask(api: TestServer, question: string): Promise<Answer> {
   );
 }
 
-/** Whatever is asked of it takes its time. */
+/** Delays every call to the store. */
 function slowKv(world: World, kv: Kv): Kv {
   const slowly = async <T>(work: () => Promise<T>): Promise<T> => {
     await sleep(world.clock, STORE_CALL_MS);
@@ -90,13 +92,13 @@ function slowKv(world: World, kv: Kv): Kv {
 }
 
 interface Early {
-  /** What kept the server from being ready when it was asked. */
+  /** The step that kept the server from being ready when the request was sent. */
   readonly step: string;
   readonly question: string;
   readonly answer: Promise<Answer>;
 }
 
-/** Asks everything at every step, until the server has been ready. */
+/** Sends all requests at every step, until the server has been ready. */
 async function walk(api: TestServer): Promise<Early[]> {
   const asked: Early[] = [];
   let isReady = false;
@@ -126,15 +128,15 @@ const SEEDING = "poststarthook/start-system-namespaces-controller";
 
 describe.each<{ where: string; options?: StartOptions; isFilled?: boolean; steps: string[] }>([
   { where: "an empty store", steps: [PUBLISHING, REPAIR, SEEDING] },
-  { where: "a store that others have filled", isFilled: true, steps: [PUBLISHING, REPAIR, SEEDING] },
-  { where: "an empty store, as its release is", options: { strictRelease: true }, steps: [REPAIR, SEEDING] },
+  { where: "a store that another server has filled", isFilled: true, steps: [PUBLISHING, REPAIR, SEEDING] },
+  { where: "an empty store, with a strict release", options: { strictRelease: true }, steps: [REPAIR, SEEDING] },
   {
-    where: "an empty store, alone",
+    where: "an empty store, without the proxy",
     options: { featureGates: ["UnknownVersionInteroperabilityProxy=false"] },
     steps: [PUBLISHING, REPAIR, SEEDING],
   },
-])("on $where", ({ options, isFilled = false, steps }) => {
-  test("nobody is told 404 or 403 before the server has been ready, and everybody what is right afterwards", async () => {
+])("on $where,", ({ options, isFilled = false, steps }) => {
+  test("no client gets 404 or 403 before the server has been ready, and every client gets the final response afterwards", async () => {
     const world = new World({ seed: 1 });
     if (isFilled) await (await startServer({ world, access: {}, strictRelease: false }))[Symbol.asyncDispose]();
     await using api = await startSlowly(world, options);
@@ -157,7 +159,7 @@ function allowedEarly(question: string): unknown[] {
   return later < 400 ? [503, later] : [503];
 }
 
-describe("what an early client is told", () => {
+describe("an early request", () => {
   async function startStalled(options: StartOptions = {}): Promise<{ api: TestServer; kv: FaultyKv }> {
     let kv: FaultyKv | undefined;
     const wrapKv = (real: Kv): Kv => {
@@ -169,7 +171,7 @@ describe("what an early client is told", () => {
     return { api, kv: kv! };
   }
 
-  test("an unknown path is said to be unknown yet, in the words of kube-apiserver", async () => {
+  test("for an unknown path returns 503 with the message of kube-apiserver", async () => {
     const { api, kv } = await startStalled();
     const { status, body } = await ask(api, "GET /nosuch");
     expect(status).toBe(503);
@@ -185,7 +187,7 @@ describe("what an early client is told", () => {
   test.each([
     ["anonymous", "system:anonymous"],
     ["jane", "jane"],
-  ])("a refusal is told with what it would have been: %s", async (who, user) => {
+  ])("that would be forbidden returns 503 with the original message: %s", async (who, user) => {
     const { api, kv } = await startStalled();
     const { status, body } = await api.world.run(ask(api, `${who} ${CONFIG_MAPS}`));
     expect([status, body.reason]).toEqual([503, "ServiceUnavailable"]);
@@ -195,7 +197,7 @@ describe("what an early client is told", () => {
     await api[Symbol.asyncDispose]();
   });
 
-  test("is to come again after as long again as the step has taken", async () => {
+  test("gets a Retry-After as long as the current step has taken", async () => {
     const { api, kv } = await startStalled({ ifReadyMode: "retry", advertise: { address: undefined } });
     const wait = async (headers: Record<string, string>): Promise<string | undefined> =>
       header(await api.begin("GET", "/nosuch", undefined, { asClient: true, headers }), "retry-after");
@@ -205,7 +207,7 @@ describe("what an early client is told", () => {
     expect(await both()).toEqual(["12", "12"]);
     await api.world.advance(20_000);
     expect(await both()).toEqual(["30", "30"]);
-    // The next step that takes time is to learn where the server listens.
+    // The next step that takes time waits for the server's address.
     kv.resume();
     await api.world.advance(2_500);
     expect(await both()).toEqual(["3", "3"]);
@@ -215,7 +217,7 @@ describe("what an early client is told", () => {
     await api[Symbol.asyncDispose]();
   });
 
-  test("is counted as 503, which it was", async () => {
+  test("is counted as 503", async () => {
     const { api, kv } = await startStalled();
     await ask(api, "GET /nosuch");
     const { text } = await api.begin("GET", "/metrics");
@@ -225,7 +227,7 @@ describe("what an early client is told", () => {
     await api[Symbol.asyncDispose]();
   });
 
-  test("a request that came early is not answered 404 although the server is ready by then", async () => {
+  test("does not return 404 although the server has become ready meanwhile", async () => {
     const { api, kv } = await startStalled();
     const asked = ask(api, "GET /nosuch");
     const question = `GET ${CONFIG_MAPS}/nosuch`;
@@ -238,7 +240,7 @@ describe("what an early client is told", () => {
     await api[Symbol.asyncDispose]();
   });
 
-  test("the server's own calls are answered as ever", async () => {
+  test("of the loopback client gets the final response", async () => {
     const { api, kv } = await startStalled();
     expect((await api.begin("GET", "/nosuch")).status).toBe(404);
     kv.resume();

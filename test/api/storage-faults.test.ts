@@ -23,11 +23,11 @@ async function startWithFaults(
   return { api, store: store!, [Symbol.asyncDispose]: () => api[Symbol.asyncDispose]() };
 }
 
-describe("while the store is out of reach", () => {
+describe("while the store is unreachable,", () => {
   const verbs: [string, (api: TestServer) => Promise<Answer>][] = [
     ["a read", (api) => api.get(`${CONFIG_MAPS}/x`)],
     ["a list", (api) => api.get(CONFIG_MAPS)],
-    ["a watch from now", (api) => api.get(`${CONFIG_MAPS}?watch=true`)],
+    ["a watch without a version", (api) => api.get(`${CONFIG_MAPS}?watch=true`)],
     ["a creation", (api) => api.create(CONFIG_MAPS, configMap("y"))],
     [
       "a creation by update",
@@ -39,7 +39,7 @@ describe("while the store is out of reach", () => {
     ["a deletion", (api) => api.delete(`${CONFIG_MAPS}/x`)],
     ["a deletion of a collection", (api) => api.delete(CONFIG_MAPS)],
     [
-      "an event, which needs a lease",
+      "a creation of an event, which needs a lease",
       (api) =>
         api.create("/api/v1/namespaces/default/events", {
           metadata: { name: "e" },
@@ -48,7 +48,7 @@ describe("while the store is out of reach", () => {
     ],
   ];
 
-  test.each(verbs)("%s is 503 with Retry-After, never 404, and works again afterwards", async (_verb, act) => {
+  test.each(verbs)("%s returns 503 with Retry-After, never 404, and succeeds afterwards", async (_verb, act) => {
     await using world = await startWithFaults();
     const { api, store } = world;
     await api.create(CONFIG_MAPS, configMap("x"));
@@ -65,7 +65,7 @@ describe("while the store is out of reach", () => {
     if (!_verb.includes("watch")) expect([200, 201]).toContain((await act(api)).status);
   });
 
-  test("reads that may be old are answered", async () => {
+  test("reads that accept old data are served", async () => {
     await using world = await startWithFaults();
     const { api, store } = world;
     await api.create(CONFIG_MAPS, configMap("x"));
@@ -74,14 +74,14 @@ describe("while the store is out of reach", () => {
     expect(names(await api.get(`${CONFIG_MAPS}?resourceVersion=0`))).toEqual(["x"]);
   });
 
-  test("discovery and version are answered", async () => {
+  test("discovery and version are served", async () => {
     await using world = await startWithFaults();
     world.store.setDown(true);
     for (const path of ["/api", "/apis", "/api/v1", "/version", "/metrics"])
       expect((await world.api.get(path)).status).toBe(200);
   });
 
-  test("the server is not ready, but alive, until the store is back", async () => {
+  test("the server is not ready, but live", async () => {
     await using world = await startWithFaults();
     const { api, store } = world;
     store.setDown(true);
@@ -93,7 +93,7 @@ describe("while the store is out of reach", () => {
     expect((await api.get("/readyz")).status).toBe(200);
   });
 
-  test("open watches stay open and are told afterwards what they missed, once", async () => {
+  test("open watches stay open and receive the missed events once afterwards", async () => {
     await using world = await startWithFaults();
     const { api, store } = world;
     await using other = await startServer({ world: api.world });
@@ -106,7 +106,7 @@ describe("while the store is out of reach", () => {
     expect(watch.isEnded).toBe(false);
   });
 
-  test("a server that starts then answers 503, and becomes ready when the store is back", async () => {
+  test("a starting server returns 503, and becomes ready when the store is back", async () => {
     let store: FaultyKv | undefined;
     const wrapKv: StartOptions["wrapKv"] = (kv) => {
       store = new FaultyKv(kv);
@@ -125,8 +125,8 @@ describe("while the store is out of reach", () => {
   });
 });
 
-describe("while the storage watch lags behind", () => {
-  test("reads and lists show every acknowledged write all the same", async () => {
+describe("while the watch of the store lags,", () => {
+  test("reads and lists return every acknowledged write", async () => {
     await using world = await startWithFaults();
     const { api, store } = world;
     await api.create(CONFIG_MAPS, configMap("gone"));
@@ -139,7 +139,7 @@ describe("while the storage watch lags behind", () => {
     expect(names(await api.get(`${CONFIG_MAPS}?resourceVersion=0`))).toEqual(["gone"]);
   });
 
-  test("writes are decided on what is stored, not on what is known of it", async () => {
+  test("writes are decided on the stored object, not on the cached one", async () => {
     await using world = await startWithFaults();
     const { api, store } = world;
     const { body } = await api.create(CONFIG_MAPS, configMap("x"));
@@ -156,7 +156,7 @@ describe("while the storage watch lags behind", () => {
     expect((await api.delete(`${CONFIG_MAPS}/x`)).status).toBe(404);
   });
 
-  test("an update back to what the server still believes is stored is a change", async () => {
+  test("an update back to the cached state is a change", async () => {
     await using world = await startWithFaults();
     const { api, store } = world;
     await api.create(CONFIG_MAPS, configMap("x"));
@@ -166,7 +166,7 @@ describe("while the storage watch lags behind", () => {
     expect((await api.get(`${CONFIG_MAPS}/x`)).body.data).toEqual({ a: "1" });
   });
 
-  test("a namespace that was just made counts at once", async () => {
+  test("a new namespace is usable immediately", async () => {
     await using world = await startWithFaults();
     const { api, store } = world;
     store.setLagging(true);
@@ -174,7 +174,7 @@ describe("while the storage watch lags behind", () => {
     expect((await api.create("/api/v1/namespaces/team/configmaps", configMap("x"))).status).toBe(201);
   });
 
-  test("a watch that starts then shows everything once", async () => {
+  test("a new watch sends every object once", async () => {
     await using world = await startWithFaults();
     const { api, store } = world;
     await api.create(CONFIG_MAPS, configMap("a"));
@@ -189,8 +189,8 @@ describe("while the storage watch lags behind", () => {
   });
 });
 
-describe("when the store has forgotten what the server had not seen yet", () => {
-  test("open watches are told 410, and what is read afterwards is complete", async () => {
+describe("after the store has compacted events that the server had not received,", () => {
+  test("open watches get 410, and later reads are complete", async () => {
     await using world = await startWithFaults();
     const { api, store } = world;
     await using other = await startServer({ world: api.world });
@@ -213,7 +213,7 @@ describe("when the store has forgotten what the server had not seen yet", () => 
     expect(await again.story()).toEqual(["ADDED meanwhile", "ADDED after"]);
   });
 
-  test("a version from before is too old for a watch", async () => {
+  test("an earlier version is too old for a watch", async () => {
     await using world = await startWithFaults();
     const { api, store } = world;
     const { body } = await api.create(CONFIG_MAPS, configMap("before"));
@@ -225,8 +225,8 @@ describe("when the store has forgotten what the server had not seen yet", () => 
   });
 });
 
-describe("limits on requests", () => {
-  test("a request that takes too long is answered with 504", async () => {
+describe("limits of requests:", () => {
+  test("a request that takes too long returns 504", async () => {
     await using world = await startWithFaults();
     const { api, store } = world;
     store.stall();
@@ -239,7 +239,7 @@ describe("limits on requests", () => {
     expect((await api.get(CONFIG_MAPS)).status).toBe(200);
   });
 
-  test("the client may ask for less time, not for more", async () => {
+  test("a client can shorten its timeout, but not extend it", async () => {
     await using world = await startWithFaults({ requestTimeoutMs: 5_000 });
     const { api, store } = world;
     store.stall();
@@ -253,16 +253,16 @@ describe("limits on requests", () => {
     store.resume();
   });
 
-  test("a timeout that cannot be read is refused with 400", async () => {
+  test("a malformed timeout returns 400", async () => {
     await using api = await startServer();
     expect((await api.get(`${CONFIG_MAPS}?timeout=soon`)).status).toBe(400);
   });
 
-  test("without priorities more reads at once than allowed are 429 with Retry-After, and writes are counted apart", async () => {
+  test("without priority and fairness, reads beyond the limit return 429 with Retry-After, and writes have their own limit", async () => {
     const access = { ...OPEN, priorityAndFairness: false };
     await using world = await startWithFaults({ maxRequestsInflight: 2, maxMutatingRequestsInflight: 1, access });
     const { api, store } = world;
-    // Not as the server itself, which is never refused.
+    // A client with its own identity: the server never rejects requests of its loopback client.
     const asked = (method: string, body?: Json): Promise<Answer> =>
       api.begin(method, CONFIG_MAPS, body, { asClient: true });
     store.stall();
@@ -277,7 +277,7 @@ describe("limits on requests", () => {
     expect((await api.world.run(asked("GET"))).status).toBe(200);
   });
 
-  test("without priorities watches are not counted", async () => {
+  test("without priority and fairness, watches are not limited", async () => {
     await using api = await startServer({ maxRequestsInflight: 1, access: { ...OPEN, priorityAndFairness: false } });
     const asked = async (target: string): Promise<number> =>
       (await api.world.run(api.send({ method: "GET", target }, true))).status;

@@ -1,4 +1,4 @@
-/** Kinds of storage through the whole server: what comes back is what was meant, and what is wrong is said. */
+/** Tests of the kinds about storage through the whole server: defaults, validation messages and warnings. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { header, startServer, type TestServer } from "./start.ts";
 
@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => server[Symbol.asyncDispose]());
 
-test("a claim comes back as it is meant, and is held until nobody uses it", async () => {
+test("a claim gets its defaults and the finalizer that protects it while it is in use", async () => {
   const { status, body } = await server.create(CLAIMS, { metadata: { name: "c" }, spec: CLAIM_SPEC });
   expect(status).toBe(201);
   expect(body).toMatchObject({
@@ -22,7 +22,7 @@ test("a claim comes back as it is meant, and is held until nobody uses it", asyn
     spec: { ...CLAIM_SPEC, volumeMode: "Filesystem" },
     status: { phase: "Pending" },
   });
-  // Whoever creates owns what was taken as said, and not what the server added.
+  // The creator owns the fields that it sent and their defaults, and not those that the server added later.
   expect(body.metadata.managedFields[0].fieldsV1).toEqual({
     "f:spec": {
       "f:accessModes": {},
@@ -36,7 +36,7 @@ test("a claim comes back as it is meant, and is held until nobody uses it", asyn
   expect((await server.get(`${CLAIMS}/c`)).status).toBe(404);
 });
 
-test("a claim stays as it was made, and grows once it is bound, if its class allows it", async () => {
+test("a claim is immutable, but can be expanded once it is bound if its class allows it", async () => {
   await server.create(CLAIMS, { metadata: { name: "c" }, spec: { ...CLAIM_SPEC, storageClassName: "grows" } });
   const grown = { spec: { resources: { requests: { storage: "2Gi" } } } };
   const refused = await server.mergePatch(`${CLAIMS}/c`, grown);
@@ -55,7 +55,7 @@ test("a claim stays as it was made, and grows once it is bound, if its class all
   expect((await server.mergePatch(`${CLAIMS}/c`, grown)).body.spec.resources.requests.storage).toBe("2Gi");
 });
 
-test("a volume says since when it is in its phase, and warns of what is given up", async () => {
+test("a volume has the time of its last phase transition, and a deprecated policy causes a warning", async () => {
   const spec = { accessModes: ["ReadWriteOnce"], capacity: { storage: "1Gi" }, hostPath: { path: "/data" } };
   const recycled = { ...spec, persistentVolumeReclaimPolicy: "Recycle" };
   const created = await server.create(VOLUMES, { metadata: { name: "v" }, spec: recycled });
@@ -67,7 +67,7 @@ test("a volume says since when it is in its phase, and warns of what is given up
   ]);
 });
 
-test("all that is wrong is said at once, in the order of the fields", async () => {
+test("all errors are returned at once, in the order of the fields", async () => {
   const wrong = { metadata: { name: "s" }, provisioner: "", reclaimPolicy: "Recycle" };
   const { status, body } = await server.create(CLASSES, wrong);
   expect([status, body.message]).toEqual([
@@ -76,7 +76,7 @@ test("all that is wrong is said at once, in the order of the fields", async () =
   ]);
 });
 
-test("an attachment's status is written apart, and its metadata is not", async () => {
+test("the status of an attachment is written through its subresource, which does not write metadata", async () => {
   const spec = { attacher: "d.example.com", nodeName: "n", source: { persistentVolumeName: "v" } };
   await server.create(ATTACHMENTS, { metadata: { name: "a" }, spec });
   const patch = { metadata: { labels: { a: "b" } }, status: { attached: true } };

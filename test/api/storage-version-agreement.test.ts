@@ -1,4 +1,4 @@
-/** Servers that share a store and agree on how they write: the whole server, in a world of its own. */
+/** Tests of servers that share a store and agree on encodings. Each test runs whole servers in its own world. */
 import { describe, expect, test } from "vitest";
 import { World } from "../../src/tools/simulator/world.ts";
 import { type Change, type CommitResult, type Kv, StorageError } from "../../src/storage/kv.ts";
@@ -23,7 +23,7 @@ async function storageVersion(server: TestServer, name: string): Promise<Json> {
   return (await server.get(`${STORAGE_VERSIONS}/${name}`)).body;
 }
 
-/** By server, which version of the resource it writes. */
+/** The version that each server writes for the resource. */
 async function encodings(server: TestServer, name: string): Promise<string[]> {
   const { status } = await storageVersion(server, name);
   return (status.storageVersions ?? []).map(({ encodingVersion }: Json) => encodingVersion);
@@ -43,7 +43,7 @@ const HEALTH = 'kubernetes_healthcheck{name="poststarthook/built-in-resources-st
 const asClient = { asClient: true, headers: { authorization: "Bearer t" } };
 const tokenFile = 't,admin,1,"system:masters"';
 
-describe("before a server has published", () => {
+describe("before a server has published its entries,", () => {
   const start503 = async (held: (key: string) => boolean): Promise<{ server: TestServer; release: () => void }> => {
     const gate = Promise.withResolvers<void>();
     const server = await start({
@@ -62,7 +62,7 @@ describe("before a server has published", () => {
     server.call("POST", path, body, asClient);
   const crd = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: "a.b.c" } };
 
-  test("writes of what is stored wait, and say for what; everything else goes on", async () => {
+  test("it rejects writes of stored resources with 503 and the reason, and serves other requests", async () => {
     const { server, release } = await start503((key) => key.startsWith(KEYS));
     const blocked = await write(server, "/api/v1/namespaces/kube-system/configmaps", configMap("a"));
     expect(blocked).toMatchObject({
@@ -82,7 +82,7 @@ describe("before a server has published", () => {
       },
     });
     expect((await write(server, "/apis/apiregistration.k8s.io/v1/apiservices", {})).status).toBe(503);
-    // Stricter than kubernetes: only the server itself.
+    // Stricter than kubernetes: only the server itself can write them.
     expect((await write(server, STORAGE_VERSIONS, { metadata: { name: "a.b" } })).status).toBe(503);
     const review = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec: {} };
     expect((await write(server, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)).status).not.toBe(
@@ -101,7 +101,7 @@ describe("before a server has published", () => {
     await server[Symbol.asyncDispose]();
   });
 
-  test("one slow resource does not hold the rest", async () => {
+  test("a slow resource does not delay the others", async () => {
     const { server, release } = await start503((key) => key === `${KEYS}apps.deployments`);
     const made = await write(server, "/api/v1/namespaces/kube-system/configmaps", configMap("a"));
     expect(made.status).toBe(201);
@@ -113,7 +113,7 @@ describe("before a server has published", () => {
     await server[Symbol.asyncDispose]();
   });
 
-  test("an error is tried again within seconds, and shown meanwhile", async () => {
+  test("an error is retried within seconds and reported meanwhile", async () => {
     let failures = 0;
     const server = await start({
       skipReady: true,
@@ -135,7 +135,7 @@ describe("before a server has published", () => {
   });
 });
 
-test("a restart that has nothing to say writes no storage version", async () => {
+test("a restart without changes writes no StorageVersion", async () => {
   const world = new World({ seed: 1 });
   const peers = { hostname: "one" };
   const first = await start({ world, peers });
@@ -159,13 +159,13 @@ test("a restart that has nothing to say writes no storage version", async () => 
   await second[Symbol.asyncDispose]();
 });
 
-describe("two releases", () => {
+describe("of two releases,", () => {
   const claim = (name: string): Json => ({
     metadata: { name },
     spec: { devices: { requests: [{ name: "r", exactly: { deviceClassName: "c" } }] } },
   });
 
-  test("that write different versions agree on none, and every write can be read by both", async () => {
+  test("servers that write different versions have no common version, and both can decode every write", async () => {
     const world = new World({ seed: 1 });
     const older = await start({ world, release: "1.34" });
     const newer = await start({ world, release: "1.35" });
@@ -190,14 +190,14 @@ describe("two releases", () => {
     await newer[Symbol.asyncDispose]();
   });
 
-  test("a server changes over to what an older one that joins can read, before it writes again", async () => {
+  test("a server switches to a version that a joining older server can decode before it writes again", async () => {
     const world = new World({ seed: 1 });
     const runtimeConfig = ["resource.k8s.io/v1beta1=true", "resource.k8s.io/v1beta2=true"];
     const newer = await start({ world, release: "1.35", runtimeConfig });
     const name = "resource.k8s.io.resourceclaims";
     expect(await encodings(newer, name)).toEqual(["resource.k8s.io/v1"]);
     const older = await start({ world, release: "1.33", runtimeConfig });
-    // 1.33 reads v1beta1, v1beta2 and v1alpha3; it writes v1beta1 itself.
+    // 1.33 decodes v1beta1, v1beta2 and v1alpha3, and writes v1beta1.
     await world.advance(100);
     expect(await encodings(newer, name)).toEqual(["resource.k8s.io/v1beta2", "resource.k8s.io/v1beta1"]);
     const made = await newer.call("POST", `/apis/resource.k8s.io/v1/${CLAIMS}`, claim("a"));
@@ -207,7 +207,7 @@ describe("two releases", () => {
     await older[Symbol.asyncDispose]();
     await world.advance(5_000);
     expect(await encodings(newer, name)).toEqual(["resource.k8s.io/v1"]);
-    // A change that changes nothing writes what lies there in another version.
+    // A patch without changes rewrites an object that is stored in another version.
     const patched = await newer.call(
       "PATCH",
       `/apis/resource.k8s.io/v1/${CLAIMS}/a`,
@@ -221,7 +221,7 @@ describe("two releases", () => {
     await newer[Symbol.asyncDispose]();
   });
 
-  test("an older server that finds objects it cannot read says so, and does not write their like", async () => {
+  test("an older server reports stored objects that it cannot decode, and rejects writes of their resource", async () => {
     const world = new World({ seed: 1 });
     const runtimeConfig = ["resource.k8s.io/v1beta1=true"];
     const newer = await start({ world, release: "1.35" });
@@ -251,7 +251,7 @@ describe("two releases", () => {
   });
 });
 
-describe("the migration that nobody asked for", () => {
+describe("the automatic migration", () => {
   const claims = "resource.k8s.io.resourceclaims";
   const state = async (server: TestServer): Promise<Json> => {
     const { body } = await server.get("/api/v1/namespaces/kube-system/configmaps/evenkeel-storage-state");
@@ -262,7 +262,7 @@ describe("the migration that nobody asked for", () => {
     spec: { devices: { requests: [{ name: "r", exactly: { deviceClassName: "c" } }] } },
   });
 
-  test("finds what lies in the version agreed on already without touching it, and rewrites the rest", async () => {
+  test("skips objects that are stored in the agreed version, and rewrites the rest", async () => {
     const world = new World({ seed: 1 });
     const peers = { hostname: "one" };
     const older = await start({ world, peers, release: "1.34" });
@@ -281,8 +281,8 @@ describe("the migration that nobody asked for", () => {
   });
 });
 
-describe("the feature can be switched", () => {
-  test("off and on again with objects present: nothing is lost, and it is true again at once", async () => {
+describe("the feature gate", () => {
+  test("can be turned off and on again without loss, and the published state is correct immediately", async () => {
     const world = new World({ seed: 1 });
     const peers = { hostname: "one" };
     const first = await start({ world, peers });
@@ -294,7 +294,7 @@ describe("the feature can be switched", () => {
       release: "1.35",
       runtimeConfig: ["internal.apiserver.k8s.io/v1alpha1=false"],
     });
-    // Until the grace for what has departed is over nobody says that it does not exist.
+    // Until the grace period of the departed server is over, no server returns 404.
     expect((await off.get(STORAGE_VERSIONS)).status).toBe(503);
     await world.advance(12 * 60_000);
     expect((await off.get(STORAGE_VERSIONS)).status).toBe(404);
@@ -302,7 +302,7 @@ describe("the feature can be switched", () => {
     await off[Symbol.asyncDispose]();
     const on = await start({ world, peers, release: "1.35" });
     expect((await on.get(CONFIG_MAPS)).body.items).toHaveLength(2);
-    // What only the newer release stored is collected once its object has been empty for a while.
+    // The object of a resource that only the newer release stored is deleted after it has been empty for a while.
     await world.advance(20_000);
     const { items } = (await on.get(STORAGE_VERSIONS)).body;
     for (const { metadata, status } of items) {
@@ -312,7 +312,7 @@ describe("the feature can be switched", () => {
     await on[Symbol.asyncDispose]();
   });
 
-  test("a server that takes no part says so before it writes, and nothing counts as agreed or migrated", async () => {
+  test("off on one server makes the StorageVersion Unknown, and nothing counts as agreed or migrated until that server has left", async () => {
     const world = new World({ seed: 1 });
     const peers = { hostname: "one" };
     const off = { featureGates: ["StorageVersionAPI=false"] };
@@ -343,7 +343,7 @@ describe("the feature can be switched", () => {
     [{ runtimeConfig: ["internal.apiserver.k8s.io/v1alpha1=false"] }, 404],
     [{ strictRelease: true }, 404],
     [{ strictRelease: true, runtimeConfig: ["internal.apiserver.k8s.io/v1alpha1=true"] }, 200],
-  ])("%j: nothing is published", async (options, status) => {
+  ])("with the options %j: nothing is published", async (options, status) => {
     const server = await start(options);
     const answer = await server.get(STORAGE_VERSIONS);
     expect(answer.status).toBe(status);
@@ -351,7 +351,7 @@ describe("the feature can be switched", () => {
     await server[Symbol.asyncDispose]();
   });
 
-  test("a gate without its API is refused with a sentence", async () => {
+  test("without its API is rejected with an explanation", async () => {
     await expect(
       start({
         featureGates: ["StorageVersionAPI=true"],

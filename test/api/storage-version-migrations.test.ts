@@ -45,7 +45,7 @@ function shown(...conditions: Json[]): string {
   return JSON.stringify(conditions);
 }
 
-/** A new object gets one status and then another, through their door. */
+/** Creates an object and writes two statuses through its status subresource. */
 async function statuses(api: TestServer, before: Json, after: Json): Promise<Answer> {
   const { body } = await api.create(path(), migration({ resource: "secrets" }));
   const first = await api.put(`${path()}/m/status`, { ...body, status: before });
@@ -58,27 +58,27 @@ function sentences(answer: Answer): string[] {
   return answer.body.details.causes.map((cause: Json) => `${cause.field}: ${cause.message}`);
 }
 
-describe("serving", () => {
+describe("the API", () => {
   test.each([
     ["1.34", "v1alpha1", ["v1alpha1"]],
     ["1.35", "v1beta1", ["v1beta1"]],
     ["1.36", "v1beta1", ["v1beta1"]],
     ["1.37", "v1beta1", ["v1", "v1beta1"]],
-  ])("%s with %s on serves %j", async (release, version, versions) => {
+  ])("in release %s with %s enabled serves %j", async (release, version, versions) => {
     await using api = await start(release, version);
     const { body } = await api.get(`/apis/${GROUP}`);
     expect(body.versions.map((served: Json) => served.version)).toEqual(versions);
     expect((await api.get(path(version))).status).toBe(200);
   });
 
-  test("needs the gate as well", async () => {
+  test("also needs the feature gate", async () => {
     await using api = await startServer({ release: "1.36", runtimeConfig: [`${GROUP}/v1beta1=true`] });
     expect((await api.get(path())).status).toBe(404);
   });
 });
 
 describe("a new migration", () => {
-  test("names what it migrates and has no status yet", async () => {
+  test("contains its resource and an empty status", async () => {
     await using api = await start();
     const resource = { group: "apps", resource: "deployments" };
     const created = await api.create(path(), migration(resource, { status: { resourceVersion: "5" } }));
@@ -92,14 +92,14 @@ describe("a new migration", () => {
     [{ group: "apps", resource: "" }, "spec.resource.resource: Required value: resource is required to be set"],
     [{ resource: "." }, `spec.resource.resource: Invalid value: ".": ${LABEL_1035}`],
     [{ resource: "pods", group: "-" }, `spec.resource.group: Invalid value: "-": ${SUBDOMAIN}`],
-  ])("of %j is refused", async (resource, sentence) => {
+  ])("of %j is rejected", async (resource, sentence) => {
     await using api = await start();
     const answer = await api.create(path(), migration(resource));
     expect(sentences(answer)).toEqual([sentence]);
     expect(answer.body.message).toBe(`StorageVersionMigration.storagemigration.k8s.io "m" is invalid: ${sentence}`);
   });
 
-  test("has the name of a subdomain, and is not made by PUT", async () => {
+  test("needs a subdomain as name, and cannot be created by PUT", async () => {
     await using api = await start();
     const wrong = await api.create(path(), migration({ resource: "pods" }, { metadata: { name: "A" } }));
     expect(sentences(wrong)).toEqual([`metadata.name: Invalid value: "A": ${SUBDOMAIN}`]);
@@ -108,7 +108,7 @@ describe("a new migration", () => {
 });
 
 describe("an update", () => {
-  test("that changes nothing is fine, and so is one of the labels; the status stays", async () => {
+  test("without changes or of the labels is accepted and keeps the status", async () => {
     await using api = await start();
     const { body } = await statuses(api, {}, { resourceVersion: "5" });
     const same = await api.put(`${path()}/m`, body);
@@ -122,7 +122,7 @@ describe("an update", () => {
     expect(labelled.body).toMatchObject({ metadata: { labels: { a: "b" } }, status: { resourceVersion: "5" } });
   });
 
-  test("of the spec is refused, and so is one without a resource version", async () => {
+  test("of the spec or without a resource version is rejected", async () => {
     await using api = await start();
     const { body } = await api.create(path(), migration({ resource: "secrets" }));
     const changed = await api.put(`${path()}/m`, { ...body, spec: { resource: { resource: "pods" } } });
@@ -163,11 +163,11 @@ describe("an update", () => {
 
 describe("a status", () => {
   test.each<[string, Json, Json]>([
-    ["gets its resource version", {}, { resourceVersion: "123" }],
-    ["goes from running to succeeded", { conditions: [RUNNING] }, { conditions: [NOT_RUNNING, SUCCEEDED] }],
-    ["goes from running to failed", { conditions: [RUNNING] }, { conditions: [NOT_RUNNING, FAILED] }],
-    ["stays succeeded", { conditions: [SUCCEEDED] }, { conditions: [SUCCEEDED, NOT_RUNNING] }],
-    ["stays failed", { conditions: [FAILED] }, { conditions: [FAILED, NOT_RUNNING] }],
+    ["can set its resource version", {}, { resourceVersion: "123" }],
+    ["can change from running to succeeded", { conditions: [RUNNING] }, { conditions: [NOT_RUNNING, SUCCEEDED] }],
+    ["can change from running to failed", { conditions: [RUNNING] }, { conditions: [NOT_RUNNING, FAILED] }],
+    ["can stay succeeded", { conditions: [SUCCEEDED] }, { conditions: [SUCCEEDED, NOT_RUNNING] }],
+    ["can stay failed", { conditions: [FAILED] }, { conditions: [FAILED, NOT_RUNNING] }],
   ])("%s", async (_what, before, after) => {
     await using api = await start();
     expect((await statuses(api, before, after)).status).toBe(200);
@@ -175,44 +175,49 @@ describe("a status", () => {
 
   test.each<[string, Json, Json, string]>([
     [
-      "keeps its resource version",
+      "cannot change its resource version",
       { resourceVersion: "123" },
       { resourceVersion: "456" },
       'status.resourceVersion: Invalid value: "456": field is immutable',
     ],
     [
-      "has a resource version or none",
+      "cannot have a malformed resource version",
       {},
       { resourceVersion: "abc" },
       'status.resourceVersion: Invalid value: "abc": resource version is not well formed: abc',
     ],
     [
-      "has one end",
+      "cannot be both succeeded and failed",
       {},
       { conditions: [SUCCEEDED, FAILED] },
       `status.conditions: Invalid value: ${shown(SUCCEEDED, FAILED)}: Both success and failed conditions cannot be true at the same time`,
     ],
     [
-      "does not take back its success",
+      "cannot revoke its success",
       { conditions: [SUCCEEDED] },
       { conditions: [condition("Succeeded", "False")] },
       `status.conditions: Invalid value: ${shown(condition("Succeeded", "False"))}: Success condition cannot be set to false once it is true`,
     ],
     [
-      "does not take back its failure",
+      "cannot revoke its failure",
       { conditions: [FAILED] },
       { conditions: [condition("Failed", "False")] },
       `status.conditions: Invalid value: ${shown(condition("Failed", "False"))}: Failed condition cannot be set to false once it is true`,
     ],
-    ["gives reasons", {}, { conditions: [{ ...RUNNING, reason: "" }] }, "status.conditions[0].reason: Required value"],
+    [
+      "must have a reason in each condition",
+      {},
+      { conditions: [{ ...RUNNING, reason: "" }] },
+      "status.conditions[0].reason: Required value",
+    ],
   ])("%s", async (_what, before, after, sentence) => {
     await using api = await start();
     expect(sentences(await statuses(api, before, after))).toEqual([sentence]);
   });
 });
 
-describe("versions", () => {
-  test("a migration is the same in v1beta1 and v1", async () => {
+describe("a migration", () => {
+  test("is the same in v1beta1 and v1", async () => {
     await using api = await start("1.37");
     await api.create(path(), migration({ group: "apps", resource: "deployments" }));
     const { body } = await api.get(`${path("v1")}/m`);
@@ -227,7 +232,7 @@ describe("versions", () => {
     expect(sentences(both)).toHaveLength(1);
   });
 
-  test("a migration in v1alpha1 names the version and cannot run when it has ended", async () => {
+  test("in v1alpha1 must name the version and cannot become running after its end", async () => {
     await using api = await start("1.34", "v1alpha1");
     const alpha = path("v1alpha1");
     const spare = await api.create(alpha, migration({ resource: "secrets" }, {}, "v1alpha1"));
@@ -248,7 +253,7 @@ describe("versions", () => {
   });
 });
 
-test("a table shows the resource and the last condition that is true", async () => {
+test("a table shows the resource and the last true condition", async () => {
   await using api = await start();
   const cells = async (): Promise<Json> => {
     const table = await api.get(`${path()}/m`, { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" });

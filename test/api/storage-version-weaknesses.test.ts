@@ -1,4 +1,7 @@
-/** What the reference is known to do badly around storage versions, and which test holds that it is done better here. */
+/**
+ * Known weaknesses of kube-apiserver around storage versions, and the tests that prove that this server does not have
+ * them.
+ */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
@@ -13,73 +16,77 @@ type Held = readonly [weakness: string, file: string, name: string];
 
 const HELD: readonly Held[] = [
   ["1 conflicts retried for ever", PUBLISHER, "a conflict that never ends is an error like any other"],
-  ["2 one failure delays readiness ten minutes", SERVERS, "an error is tried again within seconds"],
-  ["3 updates one after the other", SERVERS, "one slow resource does not hold the rest"],
+  ["2 one failure delays readiness ten minutes", SERVERS, "an error is retried within seconds"],
+  ["3 updates are sequential", SERVERS, "a slow resource does not delay the others"],
   [
     "4 an error of the lease at the start is fatal",
     "src/cluster/peers/identity-lease.test.ts",
     "is retried soon, and then at most as often",
   ],
   [
-    "5 the lease of an earlier run is taken for one's own",
+    "5 the lease of an earlier run is treated as its own",
     "src/cluster/storageversion/encodings.test.ts",
     "is closed until this run has published",
   ],
-  ["6 the lease goes while writes are served", "test/peers/settings.test.ts", "a server that leaves is draining first"],
+  [
+    "6 the lease is deleted while writes are served",
+    "test/peers/settings.test.ts",
+    "a departing server is draining first",
+  ],
   ["7 any error makes an entry stale", COLLECTOR, "errors prove nothing"],
   ["7 deletes without precondition", COLLECTOR, "if the object was about to be deleted"],
   ["7 empty objects stay", COLLECTOR, "is deleted after the grace period"],
-  ["8 a crashed member stays two hours", "test/cluster/storage-versions.test.ts", "one that stays away is forgotten"],
+  [
+    "8 a crashed member stays two hours",
+    "test/cluster/storage-versions.test.ts",
+    "remove those of one that does not return",
+  ],
   ["9 an absent member is invisible", PUBLISHER, "a server that has not published yet makes the condition Unknown"],
   ["10 stale entries are not dropped on publish", PUBLISHER, "stale ones are dropped in the same write"],
   ["11 no Retry-After", GATE, "is rejected with its resource and Retry-After"],
-  ["12 what persists nothing waits", GATE, "a closed gate, for every client"],
+  ["12 a request that persists nothing waits", GATE, "a closed gate, for every client"],
   [
-    "13 anybody may write storage versions",
+    "13 any client may write storage versions",
     GATE,
     "writes that publishing needs pass a closed gate only for the server itself",
   ],
   [
-    "15 an old writer goes on when the new version is told",
+    "15 an old writer continues after the new version is published",
     SERVERS,
-    "a server changes over to what an older one that joins can read, before it writes again",
+    "a server switches to a version that a joining older server can decode before it writes again",
   ],
   [
     "16 aggregated servers cannot join",
     "test/api/own-api-server.test.ts",
-    "has an identity and entries there for as long as it lives",
+    "has an identity lease and entries there while it is live",
   ],
-  [
-    "17 lists in no order, writes that change nothing",
-    SERVERS,
-    "a restart that has nothing to say writes no storage version",
-  ],
+  ["17 unordered lists and writes without changes", SERVERS, "a restart without changes writes no StorageVersion"],
   ["19 no metric of blocked writes", GATE, "is counted by resource, and passing requests are not"],
   ["19 no metric of the time to agreement", COLLECTOR, "is measured from the first observed disagreement"],
-  ["20 nobody consumes the API", SERVERS, "finds what lies in the version agreed on already"],
+  ["20 no component uses the API", SERVERS, "skips objects that are stored in the agreed version"],
   ["21 no pages, no bounds", PASS, "lists in pages of 500"],
   ["21 no resume", BY_REQUEST, "is followed by one that resumes its position"],
   ["21 an end that never comes for events", BY_REQUEST, "of events fails instead of never ending"],
-  ["27 tight loops on what will never pass", BY_REQUEST, "one that is rejected fails the migration"],
+  ["27 tight loops on requests that always fail", BY_REQUEST, "one that is rejected fails the migration"],
 ];
 
-/** Not of this part of the server, or not yet. */
+/** Weaknesses of other parts of the server, or not covered yet. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
-  "14": "Custom resources come with their own step.",
-  "18": "The paths are kept for compatibility, and generation stays as clients know it.",
-  "22": "Stored versions of custom resources come with them.",
+  "14": "Custom resources publish in their own step.",
+  "18": "The paths and the generation are kept for compatibility.",
+  "22": "Stored versions of custom resources are tested with the custom resources.",
   "23": "Defects of one implementation, with no counterpart here.",
-  "24": "Readiness is evaluated inside: test/api/health.test.ts; the rest comes with retry during initialization.",
-  "25": "Own calls are known by their connection: src/cluster/storageversion/write-gate.test.ts.",
-  "26": "Shutdown comes with retry during initialization.",
+  "24": "Readiness is evaluated in the server: test/api/health.test.ts. The rest belongs to retry during initialization.",
+  "25": "The server recognizes its own calls by their connection: src/cluster/storageversion/write-gate.test.ts.",
+  "26": "Shutdown belongs to retry during initialization.",
 };
 
-test("every weakness is held by a test that exists, or is said to be elsewhere", () => {
+test("every weakness has an existing test or a note", () => {
   const numbers = Array.from({ length: 27 }, (_, at) => String(at + 1));
   const held = new Set(HELD.map(([weakness]) => weakness.split(" ")[0]));
   expect(numbers.filter((number) => !held.has(number) && ELSEWHERE[number] === undefined)).toEqual([]);
 });
 
-test.each(HELD)("%s: %s holds it", (_, file, name) => {
+test.each(HELD)("%s: covered by a test in %s", (_, file, name) => {
   expect(readFileSync(file, "utf8")).toContain(name);
 });

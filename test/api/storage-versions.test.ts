@@ -22,7 +22,7 @@ function condition(more: Json = {}): Json {
   return { type: "AllEncodingVersionsEqual", status: "True", reason: "Because", message: "so it is", ...more };
 }
 
-/** Writes the status of a new object through its door. */
+/** Creates an object and writes its status through the status subresource. */
 async function putStatus(api: TestServer, status: Json): Promise<Answer> {
   const { body } = await api.create(STORAGE_VERSIONS, storageVersion({ name: "example.com.things" }));
   return api.put(`${STORAGE_VERSIONS}/example.com.things/status`, { ...body, status });
@@ -34,7 +34,7 @@ function sentences(answer: Answer): string[] {
 }
 
 describe("a new object", () => {
-  test("has a spec and a status that say nothing, whatever the client says", async () => {
+  test("has an empty spec and status, whatever the client sends", async () => {
     await using api = await start();
     const status = { storageVersions: [entry()], commonEncodingVersion: "v1" };
     const created = await api.create(STORAGE_VERSIONS, storageVersion({ name: "example.com.things" }, { status }));
@@ -46,7 +46,7 @@ describe("a new object", () => {
     expect([body.spec, body.status]).toEqual([{}, {}]);
   });
 
-  test("is named after a group and a resource", async () => {
+  test("must be named after a group and a resource", async () => {
     await using api = await start();
     const refused = await api.create(STORAGE_VERSIONS, storageVersion({ name: "nodot" }));
     expect(refused.status).toBe(422);
@@ -71,7 +71,7 @@ describe("a new object", () => {
     ]);
   });
 
-  test("may have its name generated from what could be one", async () => {
+  test("can have a generated name if the prefix is a valid name", async () => {
     await using api = await start();
     const created = await api.create(STORAGE_VERSIONS, storageVersion({ generateName: "test.resource" }));
     expect(created.status).toBe(201);
@@ -82,7 +82,7 @@ describe("a new object", () => {
     ]);
   });
 
-  test("is not made by PUT, through neither door", async () => {
+  test("cannot be created by PUT, neither of the object nor of the status", async () => {
     await using api = await start();
     for (const door of ["", "/status"]) {
       const answer = await api.put(
@@ -96,7 +96,7 @@ describe("a new object", () => {
 });
 
 describe("an update", () => {
-  test("must say what it has seen, through either door", async () => {
+  test("needs a resource version, for the object and for the status", async () => {
     await using api = await start();
     await api.create(STORAGE_VERSIONS, storageVersion({ name: "example.com.things" }));
     for (const door of ["", "/status"]) {
@@ -127,7 +127,7 @@ describe("an update", () => {
     }
   });
 
-  test("of the object keeps the status and looks at the metadata only", async () => {
+  test("of the object keeps the status and validates the metadata only", async () => {
     await using api = await start();
     const status = { storageVersions: [entry()], commonEncodingVersion: "v1", conditions: [condition()] };
     const { body } = await putStatus(api, status);
@@ -143,7 +143,7 @@ describe("an update", () => {
     expect(sentences(bad)[0]).toMatch(/^metadata\.labels: Invalid value: "-"/);
   });
 
-  test("of the status keeps spec and metadata, and its writer comes to own the status alone", async () => {
+  test("of the status keeps spec and metadata, and its manager owns the status only", async () => {
     await using api = await start();
     const made = { name: "example.com.things", labels: { a: "b" }, annotations: { c: "d" }, finalizers: ["x.io/y"] };
     const { body } = await api.create(STORAGE_VERSIONS, storageVersion(made));
@@ -161,7 +161,7 @@ describe("an update", () => {
     expect(Object.keys(publisher.fieldsV1)).toEqual(["f:status"]);
   });
 
-  test("that empties the status leaves an empty one", async () => {
+  test("that removes the status stores an empty one", async () => {
     await using api = await start();
     const { body } = await putStatus(api, { conditions: [condition()] });
     const { status: _status, ...rest } = body;
@@ -172,7 +172,7 @@ describe("an update", () => {
 });
 
 describe("a status", () => {
-  test("is stored when its parts agree", async () => {
+  test("is stored if it is consistent", async () => {
     await using api = await start();
     const status = {
       storageVersions: [
@@ -187,7 +187,7 @@ describe("a status", () => {
     expect(answer.body.status).toEqual(status);
   });
 
-  test("tells everything that is wrong with it in order", async () => {
+  test("that is invalid returns all errors in order", async () => {
     await using api = await start();
     const status = {
       storageVersions: [entry(), entry({ decodableVersions: ["v2"], servedVersions: ["v1"] })],
@@ -207,7 +207,7 @@ describe("a status", () => {
     expect(answer.body.details).toMatchObject({ kind: "StorageVersion", name: "example.com.things" });
   });
 
-  test("is held to the same by a patch", async () => {
+  test("is validated the same way in a patch", async () => {
     await using api = await start();
     await putStatus(api, { storageVersions: [entry()], commonEncodingVersion: "v1" });
     const patch = { status: { commonEncodingVersion: null } };

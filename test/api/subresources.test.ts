@@ -1,4 +1,4 @@
-/** What subresources do that are more than a door to the stored object. */
+/** Tests of subresources that do more than write a part of the stored object. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { SIGNING_REQUEST } from "../testing/objects/kinds/access/signing-request.ts";
 import { protobufTables } from "../../src/objects/catalogue/protobuf-tables.ts";
@@ -36,7 +36,7 @@ function eviction(name: string, deleteOptions?: Json): Json {
   };
 }
 
-/** No client may write such a thing; a store may hold it all the same. */
+/** Changes a stored value directly, because no client may write such an object. */
 async function overwrite(key: string, text: string, by: string): Promise<void> {
   const { items } = await server.kv.range({ start: key });
   const { value: before, modRevision: expectedRevision } = items[0]!;
@@ -83,10 +83,10 @@ async function budget(name: string, status: Json, spec: Json = {}): Promise<void
   expect(patched.status).toBe(200);
 }
 
-describe("scale", () => {
+describe("the scale subresource", () => {
   beforeEach(() => created(server.create(DEPLOYMENTS, deployment("web", 3))));
 
-  test("it shows the replicas and the selector, and whose they are", async () => {
+  test("shows the replicas, the selector and the identity of the workload", async () => {
     const { metadata } = await object(`${DEPLOYMENTS}/web`);
     const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
     expect((await server.get(`${DEPLOYMENTS}/web/scale`)).body).toEqual({
@@ -98,7 +98,7 @@ describe("scale", () => {
     });
   });
 
-  test("a selector of labels and expressions is written in the order of its keys", async () => {
+  test("prints a selector of labels and expressions in the order of its keys", async () => {
     const expressions = [
       { key: "tier", operator: "In", values: ["b", "a"] },
       { key: "env", operator: "NotIn", values: ["dev"] },
@@ -119,7 +119,7 @@ describe("scale", () => {
     expect(body.spec).toEqual({ replicas: 1 });
   });
 
-  test("a replication controller selects with a map", async () => {
+  test("of a replication controller has a selector from its map", async () => {
     const controllers = "/api/v1/namespaces/default/replicationcontrollers";
     const template = {
       metadata: { labels: { b: "2", a: "1" } },
@@ -137,7 +137,7 @@ describe("scale", () => {
     expect((await object(`${controllers}/old`)).spec.replicas).toBe(5);
   });
 
-  test("a PUT writes the replicas only, and counts as a new desired state", async () => {
+  test("by PUT writes the replicas only, and increments the generation", async () => {
     const before = await object(`${DEPLOYMENTS}/web`);
     const put = await server.put(`${DEPLOYMENTS}/web/scale`, {
       ...scale("web", 7, { labels: { a: "b" } }),
@@ -151,7 +151,7 @@ describe("scale", () => {
     expect(put.body.metadata.resourceVersion).toBe(after.metadata.resourceVersion);
   });
 
-  test("merge and JSON patches write it, down to zero", async () => {
+  test("by merge and JSON patches writes the replicas, down to zero", async () => {
     expect((await server.mergePatch(`${DEPLOYMENTS}/web/scale`, { spec: { replicas: 4 } })).body.spec).toEqual({
       replicas: 4,
     });
@@ -164,7 +164,7 @@ describe("scale", () => {
     expect((await object(`${DEPLOYMENTS}/web`)).spec.replicas).toBe(0);
   });
 
-  test("the writer owns the replicas through the subresource, without a time, and the creator no longer does", async () => {
+  test("gives ownership of the replicas to its manager, without a time, and takes it from the creator", async () => {
     await server.call("PATCH", `${DEPLOYMENTS}/web/scale?fieldManager=hpa`, JSON.stringify({ spec: { replicas: 4 } }), {
       headers: { "content-type": "application/merge-patch+json" },
     });
@@ -183,7 +183,7 @@ describe("scale", () => {
     expect(creator.fieldsV1["f:spec"]["f:selector"]).toBeDefined();
   });
 
-  test("a resourceVersion or a uid in a PUT is a precondition", async () => {
+  test("treats a resourceVersion or a uid in a PUT as a precondition", async () => {
     const { resourceVersion } = (await object(`${DEPLOYMENTS}/web`)).metadata;
     expect((await server.put(`${DEPLOYMENTS}/web/scale`, scale("web", 4, { resourceVersion }))).status).toBe(200);
     const late = await server.put(`${DEPLOYMENTS}/web/scale`, scale("web", 5, { resourceVersion }));
@@ -197,7 +197,7 @@ describe("scale", () => {
     expect((await object(`${DEPLOYMENTS}/web`)).spec.replicas).toBe(4);
   });
 
-  test("what cannot be a scale is refused", async () => {
+  test("rejects an invalid Scale", async () => {
     const negative = await server.put(`${DEPLOYMENTS}/web/scale`, scale("web", -1));
     expect([negative.status, negative.body.message]).toEqual([
       422,
@@ -216,20 +216,20 @@ describe("scale", () => {
     expect((await object(`${DEPLOYMENTS}/web`)).spec.replicas).toBe(3);
   });
 
-  test("unknown fields warn, or are refused when that is asked for", async () => {
+  test("warns about unknown fields, or rejects them with Strict", async () => {
     const odd = { ...scale("web", 4), spec: { replicas: 4, colour: "red" } };
     const warned = await server.put(`${DEPLOYMENTS}/web/scale`, odd);
     expect([warned.status, warned.headers["warning"]]).toEqual([200, ['299 - "unknown field \\"spec.colour\\""']]);
     expect((await server.put(`${DEPLOYMENTS}/web/scale?fieldValidation=Strict`, odd)).status).toBe(400);
   });
 
-  test("a dry run answers and stores nothing", async () => {
+  test("in a dry run stores nothing", async () => {
     const dry = await server.put(`${DEPLOYMENTS}/web/scale?dryRun=All`, scale("web", 9));
     expect([dry.status, dry.body.spec.replicas]).toEqual([200, 9]);
     expect((await object(`${DEPLOYMENTS}/web`)).spec.replicas).toBe(3);
   });
 
-  test("patches that race are all applied, each to what the one before left", async () => {
+  test("applies all concurrent patches one after the other", async () => {
     const writers = ["a", "b", "c", "d"].map((manager) =>
       server.begin(
         "PATCH",
@@ -247,7 +247,7 @@ describe("scale", () => {
     expect(metadata.managedFields.filter((entry: Json) => entry.subresource === "scale")).toHaveLength(1);
   });
 
-  test("it is shown as YAML, and as a table of its own", async () => {
+  test("is available as YAML and as a table", async () => {
     const yaml = await server.get(`${DEPLOYMENTS}/web/scale`, { accept: "application/yaml" });
     expect(yaml.text).toContain("kind: Scale\n");
     const table = await server.get(`${DEPLOYMENTS}/web/scale`, {
@@ -258,10 +258,10 @@ describe("scale", () => {
   });
 });
 
-describe("binding", () => {
+describe("the binding subresource", () => {
   beforeEach(() => created(server.create(PODS, pod("a"))));
 
-  test("it puts the pod on the node and says so in a condition", async () => {
+  test("assigns the pod to the node and sets a condition", async () => {
     const before = await object(`${PODS}/a`);
     const bound = await server.create(
       `${PODS}/a/binding`,
@@ -279,13 +279,13 @@ describe("binding", () => {
     expect(names(await server.get("/api/v1/pods?fieldSelector=spec.nodeName%3Dn1"))).toEqual(["a"]);
   });
 
-  test("the older path takes the pod's name from the body", async () => {
+  test("has an older path, which takes the pod's name from the body", async () => {
     const bound = await server.create("/api/v1/namespaces/default/bindings", binding("a", "n2"));
     expect([bound.status, bound.body]).toEqual([201, SUCCESS]);
     expect((await object(`${PODS}/a`)).spec.nodeName).toBe("n2");
   });
 
-  test("a pod is bound once, whoever is first", async () => {
+  test("binds a pod only once, even with concurrent requests", async () => {
     const [first, second] = await server.world.run(
       Promise.all(["n1", "n2"].map((node) => server.begin("POST", `${PODS}/a/binding`, binding("a", node)))),
     );
@@ -297,7 +297,7 @@ describe("binding", () => {
     });
   });
 
-  test("a pod that is being deleted or gated cannot be bound", async () => {
+  test("rejects a pod that is being deleted or has scheduling gates", async () => {
     await created(
       server.create(PODS, { ...pod("held"), metadata: { name: "held", finalizers: ["example.com/hold"] } }),
     );
@@ -311,7 +311,7 @@ describe("binding", () => {
     expect([absent.status, absent.body.message]).toEqual([404, 'pods "absent" not found']);
   });
 
-  test("the uid and the resourceVersion of a binding are those of the pod it means", async () => {
+  test("treats a uid and a resourceVersion as preconditions", async () => {
     const other = await server.create(`${PODS}/a/binding`, binding("a", "n1", { uid: "other" }));
     expect([other.status, other.body.message]).toEqual([
       409,
@@ -326,7 +326,7 @@ describe("binding", () => {
     expect((await server.create(`${PODS}/a/binding`, binding("a", "n1", { uid, resourceVersion }))).status).toBe(201);
   });
 
-  test("a binding that says nothing useful is refused", async () => {
+  test("rejects an invalid binding", async () => {
     expect((await server.create(`${PODS}/a/binding`, binding("b", "n1"))).body.message).toBe(
       "name in URL does not match name in Binding object",
     );
@@ -338,14 +338,14 @@ describe("binding", () => {
     expect((await server.create("/api/v1/namespaces/absent/pods/a/binding", binding("a", "n1"))).status).toBe(404);
   });
 
-  test("a dry run binds nothing", async () => {
+  test("in a dry run binds nothing", async () => {
     expect((await server.create(`${PODS}/a/binding?dryRun=All`, binding("a", "n1"))).status).toBe(201);
     expect((await object(`${PODS}/a`)).spec.nodeName).toBeUndefined();
   });
 });
 
-describe("eviction", () => {
-  test("a pod without a budget is deleted gracefully, and says why it ends", async () => {
+describe("the eviction subresource", () => {
+  test("deletes a pod without a budget gracefully, and sets a condition with the reason", async () => {
     await runningPod("a");
     const evicted = await server.create(`${PODS}/a/eviction`, eviction("a", { gracePeriodSeconds: 5 }));
     expect([evicted.status, evicted.body]).toEqual([201, SUCCESS]);
@@ -361,14 +361,14 @@ describe("eviction", () => {
     );
   });
 
-  test("a pod that no node has is gone at once, budget or not", async () => {
+  test("removes a pod without a node immediately, even against a budget", async () => {
     await budget("none", { disruptionsAllowed: 0 });
     await created(server.create(PODS, { ...pod("a"), metadata: { name: "a", labels: { app: "web" } } }));
     await created(server.create(`${PODS}/a/eviction`, eviction("a")));
     expect((await server.get(`${PODS}/a`)).status).toBe(404);
   });
 
-  test("a budget with nothing to spare stops it", async () => {
+  test("returns 429 if the budget allows no disruption", async () => {
     await runningPod("a");
     await budget("web", { disruptionsAllowed: 0 });
     const refused = await server.create(`${PODS}/a/eviction`, eviction("a"));
@@ -385,7 +385,7 @@ describe("eviction", () => {
     expect((await object(`${PODS}/a`)).metadata.deletionTimestamp).toBeUndefined();
   });
 
-  test("a budget is charged, and its controller told which pod goes", async () => {
+  test("charges the budget and records the pod for its controller", async () => {
     await runningPod("a");
     await budget("web", { disruptionsAllowed: 1, currentHealthy: 2 });
     await created(server.create(`${PODS}/a/eviction`, eviction("a")));
@@ -405,7 +405,7 @@ describe("eviction", () => {
     ]);
   });
 
-  test("two evictions at once do not share one disruption", async () => {
+  test("does not admit two concurrent evictions for one allowed disruption", async () => {
     await runningPod("a");
     await runningPod("b");
     await budget("web", { disruptionsAllowed: 1, currentHealthy: 2 });
@@ -416,7 +416,7 @@ describe("eviction", () => {
     expect((await object(`${BUDGETS}/web`)).status.disruptionsAllowed).toBe(0);
   });
 
-  test("a budget that its controller has not seen yet is asked again later", async () => {
+  test("returns 429 with Retry-After if the controller has not processed the budget yet", async () => {
     await runningPod("a");
     await budget("web", { disruptionsAllowed: 1, observedGeneration: 0 });
     const refused = await server.create(`${PODS}/a/eviction`, eviction("a"));
@@ -426,7 +426,7 @@ describe("eviction", () => {
     );
   });
 
-  test("a budget below zero forbids it, and two budgets are one too many", async () => {
+  test("rejects a negative budget and more than one budget", async () => {
     await runningPod("a");
     await budget("web", { disruptionsAllowed: 0 });
     await overwrite("/registry/poddisruptionbudgets/default/web", '"disruptionsAllowed":0', '"disruptionsAllowed":-1');
@@ -443,7 +443,7 @@ describe("eviction", () => {
     ]);
   });
 
-  test("a pod that is not ready may go while enough others are, or whenever the budget always allows it", async () => {
+  test("evicts an unready pod if enough others are healthy, or if the budget always allows it", async () => {
     await runningPod("a");
     await server.mergePatch(`${PODS}/a/status`, { status: { conditions: [{ type: "Ready", status: "False" }] } });
     await budget("web", { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 1 });
@@ -456,7 +456,7 @@ describe("eviction", () => {
     expect((await object(`${BUDGETS}/web`)).status.disruptedPods).toBeUndefined();
   });
 
-  test("preconditions hold, and the older version of the kind is understood", async () => {
+  test("checks preconditions, and accepts the older version of the kind", async () => {
     const { metadata } = await runningPod("a");
     expect((await server.create(`${PODS}/a/eviction`, eviction("a", { preconditions: { uid: "other" } }))).status).toBe(
       409,
@@ -472,7 +472,7 @@ describe("eviction", () => {
     expect((await server.create(`${PODS}/a/eviction`, old)).status).toBe(201);
   });
 
-  test("a dry run deletes nothing and charges nobody", async () => {
+  test("in a dry run deletes nothing and charges no budget", async () => {
     await runningPod("a");
     await budget("web", { disruptionsAllowed: 1 });
     await created(server.create(`${PODS}/a/eviction?dryRun=All`, eviction("a")));
@@ -481,7 +481,7 @@ describe("eviction", () => {
     expect((await object(`${BUDGETS}/web`)).status.disruptionsAllowed).toBe(1);
   });
 
-  test("options that cannot be meant are refused for a pod that is there", async () => {
+  test("rejects invalid options for an existing pod", async () => {
     await runningPod("a");
     const odd = (name: string): Json => eviction(name, { propagationPolicy: "Later" });
     const refused = await server.create(`${PODS}/a/eviction`, odd("a"));
@@ -491,7 +491,7 @@ describe("eviction", () => {
     expect((await server.get(`${PODS}/a`)).status).toBe(200);
   });
 
-  test("a pending pod that changes at the same moment is evicted all the same", async () => {
+  test("evicts a pending pod even if it changes concurrently", async () => {
     let whenDeleted: (() => Promise<unknown>) | undefined;
     const wrapKv = (kv: Kv): Kv =>
       overlaidKv(kv, {
@@ -515,7 +515,7 @@ describe("eviction", () => {
     expect((await api.get(`${PODS}/a`)).status).toBe(404);
   });
 
-  test("in a namespace that is being terminated it is refused as drains expect it", async () => {
+  test("in a terminating namespace returns the error that kubectl drain expects", async () => {
     await created(
       server.create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: "going" } }),
     );
@@ -529,7 +529,7 @@ describe("eviction", () => {
     expect([refused.status, refused.body.details.causes[0].reason]).toEqual([403, "NamespaceTerminating"]);
   });
 
-  test("what is not about this pod is refused", async () => {
+  test("rejects an eviction that names another pod", async () => {
     expect((await server.create(`${PODS}/absent/eviction`, eviction("absent"))).status).toBe(404);
     await runningPod("a");
     expect((await server.create(`${PODS}/a/eviction`, eviction("b"))).body.message).toBe(
@@ -539,7 +539,7 @@ describe("eviction", () => {
   });
 });
 
-describe("ephemeral containers", () => {
+describe("the ephemeralcontainers subresource", () => {
   const debug = { name: "debug", image: "busybox", targetContainerName: "main" };
   const completed = {
     ...debug,
@@ -551,7 +551,7 @@ describe("ephemeral containers", () => {
 
   beforeEach(() => runningPod("a"));
 
-  test("they can be added, and nothing else changes on the way", async () => {
+  test("adds containers and changes nothing else", async () => {
     const before = await object(`${PODS}/a`);
     const wish = {
       ...before,
@@ -570,7 +570,7 @@ describe("ephemeral containers", () => {
     expect((await server.get(`${PODS}/a/ephemeralcontainers`)).body).toEqual(after);
   });
 
-  test("those that are there stay as they are", async () => {
+  test("rejects changes of existing ephemeral containers", async () => {
     await server.mergePatch(`${PODS}/a/ephemeralcontainers`, { spec: { ephemeralContainers: [debug] } });
     const changed = await server.mergePatch(`${PODS}/a/ephemeralcontainers`, {
       spec: { ephemeralContainers: [{ ...debug, image: "alpine" }] },
@@ -588,7 +588,7 @@ describe("ephemeral containers", () => {
     ]);
   });
 
-  test("what they may not have or be is said field by field", async () => {
+  test("reports every invalid field", async () => {
     const odd = [
       { name: "main", image: "x", targetContainerName: "nobody", ports: [{ containerPort: 80 }] },
       { name: "second" },
@@ -602,7 +602,7 @@ describe("ephemeral containers", () => {
     ]);
   });
 
-  test("a dry run and an outdated resourceVersion change nothing", async () => {
+  test("changes nothing in a dry run or with an outdated resourceVersion", async () => {
     const before = await object(`${PODS}/a`);
     const wish = { ...before, spec: { ...before.spec, ephemeralContainers: [debug] } };
     const dry = await server.put(`${PODS}/a/ephemeralcontainers?dryRun=All`, wish);
@@ -613,7 +613,7 @@ describe("ephemeral containers", () => {
   });
 });
 
-describe("resize", () => {
+describe("the resize subresource", () => {
   const amounts = (cpu: string, memory: string): Json => ({ requests: { cpu, memory }, limits: { cpu, memory } });
   const container = (resources: Json, more: Json = {}): Json => ({ name: "main", image: "main", resources, ...more });
 
@@ -623,7 +623,7 @@ describe("resize", () => {
     return server.mergePatch(`${PODS}/a/resize`, { spec: { containers } });
   }
 
-  test("cpu and memory of a container change, and nothing else on the way", async () => {
+  test("changes cpu and memory of a container and nothing else", async () => {
     const before = await object(`${PODS}/a`);
     const resized = await resize(container(amounts("2000m", "2048Mi"), { image: "other" }));
     expect(resized.status).toBe(200);
@@ -633,7 +633,7 @@ describe("resize", () => {
     expect(after.metadata.managedFields.some(({ subresource }: Json) => subresource === "resize")).toBe(true);
   });
 
-  test("the quality of service stays", async () => {
+  test("cannot change the QoS class", async () => {
     const burstable = await resize(
       container({ requests: { cpu: "1", memory: "1Gi" }, limits: { cpu: "2", memory: "1Gi" } }),
     );
@@ -643,7 +643,7 @@ describe("resize", () => {
     ]);
   });
 
-  test("resources are not removed, and others than cpu and memory not touched", async () => {
+  test("can neither remove resources nor change others than cpu and memory", async () => {
     const removed = await server.jsonPatch(`${PODS}/a/resize`, [
       { op: "remove", path: "/spec/containers/0/resources/limits/cpu" },
     ]);
@@ -659,7 +659,7 @@ describe("resize", () => {
     expect(policy.status).toBe(422);
   });
 
-  test("containers stay the same ones, in their order", async () => {
+  test("cannot add, remove, rename or reorder containers", async () => {
     const added = await resize(container(amounts("1", "1Gi")), { name: "more", image: "more" });
     expect(added.body.message).toContain(
       "spec.containers: Forbidden: containers may not be added or removed on resize",
@@ -670,7 +670,7 @@ describe("resize", () => {
     );
   });
 
-  test("a node that reports no resources cannot resize", async () => {
+  test("rejects pods whose node reports no resources", async () => {
     await server.mergePatch(`${PODS}/a/status`, {
       status: {
         containerStatuses: [
@@ -683,7 +683,7 @@ describe("resize", () => {
     );
   });
 
-  test("a dry run resizes nothing", async () => {
+  test("in a dry run changes nothing", async () => {
     const dry = await server.call(
       "PATCH",
       `${PODS}/a/resize?dryRun=All`,
@@ -697,7 +697,7 @@ describe("resize", () => {
   });
 });
 
-test("schedulers and drains speak protobuf, where the options of a deletion carry no kind", async () => {
+test("bindings and evictions are accepted in protobuf, in which delete options have no kind", async () => {
   const send = (target: string, body: Json): Promise<Answer> =>
     server.call("POST", target, encodeProtobufObject(body, protobufTables()), {
       headers: { "content-type": "application/vnd.kubernetes.protobuf" },
@@ -714,25 +714,28 @@ test.each([
   ["1.32", 404],
   ["1.33", 200],
   ["1.36", 200],
-] as const)("release %s answers pods/resize with %i", async (release, status) => {
+] as const)("in release %s, pods/resize returns %i", async (release, status) => {
   await using old = await startServer({ release });
   await old.create(PODS, pod("a"));
   expect((await old.get(`${PODS}/a/resize`)).status).toBe(status);
   expect((await old.get(`${PODS}/a/ephemeralcontainers`)).status).toBe(200);
 });
 
-test.each(["1.28", "1.31", "1.34", "1.37"] as const)("release %s scales, binds and evicts", async (release) => {
-  await using other = await startServer({ release });
-  await other.create(DEPLOYMENTS, deployment("web"));
-  expect((await other.mergePatch(`${DEPLOYMENTS}/web/scale`, { spec: { replicas: 2 } })).body.spec).toEqual({
-    replicas: 2,
-  });
-  await other.create(PODS, pod("a"));
-  expect((await other.create(`${PODS}/a/binding`, binding("a", "n1"))).body).toEqual(SUCCESS);
-  expect((await other.create(`${PODS}/a/eviction`, eviction("a"))).body).toEqual(SUCCESS);
-});
+test.each(["1.28", "1.31", "1.34", "1.37"] as const)(
+  "in release %s, scales, bindings and evictions work",
+  async (release) => {
+    await using other = await startServer({ release });
+    await other.create(DEPLOYMENTS, deployment("web"));
+    expect((await other.mergePatch(`${DEPLOYMENTS}/web/scale`, { spec: { replicas: 2 } })).body.spec).toEqual({
+      replicas: 2,
+    });
+    await other.create(PODS, pod("a"));
+    expect((await other.create(`${PODS}/a/binding`, binding("a", "n1"))).body).toEqual(SUCCESS);
+    expect((await other.create(`${PODS}/a/eviction`, eviction("a"))).body).toEqual(SUCCESS);
+  },
+);
 
-describe("approval of a certificate signing request", () => {
+describe("the approval subresource of a certificate signing request", () => {
   const REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
   const approved = { type: "Approved", status: "True", reason: "ByHand", message: "fine" };
 
@@ -747,7 +750,7 @@ describe("approval of a certificate signing request", () => {
     ),
   );
 
-  test("it writes the conditions, with times, and neither spec nor certificate", async () => {
+  test("writes the conditions with times, and neither spec nor certificate", async () => {
     const before = await object(`${REQUESTS}/me`);
     const wish = {
       ...before,
@@ -767,7 +770,7 @@ describe("approval of a certificate signing request", () => {
     expect((await server.get(`${REQUESTS}/me/approval`)).body).toEqual(after);
   });
 
-  test("a verdict is true, is one, and stays", async () => {
+  test("accepts exactly one true verdict, which is immutable", async () => {
     const both = await server.mergePatch(`${REQUESTS}/me/approval`, {
       status: { conditions: [approved, { ...approved, type: "Denied" }] },
     });
@@ -787,8 +790,8 @@ describe("approval of a certificate signing request", () => {
   });
 });
 
-describe("connections to nodes", () => {
-  test("a pod that is not there is not found", async () => {
+describe("a connection to a node", () => {
+  test("for a missing pod returns 404", async () => {
     for (const subresource of ["log", "exec", "attach", "portforward", "proxy"]) {
       const absent = await server.get(`${PODS}/absent/${subresource}`);
       expect([absent.status, absent.body.message]).toEqual([404, 'pods "absent" not found']);
@@ -799,7 +802,7 @@ describe("connections to nodes", () => {
     );
   });
 
-  test("a pod without a node has an empty log and takes no connection", async () => {
+  test("for a pod without a node returns an empty log and rejects other connections", async () => {
     await server.create(PODS, pod("a"));
     const log = await server.get(`${PODS}/a/log`, { accept: "application/yaml" });
     expect([log.status, log.text]).toEqual([204, ""]);
@@ -811,7 +814,7 @@ describe("connections to nodes", () => {
     expect((await server.get(`${PODS}/ftp:a:21/proxy/`)).body.message).toBe('invalid pod request "ftp:a:21"');
   });
 
-  test("the container must be one of the pod's, and named where there are several", async () => {
+  test("needs a container of the pod, by name if there are several", async () => {
     await server.create(
       PODS,
       pod("two", {
@@ -828,7 +831,7 @@ describe("connections to nodes", () => {
     expect((await server.get(`${PODS}/two/log?container=y`)).status).toBe(204);
   });
 
-  test("what runs on a node is said to be out of reach, not absent, and nobody is told to come back", async () => {
+  test("for a running pod returns 503 without Retry-After, not 404", async () => {
     await runningPod("a");
     for (const subresource of ["log", "exec", "attach", "portforward"]) {
       const refused = await server.get(`${PODS}/a/${subresource}`, { accept: "text/html" });
@@ -843,7 +846,7 @@ describe("connections to nodes", () => {
     expect((await server.get("/api/v1/nodes/n1/proxy/stats/summary")).status).toBe(503);
   });
 
-  test("what nothing answers yet says so", async () => {
+  test("for an unimplemented subresource returns 405", async () => {
     await server.create("/api/v1/namespaces/default/serviceaccounts", {
       apiVersion: "v1",
       kind: "ServiceAccount",

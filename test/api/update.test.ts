@@ -14,8 +14,8 @@ function lease(name: string, metadata: Json = {}): Json {
   };
 }
 
-describe("optimistic locking", () => {
-  test("an update that names the current resource version succeeds and gets a new one", async () => {
+describe("optimistic locking:", () => {
+  test("an update with the current resource version succeeds and returns a new one", async () => {
     await using api = await startServer();
     const { body } = await api.create(CONFIG_MAPS, configMap("x"));
     const updated = await api.put(`${CONFIG_MAPS}/x`, { ...body, data: { a: "2" } });
@@ -25,7 +25,7 @@ describe("optimistic locking", () => {
     expect(updated.body.metadata.uid).toBe(body.metadata.uid);
   });
 
-  test("an update that names an older resource version is refused with 409", async () => {
+  test("an update with an older resource version returns 409", async () => {
     await using api = await startServer();
     const { body } = await api.create(CONFIG_MAPS, configMap("x"));
     await api.put(`${CONFIG_MAPS}/x`, configMap("x", { data: { a: "2" } }));
@@ -45,7 +45,7 @@ describe("optimistic locking", () => {
     expect((await api.put(`${CONFIG_MAPS}/x`, configMap("x", { data: { a: "2" } }))).status).toBe(200);
   });
 
-  test("some kinds demand a resource version on update", async () => {
+  test("some kinds need a resource version in an update", async () => {
     await using api = await startServer();
     await api.create(LEASES, lease("l"));
     const answer = await api.put(`${LEASES}/l`, lease("l"));
@@ -55,7 +55,7 @@ describe("optimistic locking", () => {
     );
   });
 
-  test("a resource version that is no number is refused", async () => {
+  test("a resource version that is not a number is rejected", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("x"));
     const answer = await api.put(`${CONFIG_MAPS}/x`, configMap("x", { metadata: { resourceVersion: "abc" } }));
@@ -63,7 +63,7 @@ describe("optimistic locking", () => {
     expect(answer.body.message).toBe('strconv.ParseUint: parsing "abc": invalid syntax');
   });
 
-  test("an update that names another uid is refused with 409", async () => {
+  test("an update with another uid returns 409", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("x"));
     const uid = "11111111-2222-3333-4444-555555555555";
@@ -73,7 +73,7 @@ describe("optimistic locking", () => {
     expect(answer.body.message).toContain(`Precondition failed: UID in precondition: ${uid}, UID in object meta: `);
   });
 
-  test("of many updates with the same resource version exactly one wins", async () => {
+  test("exactly one of many updates with the same resource version succeeds", async () => {
     await using api = await startServer();
     const { body } = await api.create(CONFIG_MAPS, configMap("x"));
     const attempts = Array.from({ length: 10 }, (_, index) =>
@@ -84,7 +84,7 @@ describe("optimistic locking", () => {
     expect(statuses.filter((status) => status === 409)).toHaveLength(9);
   });
 
-  test("patches without a resource version are applied again after a lost race, so none is lost", async () => {
+  test("patches without a resource version are retried after a conflict, so none is lost", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("x"));
     const headers = { "content-type": "application/merge-patch+json" };
@@ -97,15 +97,15 @@ describe("optimistic locking", () => {
   });
 });
 
-describe("updates", () => {
-  test("the name in the object must be the name in the path", async () => {
+describe("an update", () => {
+  test("needs the same name in the object and in the path", async () => {
     await using api = await startServer();
     const answer = await api.put(`${CONFIG_MAPS}/y`, configMap("x"));
     expect(answer.status).toBe(400);
     expect(answer.body.message).toBe("the name of the object (x) does not match the name on the URL (y)");
   });
 
-  test("an object without a name cannot be put anywhere", async () => {
+  test("of an object without a name is rejected", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("x"));
     const answer = await api.put(`${CONFIG_MAPS}/x`, { kind: "ConfigMap", apiVersion: "v1", metadata: {} });
@@ -115,18 +115,18 @@ describe("updates", () => {
     );
   });
 
-  test("the namespace in the object must be the namespace in the path", async () => {
+  test("needs the same namespace in the object and in the path", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("x"));
     expect((await api.put(`${CONFIG_MAPS}/x`, configMap("x", { metadata: { namespace: "other" } }))).status).toBe(400);
   });
 
-  test("an absent object is 404", async () => {
+  test("of a missing object returns 404", async () => {
     await using api = await startServer();
     expect((await api.put(`${CONFIG_MAPS}/nosuch`, configMap("nosuch"))).status).toBe(404);
   });
 
-  test("an absent object of some kinds is created with 201", async () => {
+  test("of a missing object of some kinds creates it with 201", async () => {
     await using api = await startServer();
     const answer = await api.put(`${LEASES}/l`, lease("l"));
     expect(answer.status).toBe(201);
@@ -134,21 +134,21 @@ describe("updates", () => {
     expect((await api.get(`${LEASES}/l`)).status).toBe(200);
   });
 
-  test("an update that may create still needs a live namespace", async () => {
+  test("that would create an object needs an existing namespace", async () => {
     await using api = await startServer();
     const answer = await api.put("/apis/coordination.k8s.io/v1/namespaces/nowhere/leases/l", lease("l"));
     expect(answer.status).toBe(404);
     expect(answer.body.message).toBe('namespaces "nowhere" not found');
   });
 
-  test("an update that may create but names a version has lost the object it knew", async () => {
+  test("with a resource version does not create a missing object", async () => {
     await using api = await startServer();
     const answer = await api.put(`${LEASES}/l`, lease("l", { resourceVersion: "3" }));
     expect([404, 409]).toContain(answer.status);
     expect((await api.get(`${LEASES}/l`)).status).toBe(404);
   });
 
-  test("an update that changes nothing keeps the resource version and nobody is told", async () => {
+  test("without changes keeps the resource version and sends no watch event", async () => {
     await using api = await startServer();
     const { body } = await api.create(CONFIG_MAPS, configMap("x"));
     const watch = await api.watch(`${CONFIG_MAPS}?watch=true&resourceVersion=${body.metadata.resourceVersion}`);
@@ -157,7 +157,7 @@ describe("updates", () => {
     expect(await watch.events()).toEqual([]);
   });
 
-  test("creation time and uid cannot be changed", async () => {
+  test("cannot change creation time and uid", async () => {
     await using api = await startServer();
     const { body } = await api.create(CONFIG_MAPS, configMap("x"));
     await api.world.advance(10_000);
@@ -169,7 +169,7 @@ describe("updates", () => {
     expect(updated.body.metadata.uid).toBe(body.metadata.uid);
   });
 
-  test("no update begins a deletion", async () => {
+  test("cannot start a deletion", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("x"));
     const metadata = { deletionTimestamp: "2001-01-01T00:00:00Z", deletionGracePeriodSeconds: 4 };
@@ -180,8 +180,8 @@ describe("updates", () => {
   });
 });
 
-describe("generation", () => {
-  test("it starts at 1 and counts changes of the desired state only", async () => {
+describe("the generation", () => {
+  test("starts at 1 and counts changes of the spec only", async () => {
     await using api = await startServer();
     const created = await api.create(DEPLOYMENTS, { ...deployment("web"), metadata: { name: "web", generation: 7 } });
     expect(created.body.metadata.generation).toBe(1);
@@ -197,7 +197,7 @@ describe("generation", () => {
     ).toBe(2);
   });
 
-  test("the first deletion of an object that stays counts too", async () => {
+  test("is incremented by the first deletion of an object that stays", async () => {
     await using api = await startServer();
     await api.create(DEPLOYMENTS, {
       ...deployment("web"),
@@ -207,7 +207,7 @@ describe("generation", () => {
     expect((await api.delete(`${DEPLOYMENTS}/web`)).body.metadata.generation).toBe(2);
   });
 
-  test("kinds without a desired state have none", async () => {
+  test("does not exist for kinds without a spec", async () => {
     await using api = await startServer();
     expect((await api.create(CONFIG_MAPS, configMap("x"))).body.metadata).not.toHaveProperty("generation");
     expect((await api.put(`${CONFIG_MAPS}/x`, configMap("x", { data: { a: "2" } }))).body.metadata).not.toHaveProperty(
@@ -215,7 +215,7 @@ describe("generation", () => {
     );
   });
 
-  test("an update that sends the status along does not count it as desired state", async () => {
+  test("is not incremented by a status in an ordinary update", async () => {
     await using api = await startServer();
     const { body } = await api.create(PODS, pod("p"));
     const updated = await api.put(`${PODS}/p`, { ...body, status: { phase: "Failed" } });
@@ -223,8 +223,8 @@ describe("generation", () => {
   });
 });
 
-describe("the status door", () => {
-  test("the main door leaves the status alone", async () => {
+describe("the status subresource", () => {
+  test("is the only way to write the status", async () => {
     await using api = await startServer();
     await api.create(DEPLOYMENTS, deployment("web"));
     await api.mergePatch(`${DEPLOYMENTS}/web/status`, { status: { replicas: 1 } });
@@ -233,7 +233,7 @@ describe("the status door", () => {
     expect(updated.body.status).toEqual({ replicas: 1 });
   });
 
-  test("the status door leaves the desired state alone and takes labels", async () => {
+  test("keeps the spec and writes labels", async () => {
     await using api = await startServer();
     const { kind: _kind, ...replicated } = deployment("web");
     const { body } = await api.create(REPLICA_SETS, { ...replicated, kind: "ReplicaSet" });
@@ -249,27 +249,27 @@ describe("the status door", () => {
     expect(updated.body.metadata.labels).toEqual({ seen: "yes" });
   });
 
-  test("the status door shows the whole object", async () => {
+  test("returns the whole object", async () => {
     await using api = await startServer();
     const { text } = await api.create(DEPLOYMENTS, deployment("web"));
     expect((await api.get(`${DEPLOYMENTS}/web/status`)).text).toBe(text);
   });
 
-  test("a kind without a status has no such door", async () => {
+  test("does not exist for a kind without a status", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("x"));
     expect((await api.get(`${CONFIG_MAPS}/x/status`)).status).toBe(404);
   });
 
-  test("the status of an absent object is 404, also where an update may create", async () => {
+  test("of a missing object returns 404, even if an update may create it", async () => {
     await using api = await startServer();
     const service = { apiVersion: "v1", kind: "Service", metadata: { name: "s" }, spec: { ports: [{ port: 80 }] } };
     expect((await api.put("/api/v1/namespaces/default/services/s/status", service)).status).toBe(404);
   });
 });
 
-describe("immutable data", () => {
-  test("data of an immutable config map cannot change, nor can it become mutable", async () => {
+describe("immutable data:", () => {
+  test("an immutable config map can neither change its data nor become mutable", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("im", { immutable: true }));
     const data = await api.put(`${CONFIG_MAPS}/im`, configMap("im", { immutable: true, data: { a: "9" } }));
@@ -284,14 +284,14 @@ describe("immutable data", () => {
     );
   });
 
-  test("its labels can change, and it can be deleted", async () => {
+  test("an immutable config map can change its labels and be deleted", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("im", { immutable: true }));
     expect((await api.mergePatch(`${CONFIG_MAPS}/im`, { metadata: { labels: { l: "1" } } })).status).toBe(200);
     expect((await api.delete(`${CONFIG_MAPS}/im`)).status).toBe(200);
   });
 
-  test("the same holds for secrets, also through stringData", async () => {
+  test("an immutable secret can change neither its data nor its stringData", async () => {
     await using api = await startServer();
     const secrets = "/api/v1/namespaces/default/secrets";
     await api.create(secrets, { metadata: { name: "s" }, immutable: true, data: { p: "aGVsbG8=" } });
@@ -304,7 +304,7 @@ describe("immutable data", () => {
     expect(answer.body.message).toContain("data: Forbidden: field is immutable when `immutable` is set");
   });
 
-  test("the type of a secret never changes", async () => {
+  test("the type of a secret is immutable", async () => {
     await using api = await startServer();
     const secrets = "/api/v1/namespaces/default/secrets";
     await api.create(secrets, { metadata: { name: "s" } });

@@ -1,4 +1,4 @@
-/** One stored object served in two versions, or in two groups. */
+/** Tests of one stored object that is served in two versions or in two groups. */
 import { describe, expect, test } from "vitest";
 import { names, startServer } from "./start.ts";
 
@@ -12,8 +12,8 @@ const autoscalerV1 = {
   spec: { scaleTargetRef, maxReplicas: 5, targetCPUUtilizationPercentage: 70 },
 };
 
-describe("horizontal pod autoscalers in v1 and v2", () => {
-  test("what is created in v1 is read in both versions, each in its own shape", async () => {
+describe("a horizontal pod autoscaler", () => {
+  test("that is created in v1 is readable in v1 and v2, each in its own shape", async () => {
     await using api = await startServer();
     const created = await api.create(V1, autoscalerV1);
     expect(created.status).toBe(201);
@@ -31,7 +31,7 @@ describe("horizontal pod autoscalers in v1 and v2", () => {
     expect((await api.get(`${V1}/h`)).body.spec.targetCPUUtilizationPercentage).toBe(70);
   });
 
-  test("lists show it in the version asked for", async () => {
+  test("is listed in the requested version", async () => {
     await using api = await startServer();
     await api.create(V1, autoscalerV1);
     const v1 = await api.get(V1);
@@ -46,7 +46,7 @@ describe("horizontal pod autoscalers in v1 and v2", () => {
     });
   });
 
-  test("a change through v2 is seen through v1, and a watch shows each change in its own version", async () => {
+  test("that is changed through v2 changes in v1, and a watch sends each change in its own version", async () => {
     await using api = await startServer();
     const { body } = await api.create(V1, autoscalerV1);
     const watches = await Promise.all(
@@ -75,7 +75,7 @@ describe("horizontal pod autoscalers in v1 and v2", () => {
     ]);
   });
 
-  test("what only v2 can say survives an update through v1", async () => {
+  test("keeps fields that only v2 has after an update through v1", async () => {
     await using api = await startServer();
     const behavior = { scaleDown: { stabilizationWindowSeconds: 17 } };
     await api.create(V2, { metadata: { name: "h" }, spec: { scaleTargetRef, maxReplicas: 5, behavior } });
@@ -87,7 +87,7 @@ describe("horizontal pod autoscalers in v1 and v2", () => {
     });
   });
 
-  test("an object of the one version is refused by the other", async () => {
+  test("of one version is rejected by the other", async () => {
     await using api = await startServer();
     expect((await api.create(V2, autoscalerV1)).status).toBe(400);
   });
@@ -105,8 +105,8 @@ const coreEvent = {
   source: { component: "kubelet" },
 };
 
-describe("events in the core group and in events.k8s.io", () => {
-  test("what is created in one is read in the other under its names", async () => {
+describe("an event in the core group and in events.k8s.io", () => {
+  test("that is created in one group is readable in the other with its field names", async () => {
     await using api = await startServer();
     const { status, body } = await api.create(CORE, coreEvent);
     expect(status).toBe(201);
@@ -125,7 +125,7 @@ describe("events in the core group and in events.k8s.io", () => {
     expect((await api.get(NEW)).body.items[0]).toMatchObject({ regarding: { name: "p" }, note: "it runs" });
   });
 
-  test("each group selects by its own names", async () => {
+  test("is selected in each group by its own field names", async () => {
     await using api = await startServer();
     await api.create(CORE, coreEvent);
     await api.create(CORE, {
@@ -148,7 +148,7 @@ describe("events in the core group and in events.k8s.io", () => {
     expect((await api.get(`${NEW}?fieldSelector=involvedObject.kind%3DPod`)).status).toBe(400);
   });
 
-  test("watches of both groups see each change in their own shape, through their own selectors", async () => {
+  test("is sent to watches of both groups in their own shape, by their own selectors", async () => {
     await using api = await startServer();
     const core = await api.watch(`${CORE}?watch=true&fieldSelector=involvedObject.kind%3DPod`);
     const other = await api.watch(`${NEW}?watch=true&fieldSelector=regarding.kind%3DPod`);
@@ -175,13 +175,13 @@ describe("events in the core group and in events.k8s.io", () => {
     ]);
   });
 
-  test("messages name the group that was asked", async () => {
+  test("that is missing returns a message with the requested group", async () => {
     await using api = await startServer();
     expect((await api.get(`${NEW}/nosuch`)).body.message).toBe('events.events.k8s.io "nosuch" not found');
     expect((await api.get(`${CORE}/nosuch`)).body.message).toBe('events "nosuch" not found');
   });
 
-  test("events vanish after an hour, and watches see them go", async () => {
+  test("expires after an hour, and watches receive DELETED", async () => {
     await using api = await startServer({ compactionIntervalMs: 0 });
     await api.create(CORE, coreEvent);
     const watch = await api.watch(`${CORE}?watch=true&timeoutSeconds=10000`);
@@ -192,7 +192,7 @@ describe("events in the core group and in events.k8s.io", () => {
     expect(await watch.story()).toEqual(["ADDED e", "DELETED e"]);
   });
 
-  test("an event written again lives an hour from then", async () => {
+  test("that is written again expires an hour later", async () => {
     await using api = await startServer({ compactionIntervalMs: 0 });
     await api.create(CORE, coreEvent);
     await api.world.advance(50 * 60_000);

@@ -6,8 +6,8 @@ async function currentVersion(api: TestServer): Promise<string> {
   return (await api.get(CONFIG_MAPS)).body.metadata.resourceVersion;
 }
 
-describe("watches", () => {
-  test("a watch from a version shows every change after it, in order, and nothing before", async () => {
+describe("a watch", () => {
+  test("from a version sends every later change in order, and nothing earlier", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("before"));
     const version = await currentVersion(api);
@@ -26,7 +26,7 @@ describe("watches", () => {
     );
   });
 
-  test("changes are shown as they happen", async () => {
+  test("sends changes as they happen", async () => {
     await using api = await startServer();
     const watch = await api.watch(`${CONFIG_MAPS}?watch=true&resourceVersion=${await currentVersion(api)}`);
     expect(await watch.events()).toEqual([]);
@@ -37,7 +37,7 @@ describe("watches", () => {
   });
 
   test.each(["watch=true", "watch=1&resourceVersion=0", "watch=true&resourceVersion="])(
-    "a watch from now (%s) shows what is there, then changes",
+    "without a version (%s) sends existing objects, then changes",
     async (query) => {
       await using api = await startServer();
       await api.create(CONFIG_MAPS, configMap("there"));
@@ -47,7 +47,7 @@ describe("watches", () => {
     },
   );
 
-  test("a watch sees its namespace only, a watch on all namespaces sees all", async () => {
+  test("of a namespace sends its events only, and a watch of all namespaces sends all", async () => {
     await using api = await startServer();
     const one = await api.watch(`${CONFIG_MAPS}?watch=true`);
     const all = await api.watch("/api/v1/configmaps?watch=true");
@@ -57,7 +57,7 @@ describe("watches", () => {
     expect(await all.story()).toEqual(["ADDED elsewhere", "ADDED here"]);
   });
 
-  test("the old /watch/ paths work, for a collection and for one object", async () => {
+  test("can use the old /watch/ paths, for a collection and for one object", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("one"));
     await api.create(CONFIG_MAPS, configMap("two"));
@@ -70,13 +70,13 @@ describe("watches", () => {
     expect(await single.story()).toEqual(["MODIFIED two"]);
   });
 
-  test("watch on a path with a name answers with the object, as kube-apiserver does", async () => {
+  test("of a path with a name returns the object, as kube-apiserver does", async () => {
     await using api = await startServer();
     const { text } = await api.create(CONFIG_MAPS, configMap("one"));
     expect((await api.get(`${CONFIG_MAPS}/one?watch=true`)).text).toBe(text);
   });
 
-  test("a watch on one name by field selector sees that object only", async () => {
+  test("of one name by field selector sends events of that object only", async () => {
     await using api = await startServer();
     const watch = await api.watch(`${CONFIG_MAPS}?watch=true&fieldSelector=metadata.name%3Dw`);
     await api.create(CONFIG_MAPS, configMap("other"));
@@ -85,7 +85,7 @@ describe("watches", () => {
     expect(await watch.story()).toEqual(["ADDED w"]);
   });
 
-  test("entering a selector is ADDED, leaving it is DELETED with the last state that matched and the version of the change", async () => {
+  test("sends ADDED if an object starts to match, and DELETED with the last matching state and the version of the change if it stops", async () => {
     await using api = await startServer();
     const watch = await api.watch(`${CONFIG_MAPS}?watch=true&labelSelector=k%3Dyes`);
     await api.create(CONFIG_MAPS, configMap("w", { metadata: { labels: { k: "no" } } }));
@@ -107,7 +107,7 @@ describe("watches", () => {
     expect(await watch.events()).toEqual([]);
   });
 
-  test("a new object of the same name is ADDED again", async () => {
+  test("sends ADDED for a new object of the same name", async () => {
     await using api = await startServer();
     const watch = await api.watch(`${CONFIG_MAPS}?watch=true`);
     await api.create(CONFIG_MAPS, configMap("w"));
@@ -116,7 +116,7 @@ describe("watches", () => {
     expect(await watch.story()).toEqual(["ADDED w", "DELETED w", "ADDED w"]);
   });
 
-  test("a watch ends cleanly when its time is up", async () => {
+  test("ends cleanly after its timeout", async () => {
     await using api = await startServer();
     const watch = await api.watch(`${CONFIG_MAPS}?watch=true&timeoutSeconds=10`);
     await api.world.advance(9_900);
@@ -126,7 +126,7 @@ describe("watches", () => {
     expect(await watch.events()).toEqual([]);
   });
 
-  test("without a time of its own a watch ends after half an hour to an hour", async () => {
+  test("without a timeout ends after half an hour to an hour", async () => {
     await using api = await startServer({ compactionIntervalMs: 0 });
     const watch = await api.watch(`${CONFIG_MAPS}?watch=true`);
     await api.world.advance(29.9 * 60_000);
@@ -135,14 +135,14 @@ describe("watches", () => {
     expect(watch.isEnded).toBe(true);
   });
 
-  test("a watch has no request deadline", async () => {
+  test("has no request deadline", async () => {
     await using api = await startServer({ requestTimeoutMs: 1_000 });
     const watch = await api.watch(`${CONFIG_MAPS}?watch=true&timeoutSeconds=600&timeout=1s`);
     await api.world.advance(60_000);
     expect(watch.isEnded).toBe(false);
   });
 
-  test("a shutdown ends every watch cleanly", async () => {
+  test("ends cleanly on shutdown", async () => {
     await using api = await startServer();
     const watches = await Promise.all(Array.from({ length: 3 }, () => api.watch(`${CONFIG_MAPS}?watch=true`)));
     expect(await openWatches(api)).toBe(3);
@@ -151,11 +151,11 @@ describe("watches", () => {
       expect(await watch.events()).toEqual([]);
       expect(watch.isEnded).toBe(true);
     }
-    // The server's own has begun anew: it runs until the server is closed.
+    // The server's own watch has started again: it runs until the server is closed.
     expect(await openWatches(api)).toBe(0);
   });
 
-  test("an event is encoded once, however many watch", async () => {
+  test("shares the encoding of an event with all others", async () => {
     await using api = await startServer();
     const version = await currentVersion(api);
     const watches = await Promise.all(
@@ -168,7 +168,7 @@ describe("watches", () => {
     expect((await api.metric("evenkeel_watch_encodings_total")) - before).toBe(2);
   });
 
-  test("watches of all namespaces, of one and of one object share an event's encoding", async () => {
+  test("of all namespaces, of one, or of one object shares the encoding of an event", async () => {
     await using api = await startServer();
     const version = await currentVersion(api);
     const targets = [CONFIG_MAPS, "/api/v1/configmaps"].map((path) => `${path}?watch=true&resourceVersion=${version}`);
@@ -187,7 +187,7 @@ describe("initial events", () => {
   const END = { "k8s.io/initial-events-end": "true" };
 
   test.each(["", "&resourceVersion=0", "&resourceVersion=1"])(
-    "what is there is followed by exactly one bookmark that says so (%s)",
+    "end with exactly one bookmark that marks the end of the existing objects (%s)",
     async (version) => {
       await using api = await startServer();
       await api.create(CONFIG_MAPS, configMap("a"));
@@ -207,26 +207,26 @@ describe("initial events", () => {
     },
   );
 
-  test("an empty collection is told by the bookmark alone", async () => {
+  test("of an empty collection are the bookmark only", async () => {
     await using api = await startServer();
     const watch = await api.watch(STREAM);
     expect((await watch.events()).map(({ type }) => type)).toEqual(["BOOKMARK"]);
   });
 
-  test("a plain watch from now that allows bookmarks gets it too", async () => {
+  test("of a plain watch without a version end with the bookmark too, if bookmarks are allowed", async () => {
     await using api = await startServer();
     const watch = await api.watch(`${CONFIG_MAPS}?watch=true&allowWatchBookmarks=true`);
     const [bookmark] = await watch.events();
     expect(bookmark).toMatchObject({ type: "BOOKMARK", object: { metadata: { annotations: END } } });
   });
 
-  test("without leave for bookmarks there is none", async () => {
+  test("end without a bookmark if bookmarks are not allowed", async () => {
     await using api = await startServer();
     const watch = await api.watch(`${CONFIG_MAPS}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`);
     expect(await watch.events()).toEqual([]);
   });
 
-  test("sendInitialEvents=false shows changes only", async () => {
+  test("are not sent with sendInitialEvents=false", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("a"));
     const watch = await api.watch(
@@ -237,7 +237,7 @@ describe("initial events", () => {
     expect(await watch.story()).toEqual(["ADDED b"]);
   });
 
-  test("a state of the future is waited for three seconds, then 504", async () => {
+  test("at a future version wait three seconds, then return 504", async () => {
     await using api = await startServer();
     const answer = await api.get(`${STREAM}&resourceVersion=99999999`);
     expect(answer.status).toBe(504);
@@ -255,7 +255,7 @@ describe("initial events", () => {
       "resourceVersionMatch=NotOlderThan",
       "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
     ],
-  ])("the combination %s is invalid", async (query, sentence) => {
+  ])("are invalid in the combination %s", async (query, sentence) => {
     await using api = await startServer();
     const answer = await api.get(`${CONFIG_MAPS}?watch=true&${query}`);
     expect(answer.status).toBe(422);
@@ -264,7 +264,7 @@ describe("initial events", () => {
 });
 
 describe("bookmarks", () => {
-  test("they come every minute and say how far everything has been shown", async () => {
+  test("are sent every minute with the version up to which all events were sent", async () => {
     await using api = await startServer();
     const watch = await api.watch(
       `${CONFIG_MAPS}?watch=true&resourceVersion=${await currentVersion(api)}&allowWatchBookmarks=true&timeoutSeconds=600`,
@@ -290,7 +290,7 @@ describe("bookmarks", () => {
     expect(await watch.events()).toHaveLength(2);
   });
 
-  test("one comes shortly before the watch times out", async () => {
+  test("are sent shortly before the watch times out", async () => {
     await using api = await startServer();
     const watch = await api.watch(
       `${CONFIG_MAPS}?watch=true&resourceVersion=${await currentVersion(api)}&allowWatchBookmarks=true&timeoutSeconds=30`,
@@ -304,14 +304,14 @@ describe("bookmarks", () => {
     expect(watch.isEnded).toBe(true);
   });
 
-  test("nobody gets them without asking", async () => {
+  test("are sent only on request", async () => {
     await using api = await startServer();
     const watch = await api.watch(`${CONFIG_MAPS}?watch=true&timeoutSeconds=300`);
     await api.world.advance(299_000);
     expect(await watch.events()).toEqual([]);
   });
 
-  test("a watch resumed from a bookmark misses nothing and repeats nothing", async () => {
+  test("let a resumed watch miss and repeat nothing", async () => {
     await using api = await startServer();
     const first = await api.watch(`${CONFIG_MAPS}?watch=true&allowWatchBookmarks=true&timeoutSeconds=70`);
     await api.create(CONFIG_MAPS, configMap("a"));
@@ -325,8 +325,8 @@ describe("bookmarks", () => {
   });
 });
 
-describe("watches that cannot start where they want to", () => {
-  test("a version older than the history is told by an ERROR event with 410, then the stream ends", async () => {
+describe("a watch that starts", () => {
+  test("before the history gets an ERROR event with 410, then the stream ends", async () => {
     await using api = await startServer();
     const version = await currentVersion(api);
     await api.create(CONFIG_MAPS, configMap("a"));
@@ -340,7 +340,7 @@ describe("watches that cannot start where they want to", () => {
     expect(watch.isEnded).toBe(true);
   });
 
-  test("the cache remembers a hundred changes of an idle resource, however old", async () => {
+  test("within the last hundred changes of an idle resource is served, however old they are", async () => {
     await using api = await startServer();
     const version = await currentVersion(api);
     for (let index = 0; index < 100; index++) await api.create(CONFIG_MAPS, configMap(`c${index}`));
@@ -349,7 +349,7 @@ describe("watches that cannot start where they want to", () => {
     expect(await watch.events()).toHaveLength(100);
   });
 
-  test("of a busy resource it forgets what is older than five minutes", async () => {
+  test("more than five minutes ago on a busy resource gets 410", async () => {
     await using api = await startServer();
     const version = await currentVersion(api);
     for (let index = 0; index < 101; index++) await api.create(CONFIG_MAPS, configMap(`c${index}`));
@@ -359,7 +359,7 @@ describe("watches that cannot start where they want to", () => {
     expect((await watch.events())[0]).toMatchObject({ type: "ERROR", object: { code: 410 } });
   });
 
-  test("a version of the future shows nothing until it has come, and then only what is after it", async () => {
+  test("at a future version sends nothing until it is reached, and then only later events", async () => {
     await using api = await startServer();
     const future = Number(await currentVersion(api)) + 2;
     const watch = await api.watch(`${CONFIG_MAPS}?watch=true&resourceVersion=${future}`);
@@ -370,7 +370,7 @@ describe("watches that cannot start where they want to", () => {
     expect(await watch.story()).toEqual(["ADDED three"]);
   });
 
-  test("a bookmark never says less than the version the watch started after", async () => {
+  test("at a future version gets no bookmark with a lower version", async () => {
     await using api = await startServer();
     const future = Number(await currentVersion(api)) + 100;
     const watch = await api.watch(`${CONFIG_MAPS}?watch=true&resourceVersion=${future}&allowWatchBookmarks=true`);
@@ -378,7 +378,7 @@ describe("watches that cannot start where they want to", () => {
     expect((await watch.events()).map(({ object }) => object.metadata.resourceVersion)).toEqual([String(future)]);
   });
 
-  test("a version that is no number and a selector that cannot be understood are refused before the stream", async () => {
+  test("with a malformed version or selector is rejected before the stream", async () => {
     await using api = await startServer();
     const version = await api.get(`${CONFIG_MAPS}?watch=true&resourceVersion=abc`);
     expect(version.status).toBe(500);

@@ -1,4 +1,4 @@
-/** What workloads mean, through the front door: defaults, what the server decides, and what it refuses. */
+/** Tests of the rules of workloads through the whole server: defaults, fields that the server sets, and validation. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { header, startServer, type Json, type TestServer } from "./start.ts";
 
@@ -38,7 +38,7 @@ function job(spec: Json = {}): Json {
 }
 
 describe("a Deployment", () => {
-  test("comes back with what it was taken to say, owned by whoever wrote it", async () => {
+  test("gets its defaults, and the writer owns sent and defaulted fields", async () => {
     const { status, body } = await server.create(`${APPS}/deployments`, workload("Deployment"));
     expect(status).toBe(201);
     expect(body.spec).toMatchObject({
@@ -51,7 +51,7 @@ describe("a Deployment", () => {
     expect(body.metadata.managedFields[0].fieldsV1).not.toHaveProperty("f:status");
   });
 
-  test("keeps its selector for life", async () => {
+  test("has an immutable selector", async () => {
     await server.create(`${APPS}/deployments`, workload("Deployment"));
     const other = { selector: { matchLabels: { app: "x" } }, template: template({ app: "x" }) };
     const { status, body } = await server.put(`${APPS}/deployments/web`, workload("Deployment", other));
@@ -61,7 +61,7 @@ describe("a Deployment", () => {
     );
   });
 
-  test("has a new generation when its annotations change", async () => {
+  test("gets a new generation when its annotations change", async () => {
     await server.create(`${APPS}/deployments`, workload("Deployment"));
     const annotated = await server.mergePatch(`${APPS}/deployments/web`, { metadata: { annotations: { a: "b" } } });
     expect(annotated.body.metadata.generation).toBe(2);
@@ -69,7 +69,7 @@ describe("a Deployment", () => {
     expect(labelled.body.metadata.generation).toBe(2);
   });
 
-  test("is warned about its name", async () => {
+  test("with a dotted name causes a warning", async () => {
     const dotted = { ...workload("Deployment"), metadata: { name: "a.b" } };
     const answer = await server.create(`${APPS}/deployments`, dotted);
     expect(answer.status).toBe(201);
@@ -77,7 +77,7 @@ describe("a Deployment", () => {
   });
 });
 
-test("a DaemonSet counts the changes of its template", async () => {
+test("a DaemonSet counts the changes of its template in an annotation", async () => {
   const annotation = "deprecated.daemonset.template.generation";
   const { body } = await server.create(`${APPS}/daemonsets`, workload("DaemonSet"));
   expect(body.metadata.annotations).toEqual({ [annotation]: "1" });
@@ -86,7 +86,7 @@ test("a DaemonSet counts the changes of its template", async () => {
   expect(after.body.metadata).toMatchObject({ annotations: { [annotation]: "2" }, generation: 2 });
 });
 
-test("a StatefulSet cannot change its claims", async () => {
+test("a StatefulSet cannot change its volume claim templates", async () => {
   const claim = {
     metadata: { name: "data" },
     spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
@@ -106,7 +106,7 @@ test("a StatefulSet cannot change its claims", async () => {
 });
 
 describe("a Job", () => {
-  test("is known to its pods by its uid", async () => {
+  test("labels its pods with its uid", async () => {
     const { body } = await server.create(`${BATCH}/jobs`, job());
     const { uid } = body.metadata;
     const labels = {
@@ -120,14 +120,14 @@ describe("a Job", () => {
     expect(body.spec.selector).toEqual({ matchLabels: { "batch.kubernetes.io/controller-uid": uid } });
   });
 
-  test("can be written back as it was read", async () => {
+  test("can be written back unchanged", async () => {
     const { body } = await server.create(`${BATCH}/jobs`, job());
     const again = await server.put(`${BATCH}/jobs/j`, body);
     expect(again.status).toBe(200);
     expect(again.body.metadata.resourceVersion).toBe(body.metadata.resourceVersion);
   });
 
-  test("cannot come to two ends", async () => {
+  test("cannot be both complete and failed", async () => {
     await server.create(`${BATCH}/jobs`, job());
     const conditions = ["Complete", "Failed"].map((type) => ({ type, status: "True" }));
     const { status, body } = await server.mergePatch(`${BATCH}/jobs/j/status`, { status: { conditions } });
@@ -138,7 +138,7 @@ describe("a Job", () => {
   });
 });
 
-test("a CronJob with a schedule nobody can follow is refused", async () => {
+test("a CronJob with a malformed schedule is rejected", async () => {
   const cronJob = {
     apiVersion: "batch/v1",
     kind: "CronJob",
@@ -152,7 +152,7 @@ test("a CronJob with a schedule nobody can follow is refused", async () => {
   );
 });
 
-test("an autoscaler means the same in both versions", async () => {
+test("an autoscaler has the same defaults in both versions", async () => {
   const scaleTargetRef = { apiVersion: "apps/v1", kind: "Deployment", name: "web" };
   const autoscaler = {
     apiVersion: "autoscaling/v1",
@@ -170,7 +170,7 @@ test("an autoscaler means the same in both versions", async () => {
   expect(patched.status).toBe(422);
 });
 
-test("a release knows only the words of its time", async () => {
+test("a release uses its own validation messages", async () => {
   await using old = await startServer({ release: "1.34" });
   const scaleTargetRef = { apiVersion: "apps/v1", kind: "Deployment", name: "web" };
   const { body } = await old.create(AUTOSCALERS("v2"), {

@@ -8,7 +8,7 @@ function post(api: TestServer, yaml: string | Buffer, target = CONFIG_MAPS): Pro
 const UNRECOGNIZED = "the object provided is unrecognized (must be of type ConfigMap): ";
 
 describe("YAML bodies", () => {
-  test("create, update and delete", async () => {
+  test("create, update and delete objects", async () => {
     await using api = await startServer();
     const headers = { headers: { "content-type": "application/yaml" } };
     expect(
@@ -24,11 +24,11 @@ describe("YAML bodies", () => {
 
   test.each([
     ["a byte order mark", "\ufeffmetadata: {name: a}\n"],
-    ["line ends of Windows", "metadata:\r\n  name: a\r\n"],
+    ["Windows line endings", "metadata:\r\n  name: a\r\n"],
     ["an anchor and a merge", "x: &x {name: a}\nmetadata:\n  <<: *x\n"],
     ["JSON", '{"metadata":{"name":"a"}}'],
     ["a second document, which is not read", "metadata: {name: a}\n---\nmetadata: {name: b}\n"],
-  ])("may have %s", async (_what, yaml) => {
+  ])("may contain %s", async (_what, yaml) => {
     await using api = await startServer();
     const answer = await post(api, yaml);
     expect(answer.status).toBe(201);
@@ -46,14 +46,14 @@ describe("YAML bodies", () => {
       "data: {a: 010}\n",
       'ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go struct field ConfigMap.data of type string',
     ],
-    ["an open list", "a: [", `${UNRECOGNIZED}yaml: line 1: did not find expected node content (613a205b)`],
+    ["an unclosed list", "a: [", `${UNRECOGNIZED}yaml: line 1: did not find expected node content (613a205b)`],
     [
       "a tab",
       "a:\n\tb: 1\n",
       `${UNRECOGNIZED}yaml: line 2: found character that cannot start any token (613a0a09623a20310a)`,
     ],
     ["infinity", "a: .inf\n", `${UNRECOGNIZED}json: unsupported value: +Inf (613a202e696e660a)`],
-  ])("with %s are refused in kube-apiserver's words", async (_what, yaml, message) => {
+  ])("with %s are rejected with the message of kube-apiserver", async (_what, yaml, message) => {
     await using api = await startServer();
     const answer = await post(api, yaml);
     expect(answer.status).toBe(400);
@@ -61,7 +61,7 @@ describe("YAML bodies", () => {
   });
 
   test.each(["", "# nothing\n", "null\n", "---\n"])(
-    "that say nothing (%j) are an object without a name",
+    "without content (%j) are treated as an object without a name",
     async (yaml) => {
       await using api = await startServer();
       const answer = await post(api, yaml);
@@ -70,14 +70,14 @@ describe("YAML bodies", () => {
     },
   );
 
-  test("that are a JSON null are an object without a name, too", async () => {
+  test("that are a JSON null are treated as an object without a name", async () => {
     await using api = await startServer();
     expect(
       (await api.call("POST", CONFIG_MAPS, "null", { headers: { "content-type": "application/json" } })).status,
     ).toBe(422);
   });
 
-  test("with bytes that are no text are refused or read, and the server lives on", async () => {
+  test("that are malformed are rejected, and the server stays live", async () => {
     await using api = await startServer();
     expect((await post(api, Buffer.from([0xff, 0xfe, 0x00, 0x61]))).status).toBe(400);
     expect((await post(api, "a: &a [*a]\n")).body.message).toContain("anchor 'a' value contains itself");
@@ -85,14 +85,14 @@ describe("YAML bodies", () => {
     expect((await api.get("/livez")).status).toBe(200);
   });
 
-  test("that name __proto__ change nothing but the object", async () => {
+  test("that contain __proto__ affect only the object", async () => {
     await using api = await startServer();
     const answer = await post(api, "metadata: {name: a}\n__proto__: {polluted: 1}\ndata: {__proto__: x}\n");
     expect(answer.text).toContain('"data":{"__proto__":"x"}');
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
   });
 
-  test("of what the server answered in YAML are taken back unchanged", async () => {
+  test("of the server's own YAML responses are accepted unchanged", async () => {
     await using api = await startServer();
     const data = {
       yes: "no",

@@ -1,4 +1,4 @@
-/** Each checker meets a planted violation, and the nearest thing that is none. */
+/** Tests that each checker finds a planted violation and accepts the nearest valid code. */
 import { describe, expect, test } from "vitest";
 import { checkAny, checkEmptyCatches, checkErrorNames, checkReleaseComparisons, checkTags } from "./conventions.ts";
 import { checkBannedGlobals, checkModuleState } from "./determinism.ts";
@@ -44,8 +44,8 @@ function lines(count: number): string {
   return "void 0;\n".repeat(count);
 }
 
-describe("imports", () => {
-  test("an import that points up is found, and so is a module without a row", () => {
+describe("the import checks", () => {
+  test("find an import of a higher module and a module without a row", () => {
     const sources = parsed({
       "src/base/clock.ts": 'import { x } from "../meta/names.ts";',
       "src/meta/names.ts": '// import { y } from "../server/y.ts";\nexport const x = \'import "../server/y.ts"\';',
@@ -60,7 +60,7 @@ describe("imports", () => {
     ]);
   });
 
-  test("types may be allowed where values are not, and one file where its module is not", () => {
+  test("can allow types but not values, and one file but not its module", () => {
     const sources = parsed({
       "src/serving/endpoints/watch.ts":
         'import type { Entry } from "../../storage/entry.ts";\nimport { read } from "../../storage/entry.ts";',
@@ -73,7 +73,7 @@ describe("imports", () => {
     ]);
   });
 
-  test("a file belongs to the longest row that fits its path", () => {
+  test("assign a file to the longest row that matches its path", () => {
     const table = { "serving/http": { imports: [] }, storage: { imports: [] }, "storage/a/b": { imports: [] } };
     const rows = [
       "storage/kv.ts",
@@ -87,7 +87,7 @@ describe("imports", () => {
     expect(moduleOf("test/storage/kv.ts", table)).toBeUndefined();
   });
 
-  test("a row that imports from a row below it, or from none, is found; types may point down inside a room", () => {
+  test("find a row that imports from a lower row or from none, and allow types to point down inside a room", () => {
     const wrong = (values: readonly string[], types: readonly string[] = []): number =>
       checkTableOrder({
         base: { imports: [] },
@@ -100,14 +100,14 @@ describe("imports", () => {
     expect(wrong([], ["server", "serving/novelty"])).toBe(2);
   });
 
-  test("shipped code importing test code, or anything outside src/, is found", () => {
+  test("find shipped code that imports test code or anything outside src/", () => {
     const sources = parsed({
       "src/base/a.ts": 'import { fake } from "./fake.test.ts";\nimport { helper } from "../../test/helper.ts";',
     });
     expect(places(checkAllowedImports(sources))).toEqual(["src/base/a.ts:1", "src/base/a.ts:2"]);
   });
 
-  test("a circle of values is found, one closed by a type is none", () => {
+  test("find a cycle of values, and accept one that a type closes", () => {
     const sources = parsed({
       "src/base/a.ts": 'import { b } from "./b.ts";',
       "src/base/b.ts": 'export { c as b } from "./c.ts";',
@@ -120,7 +120,7 @@ describe("imports", () => {
     expect(found[0]?.message).toContain("src/base/a.ts → src/base/b.ts → src/base/c.ts → src/base/a.ts");
   });
 
-  test("an internal folder is open to its module and closed to others", () => {
+  test("allow imports of an internal folder only in its module", () => {
     const sources = parsed({
       "src/base/a.ts": 'import { x } from "./internal/x.ts";',
       "src/meta/b.ts": 'import { x } from "../base/internal/x.ts";',
@@ -128,7 +128,7 @@ describe("imports", () => {
     expect(places(checkInternalFolders(sources))).toEqual(["src/meta/b.ts:1"]);
   });
 
-  test("all three ways of exporting a default are found", () => {
+  test("find all three ways of exporting a default", () => {
     const sources = parsed({
       "src/base/a.ts": "export default 1;",
       "src/base/b.ts": "const b = 1;\nexport { b as default };",
@@ -139,7 +139,7 @@ describe("imports", () => {
     expect(places(checkDefaultExports(sources))).toEqual(["src/base/a.ts:1", "src/base/b.ts:2", "src/base/c.ts:3"]);
   });
 
-  test("a file that only re-exports is found unless it is a public entry", () => {
+  test("find a file that only re-exports, unless it is a public entry", () => {
     const barrel = 'export * from "./a.ts";\nexport { b } from "./b.ts";';
     const sources = parsed({
       "src/base/index.ts": barrel,
@@ -149,7 +149,7 @@ describe("imports", () => {
     expect(places(checkBarrels(sources))).toEqual(["src/base/index.ts:1"]);
   });
 
-  test("a file that nothing imports is found; workers and imports of tests and scripts are not", () => {
+  test("find a file without imports, and count workers and imports of tests and scripts", () => {
     const sources = parsed({
       "src/tools/cli/main.ts": 'new Worker(new URL("./worker.ts", import.meta.url));',
       "src/tools/cli/worker.ts": "export {};",
@@ -169,7 +169,7 @@ describe("imports", () => {
     ]);
   });
 
-  test("a file of src that only tests and scripts import is found, also through another such file", () => {
+  test("find a file of src that only tests and scripts import, also through another such file", () => {
     const sources = parsed({
       "src/index.ts": 'import "./base/shipped.ts";',
       "src/base/shipped.ts": "export {};",
@@ -188,8 +188,8 @@ describe("imports", () => {
   });
 });
 
-describe("exports", () => {
-  test("an exported name that no other file imports is found, whatever declares it", () => {
+describe("the export checks", () => {
+  test("find an exported name that no other file imports, whatever declares it", () => {
     const sources = parsed({
       "src/base/a.ts": [
         "export const a = 1;",
@@ -223,7 +223,7 @@ describe("exports", () => {
     'type A = import("../src/base/a.ts").a.b;',
     'type A = typeof import("../src/base/a.ts");',
     'const { a } = await import("../src/base/a.ts");',
-  ])("%s uses the name", (line) => {
+  ])("count %s as a use of the name", (line) => {
     expect(checkUnusedExports(parsed({ "src/base/a.ts": "export const a = 1;", "bench/b.ts": line }))).toEqual([]);
   });
 
@@ -233,12 +233,12 @@ describe("exports", () => {
     'import { a } from "../src/base/other.ts";',
     'import "../src/base/a.ts";',
     'new Worker(new URL("../src/base/a.ts", import.meta.url));',
-  ])("%s does not use the name", (line) => {
+  ])("do not count %s as a use of the name", (line) => {
     const sources = parsed({ "src/base/a.ts": "export const a = 1;\na + a;", "bench/b.ts": line });
     expect(places(checkUnusedExports(sources))).toEqual(["src/base/a.ts:1"]);
   });
 
-  test("names of a public entry are used by other projects, and helpers of test/ are not checked", () => {
+  test("accept names of a public entry, and ignore helpers of test/", () => {
     const sources = parsed({
       "src/index.ts": 'export { a } from "./base/a.ts";\nexport const b = 1;',
       "src/base/a.ts": "export const a = 1;",
@@ -247,7 +247,7 @@ describe("exports", () => {
     expect(checkUnusedExports(sources)).toEqual([]);
   });
 
-  test("a name under which several files export different things is found once, with their number", () => {
+  test("find a name under which several files export different things once, with their number", () => {
     const users = ["a", "b", "c"]
       .map((name) => `export { Thing as ${name} } from "../src/base/${name}.ts";`)
       .join("\n");
@@ -266,7 +266,7 @@ describe("exports", () => {
     );
   });
 
-  test("re-exports, names that no file imports, limits and helpers of tests may share a name", () => {
+  test("let re-exports, names without imports, limits and helpers of tests share a name", () => {
     const sources = parsed({
       "src/base/a.ts": "export const x = 1;",
       "src/base/b.ts": 'export { x } from "./a.ts";',
@@ -281,7 +281,7 @@ describe("exports", () => {
   });
 });
 
-describe("determinism", () => {
+describe("the determinism checks", () => {
   test.each([
     "Date.now();",
     "new Date();",
@@ -315,11 +315,11 @@ describe("determinism", () => {
     'import { lookup } from "node:dns";',
     'import { setTimeout as sleep } from "node:timers/promises";',
     "new CompressionStream();",
-  ])("%s is found", (line) => {
+  ])("find %s", (line) => {
     expect(places(checkBannedGlobals(parsed({ "src/base/a.ts": `// first\n${line}\n` })))).toEqual(["src/base/a.ts:2"]);
   });
 
-  test("what only looks like the outside world is left alone", () => {
+  test("accept code that only looks like access to the outside world", () => {
     const innocent = [
       "// Date.now() and setTimeout in a comment",
       'export const text = "Date.now() fetch( console.log";',
@@ -336,7 +336,7 @@ describe("determinism", () => {
     expect(checkBannedGlobals(parsed({ "src/base/a.ts": innocent }))).toEqual([]);
   });
 
-  test("the places where the real world enters may use it", () => {
+  test("allow access to the real world in the listed files", () => {
     const real = "export const now = Date.now();";
     const paths = [
       "src/server/env-node.ts",
@@ -348,7 +348,7 @@ describe("determinism", () => {
     expect(checkBannedGlobals(parsed(Object.fromEntries(paths.map((path) => [path, real]))))).toEqual([]);
   });
 
-  test("the parts of the simulator in test/ may not use it, the tests beside them may", () => {
+  test("forbid it in the parts of the simulator in test/, but not in the tests beside them", () => {
     const real = "export const now = Date.now();";
     const sources = parsed({ "test/simulator/nemesis.ts": real, "test/simulator/seeds.test.ts": real });
     expect(places(checkBannedGlobals(sources))).toEqual(["test/simulator/nemesis.ts:1"]);
@@ -367,11 +367,11 @@ describe("determinism", () => {
     "const table = {} as Record<string, number>;",
     "const table: { a: number } = { a: 1 };",
     "class A { static #count = 0; }",
-  ])("%s at the top of a module is found", (line) => {
+  ])("find %s at the top of a module", (line) => {
     expect(places(checkModuleState(parsed({ "src/base/a.ts": line }), []))).toEqual(["src/base/a.ts:1"]);
   });
 
-  test("what cannot be changed, and what a function keeps for itself, is no state", () => {
+  test("accept immutable values and variables inside functions", () => {
     const innocent = [
       "const seen: ReadonlyMap<string, number> = new Map();",
       "const set: ReadonlySet<string> = new Set();",
@@ -388,14 +388,14 @@ describe("determinism", () => {
     expect(checkModuleState(parsed({ "src/base/a.ts": innocent }), [])).toEqual([]);
   });
 
-  test("allowed state is allowed by name, and leaves the list with the state", () => {
+  test("allow listed state by name, and find entries without state", () => {
     const allowed = [{ path: "src/base/a.ts", name: "memo", reason: "planted" }];
     expect(checkModuleState(parsed({ "src/base/a.ts": "const memo = new Map();" }), allowed)).toEqual([]);
     expect(places(checkModuleState(parsed({ "src/base/a.ts": "export {};" }), allowed))).toEqual(["src/base/a.ts:1"]);
   });
 });
 
-describe("shapes", () => {
+describe("the shape checks", () => {
   test.each([
     ["imports src/base/a.ts", { "src/base/a.ts": imports(26) }, 26],
     ["file-lines src/base/a.ts", { "src/base/a.ts": lines(801) }, 801],
@@ -415,7 +415,7 @@ describe("shapes", () => {
     ["interface-methods src/base/a.ts P", { "src/base/a.ts": `interface P {\n${methods(13)}}` }, 13],
     ['test-lines src/a.test.ts "t"', { "src/a.test.ts": `test("t", () => {\n${lines(79)}});\n` }, 81],
     ['test-lines src/a.test.ts "t"', { "src/a.test.ts": `test.each([1])("t", () => {\n${lines(79)}});\n` }, 81],
-  ])("%s is found", (key, files, size) => {
+  ])("find %s", (key, files, size) => {
     const sources = parsed(files);
     expect(offendersOf(shapeOffences(sources))).toEqual({ [key]: size });
     expect(checkShapes(sources, {})).toHaveLength(1);
@@ -434,14 +434,14 @@ describe("shapes", () => {
       { "src/base/a.ts": "function f() { for (;;) if (a) b(() => { if (c) if (d) e(); }); }" },
     ],
     ["branches of a test", { "src/base/a.test.ts": `function f() { ${loops(20)} }` }],
-    ["this is no parameter", { "src/base/a.ts": "function f(this: A, a, b, c, d) {}" }],
+    ["a this parameter", { "src/base/a.ts": "function f(this: A, a, b, c, d) {}" }],
     ["an interface at the limit", { "src/base/a.ts": `export interface P {\n${methods(12)} name: string; }` }],
     ["a test at the limit", { "src/a.test.ts": `test("t", () => {\n${lines(78)}});\n` }],
-  ])("%s is not found", (_, files) => {
+  ])("accept %s", (_, files) => {
     expect(offendersOf(shapeOffences(parsed(files)))).toEqual({});
   });
 
-  test("a known offender may stay, may not grow, and its entry follows it down and out", () => {
+  test("let a known offender stay but not grow, and require its entry to follow it", () => {
     const sources = parsed({ "src/base/a.ts": "function f(a, b, c, d, e) {}" });
     const key = "parameters src/base/a.ts f";
     expect(checkShapes(sources, { [key]: 5 })).toEqual([]);
@@ -451,7 +451,7 @@ describe("shapes", () => {
     expect(checkShapes([], { [key]: 5 })[0]?.message).toContain("remove");
   });
 
-  test("of two offenders with one name the worse one is listed", () => {
+  test("list the worse of two offenders with one name", () => {
     const sources = parsed({ "src/base/a.ts": "each((a, b, c, d, e) => {}); each((a, b, c, d, e, f) => {});" });
     const key = "parameters src/base/a.ts callback";
     expect(offendersOf(shapeOffences(sources))).toEqual({ [key]: 6 });
@@ -459,7 +459,7 @@ describe("shapes", () => {
     expect(checkShapes(sources, { [key]: 5 })).toHaveLength(1);
   });
 
-  test("a limit that CONTRIBUTING.md does not list, or lists with another number, is found", () => {
+  test("find a limit that CONTRIBUTING.md does not list, or lists with another number", () => {
     const listed = [
       `- At most ${LIMITS.imports} imports and ${LIMITS.sourceLines} lines per file; ${LIMITS.complexity} branches, ${LIMITS.nesting} nested`,
       `  blocks and ${LIMITS.parameters} parameters; ${LIMITS.methods} methods; ${LIMITS.testLines} lines in a test, ${LIMITS.testFileLines} lines in a test file.`,
@@ -493,8 +493,8 @@ function methods(count: number): string {
   ).join("");
 }
 
-describe("conventions", () => {
-  test("an exported error class without its own name is found", () => {
+describe("the convention checks", () => {
+  test("find an exported error class without its own name", () => {
     const sources = parsed({
       "src/base/a.ts":
         "export class AError extends Error {}\nexport class BError extends TypeError { readonly name = 'B'; }",
@@ -504,7 +504,7 @@ describe("conventions", () => {
     expect(places(checkErrorNames(sources))).toEqual(["src/base/a.ts:1", "src/base/a.ts:2"]);
   });
 
-  test("an empty catch block is found, one that says why is none", () => {
+  test("find an empty catch block, and accept one with a reason", () => {
     const sources = parsed({
       "src/base/a.ts":
         "try { a(); } catch {}\ntry { b(); } catch (thrown) {\n}\ntry { c(); } catch {\n  // Already closed.\n}\n",
@@ -512,7 +512,7 @@ describe("conventions", () => {
     expect(places(checkEmptyCatches(sources))).toEqual(["src/base/a.ts:1", "src/base/a.ts:2"]);
   });
 
-  test("any is found as a type only, and excused by a reason on its line", () => {
+  test("find any as a type only, and accept it with a reason on its line", () => {
     const sources = parsed({
       "src/base/a.ts":
         "let a: any;\nconst any = 'any'; // any\nb as any;\nlet c: any; // oxlint-disable-line typescript/no-explicit-any -- planted",
@@ -520,7 +520,7 @@ describe("conventions", () => {
     expect(places(checkAny(sources))).toEqual(["src/base/a.ts:1", "src/base/a.ts:3"]);
   });
 
-  test("a release compared by its number is found outside of the files that must", () => {
+  test("find a release that is compared by its number, except in the listed files", () => {
     const bad = [
       "if (minor >= 36) f();",
       "if (context.minor < 33) f();",
@@ -549,7 +549,7 @@ describe("conventions", () => {
     expect(places(found)).toEqual(bad.map((_, index) => `src/base/a.ts:${index + 1}`));
   });
 
-  test("tags outside the four are found in comments only", () => {
+  test("find tags other than the four, in comments only", () => {
     const bad = [
       "// TODO: later",
       "/* FIXME */",
@@ -571,8 +571,8 @@ describe("conventions", () => {
   });
 });
 
-describe("documents", () => {
-  test("a second heading of the first level is found, and so is a missing one", () => {
+describe("the document checks", () => {
+  test("find a second or a missing heading of the first level", () => {
     const files = texts({
       "README.md": "# One\n\n# Two\n",
       "docs/a.md": "## None\n",
@@ -582,7 +582,7 @@ describe("documents", () => {
     expect(places(checkHeadings(files))).toEqual(["README.md:3", "docs/a.md:1"]);
   });
 
-  test("a document past its budget is found", () => {
+  test("find a document that exceeds its budget", () => {
     const budgets = {
       "README.md": 120,
       "CONTRIBUTING.md": 100,
@@ -595,7 +595,7 @@ describe("documents", () => {
     expect(checkBudgets(sized(1)).map(({ path }) => path)).toEqual(Object.keys(budgets));
   });
 
-  test("a named file or folder that is not there is found", () => {
+  test("find a named file or folder that does not exist", () => {
     const files = texts({
       "src/base/clock.ts": "",
       "src/access/auth/user.ts": "",
@@ -624,7 +624,7 @@ describe("documents", () => {
     ]);
   });
 
-  test("a filter or a route that request-flow.md leaves out, or lists in another place, is found", () => {
+  test("find a filter or a route that request-flow.md omits or lists in another place", () => {
     const code = {
       "src/server/handler-chain.ts": "chain()\n.through(filters.a)\n.through(filters.b)\n.to(route)",
       "src/server/router.ts": "export interface Routes { readonly x: number; readonly y: number }",
@@ -645,7 +645,7 @@ describe("documents", () => {
     expect(checkRequestFlow([])).toHaveLength(2);
   });
 
-  test("a walk with too many stops, one stop or none is found, and so is a stop that is no file", () => {
+  test("find a walk with too many stops, one stop or none, and a stop that is not a file", () => {
     const stop = (path = "base/a.ts"): string => `1. \`${path}\` — reads\n   and writes.\n`;
     const walks = (text: string): readonly string[] =>
       places(checkWalks(texts({ "src/base/a.ts": "", "docs/request-flow.md": `# Flow\n## Walks\n${text}` })));
@@ -663,7 +663,7 @@ describe("documents", () => {
     expect(places(checkWalks([]))).toEqual(["docs/request-flow.md:1"]);
   });
 
-  describe("rooms", () => {
+  describe("on rooms", () => {
     const table = { base: { imports: [] }, "serving/http": { imports: [] }, "serving/registry": { imports: [] } };
     const folders = ["base/a.ts", "base/more/a.ts", "serving/http/node/a.ts", "serving/registry/a.ts"];
     const map = (rows: readonly string[], nodes = ["base", "serving"]): string =>
@@ -680,22 +680,22 @@ describe("documents", () => {
         ),
       );
 
-    test("equal folders, rows, map and picture pass", () => {
+    test("accept equal folders, rows, map and diagram", () => {
       expect(rooms(folders)).toEqual([]);
     });
 
-    test("a folder without a row is found, at the top and inside a room that has no row itself", () => {
+    test("find a folder without a row, at the top and inside a room that has no row itself", () => {
       expect(rooms([...folders, "serving/novelty/a.ts"])).toEqual(["src/serving/novelty/:1"]);
       expect(rooms([...folders, "novelty/a.ts"], map(Object.keys(table), ["base", "novelty", "serving"]))).toEqual([
         "src/novelty/:1",
       ]);
     });
 
-    test("a row without a folder is found", () => {
+    test("find a row without a folder", () => {
       expect(rooms(folders.slice(0, -1))).toEqual(["test/architecture/module-table.ts:1"]);
     });
 
-    test("a map that lacks a row, adds one, or has another order is found, and so is a picture without a room", () => {
+    test("find a map that lacks a row, adds one or has another order, and a diagram without a room", () => {
       const [base = "", http = "", registry = ""] = Object.keys(table);
       for (const rows of [
         [base, http],
@@ -708,7 +708,7 @@ describe("documents", () => {
       expect(rooms(folders, "# A\n")).toHaveLength(2);
     });
 
-    test("more than twelve folders at the top are found", () => {
+    test("find more than twelve folders at the top", () => {
       const names = Array.from({ length: 13 }, (_, index) => `room${index + 10}`);
       const found = (count: number): readonly string[] => {
         const used = names.slice(0, count);
@@ -723,7 +723,7 @@ describe("documents", () => {
     });
   });
 
-  test("private paths, neighbouring folders and registries are found", () => {
+  test("find private paths, neighboring folders and registries", () => {
     const rooted = (name: string): string => ["", name, "x"].join("/");
     const neighbour = (folder: string): string => ["..", "shared", folder].join("/");
     const host = ["https://registry", "npmjs", "org/x"].join(".");

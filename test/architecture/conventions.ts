@@ -1,4 +1,4 @@
-/** Small rules of the style guide that syntax alone can decide. */
+/** Small rules of the style guide that can be checked by syntax alone. */
 import {
   isBinaryExpression,
   isCallExpression,
@@ -35,22 +35,26 @@ export function checkErrorNames(sources: readonly Source[]): readonly Violation[
         hasModifier(member, SyntaxKind.ReadonlyKeyword),
     );
     const name = node.name?.text ?? "";
-    return named ? undefined : `${name} extends Error: give it "override readonly name = "${name}""`;
+    return named
+      ? undefined
+      : `exported error class ${name} has no name of its own: add "override readonly name = "${name}""`;
   });
 }
 
-/** A comment in place of a statement is accepted: it says why nothing is to be done. */
+/** A comment in place of a statement is accepted, because it explains why nothing is to be done. */
 export function checkEmptyCatches(sources: readonly Source[]): readonly Violation[] {
   return collect(sources, (source, node) => {
     if (!isCatchClause(node) || node.block.statements.length > 0) return undefined;
     const explained = source.comments.some(
       ({ start }) => start > node.block.getStart(source.ast) && start < node.block.getEnd(),
     );
-    return explained ? undefined : "swallows an error: handle it, or say in the block why it does not matter";
+    return explained
+      ? undefined
+      : "empty catch block swallows an error: handle it, or explain in the block why it does not matter";
   });
 }
 
-/** The linter's directive, with its reason, on the same line is the only way to say it. */
+/** The only accepted exception is the linter's directive, with its reason, on the same line. */
 const EXCUSED_ANY = /oxlint-disable-line typescript\/no-explicit-any -- \S/;
 
 export function checkAny(sources: readonly Source[]): readonly Violation[] {
@@ -58,7 +62,7 @@ export function checkAny(sources: readonly Source[]): readonly Violation[] {
     if (node.kind !== SyntaxKind.AnyKeyword) return undefined;
     const line = lineAt(source, node.getStart(source.ast));
     const excused = source.comments.some(({ start, text }) => EXCUSED_ANY.test(text) && lineAt(source, start) === line);
-    return excused ? undefined : "says any: say unknown, and narrow it";
+    return excused ? undefined : "uses the type any: use unknown, and narrow it";
   });
 }
 
@@ -69,13 +73,13 @@ export function checkTags(sources: readonly Source[]): readonly Violation[] {
     source.comments.flatMap(({ start, text }) => {
       const match = TAG.exec(text);
       if (match === null) return [];
-      const message = `has the tag ${match[0]}: the four tags are @NOTE, @TODO(issue), DIFFERS: and As kubernetes`;
+      const message = `comment has the tag ${match[0]}: use one of @NOTE, @TODO(issue), DIFFERS: and As kubernetes`;
       return [violation(source, start + match.index, message)];
     }),
   );
 }
 
-/** Flags that came with a release are rejected by name and number, and versions are held against a range. */
+/** This file rejects flags by the name and number of a release, and compares versions with a range. */
 const COMPARES_RELEASES: readonly RegExp[] = [/\/effective-version\.ts$/];
 
 const COMPARISONS: ReadonlySet<SyntaxKind> = new Set([
@@ -87,7 +91,7 @@ const COMPARISONS: ReadonlySet<SyntaxKind> = new Set([
   SyntaxKind.ExclamationEqualsEqualsToken,
 ]);
 
-/** A minor release held against a number, or anything held against a constant that says it is one. */
+/** Finds comparisons of a minor release with a number, or of any value with a constant that is named as one. */
 export function checkReleaseComparisons(sources: readonly Source[]): readonly Violation[] {
   const shipped = sources.filter(
     ({ path }) => path.startsWith("src/") && !isTestCode(path) && !COMPARES_RELEASES.some((file) => file.test(path)),
@@ -97,11 +101,11 @@ export function checkReleaseComparisons(sources: readonly Source[]): readonly Vi
     const sides = [node.left, node.right];
     const isMinor = sides.some(isMinorNumber) && sides.some(isFixed);
     if (!isMinor && !sides.some((side) => isConstant(side) && /(^|_)MINOR(_|$)/.test(side.text))) return undefined;
-    return "compares the number of a release: add a gate to src/objects/release-gates.ts and ask whether it is on";
+    return "compares the number of a release: add a gate to src/objects/release-gates.ts and check whether it is on";
   });
 }
 
-/** `minor`, `served.minor`, `serverMinor`, `Number(release.minor)`. */
+/** Examples: `minor`, `served.minor`, `serverMinor`, `Number(release.minor)`. */
 function isMinorNumber(node: Node): boolean {
   if (isCallExpression(node)) return node.arguments.some(isMinorNumber);
   const name = isPropertyAccessExpression(node) ? node.name : node;

@@ -1,6 +1,6 @@
 /**
- * Time, chance and the outside world enter in a few places only, and nothing is remembered by a module:
- * otherwise the simulator cannot replay a run, and two servers in one process see each other's state.
+ * Checks that time, randomness and the outside world enter in a few places only, and that modules keep no state.
+ * Otherwise the simulator cannot replay a run, and two servers in one process share state.
  */
 import {
   isArrayLiteralExpression,
@@ -30,7 +30,7 @@ import {
 } from "typescript/unstable/ast";
 import { isTestCode, violation, walk, type Source, type Violation } from "./sources.ts";
 
-/** These touch the real world; everything else is handed a Clock, a Random, a Log or a Kv. */
+/** The files that access the real world. All others receive a Clock, a Random, a Log or a Kv. */
 const REAL_WORLD: readonly RegExp[] = [
   /^src\/server\/env-node\.ts$/,
   /^src\/client\/system\.ts$/,
@@ -41,12 +41,12 @@ const REAL_WORLD: readonly RegExp[] = [
   /^src\/tools\/cli\//,
 ];
 
-const ASK_THE_CLOCK = "take a Clock";
-const ASK_CHANCE = "take a Random";
-const ASK_THE_ENV = "let server/env-node.ts pass it in";
-const NO_THREAD_POOL = "use the synchronous form: work in the thread pool ends in no fixed order";
+const ASK_THE_CLOCK = "use a Clock";
+const ASK_CHANCE = "use a Random";
+const ASK_THE_ENV = "receive it from server/env-node.ts";
+const NO_THREAD_POOL = "use the synchronous form, because work in the thread pool ends in no fixed order";
 
-/** Members of a global, by the global's name. */
+/** Members of a global, by the name of the global. */
 const BANNED_MEMBERS: Readonly<Record<string, readonly (readonly [members: RegExp, instead: string])[]>> = {
   Date: [[/^now$/, ASK_THE_CLOCK]],
   performance: [[/./, ASK_THE_CLOCK]],
@@ -58,11 +58,11 @@ const BANNED_MEMBERS: Readonly<Record<string, readonly (readonly [members: RegEx
   ],
   AbortSignal: [[/^timeout$/, ASK_THE_CLOCK]],
   process: [
-    [/^(env|argv)$/, "only tools/cli/ reads it: take it as configuration"],
+    [/^(env|argv)$/, "receive it as configuration, because only tools/cli/ reads it"],
     [/^(hrtime|uptime)$/, ASK_THE_CLOCK],
-    [/^exit$/, "throw, and let tools/cli/ decide"],
+    [/^exit$/, "throw an error, and let tools/cli/ decide"],
   ],
-  console: [[/./, "take a Log"]],
+  console: [[/./, "use a Log"]],
   fs: [[/^promises$/, NO_THREAD_POOL]],
 };
 
@@ -76,7 +76,7 @@ const BANNED_GLOBALS: Readonly<Record<string, string>> = {
   DecompressionStream: NO_THREAD_POOL,
 };
 
-/** Names a built-in module may be asked for; anything else of it is refused. */
+/** Names that may be imported from a built-in module. All others are rejected. */
 const ALLOWED_NAMES: Readonly<Record<string, readonly [names: RegExp, instead: string]>> = {
   crypto: [
     /^(?!random|getRandom|webcrypto|subtle|scrypt$|pbkdf2$|hkdf$|generate(Key|KeyPair|Prime)$|checkPrime$)/,
@@ -101,7 +101,7 @@ function isGuarded(path: string): boolean {
   return isDeterministic(path) && !REAL_WORLD.some((place) => place.test(path));
 }
 
-/** A run of the simulator must be repeatable from its seed, so its parts in test/ are held to the rules of src/. */
+/** A run of the simulator must be repeatable from its seed, so its parts in test/ follow the rules of src/. */
 function isDeterministic(path: string): boolean {
   if (path.startsWith("test/simulator/")) return !path.endsWith(".test.ts");
   return path.startsWith("src/") && !isTestCode(path);
@@ -146,7 +146,7 @@ function refuseImports(node: ImportDeclaration, refuse: (node: Node, what: strin
   if (rule === undefined) return;
   const bindings = node.importClause?.namedBindings;
   if (bindings === undefined || !isNamedImports(bindings)) {
-    return refuse(node, `all of ${from}`, "import the names you need, so that this check can see them");
+    return refuse(node, `all of ${from}`, "import single names, so that this check can see them");
   }
   for (const element of bindings.elements) {
     const name = (element.propertyName ?? element.name).text;
@@ -154,7 +154,7 @@ function refuseImports(node: ImportDeclaration, refuse: (node: Node, what: strin
   }
 }
 
-/** `x` and `globalThis.x` alike. */
+/** Matches `x` and `globalThis.x`. */
 function globalName(node: Node): string | undefined {
   if (isIdentifier(node)) return node.text;
   if (isPropertyAccessExpression(node) && isIdentifier(node.expression) && node.expression.text === "globalThis")
@@ -162,7 +162,7 @@ function globalName(node: Node): string | undefined {
   return undefined;
 }
 
-/** A name that is read, not one that names a member or declares something. */
+/** Whether a name is read, not a member name or a declaration. */
 function isReference(node: Node): boolean {
   const { parent } = node;
   if ("name" in parent && parent.name === node) return parent.kind === SyntaxKind.ShorthandPropertyAssignment;
@@ -197,7 +197,7 @@ export const ALLOWED_STATE: readonly AllowedState[] = [
   {
     path: "src/objects/catalogue/data-files.ts",
     name: "decoded",
-    reason: "a memo of files that ship with the code: derived, never changed, the same for all servers of a process",
+    reason: "a cache of files that ship with the code: derived, never changed, the same for all servers of a process",
   },
 ];
 
@@ -218,7 +218,7 @@ export function checkModuleState(
     violations.push({
       path: entry.path,
       line: 1,
-      message: `no longer keeps "${entry.name}": remove it from ALLOWED_STATE`,
+      message: `has no state "${entry.name}" any more: remove it from ALLOWED_STATE`,
     });
   }
   return violations;
@@ -244,7 +244,7 @@ function moduleState(source: Source): readonly State[] {
         return {
           node,
           name,
-          message: `static "${name}" is state of the module: keep it in an object that somebody owns`,
+          message: `static "${name}" is module state: move it into an object with an owner`,
         };
       });
   });
@@ -255,11 +255,9 @@ function variableState(source: Source, statement: VariableStatement): readonly S
   return statement.declarationList.declarations.flatMap((node) => {
     const name = node.name.getText(source.ast);
     if (!constant)
-      return [
-        { node, name, message: `"${name}" is a variable of the module: keep it in an object that somebody owns` },
-      ];
+      return [{ node, name, message: `"${name}" is a module variable: move it into an object with an owner` }];
     if (node.initializer === undefined || !isMutable(node.initializer, node.type)) return [];
-    const message = `"${name}" could be changed by anyone: type it readonly (ReadonlyMap, ReadonlySet, readonly T[], Readonly<Record>), or write "as const"`;
+    const message = `"${name}" is a mutable module constant: type it readonly (ReadonlyMap, ReadonlySet, readonly T[], Readonly<Record>), or write "as const"`;
     return [{ node, name, message }];
   });
 }
@@ -283,7 +281,7 @@ function isLiteralOrCollection(node: Node): boolean {
   return isArrayLiteralExpression(node) || isObjectLiteralExpression(node);
 }
 
-/** A type with a name of our own is taken to be readonly; its interface is the place to say so. */
+/** A named type of this project counts as readonly, because its interface declares that. */
 function isMutableType(type: TypeNode): boolean {
   if (isArrayTypeNode(type) || isTypeLiteralNode(type))
     return isArrayTypeNode(type) || !type.members.every((member) => hasModifier(member, SyntaxKind.ReadonlyKeyword));

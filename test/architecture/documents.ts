@@ -16,12 +16,12 @@ export function checkHeadings(files: readonly TextFile[]): readonly Violation[] 
     .flatMap(({ path, text }) => {
       const headings = headingLines(text);
       if (headings.length === 1) return [];
-      const message = `has ${headings.length} headings of the first level: a document has one`;
+      const message = `has ${headings.length} headings of the first level: keep exactly one`;
       return [{ path, line: headings[1] ?? 1, message }];
     });
 }
 
-/** Lines, counted from one; a `#` inside a fenced block is a shell comment. */
+/** Line numbers from one. A `#` inside a fenced block is a shell comment. */
 function headingLines(text: string): readonly number[] {
   const lines: number[] = [];
   let fence: string | undefined;
@@ -40,11 +40,14 @@ export function checkBudgets(files: readonly TextFile[]): readonly Violation[] {
     const lines = text.split("\n").length - 1;
     return budget === undefined || lines <= budget
       ? []
-      : [{ path, line: budget + 1, message: `has ${lines} lines, at most ${budget}: shorten it` }];
+      : [{ path, line: budget + 1, message: `has ${lines} lines, but at most ${budget} are allowed: shorten it` }];
   });
 }
 
-/** Files by their ending; folders only where the text marks them as code, since much else ends with a slash. */
+/**
+ * Files are recognized by their extension, folders only if the text marks them as code, because much other text ends
+ * with a slash.
+ */
 const NAMED_FILE = /(?<![\w/.@…*:-])[\w.-][\w./-]*\.(?:ts|mjs)(?![\w*])/g;
 const NAMED_FOLDER = /(?<=`)[\w.-][\w./-]*\/(?=`)/g;
 
@@ -52,8 +55,8 @@ const NAMED_FOLDER = /(?<=`)[\w.-][\w./-]*\/(?=`)/g;
 const NOT_IN_THE_PROJECT: readonly string[] = [".evenkeel/", "pki/", "ranges/evenkeel/"];
 
 /**
- * A path that a document names leads somewhere: from the document's folder, the project's root or src/. A file or a folder
- * may also be named without the folder it is in.
+ * Checks that a path in a document exists relative to the document's folder, the project's root or src/. A file or a
+ * folder may also be named without its parent folder.
  */
 export function checkNamedPaths(files: readonly TextFile[]): readonly Violation[] {
   const known = new Set<string>(NOT_IN_THE_PROJECT);
@@ -73,14 +76,14 @@ export function checkNamedPaths(files: readonly TextFile[]): readonly Violation[
         [...line.matchAll(NAMED_FILE), ...line.matchAll(NAMED_FOLDER)]
           .map(([name]) => name)
           .filter((name) => !["", "src/", path.replace(/[^/]*$/, "")].some((from) => known.has(from + name)))
-          .map((name) => ({ path, line: index + 1, message: `names ${name}, which is not there: name its new place` })),
+          .map((name) => ({ path, line: index + 1, message: `names ${name}, which does not exist: correct the path` })),
       ),
     );
 }
 
 /**
- * docs/request-flow.md has a table of the filters and one of the routes. Each row is `name`, `file`, and what it does; the names
- * are those of the code, in its order.
+ * docs/request-flow.md has a table of the filters and one of the routes. Each row contains `name`, `file`, and a
+ * description. The names are those of the code, in its order.
  */
 export function checkRequestFlow(files: readonly TextFile[]): readonly Violation[] {
   const textOf = (path: string): string => files.find((file) => file.path === path)?.text ?? "";
@@ -100,7 +103,7 @@ interface Rows {
   readonly document: string;
   readonly heading: string;
   readonly source: string;
-  /** The first group is a name; one that comes again is the same. */
+  /** The first group is a name. Repetitions are ignored. */
   readonly matches: Iterable<RegExpMatchArray>;
 }
 
@@ -110,7 +113,7 @@ function compareRows({ path, document, heading, source, matches }: Rows): readon
   const [table = ""] = section.split(/^## /m);
   const rows = [...table.matchAll(/^\| `(\w+)` *\| `[^`]+\.ts` *\| *[^| ]/gm)].map(([, name = ""]) => name);
   if (expected.length > 0 && rows.join() === expected.join()) return [];
-  const message = `lists under "${heading}" ${rows.join(", ")}: ${source} has ${expected.join(", ")}`;
+  const message = `lists under "${heading}" ${rows.join(", ")}: ${source} has ${expected.join(", ")}, so list these in this order`;
   return [{ path, line: before.split("\n").length, message }];
 }
 
@@ -118,22 +121,22 @@ const STOPS_MAX = 12;
 const STOP = /^\d+\. `([^`]+)` — \S/;
 
 /**
- * The walks of docs/request-flow.md: a heading of the third level under "## Walks", then a numbered list. A stop is
- * `path` — what happens there, and the path leads from src/ to a file. A walk of more stops is no longer read in one go, and
- * shows that the code makes a detour.
+ * Checks the walks of docs/request-flow.md: a heading of the third level under "## Walks", then a numbered list. A stop
+ * is `path` — description, and the path leads from src/ to a file. A walk with more stops is hard to read, and shows
+ * that the code makes a detour.
  */
 export function checkWalks(files: readonly TextFile[]): readonly Violation[] {
   const path = "docs/request-flow.md";
   const lines = (files.find((file) => file.path === path)?.text ?? "").split("\n");
   const known = new Set(files.map((file) => file.path));
   const begin = lines.indexOf("## Walks");
-  if (begin === -1) return [{ path, line: 1, message: 'has no section "## Walks"' }];
+  if (begin === -1) return [{ path, line: 1, message: 'has no section "## Walks": add it' }];
   const found = (index: number, message: string): Violation => ({ path, line: index + 1, message });
   const violations: Violation[] = [];
   let walk: { readonly index: number; stops: number } | undefined;
   const close = (): void => {
     if (walk === undefined || (walk.stops > 1 && walk.stops <= STOPS_MAX)) return;
-    violations.push(found(walk.index, `has ${walk.stops} stops: a walk has two to ${STOPS_MAX}`));
+    violations.push(found(walk.index, `has ${walk.stops} stops: use two to ${STOPS_MAX}`));
   };
   for (const [index, line] of lines.entries()) {
     if (index <= begin) continue;
@@ -146,10 +149,10 @@ export function checkWalks(files: readonly TextFile[]): readonly Violation[] {
     walk.stops += 1;
     const [, stop = ""] = STOP.exec(line) ?? [];
     if (!known.has(`src/${stop}`))
-      violations.push(found(index, "is no stop: write `path from src/` — what happens there"));
+      violations.push(found(index, "is not a valid stop: write `path from src/` — description"));
   }
   if (walk === undefined)
-    violations.push(found(begin, "has no walk: a walk is a heading of the third level and a list"));
+    violations.push(found(begin, "has no walk: add a heading of the third level and a numbered list"));
   close();
   return violations;
 }
@@ -159,8 +162,8 @@ const ARCHITECTURE = "docs/ARCHITECTURE.md";
 const TABLE_FILE = "test/architecture/module-table.ts";
 
 /**
- * The folders of src/, the rows of the module table, and the picture and the map of docs/ARCHITECTURE.md are equal. A folder at
- * the top has a row, or each folder inside it has one.
+ * Checks that the folders of src/, the rows of the module table, and the diagram and the map of docs/ARCHITECTURE.md
+ * are equal. A folder at the top has a row, or each folder inside it has one.
  */
 export function checkRooms(
   files: readonly TextFile[],
@@ -171,9 +174,17 @@ export function checkRooms(
   const rows = Object.keys(table);
   const violations: Violation[] = [];
   if (rooms.length > ROOMS_MAX)
-    violations.push({ path: "src/", line: 1, message: `has ${rooms.length} folders, at most ${ROOMS_MAX}: join some` });
+    violations.push({
+      path: "src/",
+      line: 1,
+      message: `has ${rooms.length} folders, but at most ${ROOMS_MAX} are allowed: merge some`,
+    });
   for (const row of rows.filter((name) => !folders.includes(name)))
-    violations.push({ path: TABLE_FILE, line: 1, message: `has the row ${row}, and src/ no such folder: remove it` });
+    violations.push({
+      path: TABLE_FILE,
+      line: 1,
+      message: `has the row ${row}, but src/ has no such folder: remove the row`,
+    });
   for (const room of rooms.filter((name) => !rows.includes(name))) {
     const parts = folders.filter((folder) => folder.startsWith(`${room}/`) && folder.split("/").length === 2);
     for (const folder of parts.length === 0 ? [room] : parts.filter((part) => !rows.includes(part)))
@@ -182,7 +193,7 @@ export function checkRooms(
   return [...violations, ...checkMap(files, rows), ...checkPicture(files, rooms)];
 }
 
-/** From src/, without it. */
+/** The folders below src/, relative to it. */
 function foldersOf(files: readonly TextFile[]): readonly string[] {
   const folders = files.flatMap(({ path }) => {
     const [top, ...inside] = path.split("/").slice(0, -1);
@@ -201,16 +212,22 @@ function checkMap(files: readonly TextFile[], rows: readonly string[]): readonly
     missing.length + foreign.length === 0
       ? "has the rows in another order"
       : `lacks ${missing.join(", ") || "nothing"} and adds ${foreign.join(", ") || "nothing"}`;
-  return [{ path: ARCHITECTURE, line, message: `${difference}: the map is ${TABLE_FILE}, row by row` }];
+  return [{ path: ARCHITECTURE, line, message: `${difference}: copy the rows of ${TABLE_FILE} in their order` }];
 }
 
-/** The nodes of the picture are the rooms. */
+/** The nodes of the diagram are the rooms. */
 function checkPicture(files: readonly TextFile[], rooms: readonly string[]): readonly Violation[] {
   const { line, section } = sectionOf(files, "## Rooms");
   const [, picture = ""] = /^```mermaid\n([^]*?)^```/m.exec(section) ?? [];
   const nodes = [...picture.matchAll(/^ *(\w+)\[/gm)].map(([, node = ""]) => node).toSorted();
   if (nodes.join() === rooms.join()) return [];
-  return [{ path: ARCHITECTURE, line, message: `pictures ${nodes.join(", ")}: src/ has ${rooms.join(", ")}` }];
+  return [
+    {
+      path: ARCHITECTURE,
+      line,
+      message: `shows ${nodes.join(", ")} in the diagram: show ${rooms.join(", ")}, as in src/`,
+    },
+  ];
 }
 
 function sectionOf(files: readonly TextFile[], heading: string): { readonly line: number; readonly section: string } {
@@ -225,24 +242,25 @@ const NEIGHBOUR = /\.\.\/shared(?!\w)(?:\/(\w+))?/g;
 const REGISTRY_HOST = /registry\.(?:npmjs\.org|yarnpkg\.com)/;
 const RESOLVED_URL = /"resolved":\s*"http/;
 
-/** What is true on one machine only has no place in the project; facts beside it may be used when present. */
+/** Paths of one machine do not belong in the project. Facts in a neighboring folder may be used if present. */
 export function checkPrivateText(files: readonly TextFile[]): readonly Violation[] {
   return files.flatMap(({ path, text }) =>
     text.split("\n").flatMap((line, index) => {
       const found = (message: string): Violation => ({ path, line: index + 1, message });
       const violations: Violation[] = [];
-      if (PRIVATE_PATH.test(line)) violations.push(found("names a path of one machine: make it relative or a setting"));
+      if (PRIVATE_PATH.test(line))
+        violations.push(found("names a path of one machine: make it relative or configurable"));
       for (const [, folder] of line.matchAll(NEIGHBOUR)) {
         const allowed = /^(test|scripts)\//.test(path) && (folder === "facts" || folder === "fidelity");
         if (!allowed)
           violations.push(
             found(
-              "names a folder outside the project: only test/ and scripts/ may, and only for facts used when present",
+              "names a folder outside the project: only test/ and scripts/ may do so, and only for facts that are used if present",
             ),
           );
       }
       if (REGISTRY_HOST.test(line))
-        violations.push(found("names a package registry: leave the choice to whoever installs"));
+        violations.push(found("names a package registry: leave the choice to the installing user"));
       if (path === "package-lock.json" && RESOLVED_URL.test(line)) {
         violations.push(found("pins a download address: install with omit-lockfile-registry-resolved"));
       }

@@ -1,6 +1,6 @@
 /**
- * Checks on exported names of src/. An export is a promise to other files: one that no file imports hides dead code from
- * the compiler, and two different things under one name make a reader open both files to learn which one is meant.
+ * Checks on exported names of src/. An unused export hides dead code from the compiler, and two different things under
+ * one name force a reader to open both files.
  */
 import {
   isBindingElement,
@@ -27,7 +27,7 @@ import { importsOf, type Import } from "./imports.ts";
 import { checkRatchet, type KnownOffenders, type Offence } from "./ratchet.ts";
 import { isExported, isTestCode, violation, type Source, type Violation } from "./sources.ts";
 
-/** What package.json exports: their names are used by other projects. */
+/** The exports of package.json, whose names other projects use. */
 const PUBLIC_ENTRIES: readonly string[] = [
   "src/index.ts",
   "src/client/index.ts",
@@ -44,7 +44,7 @@ export interface Export {
 
 export function checkUnusedExports(sources: readonly Source[]): readonly Violation[] {
   return unusedExports(sources).map(({ source, name, node }) =>
-    violation(source, node, `exports ${name}, which no other file imports: remove "export", or delete it`),
+    violation(source, node, `exports ${name}, which no other file imports: remove "export", or delete the declaration`),
   );
 }
 
@@ -56,7 +56,7 @@ export function unusedExports(sources: readonly Source[]): readonly Export[] {
     .filter(({ source, name }) => !used.has(`${source.path} ${name}`) && !used.has(`${source.path} *`));
 }
 
-/** A folder's limits.ts names the bounds of that folder: several have a REQUEST_TIMEOUT_MS. */
+/** A folder's limits.ts contains the limits of that folder: several have a REQUEST_TIMEOUT_MS. */
 const SHARED_NAMES = /\/limits\.ts$/;
 
 export function checkDuplicateNames(sources: readonly Source[], known: KnownOffenders): readonly Violation[] {
@@ -64,8 +64,8 @@ export function checkDuplicateNames(sources: readonly Source[], known: KnownOffe
 }
 
 /**
- * One for each name under which several shipped files export different things; its size is their number. A name that no
- * file imports is left to the check of unused exports.
+ * One offence for each name under which several shipped files export different things; its size is their number. A name
+ * that no file imports is left to the check of unused exports.
  */
 export function duplicateNameOffences(sources: readonly Source[]): readonly Offence[] {
   const unused = new Set(unusedExports(sources).map(({ node }) => node));
@@ -78,7 +78,7 @@ export function duplicateNameOffences(sources: readonly Source[]): readonly Offe
     const [first, second] = places;
     if (first === undefined || second === undefined) return [];
     const others = places.map(({ source }) => source.path).join(", ");
-    const message = `exports ${name}, a name of ${places.length} different things (${others}): say in the name which one it is`;
+    const message = `exports ${name}, which names ${places.length} different things (${others}): choose a more specific name`;
     return [
       { key: `export-name ${name}`, size: places.length, violation: violation(second.source, second.node, message) },
     ];
@@ -90,7 +90,7 @@ function isReexport(node: Node): boolean {
   return isExportDeclaration(declaration) && declaration.moduleSpecifier !== undefined;
 }
 
-/** Every name a file exports; `export *` adds none of its own. */
+/** Every name that a file exports. `export *` adds none. */
 export function exportsOf(source: Source): readonly Export[] {
   return source.ast.statements.flatMap((statement) =>
     exportedNames(statement).map(({ name, node }) => ({ source, name, node })),
@@ -113,7 +113,7 @@ function exportedNames(statement: Statement): readonly NamedNode[] {
   return isExported(statement) ? declaredNames(statement).map((name) => ({ name, node: statement })) : [];
 }
 
-/** The names a statement at the top of a file declares. */
+/** The names that a statement at the top of a file declares. */
 export function declaredNames(statement: Statement): readonly string[] {
   if (isVariableStatement(statement))
     return statement.declarationList.declarations.flatMap(({ name }) => boundNames(name));
@@ -132,7 +132,7 @@ function boundNames(name: BindingName | undefined): readonly string[] {
   return name.elements.flatMap((element) => (isBindingElement(element) ? boundNames(element.name) : []));
 }
 
-/** `path name` for each name an import takes, `path *` when it takes all of them. */
+/** `path name` for each imported name, `path *` if all names are imported. */
 function usesOf({ node, target }: Import): readonly string[] {
   if (target === undefined) return [];
   return importedNames(node).map((name) => `${target} ${name}`);
@@ -157,6 +157,6 @@ function importedNames(node: Node): readonly string[] {
     while (name !== undefined && isQualifiedName(name)) name = name.left;
     return name !== undefined && isIdentifier(name) ? [name.text] : ["*"];
   }
-  // A worker's URL takes no name, `import()` may take any.
+  // A worker's URL imports no name, `import()` may import any.
   return isCallExpression(node) ? ["*"] : [];
 }

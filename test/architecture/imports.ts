@@ -1,4 +1,4 @@
-/** Checks on the graph of imports: direction, cycles, closed folders, barrels, default exports, dead files. */
+/** Checks on the import graph: direction, cycles, internal folders, barrels, default exports, dead files. */
 import {
   isCallExpression,
   isExportAssignment,
@@ -20,9 +20,9 @@ export interface Import {
   readonly from: Source;
   readonly node: Node;
   readonly specifier: string;
-  /** The imported file when the specifier is relative. */
+  /** The imported file if the specifier is relative. */
   readonly target: string | undefined;
-  /** Whether nothing of it is left at run time. */
+  /** Whether the import disappears at run time. */
   readonly typeOnly: boolean;
 }
 
@@ -64,21 +64,23 @@ export function checkAllowedImports(
 function refusal(edge: Import, module: string, rule: ModuleRule): string | undefined {
   const { target, typeOnly, specifier } = edge;
   if (target === undefined) return undefined;
-  if (!target.startsWith("src/")) return `imports "${specifier}" from outside src/: shipped code stands alone`;
-  if (isTestCode(target)) return `imports test code "${specifier}": move what is shared out of it`;
+  if (!target.startsWith("src/")) return `imports "${specifier}" from outside src/: move the needed code into src/`;
+  if (isTestCode(target)) return `imports test code "${specifier}": move shared code out of the test`;
   const other = moduleOf(target);
   if (other === module) return undefined;
   if (other === undefined) return `imports the public entry "${specifier}": import the file that declares it`;
   const allowed = [...rule.imports, ...(typeOnly ? (rule.types ?? []) : [])];
   if (allowed.includes(other) || allowed.some((entry) => target === `src/${entry}`)) return undefined;
   const kind = typeOnly ? "the types of" : "";
-  return `${module}/ may not import ${kind} ${other}/ ("${specifier}"): declare the function type you need and let server/ pass it in`.replace(
+  return `${module}/ may not import ${kind} ${other}/ ("${specifier}"): declare a function type and let server/ pass the function in`.replace(
     "  ",
     " ",
   );
 }
 
-/** Arrows point down: a row names rows above it, or files in them. Inside a room, types may point the other way. */
+/**
+ * Checks that a row names only rows above it, or files in them. Inside a room, types may point in the other direction.
+ */
 export function checkTableOrder(table: Readonly<Record<string, ModuleRule>> = MODULE_TABLE): readonly Violation[] {
   const rows = Object.keys(table);
   return Object.entries(table).flatMap(([row, { imports, types = [] }], index) => {
@@ -92,7 +94,7 @@ export function checkTableOrder(table: Readonly<Record<string, ModuleRule>> = MO
     return wrong.map((name) => ({
       path: "test/architecture/module-table.ts",
       line: 1,
-      message: `lets ${row} import ${name}, which has no row above it: turn the dependency round`,
+      message: `lets ${row} import ${name}, which has no row above it: reverse the dependency`,
     }));
   });
 }
@@ -104,7 +106,11 @@ export function checkInternalFolders(sources: readonly Source[]): readonly Viola
       : importsOf(source)
           .filter(({ target }) => target?.includes("/internal/") === true && moduleOf(target) !== moduleOf(source.path))
           .map(({ node, specifier }) =>
-            violation(source, node, `imports "${specifier}": an internal/ folder is closed to other modules`),
+            violation(
+              source,
+              node,
+              `imports "${specifier}" from another module's internal/ folder: use that module's other files`,
+            ),
           ),
   );
 }
@@ -128,7 +134,7 @@ export function checkImportCycles(sources: readonly Source[]): readonly Violatio
       else {
         const cycle = [...trail.slice(start), target].join(" → ");
         violations.push(
-          violation(from, node, `closes an import cycle, ${cycle}: turn one import into a parameter or a type`),
+          violation(from, node, `closes the import cycle ${cycle}: replace one import by a parameter or a type`),
         );
       }
     }
@@ -139,24 +145,24 @@ export function checkImportCycles(sources: readonly Source[]): readonly Violatio
   return violations;
 }
 
-/** Files that no entry, test or script imports. Files that only tests import are found by `checkTestOnlyFiles`. */
+/** Finds files that no entry, test or script imports. `checkTestOnlyFiles` finds files that only tests import. */
 export function checkDeadFiles(sources: readonly Source[]): readonly Violation[] {
   const alive = reachable(sources, [...ENTRIES, ...testsAndScripts(sources)]);
   return sources
     .filter(({ path }) => isImportedCode(path) && !alive.has(path))
-    .map((source) => violation(source, 0, "is reached from no entry and no test: delete it or use it"));
+    .map((source) => violation(source, 0, "is not reachable from any entry or test: use or delete it"));
 }
 
-/** Helpers of tests belong in test/, so that src/ holds the shipped code and the tests beside it. */
+/** Helpers of tests belong in test/, so that src/ contains only shipped code and the tests beside it. */
 export function checkTestOnlyFiles(sources: readonly Source[]): readonly Violation[] {
   const shipped = reachable(sources, ENTRIES);
   const others = reachable(sources, testsAndScripts(sources));
   return sources
     .filter(({ path }) => path.startsWith("src/") && !isTestCode(path) && others.has(path) && !shipped.has(path))
-    .map((source) => violation(source, 0, "is reached by tests and scripts only: move it to test/testing/"));
+    .map((source) => violation(source, 0, "is imported by tests and scripts only: move it to test/testing/"));
 }
 
-/** Code that is useful only if another file imports it: the sources, and the helpers of tests. */
+/** Whether a file is useful only if another one imports it: sources and helpers of tests. */
 function isImportedCode(path: string): boolean {
   return /^(src|test\/testing|test\/simulator)\//.test(path) && !path.endsWith(".test.ts");
 }
@@ -178,7 +184,7 @@ function reachable(sources: readonly Source[], roots: readonly string[]): Readon
   return seen;
 }
 
-/** Configuration files are the exception: their tools read the default export. */
+/** Configuration files are exempt, because their tools read the default export. */
 export function checkDefaultExports(sources: readonly Source[]): readonly Violation[] {
   const violations: Violation[] = [];
   for (const source of sources) {
@@ -187,7 +193,7 @@ export function checkDefaultExports(sources: readonly Source[]): readonly Violat
       const renamed = isExportSpecifier(node) && node.name.getText(source.ast) === "default";
       const isDefault = node.kind === SyntaxKind.DefaultKeyword && node.parent.kind !== SyntaxKind.DefaultClause;
       if (isExportAssignment(node) || renamed || isDefault) {
-        violations.push(violation(source, node, "exports a default: export it by name"));
+        violations.push(violation(source, node, "has a default export: export it by name"));
       }
     });
   }
@@ -205,10 +211,10 @@ export function checkBarrels(sources: readonly Source[]): readonly Violation[] {
         !PUBLIC_ENTRIES.includes(path)
       );
     })
-    .map((source) => violation(source, 0, "only re-exports: delete it and import the files themselves"));
+    .map((source) => violation(source, 0, "only re-exports: delete it and import the original files"));
 }
 
-/** The longest row of the table that a source file lies under; undefined outside src/ and for files directly in it. */
+/** The longest row of the table that contains a source file; undefined outside src/ and for files directly in it. */
 export function moduleOf(path: string, table: Readonly<Record<string, ModuleRule>> = MODULE_TABLE): string | undefined {
   const [top, ...folders] = path.split("/").slice(0, -1);
   if (top !== "src" || folders.length === 0) return undefined;
@@ -230,7 +236,7 @@ function specifierOf(node: Node): { readonly specifier: string; readonly typeOnl
   if (isImportTypeNode(node) && isLiteralTypeNode(node.argument) && isStringLiteral(node.argument.literal)) {
     return { specifier: node.argument.literal.text, typeOnly: true };
   }
-  // `import("./x.ts")`, and `new URL("./x.ts", import.meta.url)`, which is how workers are named.
+  // Handles `import("./x.ts")` and `new URL("./x.ts", import.meta.url)`, which names a worker.
   const dynamic = isCallExpression(node) && node.expression.kind === SyntaxKind.ImportKeyword;
   const url = isNewExpression(node) && isIdentifier(node.expression) && node.expression.text === "URL";
   if (!dynamic && !url) return undefined;

@@ -1,9 +1,9 @@
 /**
- * The rooms of src/ and what each may import, lowest first. An import that no row allows fails; if two rooms need each
- * other, the lower one declares a function type and server/ passes the function in.
+ * The rooms of src/ and the imports that each may use, lowest first. An import that no row allows fails. If two rooms
+ * need each other, the lower one declares a function type and server/ passes the function in.
  *
- * A row names a room ("storage") or a room's part ("serving/http"); a file belongs to the longest row that fits its path.
- * docs/ARCHITECTURE.md explains the same rows, and a test keeps both equal to the folders.
+ * A row names a room ("storage") or a part of a room ("serving/http"). A file belongs to the longest row that matches
+ * its path. docs/ARCHITECTURE.md explains the same rows, and a test keeps both equal to the folders.
  */
 export interface ModuleRule {
   /** Rows, or single files such as `serving/http/message.ts`. */
@@ -126,7 +126,7 @@ const LAYERS = {
       "cluster/peers",
     ],
   },
-  // Reads the store itself, past the registry: also objects of resources that no server here serves.
+  // Reads the store directly, without the registry, including objects of resources that no server serves.
   "cluster/inspect": {
     imports: [
       ...VOCABULARY,
@@ -196,10 +196,10 @@ export const MODULE_TABLE: Readonly<Record<string, ModuleRule>> = {
   "tools/cli": { imports: [...BELOW_SERVER, "server", "tools/simulator", "tools/rehearsal"] },
 };
 
-/** The public entries, which are also the only files that may do nothing but re-export. */
+/** The public entries, which are also the only files that may only re-export. */
 export const PUBLIC_ENTRIES: readonly string[] = ["src/index.ts", "src/client/index.ts"];
 
-/** Where the shipped program starts: all other source files are reached from these, or are dead. */
+/** The entries of the shipped program. Source files that are not reachable from these are dead. */
 export const ENTRIES: readonly string[] = [
   ...PUBLIC_ENTRIES,
   "src/client/node-transport.ts",

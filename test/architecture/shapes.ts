@@ -1,6 +1,7 @@
 /**
- * Limits on the shape of code: how much a file depends on, how deep and how branched a function is, how much its caller has
- * to get right. The number of lines says none of that, and a tight limit on it only packs lines (docs/adr/025-limits-on-shape.md).
+ * Limits on the shape of code: the number of dependencies of a file, the depth and branches of a function, the number
+ * of parameters. The number of lines shows none of that, and a tight limit on it only makes lines denser
+ * (docs/adr/025-limits-on-shape.md).
  */
 import {
   isArrowFunction,
@@ -44,24 +45,24 @@ type Rule = keyof typeof LIMITS;
 interface RuleTexts {
   /** The first word of the key in known-offenders.json. */
   readonly key: string;
-  /** What is counted, as in CONTRIBUTING.md. */
+  /** The counted things, as in CONTRIBUTING.md. */
   readonly counted: string;
   readonly advice: string;
 }
 
 const RULES: Readonly<Record<Rule, RuleTexts>> = {
-  imports: { key: "imports", counted: "imports", advice: "split it by what its parts depend on" },
-  complexity: { key: "complexity", counted: "branches", advice: "give a part of the decision its own function" },
+  imports: { key: "imports", counted: "imports", advice: "split the file by dependency" },
+  complexity: { key: "complexity", counted: "branches", advice: "move a part of the decision into its own function" },
   nesting: {
     key: "nesting",
     counted: "nested blocks",
-    advice: "return early, or give the inner part its own function",
+    advice: "return early, or move the inner part into its own function",
   },
-  parameters: { key: "parameters", counted: "parameters", advice: "take an options object" },
-  methods: { key: "interface-methods", counted: "methods", advice: "split it by user" },
-  sourceLines: { key: "file-lines", counted: "lines", advice: "split it by topic" },
-  testFileLines: { key: "test-file-lines", counted: "lines in a test file", advice: "split it by topic" },
-  testLines: { key: "test-lines", counted: "lines in a test", advice: "split it by rule" },
+  parameters: { key: "parameters", counted: "parameters", advice: "use an options object" },
+  methods: { key: "interface-methods", counted: "methods", advice: "split the interface by user" },
+  sourceLines: { key: "file-lines", counted: "lines", advice: "split the file by topic" },
+  testFileLines: { key: "test-file-lines", counted: "lines in a test file", advice: "split the file by topic" },
+  testLines: { key: "test-lines", counted: "lines in a test", advice: "split the test by rule" },
 };
 
 export function checkShapes(sources: readonly Source[], known: KnownOffenders): readonly Violation[] {
@@ -82,14 +83,18 @@ function offence(source: Source, { rule, size, name, node }: Measurement): Offen
   return {
     key: [key, source.path, ...(name === undefined ? [] : [name])].join(" "),
     size,
-    violation: violation(source, node ?? 0, `${subject}has ${size} ${counted}, at most ${LIMITS[rule]}: ${advice}`),
+    violation: violation(
+      source,
+      node ?? 0,
+      `${subject}has ${size} ${counted}, but at most ${LIMITS[rule]} are allowed: ${advice}`,
+    ),
   };
 }
 
 interface Measurement {
   readonly rule: Rule;
   readonly size: number;
-  /** Undefined: the file itself. */
+  /** Undefined for the file itself. */
   readonly name?: string;
   readonly node?: Node;
 }
@@ -144,7 +149,10 @@ const BRANCHING_OPERATORS: ReadonlySet<SyntaxKind> = new Set([
   SyntaxKind.QuestionQuestionEqualsToken,
 ]);
 
-/** Cyclomatic complexity of the function without those inside it. A switch counts once: a flat list of cases reads as a table. */
+/**
+ * Cyclomatic complexity of the function without its inner functions. A switch counts once, because a flat list of cases
+ * reads as a table.
+ */
 function complexityOf(node: Node): number {
   let complexity = 1;
   const enter = (child: Node): void => {
@@ -168,7 +176,7 @@ const BLOCKS: ReadonlySet<SyntaxKind> = new Set([
   SyntaxKind.TryStatement,
 ]);
 
-/** How many statements that hold others lie inside each other. `else if` goes on at its level. */
+/** The depth of nested statements. `else if` stays at its level. */
 function nestingOf(node: Node): number {
   let deepest = 0;
   const enter = (child: Node, depth: number): void => {
@@ -194,7 +202,7 @@ function isFunctionLike(node: Node): boolean {
   );
 }
 
-/** Its own name, or that of the function around it and "callback": an argument has no name. */
+/** Its own name, or the name of the surrounding function and "callback", because an argument has no name. */
 function pathOf(source: Source, node: Node): string {
   const own = nameOf(source, node);
   if (own !== undefined) return own;
@@ -203,7 +211,7 @@ function pathOf(source: Source, node: Node): string {
   return outer === undefined ? "callback" : `${nameOf(source, outer)}.callback`;
 }
 
-/** A function expression is named by the variable or property it initialises. */
+/** A function expression has the name of the variable or property that it initializes. */
 function nameOf(source: Source, node: Node): string | undefined {
   if (isConstructorDeclaration(node)) return `${ownerName(source, node.parent)}.constructor`;
   const named = isArrowFunction(node) || isFunctionExpression(node) || isFunctionTypeNode(node) ? node.parent : node;
@@ -246,7 +254,7 @@ function testTitle(source: Source, node: Node): string | undefined {
 /** The bullet of CONTRIBUTING.md that lists the limits. */
 const LISTED_LIMITS = /^- At most [^]*?(?=\n(?:- |\n|#))/m;
 
-/** CONTRIBUTING.md names every limit with its number, and no other number. */
+/** Checks that CONTRIBUTING.md lists every limit with its number, and no other number. */
 export function checkListedLimits(files: readonly TextFile[]): readonly Violation[] {
   const document = files.find(({ path }) => path === "CONTRIBUTING.md");
   if (document === undefined) return [];
@@ -260,5 +268,9 @@ export function checkListedLimits(files: readonly TextFile[]): readonly Violatio
     .map(([number]) => number.replace(/\W$/, ""))
     .filter((number) => !expected.some((limit) => limit.startsWith(number)));
   const wrong = [...missing, ...unknown];
-  return wrong.map((one) => ({ path, line, message: `"${one}" is not both here and in test/architecture/shapes.ts` }));
+  return wrong.map((one) => ({
+    path,
+    line,
+    message: `"${one}" is missing here or in test/architecture/shapes.ts: list the same limits in both`,
+  }));
 }

@@ -1,9 +1,10 @@
 /**
- * Reads the project's files and parses its TypeScript with the compiler's own parser, so that the checkers
- * see syntax and never mistake a string or a comment for code. Files come from the disk or from memory;
- * the checkers cannot tell the difference, which is how each of them is shown able to fail.
+ * Reads the project's files and parses its TypeScript with the compiler's own parser, so that the checkers see syntax
+ * and never treat a string or a comment as code. Files come from the disk or from memory, so that tests can plant
+ * violations.
  *
- * The parser's entry points are marked unstable by TypeScript 7; this file is the only one that would change.
+ * The parser's entry points are marked unstable by TypeScript 7. Only this file calls the parser; the checkers import
+ * its types and type guards.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +14,7 @@ import { createVirtualFileSystem } from "typescript/unstable/fs";
 import { API } from "typescript/unstable/sync";
 
 export interface TextFile {
-  /** From the project's root, with forward slashes. */
+  /** Relative to the project's root, with forward slashes. */
   readonly path: string;
   readonly text: string;
 }
@@ -46,7 +47,7 @@ const SKIPPED_DIRECTORIES: ReadonlySet<string> = new Set([
 const TEXT_NAME =
   /\.(ts|tsx|js|mjs|cjs|json|jsonc|md|txt|ya?ml|sh|html|css|toml)$|^(\.[a-z]+rc|\.gitignore|Dockerfile)$/;
 
-/** Every text file of the project, whether committed yet or not. */
+/** Every text file of the project, committed or not. */
 export function readProject(root: string = PROJECT_ROOT): readonly TextFile[] {
   const files: TextFile[] = [];
   const enter = (directory: string): void => {
@@ -94,7 +95,7 @@ export function lineAt(source: Source, position: number): number {
   return source.ast.getLineAndCharacterOfPosition(position).line + 1;
 }
 
-/** One line per violation, in the form editors make clickable. */
+/** One line per violation, in a form that editors make clickable. */
 export function report(violations: readonly Violation[]): readonly string[] {
   return violations.map(({ path, line, message }) => `${path}:${line} ${message}`);
 }
@@ -129,7 +130,7 @@ const LITERALS: ReadonlySet<SyntaxKind> = new Set([
   SyntaxKind.JsxText,
 ]);
 
-/** What looks like a comment and lies in no literal is one. */
+/** Text that looks like a comment and is outside every literal. */
 function commentsOf(ast: SourceFile): readonly Comment[] {
   const literalEnds = new Map<number, number>();
   walk(ast, (node) => {

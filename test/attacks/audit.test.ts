@@ -1,4 +1,7 @@
-/** A request that goes by way of one server to another is one request: both record it, by one ID, and each says its part. */
+/**
+ * Tests of the audit of proxied requests: both servers record such a request with one ID, and each records its own
+ * part.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -42,13 +45,13 @@ function events(id: string): Json[] {
   return lines.filter((line) => line !== "").map((line) => JSON.parse(line));
 }
 
-/** What a server has recorded of requests for a path. */
+/** The audit events of a server for a path. */
 async function recorded(id: string, path: string): Promise<Json> {
   const of = (): Json[] => events(id).filter(({ requestURI }) => requestURI === path);
   return (await eventually(of, (found) => found.length > 0))[0];
 }
 
-test("both servers record what one has handed to the other, by the same ID", async () => {
+test("both servers record a proxied request with the same ID", async () => {
   const path = `${JOBS}?limit=1`;
   expect((await asTenant(first, path)).status).toBe(200);
   const [asked, served] = [await recorded("a", path), await recorded("b", path)];
@@ -62,7 +65,7 @@ test("both servers record what one has handed to the other, by the same ID", asy
     });
 });
 
-test("a client that calls itself a peer is recorded as who it is", async () => {
+test("a client that sends the headers of a peer is recorded with its own identity", async () => {
   const path = `${JOBS}?limit=2`;
   const headers = {
     "x-evenkeel-proxied-by": "mallory",
@@ -78,7 +81,7 @@ test("a client that calls itself a peer is recorded as who it is", async () => {
   expect([asked.user.username, served.user.username]).toEqual(["tenant", "tenant"]);
 });
 
-test("what is refused is recorded with who tried, and without what it tried it with", async () => {
+test("a rejected request is recorded with its user and without its credentials", async () => {
   expect((await asTenant(first, SECRET)).status).toBe(403);
   expect(await recorded("a", SECRET)).toMatchObject({
     user: { username: "tenant" },
@@ -94,7 +97,7 @@ test("what is refused is recorded with who tried, and without what it tried it w
       expect(readFileSync(logOf(id), "utf8")).not.toContain(secret);
 });
 
-test("an impersonated request is recorded with both, at each server", async () => {
+test("an impersonated request is recorded with both users by the first server and with the impersonated user by the second", async () => {
   const path = `${JOBS}?limit=3`;
   const answer = await first.call(path, { headers: { "impersonate-user": "tenant", "impersonate-group": "tenants" } });
   expect(answer.status).toBe(200);

@@ -1,11 +1,14 @@
-/** Bodies that want more than their size: more memory, more time, other objects' properties. Each costs its sender a refusal. */
+/**
+ * Tests of bodies that consume much more than their size in memory or time, or that modify shared prototypes. The
+ * server rejects each of them.
+ */
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } from "vitest";
 import type { Answer, Json } from "../peers/client.ts";
 import { applyOf, asTenant, made, OWN, patchOf, startSite, type Site } from "./start.ts";
 
 const CONFIG_MAPS = `/api/v1/namespaces/${OWN}/configmaps`;
 const TARGET = `${CONFIG_MAPS}/target`;
-/** Honest requests take milliseconds; what explodes takes minutes or all memory. */
+/** Ordinary requests take milliseconds. An exploding body takes minutes or all memory. */
 const LONG_MS = 5_000;
 
 let site: Site;
@@ -40,7 +43,7 @@ const post = (text: string, type = "application/json"): Promise<Answer> =>
 const yaml = (text: string): Promise<Answer> => post(text, "application/yaml");
 const HEAD = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"new"}';
 
-/** Nine levels of nine: a text of 1 kB that means 3 GB. */
+/** Nine levels of nine: a text of 1 kB that expands to 3 GB. */
 function aliasBomb(levels: number): string {
   const lines = ['a0: &a0 ["lol","lol","lol","lol","lol","lol","lol","lol","lol"]'];
   for (let level = 1; level <= levels; level++)
@@ -48,7 +51,7 @@ function aliasBomb(levels: number): string {
   return lines.join("\n");
 }
 
-describe("YAML", () => {
+describe("a YAML body is rejected if it contains", () => {
   const head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\n";
   test.each([
     ["aliases that multiply", `${head}data:\n${aliasBomb(9).replaceAll(/^/gm, "  ")}\n`],
@@ -58,30 +61,30 @@ describe("YAML", () => {
     ],
     ["an alias of itself", `${head}data: &d\n  a: *d\n`],
     ["depth", `${head}data: ${"[".repeat(100_000)}${"]".repeat(100_000)}\n`],
-    ["a tag that makes functions", `${head}data: !!js/function 'function () { return process }'\n`],
+    ["a tag that creates functions", `${head}data: !!js/function 'function () { return process }'\n`],
   ])("%s", async (_attack, text) => {
     await refused(() => yaml(text), 400);
   });
 
-  test("aliases that multiply, by apply", async () => {
+  test("aliases that multiply, in an apply", async () => {
     const call = { method: "PATCH", headers: { "content-type": "application/apply-patch+yaml" } };
     const body = `${head}data:\n${aliasBomb(9).replaceAll(/^/gm, "  ")}\n`;
     await refused(() => asTenant(site.first, `${CONFIG_MAPS}/new?fieldManager=t`, { ...call, body }), 400);
   });
 });
 
-describe("JSON", () => {
+describe("a JSON body is rejected if it", () => {
   const deep = (depth: number): string => `${"[".repeat(depth)}${"]".repeat(depth)}`;
   const deepObject = (depth: number): string => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
   test.each([
-    ["of depth 100,000", `${HEAD},"data":${deep(100_000)}}`],
-    ["of depth 100,000, in objects", `${HEAD},"data":${deepObject(100_000)}}`],
+    ["has arrays of depth 100,000", `${HEAD},"data":${deep(100_000)}}`],
+    ["has objects of depth 100,000", `${HEAD},"data":${deepObject(100_000)}}`],
     [
-      "of depth 100,000 where anything may stand",
+      "has depth 100,000 in an untyped field",
       `${HEAD},"metadata":{"managedFields":[{"fieldsV1":${deepObject(100_000)}}]}}`,
     ],
-    ["that never ends", `${HEAD},"data":${"[".repeat(100_000)}`],
-    ["with a number that nobody can hold", `${HEAD},"data":{"a":1e999999999}}`],
+    ["never ends", `${HEAD},"data":${"[".repeat(100_000)}`],
+    ["has a number out of range", `${HEAD},"data":{"a":1e999999999}}`],
   ])("%s", async (_attack, text) => {
     await refused(() => post(text), 400);
   });
@@ -91,13 +94,13 @@ describe("JSON", () => {
     ["a merge patch", "merge-patch+json", `{"data":${deepObject(100_000)}}`],
     ["a strategic merge patch", "strategic-merge-patch+json", `{"data":${deepObject(100_000)}}`],
     ["an apply", "apply-patch+yaml", `${HEAD},"data":${deepObject(100_000)}}`],
-  ])("of depth 100,000 in %s", async (_what, type, body) => {
+  ])("has depth 100,000 in %s", async (_what, type, body) => {
     const call = { method: "PATCH", headers: { "content-type": `application/${type}` }, body };
     await refused(() => asTenant(site.first, `${TARGET}?fieldManager=t`, call), 400);
   });
 });
 
-describe("keys that name what all objects share", () => {
+describe("keys of object prototypes pollute nothing", () => {
   const polluted = '{"polluted":"yes"}';
   const notPolluted = (): void => expect(({} as Json).polluted).toBeUndefined();
 
@@ -122,7 +125,7 @@ describe("keys that name what all objects share", () => {
     ],
     ["a JSON patch that copies", "json-patch+json", '[{"op":"copy","from":"/data","path":"/__proto__/polluted"}]'],
     ["a JSON patch that moves", "json-patch+json", '[{"op":"move","from":"/data/__proto__","path":"/data/a"}]'],
-  ])("by %s", async (_what, type, body) => {
+  ])("in %s", async (_what, type, body) => {
     const call = { method: "PATCH", headers: { "content-type": `application/${type}` }, body };
     await refused(() => asTenant(site.first, TARGET, call), 422);
     notPolluted();
@@ -145,7 +148,7 @@ describe("keys that name what all objects share", () => {
       undefined,
     ],
     [
-      "a strategic merge patch that orders it",
+      "a strategic merge patch with an element order",
       "strategic-merge-patch+json",
       `{"__proto__":${polluted},"$setElementOrder/__proto__":[1]}`,
       "expected a []interface {}, but received a map[string]interface {}",
@@ -162,7 +165,7 @@ describe("keys that name what all objects share", () => {
       `apiVersion: v1\nkind: ConfigMap\nmetadata: &m {name: target}\ndata: {<<: *m, __proto__: ${polluted}}\n`,
       `${UNTYPED}.data.__proto__: expected string, got &value.valueUnstructured{Value:map[string]interface {}{"polluted":"yes"}}`,
     ],
-  ])("by %s", async (_what, type, body, message) => {
+  ])("in %s", async (_what, type, body, message) => {
     const call = { method: "PATCH", headers: { "content-type": `application/${type}` }, body };
     const answer = await asTenant(site.first, `${TARGET}?fieldManager=t&dryRun=All`, call);
     notPolluted();
@@ -183,15 +186,15 @@ describe("keys that name what all objects share", () => {
   });
 });
 
-describe("patches that grow", () => {
+describe("the server rejects or bounds", () => {
   const copies = (count: number): Json[] =>
     Array.from({ length: count }, (_, at) => ({ op: "copy", from: "/data", path: `/data/${"x".repeat(3)}${at}` }));
 
-  test("a JSON patch that doubles itself 100 times", async () => {
+  test("a JSON patch that doubles an object 100 times", async () => {
     await refused(() => asTenant(site.first, TARGET, patchOf("json", copies(100))), 422);
   });
 
-  test("a JSON patch that copies a large text again and again", async () => {
+  test("a JSON patch that copies a large text repeatedly", async () => {
     const large = [{ op: "add", path: "/data/large", value: "x".repeat(500_000) }];
     const many = Array.from({ length: 5_000 }, (_, at) => ({ op: "copy", from: "/data/large", path: `/data/c${at}` }));
     const body = await refused(() => asTenant(site.first, TARGET, patchOf("json", [...large, ...many])), 422);
@@ -207,7 +210,7 @@ describe("patches that grow", () => {
     expect(body.message).toContain("The allowed maximum operations in a JSON patch is 10000, got 60000");
   });
 
-  test("a merge patch that makes an object too large to be kept", async () => {
+  test("a merge patch that makes an object too large to store", async () => {
     const data = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`k${at}`, "x".repeat(60_000)]));
     await refused(() => asTenant(site.first, TARGET, patchOf("merge", { data })), 422);
   });
@@ -223,7 +226,7 @@ describe("patches that grow", () => {
     expect([answer.status, answer.body.message]).toEqual([400, "exceeded max depth"]);
   });
 
-  test("an apply that makes an object too large to be kept", async () => {
+  test("an apply that makes an object too large to store", async () => {
     const data = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`k${at}`, "x".repeat(250)]));
     const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "target" }, data };
     await refused(() => asTenant(site.first, `${TARGET}?fieldManager=t&force=true`, applyOf(object)), 422);

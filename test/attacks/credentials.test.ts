@@ -1,4 +1,4 @@
-/** Whoever pretends to be somebody: each attempt is refused, and the servers go on taking its author for who it is. */
+/** Tests of requests with a forged identity. The servers reject each of them or treat it as sent by its real author. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { issueClient, type Issued } from "../testing/access/auth/certificates.ts";
 import { PROXY_NAME } from "../peers/credentials.ts";
@@ -41,7 +41,7 @@ const BEARER = `Authorization: Bearer ${TENANT_TOKEN}`;
 
 const MASTERS = ["X-Remote-User: admin", "X-Remote-Group: system:masters"];
 const SPOOFED: readonly (readonly [attack: string, lines: readonly string[]])[] = [
-  ["X-Remote-User and its kind", [...MASTERS, "X-Remote-Uid: admin-uid", "X-Remote-Extra-Scopes: all"]],
+  ["X-Remote-User and related headers", [...MASTERS, "X-Remote-Uid: admin-uid", "X-Remote-Extra-Scopes: all"]],
   ["in lower case", MASTERS.map((line) => line.toLowerCase())],
   [
     "in upper case",
@@ -58,7 +58,7 @@ const SPOOFED: readonly (readonly [attack: string, lines: readonly string[]])[] 
     "named in Connection, in other casings",
     [...MASTERS, "Connection: close, x-remote-USER", "connection: X-REMOTE-GROUP"],
   ],
-  ["Connection names what the servers set themselves", ["Connection: close, X-Kubernetes-Peer-Proxied, Authorization"]],
+  ["headers of the servers named in Connection", ["Connection: close, X-Kubernetes-Peer-Proxied, Authorization"]],
   ["with underscores", ["X_Remote_User: admin", "X_Remote_Group: system:masters"]],
   [
     "with the guards of peers",
@@ -68,16 +68,19 @@ const SPOOFED: readonly (readonly [attack: string, lines: readonly string[]])[] 
     "with our own headers",
     [...MASTERS, "X-Evenkeel-Proxied-By: b", "X-Evenkeel-Served-By: b", "x-evenkeel-USER: admin"],
   ],
-  ["as the names of other proxies", ["X-Forwarded-User: admin", "Remote-User: admin", "X-Authenticated-User: admin"]],
+  [
+    "with the headers of other proxies",
+    ["X-Forwarded-User: admin", "Remote-User: admin", "X-Authenticated-User: admin"],
+  ],
 ];
 
 describe("spoofed identity headers", () => {
-  test.each(SPOOFED)("%s: a stranger stays a stranger", async (_attack, lines) => {
+  test.each(SPOOFED)("(%s) leave an anonymous client anonymous", async (_attack, lines) => {
     const { status, body } = await asReview(lines);
     expect([status, body.message]).toEqual([403, STRANGER_REFUSED]);
   });
 
-  test.each(SPOOFED)("%s: a tenant stays the tenant", async (_attack, lines) => {
+  test.each(SPOOFED)("(%s) leave a tenant with its own identity", async (_attack, lines) => {
     expect(userIn(await asReview([...lines, BEARER]))).toEqual(TENANT);
     const { status, body } = await sendLines(site.first, [`GET ${SECRET} HTTP/1.1`, ...lines, BEARER]);
     expect([status, body.message]).toEqual([403, TREASURE_REFUSED]);
@@ -87,7 +90,7 @@ describe("spoofed identity headers", () => {
     ["once", { "x-remote-user": "admin", "x-remote-group": "system:masters", "x-remote-extra-a": "b" }],
     ["twice", { "x-remote-user": ["admin", "admin"], "x-remote-group": ["tenants", "system:masters"] }],
     ["with guards", { "x-remote-user": "admin", "x-kubernetes-peer-proxied": "true", "x-evenkeel-proxied-by": "b" }],
-  ])("by HTTP/2, %s", async (_attack, headers) => {
+  ])("over HTTP/2 (%s) leave clients with their own identity", async (_attack, headers) => {
     const asked = { ":method": "POST", ":path": REVIEW_PATH, ...headers };
     const stranger = await sendHttp2(site.first, asked, { body: REVIEW });
     expect([stranger.status, stranger.body.message]).toEqual([403, STRANGER_REFUSED]);
@@ -96,7 +99,7 @@ describe("spoofed identity headers", () => {
   });
 });
 
-test("a connection is nobody's: each request on it is who its own credentials say", async () => {
+test("each request on a connection is authenticated by its own credentials", async () => {
   const socket = await openTls(site.first);
   let received = "";
   socket.on("data", (chunk: Buffer) => (received += chunk.toString("utf8")));
@@ -116,8 +119,8 @@ const [PAST, FUTURE] = [Date.now() - 2 * DAY_MS, Date.now() + 2 * DAY_MS];
 const AS_ADMIN = [["CN", "admin"] as const, ["O", "system:masters"] as const];
 type Forge = (authorities: Authorities) => Issued;
 
-describe("certificates", () => {
-  test("that are as they should be name a user and a front proxy, so those below fail for what is wrong with them", async () => {
+describe("certificates:", () => {
+  test("valid certificates identify a user and a front proxy, so the cases below fail only because of their defect", async () => {
     const user = await asReview([], tenantCertificate(site.authorities));
     expect(userIn(user)).toMatchObject({ username: "tenant", groups: ["tenants", "system:authenticated"] });
     const proxy = issueClient(site.authorities.frontProxies, { subject: [["CN", PROXY_NAME]], ...VALID_NOW });
@@ -135,7 +138,7 @@ describe("certificates", () => {
     ],
     ["of another CA of the same name", ({ strangers }) => issueClient(strangers, { subject: AS_ADMIN, ...VALID_NOW })],
     [
-      "that signed itself",
+      "that is self-signed",
       ({ users }) => issueClient({ ...users, ...issueClient(users) }, { subject: AS_ADMIN, ...VALID_NOW }),
     ],
     [
@@ -143,16 +146,13 @@ describe("certificates", () => {
       ({ users }) => issueClient(users, { subject: AS_ADMIN, usages: ["serverAuth"], ...VALID_NOW }),
     ],
     [
-      "of a user who signed it",
+      "signed by a user",
       ({ users }) => issueClient(issueClient(users, VALID_NOW), { subject: AS_ADMIN, ...VALID_NOW }),
     ],
     ["without a name", ({ users }) => issueClient(users, { subject: [["O", "system:masters"]], ...VALID_NOW })],
-    [
-      "of a front proxy, naming an administrator",
-      ({ frontProxies }) => issueClient(frontProxies, { subject: AS_ADMIN, ...VALID_NOW }),
-    ],
+    ["of the front proxy CA", ({ frontProxies }) => issueClient(frontProxies, { subject: AS_ADMIN, ...VALID_NOW })],
   ];
-  test.each(WRONG)("a certificate of an administrator, %s, is nobody's", async (_attack, forge) => {
+  test.each(WRONG)("an administrator's certificate, %s, returns 401", async (_attack, forge) => {
     const certificate = presented(forge(site.authorities));
     const { status, body } = await asReview([], certificate);
     expect([status, body]).toEqual([401, UNAUTHORIZED]);
@@ -160,7 +160,7 @@ describe("certificates", () => {
     expect([read.status, read.body]).toEqual([401, UNAUTHORIZED]);
   });
 
-  test.each(WRONG)("a certificate %s lends nothing to a tenant's token", async (_attack, forge) => {
+  test.each(WRONG)("a certificate, %s, adds nothing to a tenant's token", async (_attack, forge) => {
     const answer = await asReview([...MASTERS, BEARER], presented(forge(site.authorities)));
     expect(userIn(answer)).toEqual(TENANT);
   });
@@ -182,7 +182,7 @@ describe("certificates", () => {
         }),
     ],
     [
-      "whose organization is the name",
+      "with the name as organization",
       ({ frontProxies }) => issueClient(frontProxies, { subject: [["O", PROXY_NAME]], ...VALID_NOW }),
     ],
     [
@@ -195,23 +195,20 @@ describe("certificates", () => {
       ({ frontProxies }) =>
         issueClient(frontProxies, { subject: [["CN", PROXY_NAME]], usages: ["serverAuth"], ...VALID_NOW }),
     ],
-    [
-      "of a CA that nobody trusts",
-      ({ strangers }) => issueClient(strangers, { subject: [["CN", PROXY_NAME]], ...VALID_NOW }),
-    ],
+    ["of an untrusted CA", ({ strangers }) => issueClient(strangers, { subject: [["CN", PROXY_NAME]], ...VALID_NOW })],
   ];
-  test.each(NO_PROXIES)("a front proxy %s speaks for nobody", async (_attack, forge) => {
+  test.each(NO_PROXIES)("a front proxy certificate, %s, is rejected", async (_attack, forge) => {
     const { status, body } = await asReview(MASTERS, presented(forge(site.authorities)));
     expect([status, body]).toEqual([401, UNAUTHORIZED]);
   });
 
-  test("a user's certificate with the name of a front proxy speaks for its user alone", async () => {
+  test("a user certificate with the name of a front proxy identifies that user only", async () => {
     const user = issueClient(site.authorities.users, { subject: [["CN", PROXY_NAME]], ...VALID_NOW });
     const answer = await asReview([...MASTERS, "X-Kubernetes-Peer-Proxied: true"], presented(user));
     expect(userIn(answer)).toMatchObject({ username: PROXY_NAME, groups: ["system:authenticated"] });
   });
 
-  test("a front proxy that names nobody is nobody", async () => {
+  test("a front proxy that names no user returns 401", async () => {
     const proxy = presented(
       issueClient(site.authorities.frontProxies, { subject: [["CN", PROXY_NAME]], ...VALID_NOW }),
     );

@@ -1,6 +1,6 @@
 /**
- * What servers write about themselves, written by a tenant: refused. And where somebody has allowed it by mistake: no
- * request goes elsewhere, and servers agree on no other version.
+ * Tests of records of servers that a tenant writes. The servers reject them. If a tenant was granted the permission by
+ * mistake, no request is routed elsewhere, and the servers agree on no other version.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { groupNames, type Answer, type Json } from "../peers/client.ts";
@@ -29,7 +29,7 @@ afterAll(() => site[Symbol.asyncDispose]());
 const storageVersion = async (): Promise<Json> => (await site.first.get(OBJECT)).body;
 const agreedOn = ({ status }: Json): Json => [status.storageVersions, status.commonEncodingVersion];
 
-/** What the first server thinks of its peers, and what it makes of that. */
+/** The view of the first server on its peers, and the resulting routes. */
 async function routing(): Promise<Json> {
   const peers = site.first.view.peers.map(({ id, address, isDraining, isReachable, isDescribed, release }) => ({
     ...{ id, address, isDraining, isReachable, isDescribed, release },
@@ -43,7 +43,7 @@ async function writes(name: string): Promise<number> {
   return (await asTenant(site.first, CONFIG_MAPS, { method: "POST", body: { metadata: { name } } })).status;
 }
 
-describe("a tenant with rights in its own namespace", () => {
+describe("a tenant with permissions in its own namespace", () => {
   const status = { storageVersions: [GHOST], commonEncodingVersion: "v9" };
   const ghost = { apiVersion: `${API}/v1alpha1`, kind: "StorageVersion", metadata: { name: "core.ghosts" }, spec: {} };
   const ATTACKS: readonly (readonly [attack: string, verb: string, send: () => Promise<Answer>])[] = [
@@ -52,14 +52,18 @@ describe("a tenant with rights in its own namespace", () => {
       "create",
       () => asTenant(site.first, LEASES, { method: "POST", body: lease("ghost") }),
     ],
-    ["applies one", "patch", () => asTenant(site.first, `${LEASES}/ghost?fieldManager=t`, applyOf(lease("ghost")))],
     [
-      "takes that of a server",
+      "applies an identity lease",
+      "patch",
+      () => asTenant(site.first, `${LEASES}/ghost?fieldManager=t`, applyOf(lease("ghost"))),
+    ],
+    [
+      "takes over the lease of a server",
       "patch",
       () => asTenant(site.first, `${LEASES}/b`, patchOf("merge", { spec: { holderIdentity: "ghost" } })),
     ],
-    ["deletes that of a server", "delete", () => asTenant(site.first, `${LEASES}/b`, { method: "DELETE" })],
-    ["deletes all of them", "deletecollection", () => asTenant(site.first, LEASES, { method: "DELETE" })],
+    ["deletes the lease of a server", "delete", () => asTenant(site.first, `${LEASES}/b`, { method: "DELETE" })],
+    ["deletes all identity leases", "deletecollection", () => asTenant(site.first, LEASES, { method: "DELETE" })],
     [
       "creates a StorageVersion",
       "create",
@@ -67,19 +71,19 @@ describe("a tenant with rights in its own namespace", () => {
     ],
     ["changes one", "patch", () => asTenant(site.first, OBJECT, patchOf("merge", { status }))],
     [
-      "changes the status of one",
+      "changes the status of a StorageVersion",
       "patch",
       () => asTenant(site.first, `${OBJECT}/status`, patchOf("merge", { status })),
     ],
     [
-      "replaces the status of one",
+      "replaces the status of a StorageVersion",
       "update",
       async () =>
         asTenant(site.first, `${OBJECT}/status`, { method: "PUT", body: { ...(await storageVersion()), status } }),
     ],
     ["deletes one", "delete", () => asTenant(site.first, OBJECT, { method: "DELETE" })],
   ];
-  test.each(ATTACKS)("%s: 403, and nothing has changed", async (_attack, verb, send) => {
+  test.each(ATTACKS)("that %s gets 403, and nothing changes", async (_attack, verb, send) => {
     const before = [await storageVersion(), await routing()];
     const { status: code, body } = await send();
     expect([code, body.reason]).toEqual([403, "Forbidden"]);
@@ -87,7 +91,7 @@ describe("a tenant with rights in its own namespace", () => {
     expect([await storageVersion(), await routing()]).toEqual(before);
   });
 
-  test("has leases of its own that name servers: they are nobody's", async () => {
+  test("can write leases in its namespace that name servers, and they are ignored", async () => {
     const before = await routing();
     const own = `/apis/coordination.k8s.io/v1/namespaces/${OWN}/leases`;
     for (const id of ["ghost", "b"])
@@ -96,7 +100,7 @@ describe("a tenant with rights in its own namespace", () => {
   });
 });
 
-describe("a tenant who may write them by mistake", () => {
+describe("a tenant with write permission granted by mistake", () => {
   beforeAll(async () => {
     await granted(site.first, "mistake", [
       rule("coordination.k8s.io", ["leases"], ["*"]),
@@ -108,11 +112,8 @@ describe("a tenant who may write them by mistake", () => {
     eventually(storageVersion, (object) => JSON.stringify(agreedOn(object)) === JSON.stringify(wanted));
 
   const FORGERIES: readonly (readonly [forgery: string, of: (entries: readonly Json[]) => Json])[] = [
-    [
-      "a server that nobody knows and that can read nothing of the others",
-      (entries) => ({ storageVersions: [...entries, GHOST] }),
-    ],
-    ["that server alone", () => ({ storageVersions: [GHOST], commonEncodingVersion: "v9" })],
+    ["an unknown server that can decode no other version", (entries) => ({ storageVersions: [...entries, GHOST] })],
+    ["the unknown server only", () => ({ storageVersions: [GHOST], commonEncodingVersion: "v9" })],
     [
       "servers that write another version",
       (entries) => ({
@@ -120,10 +121,10 @@ describe("a tenant who may write them by mistake", () => {
         commonEncodingVersion: "v9",
       }),
     ],
-    ["nobody", () => ({ storageVersions: [] })],
+    ["no server", () => ({ storageVersions: [] })],
   ];
   test.each(FORGERIES)(
-    "a StorageVersion of %s: put right, and written in the version that was agreed on",
+    "that forges a StorageVersion with %s does not change the encoding, and the servers correct the object",
     async (forgery, of) => {
       const [before, route] = [await storageVersion(), await routing()];
       const status = { conditions: before.status.conditions, ...of(before.status.storageVersions) };
@@ -138,7 +139,7 @@ describe("a tenant who may write them by mistake", () => {
     },
   );
 
-  test("a StorageVersion that is deleted comes back as it was", async () => {
+  test("that deletes a StorageVersion does not change it, because the servers restore it", async () => {
     const before = await storageVersion();
     expect((await asTenant(site.first, OBJECT, { method: "DELETE" })).status).toBe(200);
     expect(await writes("after-deletion")).toBe(201);
@@ -148,7 +149,7 @@ describe("a tenant who may write them by mistake", () => {
     );
   });
 
-  test("an identity lease: nobody is sent there, and no version is agreed on but that of the servers", async () => {
+  test("that creates an identity lease gets no requests and does not change the agreed version", async () => {
     const [before, route] = [await storageVersion(), await routing()];
     const created = await asTenant(site.first, LEASES, { method: "POST", body: lease("ghost") });
     expect(created.status).toBe(201);
@@ -158,7 +159,7 @@ describe("a tenant who may write them by mistake", () => {
     );
     const { peers, ...rest } = await routing();
     expect(rest).toEqual({ groups: route.groups, served: route.served });
-    // It has no address, and none can be given to it by way of the API.
+    // The lease has no endpoint record, and the API cannot create one.
     const nowhere = {
       address: undefined,
       isDraining: false,

@@ -1,4 +1,4 @@
-/** Who is no peer gains nothing by speaking like one; and a peer that turns bad is neither followed nor believed. */
+/** Tests of clients that pretend to be peers, and of peers that misbehave. Neither gains access. */
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { createServer } from "node:https";
@@ -39,13 +39,13 @@ beforeEach(() => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-/** What the first server thinks of the others. */
+/** The view of the first server on the others. */
 const viewed = (): Json =>
   site.first.view.peers.map(({ id, address, isDraining, isReachable, isDescribed }) => ({
     ...{ id, address, isDraining, isReachable, isDescribed },
   }));
 
-describe("identity that a client makes up on its way to a peer", () => {
+describe("forged identity headers on a proxied request", () => {
   test.each([
     [
       "once",
@@ -54,7 +54,7 @@ describe("identity that a client makes up on its way to a peer", () => {
     ["in other casings, twice", ["x-remote-USER: admin", "X-REMOTE-user: root", "x-Remote-gROUP: system:masters"]],
     ["named in Connection", ["X-Remote-User: admin", "Connection: close, X-Remote-User, X-Remote-Group, X-Remote-Uid"]],
     ["with guards", [...GUARDS, "X-Remote-Group: system:masters", "x-remote-extra-a%2fb: c"]],
-  ])("%s: the peer is told the tenant and nobody else", async (_attack, lines) => {
+  ])("(%s) are replaced, and the peer receives the tenant's identity only", async (_attack, lines) => {
     const { status } = await sendLines(site.first, [`GET ${WIDGETS} HTTP/1.1`, ...lines, BEARER]);
     expect(status).toBe(200);
     const [seen, ...others] = stub.arrivals;
@@ -68,21 +68,21 @@ describe("identity that a client makes up on its way to a peer", () => {
   });
 });
 
-describe("guards of peers, from who is no peer", () => {
+describe("peer headers from a client that is not a peer", () => {
   const callers: readonly (readonly [
     who: string,
     lines: readonly string[],
     certificate: () => Presented | undefined,
   ])[] = [
-    ["a tenant by token", [BEARER], () => undefined],
-    ["a tenant by certificate", [], () => tenantCertificate(site.authorities)],
+    ["tenant with a token", [BEARER], () => undefined],
+    ["tenant with a certificate", [], () => tenantCertificate(site.authorities)],
     [
-      "a front proxy whose name is not allowed",
+      "front proxy whose name is not allowed",
       [BEARER],
       () => presented(issueClient(site.authorities.frontProxies, { subject: [["CN", "mallory"]], ...VALID_NOW })),
     ],
   ];
-  test.each(callers)("%s: the request goes where all such requests go", async (_who, lines, certificate) => {
+  test.each(callers)("(%s) do not change the route of the request", async (_who, lines, certificate) => {
     const presenting = certificate();
     const { status, head } = await sendLines(site.first, [`GET ${JOBS} HTTP/1.1`, ...GUARDS, ...lines], {
       ...(presenting === undefined ? {} : { certificate: presenting }),
@@ -93,7 +93,7 @@ describe("guards of peers, from who is no peer", () => {
     ]);
   });
 
-  test.each(["", ";profile=nopeer"])("by HTTP/2, for the document of peers%s", async (profile) => {
+  test.each(["", ";profile=nopeer"])("over HTTP/2 do not change the discovery document%s", async (profile) => {
     const guards = { "x-kubernetes-peer-proxied": "true", "x-evenkeel-proxied-by": "b", "x-remote-user": "b" };
     const asked = { ":path": "/apis", authorization: `Bearer ${TENANT_TOKEN}`, accept: AGGREGATED + profile };
     const plain = await sendHttp2(site.first, asked);
@@ -103,7 +103,7 @@ describe("guards of peers, from who is no peer", () => {
     expect(guarded.body.metadata).toEqual({});
   });
 
-  test("a client that calls a server draining moves no traffic", async () => {
+  test("a client that marks a server as draining does not move traffic", async () => {
     const before = viewed();
     const annotations = { "evenkeel.io/state": "draining", "evenkeel.io/release": "1.36" };
     const metadata = { name: "b", labels: { apiserverIdentity: "b" }, annotations };
@@ -124,7 +124,7 @@ describe("guards of peers, from who is no peer", () => {
     expect(viewed()).toEqual(before);
   });
 
-  test("what servers tell each other lies where no path of the API leads", async () => {
+  test("the records that servers exchange are not reachable by any API path", async () => {
     for (const path of [
       "/apis/coordination.k8s.io/v1/peerserverleases",
       "/api/v1/peerserverleases",
@@ -135,21 +135,24 @@ describe("guards of peers, from who is no peer", () => {
   });
 });
 
-describe("a peer that sends its callers elsewhere", () => {
-  test.each([301, 302, 303, 307, 308])("%i is not followed, and nobody else is told who asked", async (status) => {
-    await using trap = await openTrap(site);
-    stub.respond = (_request, response) => void response.writeHead(status, { location: trap.url }).end();
-    for (const method of ["GET", "POST"]) {
-      const body = method === "POST" ? { kind: "Widget" } : undefined;
-      const answer = await asTenant(site.first, WIDGETS, { method, body });
-      expect([answer.status, answer.body.reason]).toEqual([503, "ServiceUnavailable"]);
-      expect(answer.headers.location).toBeUndefined();
-    }
-    expect(trap.connections()).toBe(0);
-  });
+describe("a redirect of a peer", () => {
+  test.each([301, 302, 303, 307, 308])(
+    "with %i is not followed, and the user's identity is not sent elsewhere",
+    async (status) => {
+      await using trap = await openTrap(site);
+      stub.respond = (_request, response) => void response.writeHead(status, { location: trap.url }).end();
+      for (const method of ["GET", "POST"]) {
+        const body = method === "POST" ? { kind: "Widget" } : undefined;
+        const answer = await asTenant(site.first, WIDGETS, { method, body });
+        expect([answer.status, answer.body.reason]).toEqual([503, "ServiceUnavailable"]);
+        expect(answer.headers.location).toBeUndefined();
+      }
+      expect(trap.connections()).toBe(0);
+    },
+  );
 });
 
-/** Has the certificate of an honest server. */
+/** A server with a valid server certificate. */
 async function openTrap({ cluster }: Site): Promise<AsyncDisposable & { readonly url: string; connections(): number }> {
   const { certPem: cert, keyPem: key } = cluster.credentials.serving;
   let connections = 0;
@@ -167,8 +170,11 @@ async function openTrap({ cluster }: Site): Promise<AsyncDisposable & { readonly
   };
 }
 
-/** The hole that CVE-2018-1002105 was: a connection that stays open carries the next request by the server's certificate. */
-describe("an upgrade that a peer answers with something else than 101", () => {
+/**
+ * The vulnerability of CVE-2018-1002105: a connection that stays open would carry the next request with the server's
+ * certificate.
+ */
+describe("an upgrade to which a peer does not respond with 101", () => {
   const SMUGGLED = [
     "GET /api/v1/secrets HTTP/1.1",
     "Host: x",
@@ -177,14 +183,14 @@ describe("an upgrade that a peer answers with something else than 101", () => {
   ];
 
   test.each([
-    ["200 without an end", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{}"],
-    ["403", "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\n{}"],
+    ["a 200 without an end", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{}"],
+    ["a 403", "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\n{}"],
     [
-      "426 that keeps the connection",
+      "a 426 that keeps the connection",
       "HTTP/1.1 426 Upgrade Required\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\n{}",
     ],
     ["a redirect", "HTTP/1.1 307 Temporary Redirect\r\nLocation: https://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"],
-  ])("%s: both sides are closed, and what the client sends behind it reaches nobody", async (_answer, bytes) => {
+  ])("but with %s closes both sides, and later bytes of the client reach no server", async (_answer, bytes) => {
     const peerClosed = Promise.withResolvers<string>();
     stub.onUpgrade = (_request: IncomingMessage, socket: Duplex, head: Buffer): void => {
       let got = head.toString("latin1");

@@ -1,4 +1,4 @@
-/** A tenant who wants to see what is none of its business: by other verbs, other endpoints, and paths that mean another. */
+/** Tests of a tenant that tries to read objects of others by other verbs, other endpoints and ambiguous paths. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Json } from "../peers/client.ts";
 import {
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-describe("a Secret of somebody else", () => {
+describe("a Secret of another namespace is not readable", () => {
   test.each([
     [SECRET, 'secrets "treasure"', "get", "secrets"],
     [OTHERS, "secrets", "list", "secrets"],
@@ -39,7 +39,7 @@ describe("a Secret of somebody else", () => {
     [`${SECRET}/status`, 'secrets "treasure"', "get", "secrets/status"],
     [`${SECRET}/proxy/x`, 'secrets "treasure"', "get", "secrets/proxy"],
     [`${OTHERS}?resourceVersion=0&limit=1`, "secrets", "list", "secrets"],
-  ])("GET %s", async (path, what, verb, resource) => {
+  ])("by GET %s", async (path, what, verb, resource) => {
     const answer = await asTenant(site.first, path);
     expect([answer.status, answer.body.message]).toEqual([
       403,
@@ -52,7 +52,7 @@ describe("a Secret of somebody else", () => {
     ["/api/v1/secrets?fieldSelector=metadata.namespace%3Down", "list"],
     ["/api/v1/secrets?watch=true", "watch"],
     ["/api/v1/watch/secrets", "watch"],
-  ])("of all namespaces, GET %s", async (path, verb) => {
+  ])("by a request for all namespaces, GET %s", async (path, verb) => {
     const answer = await asTenant(site.first, path);
     expect([answer.status, answer.body.message]).toEqual([
       403,
@@ -65,13 +65,13 @@ describe("a Secret of somebody else", () => {
     ["application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"],
     ["application/vnd.kubernetes.protobuf"],
     ["application/yaml"],
-  ])("as %s", async (accept) => {
+  ])("in the representation %s", async (accept) => {
     const answer = await asTenant(site.first, OTHERS, { headers: { accept } });
     expect([answer.status, answer.text.includes(TREASURE)]).toEqual([403, false]);
   });
 
   test.each(["../other/", "/other/", "x/../../other/treasure", "..", "./../other/"])(
-    "behind a page of one's own: a continue token that starts at %s",
+    "by a continue token of the tenant's own list that starts at %s",
     async (start) => {
       const token = Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: -1, start })).toString("base64url");
       const answer = await asTenant(site.first, `/api/v1/namespaces/${OWN}/secrets?limit=10&continue=${token}`);
@@ -79,7 +79,7 @@ describe("a Secret of somebody else", () => {
     },
   );
 
-  test("behind a page of all: its continue token shows what is in the namespace that is asked for, and no more", async () => {
+  test("by a continue token of a list of all namespaces, which returns only the requested namespace", async () => {
     await made(site.first, OTHERS, { metadata: { name: "second" } });
     await made(site.first, `/api/v1/namespaces/${OWN}/secrets`, { metadata: { name: "mine" } });
     const all = await site.first.get("/api/v1/secrets?limit=1");
@@ -91,7 +91,7 @@ describe("a Secret of somebody else", () => {
   });
 });
 
-describe("a right to one name, and a selector that means more", () => {
+describe("a permission for one name does not extend to other objects", () => {
   beforeAll(async () => {
     const { first } = site;
     const rules = [
@@ -118,13 +118,13 @@ describe("a right to one name, and a selector that means more", () => {
     ["labelSelector=metadata.name%3Dshared", 403, undefined],
     [`limit=1&fieldSelector=${SHARED}`, 200, ["shared"]],
   ];
-  test.each(SELECTORS)("list, %s", async (selector, status, names) => {
+  test.each(SELECTORS)("in a list with %s", async (selector, status, names) => {
     const answer = await asTenant(site.first, `${OTHERS}?${selector}`);
     expect([answer.status, answer.body.items?.map(({ metadata }: Json) => metadata.name)]).toEqual([status, names]);
     expect(answer.text).not.toContain(TREASURE);
   });
 
-  test("watch, each of them", async () => {
+  test("in a watch with any of the selectors", async () => {
     const seen = await Promise.all(
       SELECTORS.map(async ([selector]) => {
         const { status, text } = await asTenant(site.first, `${OTHERS}?watch=true&timeoutSeconds=1&${selector}`);
@@ -144,13 +144,13 @@ describe("a right to one name, and a selector that means more", () => {
     [`/api/v1/watch/namespaces/${OTHER}/secrets/shared?fieldSelector=type!%3Dx`, ...MISMATCH],
     [`${OTHERS}/shared?watch=true&fieldSelector=${OTHER_NAME}`, 200, undefined],
     [`${OTHERS}/shared/?fieldSelector=${OTHER_NAME}`, 200, undefined],
-  ])("by a path of that name: %s", async (path, status, message) => {
+  ])("by a path with that name: %s", async (path, status, message) => {
     const answer = await asTenant(site.first, `${path}&timeoutSeconds=1`);
     expect(answer.text).not.toContain(TREASURE);
     expect([answer.status, answer.body?.message]).toEqual([status, message]);
   });
 
-  test("deleting many at once is no right to any of them", async () => {
+  test("in a deletion of the collection", async () => {
     for (const selector of [SHARED, OTHER_NAME, ""]) {
       const answer = await asTenant(site.first, `${OTHERS}?fieldSelector=${selector}`, { method: "DELETE" });
       expect([answer.status, answer.body.reason]).toEqual([403, "Forbidden"]);
@@ -159,7 +159,7 @@ describe("a right to one name, and a selector that means more", () => {
   });
 });
 
-describe("what servers tell operators", () => {
+describe("reports for operators are not available to a tenant", () => {
   test.each([
     "/evenkeel/v1/status",
     "/evenkeel/v1/route?verb=get&path=/api/v1/secrets",
@@ -170,21 +170,21 @@ describe("what servers tell operators", () => {
     "/metrics",
     "/debug/pprof",
     "/logs",
-  ])("GET %s", async (path) => {
+  ])("by GET %s", async (path) => {
     const plain = path.split("?")[0]!;
     const message = `forbidden: User "tenant" cannot get path "${plain}"`;
     const answer = await asTenant(site.first, path);
     expect([answer.status, answer.body.message]).toEqual([403, message]);
   });
 
-  test("POST to what deletes", async () => {
+  test("by POST to a path that deletes", async () => {
     for (const path of ["/evenkeel/v1/purge", "/evenkeel/v1/stored-versions"])
       expect((await asTenant(site.first, path, { method: "POST", body: {} })).status).toBe(403);
   });
 });
 
-/** Whatever a path means, it means the same to who decides and to who answers. */
-describe("paths that mean another", () => {
+/** Authorization and serving must interpret a path in the same way. */
+describe("ambiguous paths reveal nothing:", () => {
   const own = `/api/v1/namespaces/${OWN}`;
   const PATHS: readonly (readonly [path: string, status: number])[] = [
     [`${own}/../${OTHER}/secrets/treasure`, 403],
@@ -244,20 +244,20 @@ describe("paths that mean another", () => {
     expect([path, answer.status]).toEqual([path, status]);
   });
 
-  test("an empty segment before the resource leads to the list of resources at most", async () => {
+  test("an empty segment before the resource returns the list of resources at most", async () => {
     for (const path of [`/api/v1//namespaces/${OTHER}/secrets/treasure`, `/apis/batch/v1//namespaces/${OTHER}/jobs`]) {
       const { body } = await sendLines(site.first, [`GET ${path} HTTP/1.1`, BEARER]);
       expect(["APIResourceList", "Status"]).toContain(body.kind);
     }
   });
 
-  test.each(PATHS.filter(([path]) => path.startsWith("/")))("by HTTP/2, %s", async (path, status) => {
+  test.each(PATHS.filter(([path]) => path.startsWith("/")))("GET %s over HTTP/2", async (path, status) => {
     const answer = await sendHttp2(site.first, { ":path": path, authorization: `Bearer ${TENANT_TOKEN}` });
     expect(answer.text).not.toContain(TREASURE);
     expect([path, answer.status]).toEqual([path, status]);
   });
 
-  test("names that are paths are no names: nothing is written outside of one's namespace", async () => {
+  test("names with path segments are rejected, and nothing is written outside the tenant's namespace", async () => {
     const before = await site.cluster.kv.currentRevision();
     const leases = `/apis/coordination.k8s.io/v1/namespaces/${OWN}/leases`;
     const names = {
@@ -276,7 +276,7 @@ describe("paths that mean another", () => {
       const at = encodeURIComponent(name);
       const changed = await asTenant(site.first, `${own}/configmaps/${at}`, { method: "PUT", body: { metadata } });
       expect([name, changed.status]).toEqual([name, status]);
-      // What may be created so is refused for its name.
+      // An update that may create the object is rejected because of its name.
       const put = await asTenant(site.first, `${leases}/${at}`, { method: "PUT", body: { metadata, spec: {} } });
       expect([name, put.status]).toEqual([name, status === 404 ? 422 : 403]);
     }

@@ -1,4 +1,4 @@
-/** One tenant who keeps a server busy with little: others are served all the same. */
+/** Tests of a tenant that keeps a server busy with few requests. Other users must still be served. */
 import type { TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { asTenant, bindingOf, made, openTls, OWN, RBAC, rule, startSite, TENANT_TOKEN, type Site } from "./start.ts";
@@ -15,10 +15,10 @@ afterAll(async () => {
   await site[Symbol.asyncDispose]();
 });
 
-describe("a tenant who", () => {
+describe("a tenant that", () => {
   const path = `/api/v1/namespaces/${OWN}/configmaps`;
 
-  test("sends bodies that never arrive holds nobody's seat", async () => {
+  test("sends incomplete bodies does not block other requests", async () => {
     const head = [`POST ${path} HTTP/1.1`, "Host: x", `Authorization: Bearer ${TENANT_TOKEN}`, "Content-Length: 100"];
     for (let index = 0; index < 60; index++) {
       const socket = await openTls(site.first);
@@ -31,13 +31,13 @@ describe("a tenant who", () => {
     expect(performance.now() - began).toBeLessThan(10_000);
   });
 
-  test("binds one large role again and again does not have its rules counted as often", async () => {
+  test("binds one large role repeatedly does not multiply the cost of its rules", async () => {
     const rules = Array.from({ length: 2_000 }, (_, index) => ({
       ...(rule("", ["configmaps"], ["get"]) as object),
       resourceNames: [`c${index}`],
     }));
     await made(site.first, `${RBAC}/namespaces/${OWN}/roles`, { metadata: { name: "large" }, rules });
-    // What allows everything comes first, so that nothing has to be compared for long.
+    // The role that allows the request comes first, so that few rules have to be compared.
     const first = bindingOf("a-first", "Role", "tenant-admin");
     const bindings = Array.from({ length: 30 }, (_, index) => bindingOf(`again-${index}`, "Role", "large"));
     for (const body of [first, ...bindings]) {

@@ -1,4 +1,7 @@
-/** Servers as an operator starts them, a tenant of theirs with rights in one namespace, and the means to attack them. */
+/**
+ * Starts servers as an operator would, creates a tenant with permissions in one namespace, and provides the means to
+ * attack the servers.
+ */
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
@@ -10,11 +13,11 @@ import { TestCluster, type Member, type RoutingSource } from "../peers/cluster.t
 import { PROXY_NAME } from "../peers/credentials.ts";
 
 export const TENANT_TOKEN = "tenant-token";
-/** The tenant's namespace, and one that is none of its business. */
+/** The tenant's namespace, and a namespace that it may not access. */
 export const OWN = "own";
 export const OTHER = "other";
 export const SECRET = `/api/v1/namespaces/${OTHER}/secrets/treasure`;
-/** What nobody may get to see, in base64. */
+/** Secret content that no attack may reveal, in base64. */
 export const TREASURE = "Z29sZA==";
 export const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 export const AUDIENCE = "https://kubernetes.default.svc.cluster.local";
@@ -27,7 +30,7 @@ const TOKENS = [
 
 export interface Authorities {
   readonly users: Issued;
-  /** Beside the one that the servers' own certificates are of. */
+  /** A CA besides the one that signed the servers' own certificates. */
   readonly frontProxies: Issued;
   readonly strangers: Issued;
   readonly tokens: { readonly privateKey: KeyObject; readonly publicKey: KeyObject };
@@ -45,7 +48,7 @@ export function createAuthorities(): Authorities {
   };
 }
 
-/** As by the flags that name files. */
+/** The options that flags with file names would set. */
 export function serverOptions(cluster: TestCluster, authorities: Authorities): Partial<ServerOptions> {
   const pem = authorities.tokens.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
   return {
@@ -63,7 +66,7 @@ export function serverOptions(cluster: TestCluster, authorities: Authorities): P
 export interface Site extends AsyncDisposable {
   readonly cluster: TestCluster;
   readonly authorities: Authorities;
-  /** Does not serve batch/v1: `second` does. */
+  /** Does not serve batch/v1, which `second` serves. */
   readonly first: Member;
   readonly second: Member;
 }
@@ -79,7 +82,10 @@ export async function startSite(more: Partial<ServerOptions> = {}, source?: Rout
   return { cluster, authorities, first, second, [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose]() };
 }
 
-/** The tenant administers its namespace and may ask for widgets; somebody else has a Secret. */
+/**
+ * Makes the tenant administrator of its namespace, allows it to read widgets, and creates a Secret in another
+ * namespace.
+ */
 export async function furnish(server: Member): Promise<void> {
   for (const name of [OWN, OTHER]) await made(server, "/api/v1/namespaces", { metadata: { name } });
   await made(server, `/api/v1/namespaces/${OTHER}/secrets`, {
@@ -99,7 +105,7 @@ const OWN_RULES: readonly Json[] = [
   rule("rbac.authorization.k8s.io", ["roles", "rolebindings"], EVERY_VERB),
 ];
 
-/** What the administrator allows the tenant everywhere, on purpose or by mistake. */
+/** Grants the tenant cluster-wide permissions, on purpose or by mistake. */
 export async function granted(server: Member, name: string, rules: readonly Json[]): Promise<void> {
   await made(server, `${RBAC}/clusterroles`, { metadata: { name }, rules });
   await made(server, `${RBAC}/clusterrolebindings`, bindingOf(name, "ClusterRole", name));
@@ -115,10 +121,10 @@ export const bindingOf = (name: string, kind: string, role: string): Json => ({
   subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "tenant" }],
 });
 
-/** By the administrator, who must succeed. */
+/** Creates an object as administrator, which must succeed. */
 export async function made(server: Member, path: string, body: Json): Promise<Json> {
   const answer = await server.create(path, body);
-  if (answer.status !== 201) throw new Error(`${path} was not made: ${answer.text}`);
+  if (answer.status !== 201) throw new Error(`${path} was not created: ${answer.text}`);
   return answer.body;
 }
 
@@ -153,7 +159,7 @@ export function presented({ pem, privateKey }: Issued): Presented {
   return { cert: pem, key: privateKey.export({ type: "pkcs8", format: "pem" }).toString() };
 }
 
-/** A user as the servers' own CA of users says. */
+/** A user certificate of the servers' client CA. */
 export function tenantCertificate({ users }: Authorities): Presented {
   const subject = [["CN", "tenant"] as const, ["O", "tenants"] as const];
   return presented(issueClient(users, { subject, ...VALID_NOW }));
@@ -163,11 +169,14 @@ export interface RawAnswer {
   readonly status: number;
   readonly head: string;
   readonly text: string;
-  /** Undefined when the text is not JSON. */
+  /** Undefined if the text is not JSON. */
   readonly body: Json;
 }
 
-/** HTTP/1.1 as it is written: lines in their casing, as often as they stand there. The server's end ends it. */
+/**
+ * Sends HTTP/1.1 lines exactly as written, including casing and duplicates. Returns when the server closes the
+ * connection.
+ */
 export async function sendLines(
   server: Member,
   lines: readonly string[],
@@ -212,7 +221,7 @@ function parsed(text: string): Json {
   }
 }
 
-/** By HTTP/2, where names are lower case and equal ones may stand there several times. */
+/** Sends an HTTP/2 request, whose header names are in lower case and may repeat. */
 export async function sendHttp2(
   server: Member,
   headers: Record<string, string | string[]>,
@@ -239,7 +248,7 @@ export async function sendHttp2(
 export const REVIEW_PATH = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 export const REVIEW = JSON.stringify({ apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" });
 
-/** Who the servers take the caller for. */
+/** The identity that the servers report for the caller. */
 export const userIn = ({ body }: Pick<RawAnswer, "body">): Json => body?.status?.userInfo;
 
 export const TENANT = { username: "tenant", uid: "tenant-uid", groups: ["tenants", "system:authenticated"] } as const;
@@ -253,9 +262,9 @@ export const UNAUTHORIZED = {
   code: 401,
 } as const;
 
-/** The answer to strangers who want to know who they are. */
+/** The message for an anonymous client that creates a SelfSubjectReview. */
 export const STRANGER_REFUSED =
   'selfsubjectreviews.authentication.k8s.io is forbidden: User "system:anonymous" cannot create resource "selfsubjectreviews" in API group "authentication.k8s.io" at the cluster scope';
 
-/** The answer to the tenant who reads the treasure. */
+/** The message for the tenant that reads the Secret of the other namespace. */
 export const TREASURE_REFUSED = `secrets "treasure" is forbidden: User "tenant" cannot get resource "secrets" in API group "" in the namespace "${OTHER}"`;

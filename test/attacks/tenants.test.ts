@@ -1,4 +1,7 @@
-/** A tenant with rights in one namespace who wants more: refused in kube-apiserver's words, and nothing is written. */
+/**
+ * Tests of a tenant with permissions in one namespace that tries to gain more. The server rejects each attempt with the
+ * message of kube-apiserver and writes nothing.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Answer, Json } from "../peers/client.ts";
 import {
@@ -38,7 +41,7 @@ let site: Site;
 beforeAll(async () => {
   site = await startSite();
   const { first } = site;
-  // By mistake: whoever may write roles of the whole cluster is held by what it may do itself.
+  // Granted by mistake: a user that may write cluster roles can still not grant more than it holds.
   await granted(first, "tenant-clusterroles", [
     rule("rbac.authorization.k8s.io", ["clusterroles", "clusterrolebindings"], ["get", "create", "update", "patch"]),
   ]);
@@ -49,7 +52,10 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-/** What holds by whatever is tried: who the tenant is, what it may not read, and that no object has changed. */
+/**
+ * Checks after an attack that the tenant's identity and its read permissions are the same, and that no object has
+ * changed.
+ */
 async function changesNothing(attack: () => Promise<Answer>, ...paths: readonly string[]): Promise<Answer> {
   const look = async (): Promise<Json> =>
     Promise.all(
@@ -81,21 +87,21 @@ const ofKind = (path: string, object: Json): Json => ({
   ...object,
 });
 
-describe("escalation by roles", () => {
+describe("escalation by roles is rejected", () => {
   const roleOf = (name: string, ...rules: readonly Json[]): Json => ({ metadata: { name }, rules });
 
   test.each([
-    ["a Role of everything", ROLES, [EVERYTHING], [ALL]],
-    ["a Role of what is not held, among what is", ROLES, [MORE, rule("", ["nodes"], ["get"])], [NODES]],
-    ["a ClusterRole of everything", CLUSTER_ROLES, [EVERYTHING], [ALL]],
+    ["a Role with all permissions", ROLES, [EVERYTHING], [ALL]],
+    ["a Role with one permission that the tenant does not hold", ROLES, [MORE, rule("", ["nodes"], ["get"])], [NODES]],
+    ["a ClusterRole with all permissions", CLUSTER_ROLES, [EVERYTHING], [ALL]],
     [
-      "a ClusterRole of what is held in one namespace only",
+      "a ClusterRole with permissions held in one namespace only",
       CLUSTER_ROLES,
       [MORE],
       ['{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}'],
     ],
-    ["a ClusterRole of URLs", CLUSTER_ROLES, [{ nonResourceURLs: ["*"], verbs: ["*"] }], [ALL_URLS]],
-  ])("creating %s", async (_what, path, rules, missing) => {
+    ["a ClusterRole with URLs", CLUSTER_ROLES, [{ nonResourceURLs: ["*"], verbs: ["*"] }], [ALL_URLS]],
+  ])("for the creation of %s", async (_what, path, rules, missing) => {
     const resource = path.split("/").at(-1)!;
     const create = (): Promise<Answer> => asTenant(site.first, path, { method: "POST", body: roleOf("new", ...rules) });
     const answer = await changesNothing(create, path);
@@ -120,8 +126,8 @@ describe("escalation by roles", () => {
   describe.each([
     ["roles", ROLES],
     ["clusterroles", CLUSTER_ROLES],
-  ])("of %s", (resource, path) => {
-    test.each(CHANGES)("by %s", async (how, call) => {
+  ])("for %s", (resource, path) => {
+    test.each(CHANGES)("changed by %s", async (how, call) => {
       const object = ofKind(path, (await site.first.get(`${path}/weak`)).body);
       const query = how === "an apply" ? "?fieldManager=tenant&force=true" : "";
       const attack = (): Promise<Answer> => asTenant(site.first, `${path}/weak${query}`, call(object));
@@ -129,7 +135,7 @@ describe("escalation by roles", () => {
       expect([answer.status, answer.body.message]).toEqual([403, lacking(resource, "weak", [ALL])]);
     });
 
-    test("by an apply that creates it", async () => {
+    test("created by an apply", async () => {
       const object = ofKind(path, roleOf("applied", EVERYTHING));
       const attack = (): Promise<Answer> =>
         asTenant(site.first, `${path}/applied?fieldManager=tenant`, applyOf(object));
@@ -139,9 +145,9 @@ describe("escalation by roles", () => {
   });
 
   test.each([
-    ["that gathers by labels", { aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: "b" } }] } }],
-    ["that gathers everything", { aggregationRule: { clusterRoleSelectors: [{}] }, rules: [] }],
-  ])("a ClusterRole %s", async (_how, more) => {
+    ["that aggregates by labels", { aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: "b" } }] } }],
+    ["that aggregates everything", { aggregationRule: { clusterRoleSelectors: [{}] }, rules: [] }],
+  ])("for a ClusterRole %s", async (_how, more) => {
     const body = { metadata: { name: "gathering" }, ...more };
     const create = (): Promise<Answer> => asTenant(site.first, CLUSTER_ROLES, { method: "POST", body });
     const answer = await changesNothing(create, CLUSTER_ROLES);
@@ -151,7 +157,7 @@ describe("escalation by roles", () => {
     ]);
   });
 
-  test("a ClusterRole whose labels have it gathered into a role that others hold", async () => {
+  test("for a ClusterRole with labels that aggregate it into a role of others", async () => {
     const labels = { "rbac.authorization.k8s.io/aggregate-to-view": "true" };
     const body = { metadata: { name: "gathered", labels }, rules: [EVERYTHING] };
     const create = (): Promise<Answer> => asTenant(site.first, CLUSTER_ROLES, { method: "POST", body });
@@ -160,11 +166,11 @@ describe("escalation by roles", () => {
   });
 });
 
-describe("escalation by bindings", () => {
+describe("escalation by bindings is rejected", () => {
   test.each([
     ["a RoleBinding to cluster-admin", BINDINGS, "rolebindings"],
     ["a ClusterRoleBinding to cluster-admin", CLUSTER_BINDINGS, "clusterrolebindings"],
-  ])("creating %s", async (_what, path, resource) => {
+  ])("for the creation of %s", async (_what, path, resource) => {
     const body = bindingOf("new", "ClusterRole", "cluster-admin");
     const create = (): Promise<Answer> => asTenant(site.first, path, { method: "POST", body });
     const answer = await changesNothing(create, path);
@@ -174,7 +180,7 @@ describe("escalation by bindings", () => {
     expect((await changesNothing(apply, path)).status).toBe(403);
   });
 
-  test("joining a binding that an administrator has made", async () => {
+  test("for adding a subject to a binding of an administrator", async () => {
     const { subjects } = bindingOf("", "", "");
     const path = `${BINDINGS}/strong`;
     for (const type of ["merge", "strategic-merge"] as const) {
@@ -183,14 +189,14 @@ describe("escalation by bindings", () => {
     }
   });
 
-  test("leading a binding to another role", async () => {
+  test("for changing the role of a binding", async () => {
     const path = `${BINDINGS}/weak`;
     const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" };
     const answer = await changesNothing(() => asTenant(site.first, path, patchOf("merge", { roleRef })), path);
     expect([answer.status, answer.body.message]).toEqual([403, lacking("rolebindings", "weak", [ALL, ALL_URLS])]);
   });
 
-  test("a binding to a role that is made afterwards", async () => {
+  test("for a binding to a role that does not exist yet", async () => {
     const body = bindingOf("early", "ClusterRole", "to-come");
     const create = (): Promise<Answer> => asTenant(site.first, BINDINGS, { method: "POST", body });
     const answer = await changesNothing(create, BINDINGS);
@@ -201,7 +207,7 @@ describe("escalation by bindings", () => {
   });
 });
 
-describe("impersonation without permission", () => {
+describe("impersonation without permission is rejected", () => {
   const cannot = (mode: string): string =>
     `secrets "treasure" is forbidden: User "tenant" cannot impersonate-on:${mode}:get resource "secrets" in API group "" in the namespace "${OTHER}"`;
   test.each([
@@ -209,7 +215,7 @@ describe("impersonation without permission", () => {
     ["system:masters", { "impersonate-user": "tenant", "impersonate-group": "system:masters" }, "user-info"],
     ["a service account", { "impersonate-user": "system:serviceaccount:kube-system:default" }, "serviceaccount"],
     ["a node", { "impersonate-user": "system:node:n1" }, "arbitrary-node"],
-    ["the servers themselves", { "impersonate-user": "system:apiserver" }, "user-info"],
+    ["the servers", { "impersonate-user": "system:apiserver" }, "user-info"],
     [
       "itself with an extra",
       { "impersonate-user": "tenant", "impersonate-extra-example.com%2fscopes": "all" },
@@ -233,7 +239,7 @@ describe("impersonation without permission", () => {
       { "impersonate-extra-a": "b" },
       'UID:"", Groups:[]string(nil), Extra:map[string][]string{"a":[]string{"b"}}',
     ],
-  ])("of %s: nobody is named", async (_what, headers, said) => {
+  ])("of %s, because no user is named", async (_what, headers, said) => {
     const answer = await asTenant(site.first, SECRET, { headers });
     expect([answer.status, answer.body.message]).toEqual([
       400,
@@ -241,7 +247,7 @@ describe("impersonation without permission", () => {
     ]);
   });
 
-  test("of groups, by somebody who may name one user", async () => {
+  test("of groups, for a user that may impersonate one user", async () => {
     await granted(site.first, "tenant-as-jane", [{ ...rule("", ["users"], ["impersonate"]), resourceNames: ["jane"] }]);
     const headers = { "impersonate-user": "jane", "content-type": "application/json" };
     const call = { method: "POST", body: REVIEW };
@@ -265,7 +271,7 @@ describe("impersonation without permission", () => {
   });
 });
 
-describe("creating with the right to change only", () => {
+describe("creating with update permission only is rejected", () => {
   beforeAll(async () => {
     await granted(site.first, "tenant-changes", [
       rule("", ["configmaps"], ["get", "update", "patch"]),
@@ -277,13 +283,13 @@ describe("creating with the right to change only", () => {
   const refused = (resources: string, group: string, name: string): string =>
     `${resources}${group && `.${group}`} "${name}" is forbidden: User "tenant" cannot create resource "${resources}" in API group "${group}" in the namespace "${OTHER}"`;
 
-  test("by PUT of what may be created so", async () => {
+  test("by a PUT that would create the object", async () => {
     const body = { metadata: { name: "new" }, spec: {} };
     const answer = await changesNothing(() => asTenant(site.first, `${LEASES}/new`, { method: "PUT", body }), LEASES);
     expect([answer.status, answer.body.message]).toEqual([403, refused("leases", "coordination.k8s.io", "new")]);
   });
 
-  test("by apply", async () => {
+  test("by an apply", async () => {
     const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "new" } };
     const apply = (): Promise<Answer> => asTenant(site.first, `${CONFIG_MAPS}/new?fieldManager=t`, applyOf(object));
     const answer = await changesNothing(apply, CONFIG_MAPS);
@@ -291,7 +297,7 @@ describe("creating with the right to change only", () => {
   });
 });
 
-describe("writing elsewhere by what the body says", () => {
+describe("writing elsewhere by the content of the body is rejected", () => {
   const OWN_MAPS = `/api/v1/namespaces/${OWN}/configmaps`;
   const OTHER_MAPS = `/api/v1/namespaces/${OTHER}/configmaps`;
   const elsewhere = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "stray", namespace: OTHER } };
@@ -325,7 +331,7 @@ describe("writing elsewhere by what the body says", () => {
     expect([answer.status, answer.body.message]).toEqual(told);
   });
 
-  test("a token of somebody else's account, and one of its own without the right to it", async () => {
+  test("token requests without permission are rejected, for the own namespace and for others", async () => {
     for (const namespace of [OWN, "kube-system"]) {
       const path = `/api/v1/namespaces/${namespace}/serviceaccounts/default/token`;
       const answer = await asTenant(site.first, path, { method: "POST", body: { spec: {} } });
@@ -337,8 +343,8 @@ describe("writing elsewhere by what the body says", () => {
   });
 });
 
-describe("reviews", () => {
-  test("say of every attack what becomes of it", async () => {
+describe("access reviews", () => {
+  test("deny the permissions that the attacks need", async () => {
     const ask = async (resourceAttributes: Json): Promise<boolean> => {
       const body = { spec: { resourceAttributes } };
       const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
@@ -357,7 +363,7 @@ describe("reviews", () => {
       expect([attributes, await ask(attributes)]).toEqual([attributes, false]);
   });
 
-  test("of others, and for others, are not for tenants", async () => {
+  test("of other users are not available to tenants", async () => {
     for (const [group, resource] of [
       ["authorization.k8s.io", "subjectaccessreviews"],
       ["authentication.k8s.io", "tokenreviews"],

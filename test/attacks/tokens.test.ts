@@ -1,4 +1,4 @@
-/** Tokens of service accounts that somebody has made, changed or kept for too long: each is nobody's. */
+/** Tests of service account tokens that are forged, modified or outdated. The server rejects each of them. */
 import { createHmac, generateKeyPairSync, sign, type KeyObject } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Answer, Json } from "../peers/client.ts";
@@ -22,7 +22,7 @@ async function tokenOf(account: string, spec: Json = {}): Promise<string> {
   return status.token;
 }
 
-/** To both servers: neither knows what the other has found out. */
+/** Sends the token to both servers, because they do not share what they have verified. */
 async function whoIs(token: string): Promise<readonly [Answer, Answer]> {
   const call = { method: "POST", body: REVIEW, headers: { "content-type": "application/json" }, token };
   return [await site.first.call(REVIEW_PATH, call), await site.second.call(REVIEW_PATH, call)];
@@ -85,16 +85,19 @@ const FORGED: readonly (readonly [attack: string, forge: (given: Given) => strin
     ({ claims, header, publicKey }) =>
       withHmac({ ...header, alg: "HS256" }, claims, publicKey.export({ type: "spki", format: "der" })),
   ],
-  ["ES256 by name, HMAC by nature", ({ claims, header, publicKey }) => withHmac(header, claims, pemOf(publicKey))],
+  [
+    "ES256 in the header and an HMAC signature",
+    ({ claims, header, publicKey }) => withHmac(header, claims, pemOf(publicKey)),
+  ],
   ["another key", ({ header, claims }) => signed(header, claims, strange.privateKey)],
   ["another key without kid", ({ header: { alg }, claims }) => signed({ alg }, claims, strange.privateKey)],
   [
-    "another key that the token brings along",
+    "another key that the token contains",
     ({ header: { alg }, claims }) =>
       signed({ alg, jwk: strange.publicKey.export({ format: "jwk" }) }, claims, strange.privateKey),
   ],
   [
-    "another key, by a URL",
+    "another key that a URL names",
     ({ header: { alg }, claims }) =>
       signed({ alg, kid: "k", jku: "https://127.0.0.1/jwks" }, claims, strange.privateKey),
   ],
@@ -102,7 +105,7 @@ const FORGED: readonly (readonly [attack: string, forge: (given: Given) => strin
     "a kid that is a path",
     ({ header, claims }) => signed({ ...header, kid: "../../../dev/null" }, claims, strange.privateKey),
   ],
-  ["a kid of no key, rightly signed", ({ header, claims }) => signed({ ...header, kid: "__proto__" }, claims)],
+  ["an unknown kid and a valid signature", ({ header, claims }) => signed({ ...header, kid: "__proto__" }, claims)],
   ["a kid that is a list", ({ header, claims }) => signed({ ...header, kid: [header.kid] }, claims)],
   ["a critical header", ({ header, claims }) => signed({ ...header, crit: ["exp"] }, claims)],
   [
@@ -110,14 +113,14 @@ const FORGED: readonly (readonly [attack: string, forge: (given: Given) => strin
     ({ header, claims, signature }) => `${encoded(header)}.${encoded(asAdmin(claims))}.${signature}`,
   ],
   [
-    "a signature of nothing",
+    "an empty signature",
     ({ header, claims }) => `${encoded(header)}.${encoded(claims)}.${Buffer.alloc(64).toString("base64url")}`,
   ],
-  ["another spelling of the same bytes", () => `${honest}=`],
+  ["another encoding of the same bytes", () => `${honest}=`],
   ["one more part", () => `${honest}.${encoded({})}`],
   ["expired", ({ header, claims }) => signed(header, { ...claims, exp: now() - HOUR_SECONDS })],
-  ["not valid yet", ({ header, claims }) => signed(header, { ...claims, nbf: now() + HOUR_SECONDS })],
-  ["an expiry that is no number", ({ header, claims }) => signed(header, { ...claims, exp: "never" })],
+  ["a start in the future", ({ header, claims }) => signed(header, { ...claims, nbf: now() + HOUR_SECONDS })],
+  ["an expiry that is not a number", ({ header, claims }) => signed(header, { ...claims, exp: "never" })],
   ["another audience", ({ header, claims }) => signed(header, { ...claims, aud: ["https://vault.example.com"] })],
   ["another issuer", ({ header, claims }) => signed(header, { ...claims, iss: "https://mallory.example.com" })],
   ["an issuer that differs by a slash", ({ header, claims }) => signed(header, { ...claims, iss: `${AUDIENCE}/` })],
@@ -125,9 +128,9 @@ const FORGED: readonly (readonly [attack: string, forge: (given: Given) => strin
     "another account's uid",
     ({ header, claims }) => signed(header, withAccount(claims, { uid: "11111111-1111-1111-1111-111111111111" })),
   ],
-  ["no account's uid", ({ header, claims }) => signed(header, withAccount(claims, { uid: "" }))],
+  ["no account uid", ({ header, claims }) => signed(header, withAccount(claims, { uid: "" }))],
   [
-    "an account that never was",
+    "an account that never existed",
     ({ header, claims }) =>
       signed(header, { ...withAccount(claims, { name: "ghost" }), sub: `system:serviceaccount:${OWN}:ghost` }),
   ],
@@ -138,19 +141,19 @@ function withAccount(claims: Json, more: Json): Json {
   return { ...claims, "kubernetes.io": { ...about, serviceaccount: { ...about.serviceaccount, ...more } } };
 }
 
-describe("a token made by hand", () => {
-  test("signed by the right key with the right claims is taken, so those below fail for what is wrong with them", async () => {
+describe("a forged token", () => {
+  test("with the right key and the right claims is accepted, so the cases below fail only because of their defect", async () => {
     const [header, claims] = partsOf(honest);
     expect(header).toMatchObject({ alg: "ES256" });
     await expectRobot(signed(header, claims));
   });
 
-  test("signed by the right key speaks for the account it is bound to, whatever its subject says", async () => {
+  test("with the right key identifies the account that it is bound to, whatever its subject", async () => {
     const [header, claims] = partsOf(honest);
     await expectRobot(signed(header, asAdmin(claims)));
   });
 
-  test.each(FORGED)("%s", async (_attack, forge) => {
+  test.each(FORGED)("with %s is rejected", async (_attack, forge) => {
     const [header, claims, signature] = partsOf(honest);
     await expectNobody(forge({ header, claims, signature, publicKey: site.authorities.tokens.publicKey }));
     await expectRobot(honest);
@@ -158,7 +161,7 @@ describe("a token made by hand", () => {
 });
 
 describe("a token of a Secret", () => {
-  test("is somebody's, and the Secret says when it was last used", async () => {
+  test("is accepted, and the Secret records its last use", async () => {
     const { uid } = (await made(site.first, ACCOUNTS, { metadata: { name: "old" } })).metadata;
     const claims = {
       iss: "kubernetes/serviceaccount",
@@ -187,8 +190,8 @@ describe("a token of a Secret", () => {
   });
 });
 
-describe("a token that was right once", () => {
-  test("of an account that was deleted, and of one that was made again by that name", async () => {
+describe("a token that was valid", () => {
+  test("is rejected after its account was deleted, even if the account is created again", async () => {
     await made(site.first, ACCOUNTS, { metadata: { name: "fired" } });
     const token = await tokenOf("fired");
     await expectRobot(token, "fired");
@@ -202,21 +205,24 @@ describe("a token that was right once", () => {
   test.each([
     ["Pod", PODS, { spec: { containers: [{ name: "c", image: "i" }] } }],
     ["Secret", SECRETS, {}],
-  ])("bound to a %s that was deleted, and to one that was made again by that name", async (kind, path, more) => {
-    const name = `bound-${kind.toLowerCase()}`;
-    const object = { metadata: { name }, ...more };
-    if (kind === "Pod") Object.assign(object, { spec: { ...(object as Json).spec, serviceAccountName: "robot" } });
-    await made(site.first, path, object);
-    const token = await tokenOf("robot", { boundObjectRef: { apiVersion: "v1", kind, name } });
-    await expectRobot(token);
-    expect((await site.first.call(`${path}/${name}?gracePeriodSeconds=0`, { method: "DELETE" })).status).toBe(200);
-    await expectNobody(token);
-    await made(site.first, path, object);
-    await expectNobody(token);
-    await expectRobot(honest);
-  });
+  ])(
+    "is rejected after the %s that it is bound to was deleted, even if it is created again",
+    async (kind, path, more) => {
+      const name = `bound-${kind.toLowerCase()}`;
+      const object = { metadata: { name }, ...more };
+      if (kind === "Pod") Object.assign(object, { spec: { ...(object as Json).spec, serviceAccountName: "robot" } });
+      await made(site.first, path, object);
+      const token = await tokenOf("robot", { boundObjectRef: { apiVersion: "v1", kind, name } });
+      await expectRobot(token);
+      expect((await site.first.call(`${path}/${name}?gracePeriodSeconds=0`, { method: "DELETE" })).status).toBe(200);
+      await expectNobody(token);
+      await made(site.first, path, object);
+      await expectNobody(token);
+      await expectRobot(honest);
+    },
+  );
 
-  test("of a namespace that a tenant has made again", async () => {
+  test("is rejected after its account was created again in the same namespace", async () => {
     const accounts = "/api/v1/namespaces/passing/serviceaccounts";
     await made(site.first, "/api/v1/namespaces", { metadata: { name: "passing" } });
     await made(site.first, accounts, { metadata: { name: "robot" } });
@@ -226,7 +232,7 @@ describe("a token that was right once", () => {
     await expectNobody(status.token);
   });
 
-  test("is not shown by what refuses it: no part of a token stands in an answer or in the log", async () => {
+  test("is not revealed when it is rejected, neither in the response nor in the log", async () => {
     const [header, claims] = partsOf(honest);
     const token = signed(header, { ...claims, exp: now() - HOUR_SECONDS });
     for (const { text } of await whoIs(token)) expect(text).not.toContain(token.split(".")[2]);

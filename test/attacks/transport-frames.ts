@@ -1,10 +1,13 @@
-/** What the attacks on the transport share: HTTP/2 by hand, for what no well-behaved client sends. */
+/** Writes HTTP/2 frames by hand, for attacks on the transport that no ordinary client library can send. */
 import { once } from "node:events";
 import type { TLSSocket } from "node:tls";
 
 import { rawConnection, type TestServer } from "../testing/serving/http/node/test-server.ts";
 
-/** The server notices a moment after its client that a connection has ended. */
+/**
+ * Waits until the server has the given number of connections. It notices a closed connection slightly later than its
+ * client.
+ */
 export async function connectionsLeft({ listener }: TestServer, count: number): Promise<void> {
   while (listener.openConnections() !== count) await new Promise(setImmediate);
 }
@@ -48,7 +51,7 @@ export function uint32(value: number): Buffer {
   return bytes;
 }
 
-/** One entry each: identifier, value. */
+/** Encodes one entry per setting: identifier, value. */
 export function settings(...entries: readonly (readonly [number, number])[]): Buffer {
   const payload = Buffer.alloc(6 * entries.length);
   entries.forEach(([identifier, value], index) => {
@@ -60,11 +63,11 @@ export function settings(...entries: readonly (readonly [number, number])[]): Bu
 
 export const INITIAL_WINDOW_SIZE = 4;
 
-/** By entries of HPACK's static table: `:method`, `:scheme: https`, `:path: /`, and `:authority: x`. */
+/** Encodes entries of HPACK's static table: `:method`, `:scheme: https`, `:path: /`, and `:authority: x`. */
 export const GET_ROOT: Buffer = Buffer.from([0x82, 0x87, 0x84, 0x01, 0x01, 0x78]);
 export const POST_ROOT: Buffer = Buffer.from([0x83, 0x87, 0x84, 0x01, 0x01, 0x78]);
 
-/** Short name and value, in no table. */
+/** Encodes a short name and value without the table. */
 export function literal(name: string, value: string): Buffer {
   return Buffer.concat([
     Buffer.from([0x00, name.length]),
@@ -76,11 +79,11 @@ export function literal(name: string, value: string): Buffer {
 
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/** A connection on which frames are written as they are. */
+/** A connection to which frames are written unmodified. */
 export class RawHttp2 implements AsyncDisposable {
   readonly socket: TLSSocket;
   readonly received: Frame[] = [];
-  /** Of DATA only the length counts. */
+  /** The received length of DATA frames. */
   dataBytes = 0;
   #rest: Buffer = Buffer.alloc(0);
   readonly #closed: Promise<void>;
@@ -101,7 +104,7 @@ export class RawHttp2 implements AsyncDisposable {
     if (!this.socket.destroyed) this.socket.write(Buffer.concat(frames));
   }
 
-  /** Writes on as the server takes it, until it takes no more or all is written. */
+  /** Writes as long as the server reads, until all is written or the server stops reading. */
   async pour(frames: Buffer, times: number): Promise<void> {
     for (let time = 0; time < times && !this.socket.destroyed && this.goaway === undefined; time++) {
       if (!this.socket.write(frames))
@@ -110,7 +113,7 @@ export class RawHttp2 implements AsyncDisposable {
     }
   }
 
-  /** What GOAWAY says, once it has come. */
+  /** The error code of the received GOAWAY frame, if any. */
   get goaway(): number | undefined {
     return this.received.findLast(({ type }) => type === FRAME.goaway)?.payload.readUInt32BE(4);
   }

@@ -1,4 +1,7 @@
-/** Requests by HTTP/1.1 that two servers could read differently, and clients that never come to an end. */
+/**
+ * Tests of HTTP/1.1 requests that two servers could interpret differently, and of clients that never complete a
+ * request.
+ */
 import { once } from "node:events";
 import type { TLSSocket } from "node:tls";
 import { describe, expect, test } from "vitest";
@@ -19,18 +22,18 @@ const AMBIGUOUS: readonly (readonly [string, string])[] = [
   ["the same length twice", `${POST}Content-Length: 4\r\nContent-Length: 4\r\n\r\nabcd`],
   ["a list of lengths", `${POST}Content-Length: 4, 4\r\n\r\nabcd`],
   ["a length with a sign", `${POST}Content-Length: +4\r\n\r\nabcd`],
-  ["a length below nothing", `${POST}Content-Length: -4\r\n\r\nabcd`],
-  ["a length beyond numbers", `${POST}Content-Length: 99999999999999999999999\r\n\r\nabcd`],
+  ["a negative length", `${POST}Content-Length: -4\r\n\r\nabcd`],
+  ["a length out of range", `${POST}Content-Length: 99999999999999999999999\r\n\r\nabcd`],
   ["an empty length", `${POST}Content-Length:\r\n\r\nabcd`],
-  ["an encoding nobody knows", `${POST}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`],
+  ["an unknown encoding", `${POST}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`],
   ["two encodings", `${POST}${CHUNKED}Transfer-Encoding: identity\r\n\r\n0\r\n\r\n`],
   ["chunks that are not the last encoding", `${POST}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n`],
-  ["chunks by HTTP/1.0", `POST / HTTP/1.0\r\n${CHUNKED}\r\n0\r\n\r\n`],
+  ["chunks in HTTP/1.0", `POST / HTTP/1.0\r\n${CHUNKED}\r\n0\r\n\r\n`],
   ["an encoding on a folded line", `${POST}Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n`],
   ["a space before the colon", `${POST}Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n`],
-  ["a chunk below nothing", `${POST}${CHUNKED}\r\n-1\r\nabc\r\n0\r\n\r\n`],
-  ["a chunk beyond numbers", `${POST}${CHUNKED}\r\nfffffffffffffffff\r\nabc\r\n0\r\n\r\n`],
-  ["a chunk longer than it says", `${POST}${CHUNKED}\r\n1\r\nabc\r\n0\r\n\r\n`],
+  ["a chunk of negative length", `${POST}${CHUNKED}\r\n-1\r\nabc\r\n0\r\n\r\n`],
+  ["a chunk length out of range", `${POST}${CHUNKED}\r\nfffffffffffffffff\r\nabc\r\n0\r\n\r\n`],
+  ["a chunk longer than its length", `${POST}${CHUNKED}\r\n1\r\nabc\r\n0\r\n\r\n`],
   ["a chunk line that ends in LF", `${POST}${CHUNKED}\r\n1\nx\r\n0\r\n\r\n`],
   ["a chunk with an endless extension", `${POST}${CHUNKED}\r\n1;${"a".repeat(100_000)}\r\nx\r\n0\r\n\r\n`],
   ["endless trailers", `${POST}${CHUNKED}\r\n1\r\nx\r\n0\r\n${"a: b\r\n".repeat(20_000)}\r\n`],
@@ -42,7 +45,7 @@ const AMBIGUOUS: readonly (readonly [string, string])[] = [
   ["a CR in a value", `${GET}A: b\rX-Remote-User: root\r\n\r\n`],
   ["a LF in a value", `${GET}A: b\nX-Remote-User: root\r\n\r\n`],
   ["lines that end in LF", "GET / HTTP/1.1\nHost: x\n\n"],
-  ["a name that is none", `${GET}A(b): c\r\n\r\n`],
+  ["a malformed name", `${GET}A(b): c\r\n\r\n`],
   ["a line without a colon", `${GET}Abc\r\n\r\n`],
   ["no host", "GET / HTTP/1.1\r\n\r\n"],
   ["two hosts", "GET / HTTP/1.1\r\nHost: a\r\nhOST: b\r\n\r\n"],
@@ -59,7 +62,7 @@ async function answer(request: ApiRequest): Promise<ApiResponse> {
 }
 
 test.each(AMBIGUOUS)(
-  "a request with %s is refused and ends the connection; what follows it is not read",
+  "a request with %s is rejected and closes the connection, and later bytes are not read",
   async (_, text) => {
     const answered: string[] = [];
     await using server = await startServer(async (request) => {
@@ -76,7 +79,7 @@ test.each(AMBIGUOUS)(
   },
 );
 
-test("100 MB in chunks are 413, and end the connection", async () => {
+test("a chunked body of 100 MB returns 413 and closes the connection", async () => {
   await using server = await startServer(answer);
   const socket = await rawConnection(server, "http/1.1");
   const all = untilClosed(socket);
@@ -90,10 +93,10 @@ test("100 MB in chunks are 413, and end the connection", async () => {
   await connectionsLeft(server, 0);
 });
 
-describe("who sends a byte now and then", () => {
+describe("a client that slowly sends the bytes", () => {
   const limits = { headersTimeoutMs: 250, requestTimeoutMs: 300 };
 
-  /** Never silent for long, so that no timer that looks for silence would notice. */
+  /** Sends often enough that an idle timer would never fire. */
   function trickle(socket: TLSSocket, text: string): void {
     const timer = setInterval(() => void socket.write(text), 5);
     const stop = (): void => clearInterval(timer);

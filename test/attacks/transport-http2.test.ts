@@ -1,4 +1,4 @@
-/** Clients that abuse HTTP/2: each loses its own connection, and nobody else notices. */
+/** Tests of clients that abuse HTTP/2. Each loses its own connection and affects no other client. */
 import { once } from "node:events";
 import { constants, type ClientHttp2Stream } from "node:http2";
 import { describe, expect, test } from "vitest";
@@ -32,7 +32,7 @@ import {
 const WHOLE = END_HEADERS | END_STREAM;
 const NOTHING_ON_STREAM = Buffer.alloc(0);
 
-/** Streams 1, 3, 5, … in groups, each with the frames given for it. */
+/** Opens streams 1, 3, 5, … in groups and writes the given frames for each. */
 async function eachStream(raw: RawHttp2, count: number, framesOf: (streamId: number) => Buffer[]): Promise<void> {
   const group = 100;
   for (let first = 0; first < count; first += group) {
@@ -50,7 +50,7 @@ const ping = frame(FRAME.ping, 0, 0, Buffer.alloc(8));
 interface Attack {
   readonly name: string;
   run(raw: RawHttp2): Promise<void>;
-  /** How many requests of it may have reached the server. */
+  /** The maximum number of the attack's requests that may reach the server. */
   readonly servedMax: number;
   readonly goaway?: number;
 }
@@ -64,27 +64,27 @@ const ATTACKS: readonly Attack[] = [
     servedMax: 1_200,
   },
   {
-    name: "has the server reset its streams, by windows of nothing",
+    name: "causes resets by empty window updates",
     run: (raw) => eachStream(raw, 5_000, (id) => [post(id), frame(FRAME.windowUpdate, 0, id, uint32(0))]),
     servedMax: 200,
   },
   {
-    name: "has the server reset its streams, by windows too large",
+    name: "causes resets by too large windows",
     run: (raw) => eachStream(raw, 5_000, (id) => [get(id), frame(FRAME.windowUpdate, 0, id, uint32(0x7fff_ffff))]),
     servedMax: 200,
   },
   {
-    name: "has the server reset its streams, by data behind their end",
+    name: "causes resets by data after the end of a stream",
     run: (raw) => eachStream(raw, 5_000, (id) => [get(id), frame(FRAME.data, 0, id, Buffer.from("x"))]),
     servedMax: 200,
   },
   {
-    name: "opens more streams than it was allowed",
+    name: "opens more streams than allowed",
     run: (raw) => eachStream(raw, 5_000, (id) => [post(id)]),
     servedMax: 1_000,
   },
   {
-    name: "sends headers that nobody may send, again and again",
+    name: "sends invalid headers repeatedly",
     run: (raw) =>
       eachStream(raw, 5_000, (id) => [
         frame(FRAME.headers, WHOLE, id, Buffer.concat([GET_ROOT, literal("Upper", "x")])),
@@ -92,17 +92,17 @@ const ATTACKS: readonly Attack[] = [
     servedMax: 0,
   },
   {
-    name: "goes on with its headers for ever, little by little",
+    name: "continues its headers endlessly in small frames",
     run: (raw) => (raw.write(openHeaders), raw.pour(frame(FRAME.continuation, 0, 1, literal("a", "b")), 5_000)),
     servedMax: 0,
   },
   {
-    name: "goes on with its headers for ever, in large pieces",
+    name: "continues its headers endlessly in large frames",
     run: (raw) => (raw.write(openHeaders), raw.pour(frame(FRAME.continuation, 0, 1, headerBlock), 5_000)),
     servedMax: 0,
   },
   {
-    name: "goes on with its headers for ever, with nothing",
+    name: "continues its headers endlessly in empty frames",
     run: (raw) => (raw.write(openHeaders), raw.pour(frame(FRAME.continuation, 0, 1, NOTHING_ON_STREAM), 5_000)),
     servedMax: 0,
   },
@@ -112,7 +112,7 @@ const ATTACKS: readonly Attack[] = [
     servedMax: 1,
   },
   {
-    name: "changes its settings for ever",
+    name: "changes its settings endlessly",
     run: (raw) => raw.pour(repeated(settings([INITIAL_WINDOW_SIZE, 65_535])), 300),
     servedMax: 0,
     goaway: ERROR_CODE.enhanceYourCalm,
@@ -124,13 +124,13 @@ const ATTACKS: readonly Attack[] = [
     goaway: ERROR_CODE.enhanceYourCalm,
   },
   {
-    name: "pings for ever and reads the answers",
+    name: "sends pings endlessly and reads the responses",
     run: (raw) => raw.pour(repeated(ping), 300),
     servedMax: 0,
     goaway: ERROR_CODE.enhanceYourCalm,
   },
   {
-    name: "pings for ever and reads nothing",
+    name: "sends pings endlessly and reads nothing",
     run: async (raw) => {
       raw.socket.pause();
       await raw.pour(repeated(ping), 3_000);
@@ -139,14 +139,14 @@ const ATTACKS: readonly Attack[] = [
     servedMax: 0,
   },
   {
-    name: "sorts its streams for ever",
+    name: "changes stream priorities endlessly",
     run: (raw) => raw.pour(repeated(frame(FRAME.priority, 0, 1, Buffer.concat([uint32(0), Buffer.from([1])]))), 2_000),
     servedMax: 0,
     goaway: ERROR_CODE.enhanceYourCalm,
   },
 ];
 
-/** Answers in its own time, as one does that has to ask a store. */
+/** Responds after a delay, as a handler that calls a store does. */
 async function answer(request: ApiRequest): Promise<ApiResponse> {
   await new Promise(setImmediate);
   if (request.method !== "POST") return ok(Buffer.from("hello"));
@@ -157,35 +157,38 @@ async function answer(request: ApiRequest): Promise<ApiResponse> {
   }
 }
 
-test.each(ATTACKS)("who $name loses the connection, and others are served", async ({ run, servedMax, goaway }) => {
-  let [ofAttacker, ofBystander] = [0, 0];
-  await using server = await startServer((request) => {
-    if (request.path === "/bystander") ofBystander++;
-    else ofAttacker++;
-    return answer(request);
-  });
-  await using bystander = http2Client(server);
-  await bystander.ask({ path: "/bystander" });
-  await using raw = await RawHttp2.connect(server);
-  const attack = run(raw);
-  expect((await bystander.ask({ path: "/bystander" })).status).toBe(200);
-  await attack;
-  await raw.closed();
-  if (goaway !== undefined) expect(raw.goaway).toBe(goaway);
-  expect((await bystander.ask({ path: "/bystander" })).status).toBe(200);
-  expect(ofBystander).toBe(3);
-  expect(ofAttacker).toBeLessThanOrEqual(servedMax);
-  await connectionsLeft(server, 1);
-  expect(server.listener.openRequests()).toBe(0);
-  expect(server.logged).toEqual([]);
-});
+test.each(ATTACKS)(
+  "a client that $name loses the connection, and others are served",
+  async ({ run, servedMax, goaway }) => {
+    let [ofAttacker, ofBystander] = [0, 0];
+    await using server = await startServer((request) => {
+      if (request.path === "/bystander") ofBystander++;
+      else ofAttacker++;
+      return answer(request);
+    });
+    await using bystander = http2Client(server);
+    await bystander.ask({ path: "/bystander" });
+    await using raw = await RawHttp2.connect(server);
+    const attack = run(raw);
+    expect((await bystander.ask({ path: "/bystander" })).status).toBe(200);
+    await attack;
+    await raw.closed();
+    if (goaway !== undefined) expect(raw.goaway).toBe(goaway);
+    expect((await bystander.ask({ path: "/bystander" })).status).toBe(200);
+    expect(ofBystander).toBe(3);
+    expect(ofAttacker).toBeLessThanOrEqual(servedMax);
+    await connectionsLeft(server, 1);
+    expect(server.listener.openRequests()).toBe(0);
+    expect(server.logged).toEqual([]);
+  },
+);
 
-describe("who never comes to an end", () => {
+describe("a client that never completes a request", () => {
   const limits = { idleConnectionMs: 40, stalledResponseMs: 20, headersTimeoutMs: 50, requestTimeoutMs: 50 };
 
   test.each([
-    ["says nothing but hello", []],
-    ["begins headers and leaves it at that", [openHeaders]],
+    ["sends only the preface", []],
+    ["sends incomplete headers", [openHeaders]],
   ])("and %s loses the connection", async (_, frames) => {
     await using server = await startServer(answer, { limits });
     await using raw = await RawHttp2.connect(server);
@@ -194,7 +197,7 @@ describe("who never comes to an end", () => {
     await connectionsLeft(server, 0);
   });
 
-  test("and opens no window for its answers loses the streams, then the connection", async () => {
+  test("and opens no window for responses loses the streams, then the connection", async () => {
     await using server = await startServer(answer, { limits });
     await using raw = await RawHttp2.connect(server, settings([INITIAL_WINDOW_SIZE, 0]));
     await eachStream(raw, 100, (id) => [get(id)]);
@@ -205,7 +208,7 @@ describe("who never comes to an end", () => {
     expect(server.listener.openRequests()).toBe(0);
   });
 
-  test("and leaves a stream that has ended unread loses the stream", async () => {
+  test("and does not read an ended stream loses the stream", async () => {
     const closed = deferred();
     await using server = await startServer(
       async () =>
@@ -222,7 +225,7 @@ describe("who never comes to an end", () => {
     expect(raw.dataBytes).toBe(0);
   });
 
-  test("with its body is answered all the same", async () => {
+  test("and does not end its body gets a response", async () => {
     await using server = await startServer(answer, { limits });
     await using session = http2Session(server);
     const stream = session.request({ ":method": "POST", ":path": "/" });
@@ -231,10 +234,10 @@ describe("who never comes to an end", () => {
   });
 });
 
-describe("what is no request is not served", () => {
+describe("a malformed request is not served", () => {
   const body = frame(FRAME.data, END_STREAM, 1, Buffer.from("12345"));
   test.each([
-    ["a length that is not the body's", literal("content-length", "3")],
+    ["a length that does not match the body", literal("content-length", "3")],
     ["two lengths", Buffer.concat([literal("content-length", "5"), literal("content-length", "3")])],
     ["a transfer encoding", literal("transfer-encoding", "chunked")],
     ["a connection header", literal("connection", "x-remote-user")],
@@ -251,7 +254,7 @@ describe("what is no request is not served", () => {
     expect(raw.count(FRAME.headers)).toBe(0);
   });
 
-  test("100 MB without a length are 413, and no more of it is read after a while", async () => {
+  test("a body of 100 MB without a length returns 413, and the server stops reading it", async () => {
     const [piece, most] = [Buffer.alloc(64 * 1024, "x"), 100_000_000];
     await using server = await startServer(answer, { limits: { unreadBodyMs: 20 } });
     await using client = http2Client(server);
@@ -268,8 +271,8 @@ describe("what is no request is not served", () => {
   });
 });
 
-describe("clients that mean well are not punished", () => {
-  test("200 watches on one connection, left and begun again at once, several times", async () => {
+describe("well-behaved clients are served:", () => {
+  test("200 watches on one connection can be closed and reopened at once, several times", async () => {
     let open = 0;
     const changed = { check: () => undefined as void };
     await using server = await startServer(async () =>
@@ -295,7 +298,7 @@ describe("clients that mean well are not punished", () => {
     expect([session.closed, server.listener.openRequests()]).toEqual([false, 0]);
   });
 
-  test("pings now and then, and as many as a busy client sends at once", async () => {
+  test("pings are accepted at the rate of a busy client", async () => {
     await using server = await startServer(answer);
     await using session = http2Session(server);
     await once(session, "remoteSettings");
@@ -306,7 +309,7 @@ describe("clients that mean well are not punished", () => {
     expect(session.closed).toBe(false);
   });
 
-  test("a header with spaces around its value arrives: a dropped impersonation would be none", async () => {
+  test("a header with spaces around its value is kept, because a dropped impersonation header would not impersonate", async () => {
     const seen: (string | string[] | undefined)[] = [];
     await using server = await startServer(async ({ headers }) => {
       seen.push(headers["impersonate-user"]);

@@ -1,4 +1,7 @@
-/** Who may do one thing to one object does another thing, or does it to another object: what is asked for is what was allowed. */
+/**
+ * Tests of users that may use one verb or one object name and try others. Authorization must check exactly the executed
+ * request.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Answer, Json } from "../peers/client.ts";
 import { applyOf, asTenant, granted, made, OTHER, OWN, patchOf, rule, startSite, type Site } from "./start.ts";
@@ -40,7 +43,7 @@ async function leavesAlone(attack: () => Promise<Answer>): Promise<Answer> {
 const call = (method: string, path: string, body?: Json): Promise<Answer> =>
   asTenant(site.first, path, { method, ...(body === undefined ? {} : { body }) });
 
-describe("the right to watch", () => {
+describe("the permission to watch", () => {
   const WATCH = `/api/v1/watch/namespaces/${OTHER}/configmaps`;
   test.each([
     ["DELETE", WATCH],
@@ -48,7 +51,7 @@ describe("the right to watch", () => {
     ["POST", WATCH],
     ["PUT", `${WATCH}/yours`],
     ["PATCH", `${WATCH}/yours`],
-  ])("%s %s is no watch", async (method, path) => {
+  ])("does not allow %s %s", async (method, path) => {
     const body = method === "DELETE" ? undefined : { metadata: { name: "yours" }, data: { a: "2" } };
     const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
     const answer = await leavesAlone(() =>
@@ -60,7 +63,7 @@ describe("the right to watch", () => {
     expect([answer.status, answer.body.reason]).toEqual([405, "MethodNotAllowed"]);
   });
 
-  test.each(["DELETE", "POST", "PUT"])("%s with watch=true is no watch", async (method) => {
+  test.each(["DELETE", "POST", "PUT"])("does not allow %s with watch=true", async (method) => {
     const path = `${MAPS}${method === "PUT" ? "/yours" : ""}?watch=true`;
     const body = method === "DELETE" ? undefined : { metadata: { name: "yours" }, data: { a: "2" } };
     expect((await leavesAlone(() => call(method, path, body))).status).toBe(403);
@@ -70,19 +73,19 @@ describe("the right to watch", () => {
     ["X-HTTP-Method-Override", "DELETE"],
     ["X-HTTP-Method", "DELETE"],
     ["X-Method-Override", "PUT"],
-  ])("%s: %s means nothing", async (name, method) => {
+  ])("is not extended by the header %s: %s", async (name, method) => {
     const headers = { [name]: method, "x-original-url": `${MAPS}/yours`, "x-rewrite-url": `${MAPS}/yours` };
     const answer = await leavesAlone(() => asTenant(site.first, `${MAPS}/mine`, { headers }));
     expect([answer.status, answer.body.metadata.name]).toEqual([200, "mine"]);
   });
 
-  test.each(["TRACE", "OPTIONS", "PROPFIND"])("%s is no verb that anybody was given", async (method) => {
+  test.each(["TRACE", "OPTIONS", "PROPFIND"])("does not allow %s", async (method) => {
     const answer = await leavesAlone(() => asTenant(site.first, `${MAPS}/yours`, { method }));
     expect([method, answer.status]).toEqual([method, 403]);
   });
 });
 
-describe("the right to one name", () => {
+describe("the permission for one name", () => {
   const other = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "yours" }, data: { a: "2" } };
   const WRONG_NAME = "the name of the object (yours) does not match the name on the URL (mine)";
   test.each([
@@ -112,13 +115,13 @@ describe("the right to one name", () => {
     ],
     ["DELETE of the collection", () => call("DELETE", `${MAPS}?fieldSelector=metadata.name%3Dmine`), 403],
     ["DELETE of the other", () => call("DELETE", `${MAPS}/yours?uid=mine`), 403],
-  ] as const)("%s", async (_attack, send, status) => {
+  ] as const)("does not allow %s", async (_attack, send, status) => {
     const answer = await leavesAlone(send);
     expect([answer.status, answer.body.status]).toEqual([status, "Failure"]);
     if (status === 400) expect(answer.body.message).toBe(WRONG_NAME);
   });
 
-  test("a token of another account by what the body says", async () => {
+  test("does not allow a token of another account that the body names", async () => {
     for (const [metadata, status, reason] of [
       [{ name: "yours" }, 422, "Invalid"],
       [{ name: "mine", namespace: "kube-system" }, 400, "BadRequest"],
@@ -131,7 +134,7 @@ describe("the right to one name", () => {
     expect(own.status).toBe(201);
   });
 
-  test("a token of one's own account bound to somebody else's pod", async () => {
+  test("does not allow a token of the own account bound to another account's pod", async () => {
     const boundObjectRef = { apiVersion: "v1", kind: "Pod", name: "yours" };
     const answer = await call("POST", `${ACCOUNTS}/mine/token`, { spec: { boundObjectRef } });
     expect([answer.status, answer.body.message]).toEqual([
@@ -143,14 +146,14 @@ describe("the right to one name", () => {
   test.each([
     ["binding", { apiVersion: "v1", kind: "Binding", target: { kind: "Node", name: "n" } }],
     ["eviction", { apiVersion: "policy/v1", kind: "Eviction" }],
-  ])("a %s of another pod by what the body says", async (subresource, body) => {
+  ])("does not allow a %s of another pod that the body names", async (subresource, body) => {
     const send = (): Promise<Answer> =>
       call("POST", `${PODS}/mine/${subresource}`, { ...body, metadata: { name: "yours", namespace: OTHER } });
     const answer = await leavesAlone(send);
     expect([answer.status, answer.body.status]).toEqual([400, "Failure"]);
   });
 
-  test("a review of another namespace by what the body says", async () => {
+  test("does not allow a review of another namespace that the body names", async () => {
     const path = `/apis/authorization.k8s.io/v1/namespaces/${OWN}/localsubjectaccessreviews`;
     const resourceAttributes = { namespace: OTHER, verb: "get", resource: "secrets" };
     const answer = await call("POST", path, {

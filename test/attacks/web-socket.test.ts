@@ -1,4 +1,4 @@
-/** Watches over WebSockets, as browsers open them: the token is one of the protocols they offer. */
+/** Tests of watches over WebSockets, as browsers open them: the token is one of the offered protocols. */
 import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { made, openTls, OTHER, OWN, rawAnswer, sendLines, startSite, TENANT_TOKEN, type Site } from "./start.ts";
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-/** The server's frames, which are never masked nor in pieces. */
+/** Parses the frames of the server, which are never masked or fragmented. */
 function framesOf(bytes: Buffer): { readonly first: number; readonly payload: Buffer }[] {
   const frames = [];
   for (let at = 0; at < bytes.length;) {
@@ -52,7 +52,7 @@ async function conversation(lines: readonly string[], said?: Buffer): Promise<{ 
 }
 
 describe("a watch over a WebSocket", () => {
-  test("is a message for each event, and ends by a close frame", async () => {
+  test("sends a message for each event and ends with a close frame", async () => {
     const { head, rest } = await conversation([watched(CONFIG_MAPS), ...UPGRADE, ...KEY, OFFERED]);
     expect(head).toMatch(/^HTTP\/1\.1 101 /);
     expect(head.toLowerCase()).toContain("sec-websocket-accept: s3pplmbitxaq9kygzzhzrbk+xoo=");
@@ -66,7 +66,7 @@ describe("a watch over a WebSocket", () => {
     });
   });
 
-  test("is handed on to a server that serves the resource", async () => {
+  test("is proxied to a server that serves the resource", async () => {
     const template = { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i" }] } };
     await made(site.second, JOBS, { metadata: { name: "far" }, spec: { template } });
     const { head, rest } = await conversation([watched(JOBS), ...UPGRADE, ...KEY, OFFERED]);
@@ -74,7 +74,7 @@ describe("a watch over a WebSocket", () => {
     expect(framesOf(rest)[0]!.payload.toString()).toContain('"name":"far"');
   });
 
-  test("answers pings, passes over messages, and ends when the client wants it to", async () => {
+  test("responds to pings, ignores messages, and ends when the client closes it", async () => {
     const masked = (opcode: number, payload: number[]): Buffer =>
       Buffer.from([
         0x80 | opcode,
@@ -92,41 +92,41 @@ describe("a watch over a WebSocket", () => {
     expect([...frames[0]!.payload]).toEqual([7, 8, 9, 10, 11]);
   });
 
-  test("of a client that does not mask what it says ends", async () => {
+  test("ends if the client does not mask its frames", async () => {
     const lines = [watched(CONFIG_MAPS, 300), ...UPGRADE, ...KEY, OFFERED];
     const { rest } = await conversation(lines, Buffer.from([TEXT_FRAME, 1, 65]));
     expect(framesOf(rest).at(-1)!.first).toBe(CLOSE_FRAME);
   });
 });
 
-describe("nobody is let in by a protocol", () => {
+describe("a WebSocket request is rejected", () => {
   test.each([
     ["a wrong token", [offer(tokenProtocol("guess"), "a")], 401],
-    ["a token without a protocol beside it", [offer(tokenProtocol(TENANT_TOKEN))], 401],
+    ["a token without another protocol", [offer(tokenProtocol(TENANT_TOKEN))], 401],
     ["two tokens", [offer(tokenProtocol(TENANT_TOKEN), tokenProtocol(TENANT_TOKEN), "a")], 401],
     ["a token that is not base64url", [offer("base64url.bearer.authorization.k8s.io.a+b=", "a")], 401],
     ["no token", [offer("a")], 403],
-  ])("who offers %s", async (_what, protocols, status) => {
+  ])("if it offers %s", async (_what, protocols, status) => {
     const { status: answered } = await sendLines(site.first, [watched(CONFIG_MAPS), ...UPGRADE, ...KEY, ...protocols]);
     expect(answered).toBe(status);
   });
 
-  test("who may not watch", async () => {
+  test("if the user may not watch the resource", async () => {
     const lines = [watched(`/api/v1/namespaces/${OTHER}/secrets`), ...UPGRADE, ...KEY, OFFERED];
     expect((await sendLines(site.first, lines)).status).toBe(403);
   });
 
-  test("who asks without an upgrade", async () => {
+  test("if it lacks the upgrade", async () => {
     const { status } = await sendLines(site.first, [watched(CONFIG_MAPS), "Upgrade: websocket", OFFERED]);
     expect(status).toBe(403);
   });
 
   test.each([
-    ["says where it comes from", [UPGRADE[0]!, UPGRADE[1]!, ...KEY, OFFERED], 403],
-    ["has a key", [...UPGRADE, KEY[1]!, OFFERED], 400],
-    ["speaks this version", [...UPGRADE, KEY[0]!, "Sec-WebSocket-Version: 8", OFFERED], 400],
-    ["knows what it wants to speak", [...UPGRADE, ...KEY, offer(tokenProtocol(TENANT_TOKEN), "a", "b")], 400],
-  ])("but who %s", async (_what, lines, status) => {
+    ["an Origin", [UPGRADE[0]!, UPGRADE[1]!, ...KEY, OFFERED], 403],
+    ["a key", [...UPGRADE, KEY[1]!, OFFERED], 400],
+    ["the supported version", [...UPGRADE, KEY[0]!, "Sec-WebSocket-Version: 8", OFFERED], 400],
+    ["a single other protocol", [...UPGRADE, ...KEY, offer(tokenProtocol(TENANT_TOKEN), "a", "b")], 400],
+  ])("if it lacks %s", async (_what, lines, status) => {
     const { head } = await conversation([watched(CONFIG_MAPS), ...lines]);
     expect(rawAnswer(`${head}\r\n\r\n`).status).toBe(status);
   });

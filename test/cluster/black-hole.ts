@@ -1,6 +1,6 @@
 /**
- * A server behind a router that can swallow every packet: two network namespaces, which end with the processes that
- * hold them. Nobody is told that a packet is gone, as with a cable that was pulled out.
+ * Puts a server behind a router that can drop every packet, in two network namespaces that end with the processes that
+ * hold them. Neither side is notified of dropped packets, as with an unplugged cable.
  */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
@@ -8,30 +8,30 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { runProgram, type Command } from "../smoke/start-evenkeel.ts";
 
 export interface BlackHole extends AsyncDisposable {
-  /** This side's address, and the server's. */
+  /** The address of this side, and that of the server. */
   readonly near: string;
   readonly far: string;
-  /** To be put before the command line of what shall run behind the router. */
+  /** Command line prefix that runs a program behind the router. */
   readonly wrapper: readonly string[];
   swallow(): void;
   pass(): void;
 }
 
-/** Undefined when this process may not make networks; the sentence says so. */
+/** Returns a sentence if this process may not create networks. */
 export async function openBlackHole(): Promise<BlackHole | string> {
   if (process.platform !== "linux" || process.getuid?.() !== 0)
-    return "network namespaces need Linux and root, so the test of swallowed packets was not run";
+    return "network namespaces need Linux and root, so the test of dropped packets was skipped";
   const holders: Command[] = [];
   try {
     const [router, far] = [await hold(holders), await hold(holders)];
     return connectThem(holders, { router, far });
   } catch (thrown) {
     await release(holders);
-    return `network namespaces could not be made, so the test of swallowed packets was not run: ${String(thrown)}`;
+    return `network namespaces could not be created, so the test of dropped packets was skipped: ${String(thrown)}`;
   }
 }
 
-/** The process id of one that does nothing in a network of its own. */
+/** The process id of an idle process in its own network. */
 async function hold(holders: Command[]): Promise<number> {
   const holder = runProgram("unshare", ["--net", "sh", "-c", "echo made; exec sleep 600"]);
   holders.push(holder);
@@ -40,7 +40,7 @@ async function hold(holders: Command[]): Promise<number> {
 }
 
 function connectThem(holders: readonly Command[], pids: { readonly router: number; readonly far: number }): BlackHole {
-  // Unlikely to be anybody's, and of this process alone.
+  // Unlikely to be in use, and specific to this process.
   const subnet = `10.231.${process.pid % 250}`;
   const [near, far] = [`${subnet}.1`, `${subnet}.130`];
   const [outer, inner] = [`ek${pids.router}o`, `ek${pids.router}i`];
@@ -74,7 +74,7 @@ function connectThem(holders: readonly Command[], pids: { readonly router: numbe
   };
 }
 
-/** Links and routes go with the namespaces. */
+/** Links and routes are removed with the namespaces. */
 async function release(holders: readonly Command[]): Promise<void> {
   await Promise.all(holders.map((holder) => holder[Symbol.asyncDispose]()));
 }
@@ -83,7 +83,7 @@ export interface Relay extends AsyncDisposable {
   readonly endpoint: string;
 }
 
-/** Makes something on this machine's loopback reachable at another of its addresses. */
+/** Makes a server on this machine's loopback reachable at another of its addresses. */
 export async function openRelay(address: string, to: string): Promise<Relay> {
   const { hostname, port } = new URL(to);
   const sockets = new Set<Socket>();

@@ -1,6 +1,6 @@
 /**
- * Work for the garbage collector and the namespace controller: owners with dependents, and namespaces with content, made
- * and deleted through one server after the other. What is not done is asked for again, and every answer is kept.
+ * Creates work for the garbage collector and the namespace controller: owners with dependents, and namespaces with
+ * content, created and deleted through the servers in turn. It retries until a step is done and records every response.
  */
 import { Agent } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
@@ -11,7 +11,7 @@ import { formatGroupVersion } from "../../src/meta/group-version.ts";
 import { isRetryable, isSuccess, told, type LoadAnswer } from "./load.ts";
 import type { Member } from "./start-cluster.ts";
 
-/** Where everything lies that is not in a namespace of its own. */
+/** The namespace of all objects that do not need their own. */
 const HOME = "families";
 const NAMESPACES = "/api/v1/namespaces";
 const AGAIN_MS = 50;
@@ -26,7 +26,7 @@ interface Wish {
   readonly name: string;
   readonly path: string;
   readonly body?: object;
-  /** Said of what was done already, when an earlier answer left open whether it was. */
+  /** Status that means that an earlier attempt, whose result was unknown, has succeeded. */
   readonly isDone?: number;
 }
 
@@ -36,11 +36,11 @@ interface Made {
   readonly uid: string;
 }
 
-/** What must have become of things when everything has come to rest. */
+/** The expected state after everything has settled. */
 export interface Expected {
   /** Keys below the root of the store. */
   readonly gone: ReadonlySet<string>;
-  /** By key: the uids of the owners that are left. */
+  /** The uids of the remaining owners, by key. */
   readonly kept: ReadonlyMap<string, readonly string[]>;
   readonly namespacesGone: ReadonlySet<string>;
 }
@@ -50,11 +50,11 @@ interface SceneServer extends Target {
 }
 
 export class ControllerLoad implements Disposable {
-  /** Every one there was. */
+  /** Every response. */
   readonly answers: LoadAnswer[] = [];
-  /** Neither a success nor an honest refusal. */
+  /** Responses that are neither a success nor a legitimate rejection. */
   readonly unexpected: LoadAnswer[] = [];
-  /** Scenes that were not played to their end, in sentences. */
+  /** Errors of scenes that were not completed. */
   readonly failures: string[] = [];
   readonly scenes = new Map<Scene, number>();
   readonly #gone = new Set<string>();
@@ -63,7 +63,7 @@ export class ControllerLoad implements Disposable {
   readonly #servers: readonly SceneServer[];
   readonly #stopping = new AbortController();
   #actors: readonly Promise<void>[] = [];
-  /** Owns something of every family, and stays. */
+  /** Owns an object of every family and is never deleted. */
   #anchor: Made | undefined;
   #asked = 0;
   #isOver = false;
@@ -86,13 +86,13 @@ export class ControllerLoad implements Disposable {
     this.#actors = this.#servers.map((_, index) => this.#act(index));
   }
 
-  /** Ends when everything under way is done. */
+  /** Returns when all running scenes are complete. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#actors);
   }
 
-  /** Also when a server is never to come back. */
+  /** Also ends scenes whose server never returns. */
   [Symbol.dispose](): void {
     this.#isOver = true;
     this.#stopping.abort();
@@ -112,7 +112,9 @@ export class ControllerLoad implements Disposable {
     }
   }
 
-  /** Owners and dependents are of resources that all releases store alike, and of one that they do not. */
+  /**
+   * Owners and dependents belong to resources that all releases store in the same version, and to one that they do not.
+   */
   async #playFamily(scene: Exclude<Scene, "namespace">, number: number): Promise<void> {
     const [one, other] = number % 2 === 0 ? [CONFIG_MAP, CLAIM] : [CLAIM, CONFIG_MAP];
     const name = (role: string): string => `${role}-${number}`;
@@ -145,7 +147,7 @@ export class ControllerLoad implements Disposable {
     for (const { thing, name: made } of [child, grandchild]) this.#gone.add(keyOf(thing, HOME, made));
   }
 
-  /** Somebody is always too late, and puts something into it while it goes. */
+  /** An object is always created in the namespace while it is being deleted. */
   async #playNamespace(namespace: string): Promise<void> {
     await this.#makeNamespace(namespace);
     const owner = await this.#insistOn(CONFIG_MAP, { namespace, name: "owner" });
@@ -194,7 +196,7 @@ export class ControllerLoad implements Disposable {
       isDone: 409,
     } as const;
     const made = await this.#insist(create);
-    // What was created by a request whose answer was lost is said only to be there.
+    // If the response to a creation was lost, a retry returns only that the object exists.
     const { metadata } =
       made.kind === "Status"
         ? await this.#insist({ operation: "get", resource, name, path: pathOf(thing, namespace, name) })
@@ -202,7 +204,7 @@ export class ControllerLoad implements Disposable {
     return { thing, name, uid: metadata.uid };
   }
 
-  /** Asks one server after the other until it is done. */
+  /** Sends the request to one server after the other until it succeeds. */
   async #insist(wish: Wish): Promise<Json> {
     for (let isOpen = false; !this.#isOver; isOpen = true) {
       const { answer, body } = await this.#ask(this.#next(), wish);
@@ -214,7 +216,7 @@ export class ControllerLoad implements Disposable {
         );
       await delay(AGAIN_MS);
     }
-    throw new Error(`${wish.operation} ${wish.path} ${wish.name}: nobody wants it any more`);
+    throw new Error(`${wish.operation} ${wish.path} ${wish.name}: the load has been stopped`);
   }
 
   #next(): SceneServer {

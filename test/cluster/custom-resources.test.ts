@@ -1,4 +1,7 @@
-/** Custom resources in a cluster of several servers: what is made through one of them is there through all, at once. */
+/**
+ * Tests of custom resources in a cluster of several servers: a CRD that is created through one server is served by all
+ * immediately.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
 import { ask, type Answer, type Json } from "../smoke/client.ts";
@@ -11,11 +14,11 @@ if (isMissing) console.warn(ETCD_MISSING);
 
 const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const GROUP = "shapes.example.com";
-/** As many as wanted: EVENKEEL_ROUNDS=1000 takes a minute or two. */
+/** The number of rounds. EVENKEEL_ROUNDS=1000 takes a minute or two. */
 const ROUNDS = Number(process.env["EVENKEEL_ROUNDS"] ?? 200);
 const FLIPS = Number(process.env["EVENKEEL_FLIPS"] ?? 40);
 const WRITERS = 4;
-/** Definitions of one round exist side by side, so that servers have something to mix up. */
+/** CRDs of one round exist at the same time, so that a mix-up would be found. */
 const AT_ONCE = 8;
 const FLIP_TIMEOUT_MS = 30_000;
 const START_TIMEOUT_MS = 60_000;
@@ -42,7 +45,7 @@ function definition(plural: string, versions: readonly string[], storage: string
   };
 }
 
-describe.skipIf(isMissing)("three servers of two releases on one etcd", () => {
+describe.skipIf(isMissing)("with three servers of two releases on one etcd,", () => {
   let cluster: Cluster;
   let members: Member[];
 
@@ -56,7 +59,7 @@ describe.skipIf(isMissing)("three servers of two releases on one etcd", () => {
 
   const through = (index: number): Member => members[index % members.length]!;
 
-  /** The definition through one server, then an object of it through each of the others, without a pause. */
+  /** Creates the CRD through one server, then an object through each of the others, without a pause. */
   async function round(number: number): Promise<Answer[]> {
     const plural = `r${number}`;
     const path = `/apis/${GROUP}/v1/${plural}`;
@@ -82,7 +85,7 @@ describe.skipIf(isMissing)("three servers of two releases on one etcd", () => {
   }
 
   test(
-    `a definition made through one is usable through the others at once: ${ROUNDS} rounds without a 404`,
+    `a CRD that is created through one server is served by the others immediately: ${ROUNDS} rounds without a 404`,
     async () => {
       const counts = new Map<number, number>();
       for (let first = 0; first < ROUNDS; first += AT_ONCE) {
@@ -93,14 +96,14 @@ describe.skipIf(isMissing)("three servers of two releases on one etcd", () => {
           else expect([200, 201], answer.text).toContain(answer.status);
         }
       }
-      console.log(`answers by status: ${JSON.stringify(Object.fromEntries(counts))}`);
+      console.log(`responses by status: ${JSON.stringify(Object.fromEntries(counts))}`);
       expect(counts.get(404) ?? 0).toBe(0);
       expect(counts.get(201) ?? 0).toBeGreaterThan(ROUNDS);
     },
     ROUNDS_TIMEOUT_MS,
   );
 
-  /** The definition with another storage version, which it may not have had before. */
+  /** Changes the storage version of the CRD to one that it may not have had before. */
   async function flip(plural: string, storage: string): Promise<void> {
     const path = `${DEFINITIONS}/${plural}.${GROUP}`;
     for (;;) {
@@ -111,7 +114,7 @@ describe.skipIf(isMissing)("three servers of two releases on one etcd", () => {
       body.spec.versions = versions.map((version: Json) => ({ ...version, storage: version.name === storage }));
       const { status, text } = await ask(through(1), { method: "PUT", path, body });
       if (status === 200) return;
-      // A controller of the servers was faster.
+      // A controller of the servers wrote the object first.
       expect(status, text).toBe(409);
     }
   }
@@ -131,7 +134,7 @@ describe.skipIf(isMissing)("three servers of two releases on one etcd", () => {
   }
 
   test(
-    `its storage version is flipped ${FLIPS} times under ${WRITERS} writers: every object in a version that was agreed on`,
+    `${FLIPS} changes of the storage version under ${WRITERS} writers leave every object in an agreed version`,
     async () => {
       await using store: FollowedStore = await openFollowedStore(cluster.etcd.endpoint);
       const plural = "flipped";

@@ -1,4 +1,4 @@
-/** What 1.31, 1.34 and 1.37 serve together, asked of each of them in every form there is. */
+/** Tests of the merged discovery of 1.31, 1.34 and 1.37 through each of them, in every format. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
@@ -18,7 +18,7 @@ if (isMissing) console.warn(ETCD_MISSING);
 const { kubectls, missing } = findTools();
 if (missing !== undefined) console.warn(missing);
 
-describe.skipIf(isMissing)("1.31, 1.34 and 1.37 together", { timeout: TEST_TIMEOUT_MS }, () => {
+describe.skipIf(isMissing)("in a cluster of 1.31, 1.34 and 1.37,", { timeout: TEST_TIMEOUT_MS }, () => {
   let cluster: Cluster;
   let members: Member[];
   beforeAll(async () => {
@@ -42,7 +42,7 @@ describe.skipIf(isMissing)("1.31, 1.34 and 1.37 together", { timeout: TEST_TIMEO
       const answers = await Promise.all(members.map((member) => member.request("GET", path, undefined, { accept })));
       const texts = answers.map(({ status, body, text }) => ({ path, status, text: told(body, text) }));
       const isSame = texts.every(({ text }) => text === texts[0]!.text);
-      // What they have just learned of each other may take a moment to be merged.
+      // Merging new documents of peers may take a moment.
       if (isSame || turn >= 20) {
         expect(texts).toEqual(texts.map(() => ({ ...texts[0]!, status: 200 })));
         return answers.map(({ body }) => body);
@@ -51,7 +51,7 @@ describe.skipIf(isMissing)("1.31, 1.34 and 1.37 together", { timeout: TEST_TIMEO
     }
   };
 
-  test("aggregated discovery is the same on each, and complete", async () => {
+  test("aggregated discovery is the same on each server, and complete", async () => {
     for (const root of ["/api", "/apis"]) await fromEach(root, AGGREGATED);
     const [merged] = await fromEach("/apis", AGGREGATED);
     const all = merged.items.flatMap((group: Json) =>
@@ -61,7 +61,7 @@ describe.skipIf(isMissing)("1.31, 1.34 and 1.37 together", { timeout: TEST_TIMEO
     expect(new Set(all).size).toBe(all.length);
   });
 
-  test("every legacy document is the same on each", async () => {
+  test("every legacy document is the same on each server", async () => {
     await fromEach("/api");
     await fromEach("/api/v1");
     const [groups] = await fromEach("/apis");
@@ -71,7 +71,7 @@ describe.skipIf(isMissing)("1.31, 1.34 and 1.37 together", { timeout: TEST_TIMEO
     }
   });
 
-  test("OpenAPI v3 and v2 are the same on each", async () => {
+  test("OpenAPI v3 and v2 are the same on each server", async () => {
     const [index] = await fromEach("/openapi/v3");
     const paths = Object.entries<Json>(index.paths);
     expect(paths.map(([path]) => path)).toEqual(expect.arrayContaining(["apis/resource.k8s.io/v1", "api/v1"]));
@@ -79,7 +79,7 @@ describe.skipIf(isMissing)("1.31, 1.34 and 1.37 together", { timeout: TEST_TIMEO
     await fromEach("/openapi/v2");
   });
 
-  test("v2beta1 is what each release makes of it: the same where it is served", async () => {
+  test("v2beta1 is the same on each server that serves it", async () => {
     const accept = AGGREGATED.replace("v=v2", "v=v2beta1");
     const answers = await Promise.all(
       members.map((member) => member.request("GET", "/apis", undefined, { accept: `${accept},application/json` })),
@@ -93,25 +93,28 @@ describe.skipIf(isMissing)("1.31, 1.34 and 1.37 together", { timeout: TEST_TIMEO
 
   for (const { name, path, version } of kubectls) {
     if (!SUBSET.has(version) || path === "kubectl") continue;
-    test.skipIf(path === undefined)(`${name} prints the same api-resources and api-versions through each`, async () => {
-      const printed = async (...commandLine: string[]): Promise<string> => {
-        const all = await Promise.all(
-          members.map((server) =>
-            new KubectlSession({ path: path!, server, namespace: version.replace(".", "-") }).run(...commandLine),
-          ),
-        );
-        expect(all).toEqual(all.map(() => all[0]));
-        return all[0]!;
-      };
-      // Of each group kubectl shows what the newest version has, and besides what only older ones have.
-      expect(await printed("api-resources", "--sort-by=name")).toMatch(/^deviceclasses +resource\.k8s\.io\/v1 /m);
-      const versions = (await printed("api-versions")).split("\n");
-      expect(versions).toEqual(expect.arrayContaining(["resource.k8s.io/v1", ONLY_IN_1_31]));
-    });
+    test.skipIf(path === undefined)(
+      `${name} prints the same api-resources and api-versions through each server`,
+      async () => {
+        const printed = async (...commandLine: string[]): Promise<string> => {
+          const all = await Promise.all(
+            members.map((server) =>
+              new KubectlSession({ path: path!, server, namespace: version.replace(".", "-") }).run(...commandLine),
+            ),
+          );
+          expect(all).toEqual(all.map(() => all[0]));
+          return all[0]!;
+        };
+        // For each group, kubectl shows the resources of the newest version and those that only older versions have.
+        expect(await printed("api-resources", "--sort-by=name")).toMatch(/^deviceclasses +resource\.k8s\.io\/v1 /m);
+        const versions = (await printed("api-versions")).split("\n");
+        expect(versions).toEqual(expect.arrayContaining(["resource.k8s.io/v1", ONLY_IN_1_31]));
+      },
+    );
   }
 });
 
-/** The one member that tells through which server it was asked. */
+/** The one member that identifies the server that was called. */
 function told(body: Json, text: string): string {
   if (body === undefined) return text;
   const { serverAddressByClientCIDRs: _, ...rest } = body;

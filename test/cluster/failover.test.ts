@@ -1,4 +1,4 @@
-/** Servers that die, hang or vanish while others are asked for what they serve. */
+/** Tests of servers that crash, hang or disappear while clients request their resources through others. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
@@ -23,7 +23,7 @@ const WATCHES_MAX = 40;
 const isMissing = !hasEtcd();
 if (isMissing) console.warn(ETCD_MISSING);
 
-describe.skipIf(isMissing)("1.33, with 1.36 twice behind it", { timeout: 120_000 }, () => {
+describe.skipIf(isMissing)("with 1.33 in front of two servers of 1.36,", { timeout: 120_000 }, () => {
   let cluster: Cluster;
   let a: Member;
   let b: Member;
@@ -45,7 +45,7 @@ describe.skipIf(isMissing)("1.33, with 1.36 twice behind it", { timeout: 120_000
   const startLoad = (): Load =>
     new Load({ ca: cluster.ca, servers: [a], perSecond: PER_SECOND, resources: [DEVICE_CLASSES, SHARED] });
 
-  test("a server that hangs is gone round: what it cannot answer, the other one does", async () => {
+  test("a server that hangs is skipped, and the other one serves its requests", async () => {
     await using load = startLoad();
     await load.until(isSuccessOf(DEVICE_CLASSES.name, 0));
     const at = Date.now();
@@ -58,7 +58,7 @@ describe.skipIf(isMissing)("1.33, with 1.36 twice behind it", { timeout: 120_000
     await untilStatus(b, EXCLUSIVE, 200);
   });
 
-  test("when it is killed, its watches end, its requests go to the other one, and nobody is told 404", async () => {
+  test("a killed server loses its watches, the other one serves its requests, and no client gets 404", async () => {
     await untilReachable(a, ["b", "c"]);
     const watches = await openWatchesOfBoth(a, b, c);
     await using load = startLoad();
@@ -73,7 +73,7 @@ describe.skipIf(isMissing)("1.33, with 1.36 twice behind it", { timeout: 120_000
     for (const watch of [...watches, again]) watch.close();
   });
 
-  test("when the last one is killed too, it is 503 with Retry-After only, then out of discovery, and 503 still", async () => {
+  test("after the last one is killed, requests return 503 with Retry-After, and the resource leaves discovery", async () => {
     await using load = startLoad();
     await load.until(isSuccessOf(DEVICE_CLASSES.name, Date.now()));
     const at = Date.now();
@@ -83,7 +83,7 @@ describe.skipIf(isMissing)("1.33, with 1.36 twice behind it", { timeout: 120_000
     console.info(`out of merged discovery ${gone - at} ms after kill -9 of the last server that had it`);
     await delay(AFTERWARDS_MS);
     const after = (await load.stop()).filter(({ sentAt }) => sentAt > at);
-    // What was on its way when the server died may have happened; nothing that was sent later has.
+    // A request that was in progress when the server was killed may have been executed; a later one was not.
     const undecided = after.filter((answer) => isUndecided(answer) && answer.sentAt <= deadAt);
     expect(unexpected(after).filter((answer) => !undecided.includes(answer))).toEqual([]);
     const exclusive = after.filter(({ resource }) => resource === DEVICE_CLASSES.name);
@@ -96,16 +96,16 @@ describe.skipIf(isMissing)("1.33, with 1.36 twice behind it", { timeout: 120_000
     expect(refusal.body.message).toMatch(/was last served by [bc] \(1\.36\), which departed at /);
   });
 
-  test("when one of them is back, so is what it serves", async () => {
+  test("after one of them has restarted, its resources are served again", async () => {
     b = await restart(b, "1.36");
     const readyAt = Date.now();
     await untilStatus(a, EXCLUSIVE, 200);
-    console.info(`answered again ${Date.now() - readyAt} ms after the restarted server was ready`);
+    console.info(`served again ${Date.now() - readyAt} ms after the restarted server was ready`);
     await untilDiscovery(a, "present");
     console.info(`in merged discovery again ${Date.now() - readyAt} ms after it`);
   });
 
-  test("the feature can be switched off and on again server by server: 404 while it is off, and proxied again", async () => {
+  test("the feature can be turned off and on again server by server: 404 while it is off, and proxied again afterwards", async () => {
     await a.stop();
     a = await cluster.start({ id: "a", release: "1.33", port: a.port, proxy: "off" });
     expect(await a.request("GET", EXCLUSIVE)).toMatchObject({ status: 404 });
@@ -117,14 +117,14 @@ describe.skipIf(isMissing)("1.33, with 1.36 twice behind it", { timeout: 120_000
     await untilDiscovery(a, "present");
     await b.stop();
     b = await cluster.start({ id: "b", release: "1.36", port: b.port, proxy: "off" });
-    // It proxies nothing itself, but what it serves is still reached through the others.
+    // This server proxies nothing itself, but others can still proxy to it.
     expect(await untilStatus(a, EXCLUSIVE, 200)).not.toContain(404);
     await b.stop();
     b = await restart(b, "1.36");
     expect(await untilStatus(a, EXCLUSIVE, 200)).not.toContain(404);
   });
 
-  test("a server whose advertised address leads to the one that asks, or to a third, is never a reason for 404", async () => {
+  test("an advertised address that leads to the calling server or to a third one never causes a 404", async () => {
     c = await restart(c, "1.36");
     await untilReachable(a, ["b", "c"]);
     const path = "/apis/resource.k8s.io/v1beta1/deviceclasses";
@@ -149,7 +149,7 @@ describe.skipIf(isMissing)("1.33, with 1.36 twice behind it", { timeout: 120_000
     }
   });
 
-  test("an upgrade through the proxy is answered with a Status that says what it is about", async () => {
+  test("a proxied upgrade returns a Status about the requested object", async () => {
     const e = await cluster.start({ id: "e", release: "1.36", flags: ["--runtime-config", "v1=false"] });
     await untilStatus(e, "/api/v1/namespaces", 200);
     const pods = "/api/v1/namespaces/default/pods";
@@ -178,7 +178,7 @@ describe.skipIf(isMissing)("1.33, with 1.36 twice behind it", { timeout: 120_000
     await e.stop();
   });
 
-  test("what a server served that left for good is 503 with its name, whoever is asked", async () => {
+  test("resources of servers that have left for good return 503 with the ID of the last one", async () => {
     await Promise.all([b.stop(), c.stop()]);
     const answer = await untilSettledAnswer(a);
     expect(answer).toMatchObject({ status: 503, headers: { "retry-after": expect.stringMatching(/^[1-9]/) } });
@@ -186,7 +186,7 @@ describe.skipIf(isMissing)("1.33, with 1.36 twice behind it", { timeout: 120_000
   });
 });
 
-/** Which server a watch is open on is drawn by lot: until each has one. */
+/** The server of a watch is chosen at random: opens watches until each server has one. */
 async function openWatchesOfBoth(a: Member, b: Member, c: Member): Promise<Watch[]> {
   const watching = async (member: Member): Promise<number> => {
     const { text } = await member.request("GET", "/metrics");

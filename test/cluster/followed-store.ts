@@ -1,4 +1,7 @@
-/** The etcd of a cluster, followed from before its first server: every commit, and what controllers must not have done. */
+/**
+ * Watches the etcd of a cluster from before its first server starts. Records every commit and every violation by
+ * controllers.
+ */
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../src/meta/json.ts";
 import { StoreHistory, type Commit } from "../../src/tools/simulator/history.ts";
 import { openEtcdKv } from "../../src/storage/kv-etcd/kv.ts";
@@ -15,7 +18,7 @@ export async function openFollowedStore(endpoint: string): Promise<FollowedStore
 export class FollowedStore implements AsyncDisposable {
   /** In order. */
   readonly commits: Commit[] = [];
-  /** Of the store having been lost from sight. */
+  /** Errors of the watch of the store. */
   readonly failures: string[] = [];
   readonly witness: StoreWitness;
   readonly #history: StoreHistory;
@@ -26,7 +29,7 @@ export class FollowedStore implements AsyncDisposable {
   constructor(kv: Kv) {
     this.#kv = kv;
     const onFailure = (thrown: unknown): void => {
-      if (!this.#isClosing) this.failures.push(`the store could not be followed: ${String(thrown)}`);
+      if (!this.#isClosing) this.failures.push(`watch of the store failed: ${String(thrown)}`);
     };
     this.#history = new StoreHistory({ clock: realClock(), kv, onFailure });
     this.witness = new StoreWitness(this.#history);
@@ -40,18 +43,18 @@ export class FollowedStore implements AsyncDisposable {
     return this.#history.get(key);
   }
 
-  /** Of the last change of a key with the prefix. */
+  /** The revision of the last change of a key with the prefix. */
   lastRevision(prefix: string): number {
     return this.commits.findLast(({ key }) => key.startsWith(prefix))?.revision ?? 0;
   }
 
-  /** How many of the namespaces were gone by then; wall clock. */
+  /** The number of the namespaces that were deleted by then. `wallMs` is wall clock time. */
   goneBefore(namespaces: ReadonlySet<string>, wallMs: number): number {
     const limitMs = wallMs - performance.timeOrigin;
     return [...this.witness.goneAtMs].filter(([name, atMs]) => namespaces.has(name) && atMs < limitMs).length;
   }
 
-  /** At the first commit of which it is true, or when it is too late. */
+  /** Resolves at the first commit for which the condition is true, or when the signal aborts. */
   async until(condition: () => boolean, late: AbortSignal): Promise<void> {
     const { promise: expired, resolve: expire } = Promise.withResolvers<void>();
     late.addEventListener("abort", () => expire(), { once: true });
@@ -63,13 +66,13 @@ export class FollowedStore implements AsyncDisposable {
     }
   }
 
-  /** Until everything has been seen that is in the store now. */
+  /** Resolves when all commits up to the current revision have been received. */
   async catchUp(late: AbortSignal): Promise<void> {
     const revision = await this.#kv.currentRevision();
     await this.until(() => (this.commits.at(-1)?.revision ?? 0) >= revision, late);
   }
 
-  /** What has not become what it must, in sentences. */
+  /** Keys that are not in the expected state, as sentences. */
   unsettled({ gone, kept, namespacesGone }: Expected): string[] {
     const stored = this.#history.under("");
     const inGone = stored.filter(
@@ -81,11 +84,11 @@ export class FollowedStore implements AsyncDisposable {
       const object = this.get(key);
       if (object === undefined) return [`${key} is lost`];
       const found = ownersOf(object);
-      return found.join() === owners.join() ? [] : [`${key} is owned by ${found.join()}, not ${owners.join()}`];
+      return found.join() === owners.join() ? [] : [`${key} is owned by ${found.join()}, expected ${owners.join()}`];
     });
     return [
-      ...stored.filter(([key]) => gone.has(key)).map(([key]) => `${key} is still there`),
-      ...inGone.map(([key]) => `${key} is still there`),
+      ...stored.filter(([key]) => gone.has(key)).map(([key]) => `${key} still exists`),
+      ...inGone.map(([key]) => `${key} still exists`),
       ...changed,
     ];
   }

@@ -1,4 +1,4 @@
-/** Clients that list and watch, and what the store says they should have been told. */
+/** Clients that list and watch, and the comparison of what they received with the store. */
 import type { IncomingMessage } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
@@ -14,33 +14,33 @@ const EXPIRED = 410;
 export interface Followed {
   readonly name: string;
   readonly path: string;
-  /** Of its keys, below the root of the store. */
+  /** The prefix of its keys, below the root of the store. */
   readonly prefix: string;
 }
 
-/** From a list on, without a gap as far as the client can know. */
+/** A list and the watch events after it, without a gap that the client could notice. */
 export interface Stretch {
-  /** The resourceVersion of the list, and by key that of its items. */
+  /** The resourceVersion of the list, and those of its items by key. */
   readonly from: number;
   readonly listed: ReadonlyMap<string, number>;
   /** "ADDED configmaps/default/a 17" */
   readonly events: string[];
-  /** Everything up to here has been told, as far as the client can know. */
+  /** The version up to which the client has received everything, as far as it can know. */
   to: number;
 }
 
 export interface FollowerOptions {
   readonly ca: string;
   readonly followed: Followed;
-  /** When a stream ends it goes on with the next of them. */
+  /** When a stream ends, the client continues with the next server. */
   readonly servers: readonly Pick<Member, "id" | "url" | "port">[];
 }
 
 export class Follower implements Disposable {
   readonly followed: Followed;
-  /** To lists and to watches; how a watch ended is no answer. */
+  /** The responses to lists and watches. The end of a watch is not a response. */
   readonly answers: LoadAnswer[] = [];
-  /** Neither a success, nor an honest refusal, nor that history is over. */
+  /** Responses that are neither a success, nor a legitimate rejection, nor 410. */
   readonly unexpected: LoadAnswer[] = [];
   readonly #stretches: Stretch[] = [];
   readonly #targets: readonly (Target & { readonly id: string })[];
@@ -65,7 +65,7 @@ export class Follower implements Disposable {
     return this.#targets[this.#turn % this.#targets.length]!;
   }
 
-  /** Until it is stopped. */
+  /** Lists and watches until it is stopped. */
   async run(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
       const stretch = await this.#list();
@@ -75,7 +75,7 @@ export class Follower implements Disposable {
     }
   }
 
-  /** Once it has been told everything up to a revision; whoever waits decides how long. */
+  /** Resolves when everything up to a revision has been received. The caller limits the time. */
   async until(revision: number, signal: AbortSignal): Promise<void> {
     for (;;) {
       if (signal.aborted || (this.#stretches.at(-1)?.to ?? 0) >= revision) return;
@@ -88,7 +88,7 @@ export class Follower implements Disposable {
     this.#agent.destroy();
   }
 
-  /** What it was told otherwise than the store has it, in sentences. */
+  /** Differences between the received events and the store, as sentences. */
   compare(commits: readonly Commit[]): string[] {
     const who = `${this.followed.name} through ${this.#targets.map(({ id }) => id).join()}`;
     const here = commits.filter(({ key }) => key.startsWith(this.followed.prefix));
@@ -112,7 +112,7 @@ export class Follower implements Disposable {
     return undefined;
   }
 
-  /** Until a server says that it does not know so far back. */
+  /** Watches until a server returns 410. */
   async #follow(stretch: Stretch): Promise<void> {
     while (!this.#stopping.signal.aborted) {
       const path = `${this.followed.path}?watch=true&allowWatchBookmarks=true&resourceVersion=${stretch.to}`;
@@ -157,7 +157,7 @@ export class Follower implements Disposable {
   }
 }
 
-/** What somebody was told otherwise than the store has it; of the commits only those that concern it are given. */
+/** Differences between the received events and the store. `commits` contains only those of the watched keys. */
 export function compareStretch(who: string, stretch: Readonly<Stretch>, commits: readonly Commit[]): string[] {
   const { from, listed, events, to } = stretch;
   const stored = new Map<string, number>();
@@ -172,7 +172,7 @@ export function compareStretch(who: string, stretch: Readonly<Stretch>, commits:
     ).map((what) => `${who} in a list at ${from}: ${what}`),
     ...differences(events, due).map((what) => `${who} in a watch from ${from} to ${to}: ${what}`),
     ...(events.length === due.length && events.some((event, index) => event !== due[index])
-      ? [`${who} in a watch from ${from} to ${to}: another order`]
+      ? [`${who} in a watch from ${from} to ${to}: wrong order`]
       : []),
   ];
 }
@@ -183,13 +183,13 @@ interface Sent<T> {
 }
 
 interface Stream {
-  /** The head of it, and the body if it is no success. */
+  /** The headers, and the body if the status is not 200. */
   readonly answered: Promise<Answer>;
-  /** However it ended. */
+  /** Resolves when the stream has ended for any reason. */
   readonly ended: Promise<void>;
 }
 
-/** On a connection of its own. */
+/** Opens a stream on its own connection. */
 function openStream(
   { url, ca, token, path, signal }: Target & { readonly path: string; readonly signal: AbortSignal },
   onLine: (line: string) => void,
@@ -212,7 +212,7 @@ function openStream(
       rest = lines.pop()!;
       for (const line of lines) onLine(line);
     });
-    // A stream that is cut is asked for anew.
+    // An interrupted stream is opened again.
     response.on("error", () => undefined).on("close", () => tell(rest));
   });
   request.end();
@@ -235,8 +235,8 @@ function eventOf({ key, revision, before, after }: Commit): string {
 function differences(got: readonly string[], due: readonly string[]): string[] {
   const [gotten, owed] = [new Set(got), new Set(due)];
   return [
-    ...due.filter((one) => !gotten.has(one)).map((one) => `not told ${one}`),
-    ...got.filter((one) => !owed.has(one)).map((one) => `told ${one}`),
-    ...(gotten.size === got.length ? [] : ["told something twice"]),
+    ...due.filter((one) => !gotten.has(one)).map((one) => `missing ${one}`),
+    ...got.filter((one) => !owed.has(one)).map((one) => `unexpected ${one}`),
+    ...(gotten.size === got.length ? [] : ["received an event twice"]),
   ];
 }

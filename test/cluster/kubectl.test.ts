@@ -1,4 +1,4 @@
-/** kubectl of several releases through the address of a server that does not serve what it is asked for. */
+/** Tests of kubectl of several releases through a server that does not serve the requested resource. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
 import { findTools } from "../clients/tools.ts";
@@ -7,10 +7,10 @@ import { Watch, type Json } from "../smoke/client.ts";
 import { EXCLUSIVE, untilStatus } from "./settle.ts";
 import { openCluster, type Cluster, type Member } from "./start-cluster.ts";
 
-/** Much older than both servers, as old as the older one, as old as the newer one. */
+/** Releases much older than both servers, equal to the older one, and equal to the newer one. */
 const SUBSET = new Set(["1.28", "1.33", "1.36"]);
 const TEST_TIMEOUT_MS = 60_000;
-/** Bookmarks come once a minute. */
+/** Bookmarks are sent once a minute. */
 const IDLE_TIMEOUT_MS = 110_000;
 
 const isMissing = !hasEtcd();
@@ -22,9 +22,9 @@ const chosen = kubectls.filter(({ version, path }) => SUBSET.has(version) && pat
 interface Subject {
   readonly resource: string;
   readonly manifest: Json;
-  /** As `kubectl get -o name` says it. */
+  /** As `kubectl get -o name` prints it. */
   readonly printed: string;
-  /** A field that explain must know. */
+  /** A field that kubectl explain must find. */
   readonly field: string;
 }
 
@@ -62,7 +62,7 @@ function job(name: string): Subject {
   };
 }
 
-describe.skipIf(isMissing)("through a server that lacks the resource", { timeout: TEST_TIMEOUT_MS }, () => {
+describe.skipIf(isMissing)("through a server that does not serve the resource,", { timeout: TEST_TIMEOUT_MS }, () => {
   let cluster: Cluster;
   let old: Member;
   let lacking: Member;
@@ -76,7 +76,7 @@ describe.skipIf(isMissing)("through a server that lacks the resource", { timeout
       cluster.start({ id: "b", release: "1.36", prefix: "lacking" }),
     ]);
     await Promise.all([untilStatus(old, EXCLUSIVE, 200), untilStatus(lacking, "/apis/batch/v1/jobs", 200)]);
-    // From a version on: a watch from the beginning would have a bookmark at once.
+    // Starts from a version: a watch without one would get a bookmark at once.
     const { resourceVersion } = (await old.request("GET", EXCLUSIVE)).body.metadata;
     const only = "fieldSelector=metadata.name%3Dawaited";
     idle = new Watch(
@@ -93,7 +93,7 @@ describe.skipIf(isMissing)("through a server that lacks the resource", { timeout
   for (const { name, path, version } of chosen) {
     describe.skipIf(path === undefined).concurrent(name, () => {
       const id = `k${version.replace(".", "")}`;
-      test("a server of 1.33 lists, creates, watches, explains and deletes what only 1.36 serves", async () => {
+      test("on a server of 1.33 lists, creates, watches, explains and deletes a resource that only 1.36 serves", async () => {
         const kubectl = new KubectlSession({ path: path!, server: old, namespace: id });
         await kubectl.run("create", "namespace", id);
         for (const subject of [deviceClass(id), resourceClaim(id)]) await useAll(kubectl, subject);
@@ -109,7 +109,7 @@ describe.skipIf(isMissing)("through a server that lacks the resource", { timeout
         expect(served).toEqual(expect.arrayContaining(["200", "201"]));
       });
 
-      test("a server of 1.33 has the schemas of what only 1.36 serves: by both forms of OpenAPI, and to validate by", async () => {
+      test("on a server of 1.33 gets the schemas of a resource that only 1.36 serves from both versions of OpenAPI, and validates with them", async () => {
         const kubectl = new KubectlSession({ path: path!, server: old, namespace: `${id}-schemas` });
         await kubectl.run("create", "namespace", kubectl.namespace);
         const explain = ["explain", "resourceclaim.spec", "--api-version=resource.k8s.io/v1"];
@@ -126,7 +126,7 @@ describe.skipIf(isMissing)("through a server that lacks the resource", { timeout
         );
       });
 
-      test("a server without batch/v1 lists, creates, watches, explains and deletes jobs", async () => {
+      test("lists, creates, watches, explains and deletes jobs on a server without batch/v1", async () => {
         const kubectl = new KubectlSession({ path: path!, server: lacking, namespace: id });
         await kubectl.run("create", "namespace", id);
         await useAll(kubectl, job(id));
@@ -136,7 +136,7 @@ describe.skipIf(isMissing)("through a server that lacks the resource", { timeout
   }
 
   test(
-    "a watch of what another server serves outlives a minute of silence, gets its bookmark, and then its event",
+    "a proxied watch stays open for a minute without events, and receives its bookmark and then its event",
     { timeout: IDLE_TIMEOUT_MS },
     async () => {
       expect(await idle.opened).toBe(200);
@@ -161,7 +161,7 @@ async function useAll(kubectl: KubectlSession, { resource, manifest, printed, fi
   expect(await kubectl.run("explain", `${plural}.spec`, `--api-version=${apiVersion}`)).toMatch(
     new RegExp(`^  ${field}\t<`, "m"),
   );
-  // Of what is in no namespace kubectl says so on standard error.
+  // For cluster-scoped resources, kubectl prints a note on standard error.
   await using deleted = kubectl.start("delete", "-f", file, "--wait=false");
   expect({ ...(await deleted.exited), stdout: deleted.stdout }).toMatchObject({
     code: 0,
@@ -169,7 +169,7 @@ async function useAll(kubectl: KubectlSession, { resource, manifest, printed, fi
   });
 }
 
-/** With which codes requests for it were sent on. */
+/** The status codes of requests for the resource that were proxied. */
 async function reroutedCodes(member: Member, resource: string): Promise<string[]> {
   const { text } = await member.request("GET", "/metrics");
   const line = new RegExp(`^apiserver_rerouted_request_total\\{code="(\\d+)",.*resource="${resource}"\\} [1-9]`);

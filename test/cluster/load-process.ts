@@ -1,21 +1,21 @@
 /**
- * Clients with kept-alive connections, as a process of their own so that nothing else delays them. Takes a LoadPlan on
- * its command line, writes one LoadAnswer a line, ends after SIGTERM when everything under way has been answered.
+ * A load generator with keep-alive connections, in its own process so that nothing else delays it. It takes a LoadPlan
+ * on its command line and writes one LoadAnswer per line. After SIGTERM it ends when all requests have been answered.
  */
 import { Agent } from "node:https";
 import { ask, type Json, type Target } from "../smoke/client.ts";
 import { told, type LoadAnswer, type LoadPlan, type LoadResource } from "./load.ts";
 
-/** More than this at once means that a server does not answer: a client would not send on. */
+/** If more requests than this are in flight, a server does not respond, and the client pauses. */
 const IN_FLIGHT_MAX = 100;
-/** Out of so many requests to a resource, one creates an object, and a later one deletes it. */
+/** One in this many requests to a resource creates an object, and a later one deletes it. */
 const WRITE_EVERY = 10;
 const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 const plan = JSON.parse(process.argv[2]!) as LoadPlan;
 const stopping = new AbortController();
 process.on("SIGTERM", () => stopping.abort());
-// A reader that is gone wants no more.
+// Ends the process if its reader is gone.
 process.stdout.on("error", () => process.exit(1));
 
 for (const server of plan.servers) {
@@ -24,7 +24,7 @@ for (const server of plan.servers) {
   if (plan.discoveryEveryMs !== undefined) startDiscovery(server.id, target, plan.discoveryEveryMs);
 }
 
-/** Keeps to the rate also when timers come late; what finds too much in flight is left out. */
+/** Keeps the rate even if timers are late. Skips requests while too many are in flight. */
 function every(milliseconds: number, send: () => Promise<void>): void {
   const startedAt = performance.now();
   let inFlight = 0;

@@ -1,4 +1,4 @@
-/** Load on several servers, and what came of every single request. */
+/** Generates load on several servers and records the outcome of every request. */
 import { join } from "node:path";
 import { NODE, ROOT } from "../smoke/built.ts";
 import { TOKEN, runProgram, type Command } from "../smoke/start-evenkeel.ts";
@@ -10,7 +10,7 @@ export type LoadOperation = "list" | "create" | "delete" | "get" | "watch" | "di
 export interface LoadResource {
   readonly name: string;
   readonly path: string;
-  /** Created under names of its own. */
+  /** A template whose copies get unique names. */
   readonly object: Json;
 }
 
@@ -18,10 +18,10 @@ export interface LoadPlan {
   readonly ca: string;
   readonly token: string;
   readonly servers: readonly { readonly id: string; readonly url: string; readonly port: number }[];
-  /** To each server, taking turns among the resources. */
+  /** Requests per second to each server, in turn for each resource. */
   readonly perSecond: number;
   readonly resources: readonly LoadResource[];
-  /** How often aggregated discovery is asked of each server; undefined: never. */
+  /** Interval of aggregated discovery requests to each server; undefined means none. */
   readonly discoveryEveryMs?: number | undefined;
 }
 
@@ -29,19 +29,19 @@ export interface LoadAnswer {
   readonly server: string;
   readonly resource: string;
   readonly operation: LoadOperation;
-  /** Of the object that was to be created, deleted or got. */
+  /** The name of the object that the request created, deleted or read. */
   readonly name?: string | undefined;
-  /** Wall clock, milliseconds: as Date.now() of the process that reads it. */
+  /** Wall clock in milliseconds, comparable with Date.now() of the reading process. */
   readonly sentAt: number;
   readonly answeredAt: number;
-  /** 0: no answer at all. */
+  /** 0 means no response. */
   readonly status: number;
-  /** By which the proxy sent it on or refused it; undefined for what was answered where it was asked. */
+  /** The routing rule by which the request was proxied or rejected; undefined if it was served locally. */
   readonly rule?: string | undefined;
-  /** Of what is no success. */
+  /** The message of an unsuccessful response. */
   readonly message?: string;
   readonly retryAfter?: string | undefined;
-  /** In aggregated discovery. */
+  /** The group versions of aggregated discovery. */
   readonly groupVersions?: readonly string[];
 }
 
@@ -74,7 +74,7 @@ export class Load implements AsyncDisposable {
     this.#command.child.stdout!.on("data", (chunk: string) => this.#take(chunk));
   }
 
-  /** Ends when everything under way has been answered. */
+  /** Stops the load and returns when all requests in flight are complete. */
   async stop(): Promise<readonly LoadAnswer[]> {
     this.#command.child.kill("SIGTERM");
     const { code } = await this.#command.exited;
@@ -82,7 +82,7 @@ export class Load implements AsyncDisposable {
     return this.answers;
   }
 
-  /** The first answer that satisfies the condition, however long it takes: the test's own timeout ends the wait. */
+  /** The first response that satisfies the condition. The timeout of the test ends the wait. */
   async until(condition: (answer: LoadAnswer) => boolean): Promise<LoadAnswer> {
     for (let index = 0; ;) {
       while (index < this.answers.length) {
@@ -114,7 +114,7 @@ export class Load implements AsyncDisposable {
   }
 }
 
-/** What an answer says, as far as it matters here. */
+/** The relevant parts of a response. */
 export function told({
   status,
   headers,
@@ -131,26 +131,28 @@ export function isSuccess({ status }: LoadAnswer): boolean {
   return status >= 200 && status < 300;
 }
 
-/** A refusal that tells a client to come again. */
+/** True for a rejection that asks the client to retry. */
 export function isRetryable({ status, retryAfter }: LoadAnswer): boolean {
   return status === 503 && Number(retryAfter) > 0;
 }
 
-/** Whoever wrote to a server that was killed meanwhile is told that nobody knows, and not to repeat it. */
+/**
+ * True for a write to a server that was killed meanwhile: the result is unknown, and the client is not asked to retry.
+ */
 export function isUndecided({ operation, status, retryAfter }: LoadAnswer): boolean {
   const isRead = operation === "get" || operation === "list" || operation === "watch";
   return !isRead && status === 503 && retryAfter === undefined;
 }
 
 /**
- * The resource is said not to be there. Objects are asked for only after their creation was acknowledged and before
- * anybody deletes them, so even a 404 about an object is wrong, unless an earlier DELETE was cut off: nobody repeats one.
+ * True for 404. Objects are read only after their creation was acknowledged and before they are deleted, so even a 404
+ * about an object is wrong, unless an earlier DELETE was interrupted: no client repeats one.
  */
 export function isWrongNotFound({ status }: LoadAnswer): boolean {
   return status === 404;
 }
 
-/** What is neither a success nor an honest refusal, to be shown when there is any. */
+/** Responses that are neither a success nor a legitimate rejection. */
 export function unexpected(answers: readonly LoadAnswer[]): readonly LoadAnswer[] {
   return answers.filter((answer) => !isSuccess(answer) && !isRetryable(answer));
 }

@@ -1,4 +1,6 @@
-/** Namespaces that are deleted while the only server of something in them is away: for a while, or for good. */
+/**
+ * Tests of namespaces that are deleted while the only server of some of their objects is away, temporarily or for good.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
 import { IN_ORDER, KubectlSession } from "../clients/kubectl-session.ts";
@@ -20,7 +22,7 @@ import {
 import type { Member } from "./start-cluster.ts";
 import { poll } from "./storage-versions.ts";
 
-/** Waits for leases to run out, on a machine that may be busy with other things. */
+/** Long enough for leases to expire on a busy machine. */
 const TIMEOUT_MS = 180_000;
 
 const isMissing = !hasEtcd();
@@ -39,7 +41,7 @@ describe.skipIf(kubectlPath === undefined)("a namespace that is deleted", { time
     ["killed", "a", (server: Member) => server.kill9()],
     ["killed", "b", (server: Member) => server.kill9()],
   ] as const)(
-    "while the only server of one of its resources is %s, and %s leads",
+    "while the only server of one of its resources is %s, and %s leads,",
     { concurrent: true },
     (how, first, end) => {
       const namespace = `${how}-${first}-leads`;
@@ -57,7 +59,7 @@ describe.skipIf(kubectlPath === undefined)("a namespace that is deleted", { time
       afterAll(() => two?.[Symbol.asyncDispose]());
 
       test(
-        "stays, says which resource and which server are to blame, and loses everything else",
+        "stays, names the resource and the server in its conditions, and loses all other objects",
         IN_ORDER,
         async () => {
           await end(two.b);
@@ -75,7 +77,7 @@ describe.skipIf(kubectlPath === undefined)("a namespace that is deleted", { time
         },
       );
 
-      test("is not let go by anybody else, nor is it purged", IN_ORDER, async () => {
+      test("can neither be finalized by others nor purged", IN_ORDER, async () => {
         expect(await finalizeByForce(a, namespace)).toMatchObject({
           status: 409,
           body: { reason: "Conflict", message: expect.stringContaining(`still holds 1 object: 1 ${CLAIMS}`) },
@@ -91,24 +93,28 @@ describe.skipIf(kubectlPath === undefined)("a namespace that is deleted", { time
         expect(await stored()).toEqual(content);
       });
 
-      test("still stays once the server counts as departed", IN_ORDER, async () => {
+      test("still stays after the server counts as departed", IN_ORDER, async () => {
         const message = await untilCondition(kubectl, "NamespaceDeletionDiscoveryFailure", /: b departed at /);
         console.info(`${namespace}: ${message}`);
         expect((await finalizeByForce(a, namespace)).status).toBe(409);
         expect(await stored()).toEqual(content);
       });
 
-      test("is gone soon after the server has returned, and the store holds no key of it", IN_ORDER, async () => {
-        const b = await two.cluster.start({ id: "b", release: NEWER, port: two.b.port });
-        const ms = await untilGone(a, namespace);
-        console.info(`${namespace}: gone ${ms} ms after the server was ready again`);
-        expect(await stored()).toEqual([]);
-        expect((await b.request("GET", `/api/v1/namespaces/${namespace}`)).status).toBe(404);
-      });
+      test(
+        "is removed soon after the server has returned, and the store contains none of its keys",
+        IN_ORDER,
+        async () => {
+          const b = await two.cluster.start({ id: "b", release: NEWER, port: two.b.port });
+          const ms = await untilGone(a, namespace);
+          console.info(`${namespace}: gone ${ms} ms after the server was ready again`);
+          expect(await stored()).toEqual([]);
+          expect((await b.request("GET", `/api/v1/namespaces/${namespace}`)).status).toBe(404);
+        },
+      );
     },
   );
 
-  test("can be purged when what served its content never returns", { concurrent: true }, async () => {
+  test("can be purged if the server of its objects never returns", { concurrent: true }, async () => {
     const namespace = "abandoned";
     await using two = await openTwoServers("a", ["--departed-grace", "3s"]);
     const { a, b } = two;
@@ -125,7 +131,7 @@ describe.skipIf(kubectlPath === undefined)("a namespace that is deleted", { time
     await deleteNamespace(kubectl);
     const wayOut = new RegExp(`serves ${CLAIMS} any more: run "evenkeel purge-namespace ${namespace}"`);
     const message = await untilCondition(kubectl, "NamespaceDeletionContentFailure", wayOut);
-    console.info(`the way out is told ${Date.now() - at} ms after the deletion: ${message}`);
+    console.info(`the remedy is reported ${Date.now() - at} ms after the deletion: ${message}`);
     expect((await finalizeByForce(a, namespace)).status).toBe(409);
 
     const listed = `No server serves 1 of the remaining objects of namespace ${namespace}:\n  ${CLAIMS} gpu\n`;
@@ -145,7 +151,7 @@ describe.skipIf(kubectlPath === undefined)("a namespace that is deleted", { time
   });
 });
 
-test("purge-namespace says what it does and does not touch", async () => {
+test("the help of purge-namespace explains what it does not touch", async () => {
   await using command = run("purge-namespace", "--help");
   expect((await command.exited).code).toBe(0);
   expect(command.stdout).toMatch(/^Usage: evenkeel purge-namespace \[options\] <namespace>\n/);

@@ -1,4 +1,4 @@
-/** A namespace that is being deleted: what it says about it, and what the store holds of it. */
+/** Helpers for tests of namespace deletion: the conditions of the namespace and its keys in the store. */
 import { openEtcdKv } from "../../src/storage/kv-etcd/kv.ts";
 import { realClock } from "../testing/real-clock.ts";
 import { type Kv, prefixEnd } from "../../src/storage/kv.ts";
@@ -16,7 +16,7 @@ const PREFIX = "/registry/";
 const OLDER = "1.33";
 export const NEWER = "1.34";
 
-/** An older server, and a newer one that alone serves claims. */
+/** An older server and a newer one. Only the newer one serves claims. */
 export interface TwoServers extends AsyncDisposable {
   readonly cluster: Cluster;
   readonly kv: Kv;
@@ -24,7 +24,7 @@ export interface TwoServers extends AsyncDisposable {
   readonly b: Member;
 }
 
-/** The first of them runs the controllers. */
+/** Starts two servers. The first one runs the controllers. */
 export async function openTwoServers(first: "a" | "b", flags: readonly string[] = []): Promise<TwoServers> {
   await using stack = new AsyncDisposableStack();
   const cluster = stack.use(await openCluster());
@@ -33,7 +33,7 @@ export async function openTwoServers(first: "a" | "b", flags: readonly string[] 
   const start = (id: "a" | "b"): Promise<Member> => cluster.start({ id, release: id === "a" ? OLDER : NEWER, flags });
   const leader = await start(first);
   const holder = await leaderOf(leader);
-  if (holder !== first) throw new Error(`${holder} leads, and not ${first}`);
+  if (holder !== first) throw new Error(`${holder} leads instead of ${first}`);
   const follower = await start(first === "a" ? "b" : "a");
   const [a, b] = first === "a" ? [leader, follower] : [follower, leader];
   await Promise.all([untilReachable(a, ["b"]), untilReachable(b, ["a"])]);
@@ -41,7 +41,7 @@ export async function openTwoServers(first: "a" | "b", flags: readonly string[] 
   return { cluster, kv, a, b, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** What every server of the cluster serves, and one object of what only some do. */
+/** Creates objects that every server serves, and one object that only some servers serve. */
 export async function fillNamespace(kubectl: KubectlSession, claimFinalizers: readonly string[] = []): Promise<void> {
   const { namespace } = kubectl;
   await kubectl.run("create", "namespace", namespace);
@@ -61,21 +61,21 @@ export async function fillNamespace(kubectl: KubectlSession, claimFinalizers: re
 }
 
 export async function deleteNamespace(kubectl: KubectlSession): Promise<void> {
-  // That a namespace is in no namespace is a warning of newer releases, on standard error.
+  // Newer releases of kubectl warn on standard error that a namespace is cluster-scoped.
   await using command = kubectl.start("delete", "namespace", kubectl.namespace, "--wait=false");
   const { code } = await command.exited;
   const said = `namespace "${kubectl.namespace}" deleted\n`;
   if (code !== 0 || command.stdout !== said) throw new Error(`kubectl ended with ${code}: ${command.stderr}`);
 }
 
-/** All keys of the store that lie in the namespace, and that of the namespace itself. */
+/** All keys of the namespace in the store, including that of the namespace itself. */
 export async function keysOf(kv: Kv, namespace: string): Promise<string[]> {
   const { items } = await kv.range({ start: PREFIX, end: prefixEnd(PREFIX) });
   const paths = items.map(({ key }) => key.slice(PREFIX.length));
   return paths.filter((path) => path.split("/").includes(namespace));
 }
 
-/** A condition's message as kubectl prints it, once it is true and matches. */
+/** The message of a condition as kubectl prints it, once the condition is true and the message matches. */
 export async function untilCondition(kubectl: KubectlSession, type: string, pattern: RegExp): Promise<string> {
   const conditions = `{.status.conditions[?(@.type=="${type}")]['status','message']}`;
   const path = `jsonpath={.status.phase} ${conditions}`;
@@ -84,7 +84,7 @@ export async function untilCondition(kubectl: KubectlSession, type: string, patt
   return value.slice("Terminating True ".length);
 }
 
-/** How long it took until the namespace was gone, in ms. */
+/** The time in ms until the namespace was removed. */
 export async function untilGone(member: Member, namespace: string): Promise<number> {
   const { ms } = await poll(
     () => member.request("GET", `/api/v1/namespaces/${namespace}`),
@@ -93,11 +93,11 @@ export async function untilGone(member: Member, namespace: string): Promise<numb
   return ms;
 }
 
-/** As those do it who want a namespace gone at any price. */
+/** Finalizes the namespace directly, as impatient users do. */
 export async function finalizeByForce(member: Member, namespace: string): Promise<Answer> {
   const path = `/api/v1/namespaces/${namespace}`;
   const { body } = await member.request("GET", path);
-  // Without a version it is refused for what it is, not because the controller has just written.
+  // Without a resource version the request is rejected for its content, not because of a conflict with the controller.
   const { resourceVersion: _, ...metadata } = body.metadata;
   return member.request("PUT", `${path}/finalize`, { ...body, metadata, spec: { finalizers: [] } });
 }
@@ -108,7 +108,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** Servers that are too busy to know who is there say so, and are asked again. */
+/** Retries while a busy server responds that it does not know all peers. */
 export async function purgeNamespace({ kubeconfig }: Member, ...commandLine: string[]): Promise<Ended> {
   const attempt = async (): Promise<Ended> => {
     await using command = run("purge-namespace", ...commandLine, "--kubeconfig", kubeconfig);
@@ -119,7 +119,7 @@ export async function purgeNamespace({ kubeconfig }: Member, ...commandLine: str
   return value;
 }
 
-/** Who runs the controllers. */
+/** The server that runs the controllers. */
 async function leaderOf(member: Member): Promise<string> {
   const path = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/evenkeel-controllers";
   const { value } = await poll(

@@ -1,6 +1,7 @@
 /**
- * Many clients with X-Kubernetes-If-Ready, as a process of their own. Takes a ClientsPlan on its command line. Each asks
- * everything at least once, and goes on until SIGTERM when told to; the process writes one ClientsReport and ends.
+ * Many clients that send X-Kubernetes-If-Ready, in their own process. It takes a ClientsPlan on its command line. Each
+ * client sends every request at least once, and continues until SIGTERM if the plan says so. The process writes one
+ * ClientsReport and ends.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { CoreV1Api, CustomObjectsApi, KubeConfig } from "@kubernetes/client-node";
@@ -10,7 +11,7 @@ import { createNodeTransport } from "../../src/client/node-transport.ts";
 import type { ClientsPlan, ClientsReport, Question } from "./restarting-clients.ts";
 import { WireTally } from "./restarting-clients-wire.ts";
 
-/** One in so many is client-node's. */
+/** One in this many clients uses client-node. */
 const CLIENT_NODE_EVERY = 10;
 const FAILURES_MAX = 20;
 
@@ -19,10 +20,10 @@ type Asking = (question: Question) => Promise<void>;
 const plan = JSON.parse(process.argv[2]!) as ClientsPlan;
 const stopping = new AbortController();
 process.on("SIGTERM", () => stopping.abort());
-// A reader that is gone wants no more.
+// Ends the process if its reader is gone.
 process.stdout.on("error", () => process.exit(1));
 
-// Everything that is asked for is there, and who has not been ready had better say nothing.
+// All requested objects exist, so a server that has not been ready must not respond with anything but a rejection.
 const isRefusal = (status: number): boolean => status === 503 || status === 429;
 const wire = new WireTally((status, ready) => !isRefusal(status) && (status >= 400 || ready !== "true"));
 const report = { finished: 0, asked: 0, failures: [] as string[] };
@@ -36,7 +37,7 @@ async function follow(index: number): Promise<void> {
   const url = plan.servers[index % plan.servers.length]!;
   const isClientNode = index % CLIENT_NODE_EVERY === CLIENT_NODE_EVERY - 1;
   const ask = isClientNode ? clientNode(url) : ours(url);
-  // They do not all come at once, and not always to the same question first.
+  // Clients start at different times and with different requests.
   await delay((index / plan.clients) * plan.everyMs);
   for (let turn = 0; turn < plan.questions.length || (plan.goesOn && !stopping.signal.aborted); turn++) {
     const question = plan.questions[(index + turn) % plan.questions.length]!;
@@ -85,6 +86,6 @@ function clientNode(server: string): Asking {
     } else if (plural === "namespaces") await core.readNamespace({ name: name! });
     else if (plural === "configmaps") await core.readNamespacedConfigMap({ namespace: namespace!, name: name! });
     else if (plural === "services") await core.readNamespacedService({ namespace: namespace!, name: name! });
-    else throw new Error(`client-node is not asked for ${plural}`);
+    else throw new Error(`client-node does not support ${plural}`);
   };
 }

@@ -1,23 +1,23 @@
 /**
- * Every answer that reaches this process, whichever library asked, and every attempt that got none: what
- * clients saw before any of them asked again. Node's and undici's diagnostics channels tell of both.
+ * Records every response that reaches this process, whichever library sent the request, and every failed attempt,
+ * before any client retries. It uses the diagnostics channels of Node and undici.
  */
 import { subscribe } from "node:diagnostics_channel";
 import type { ClientRequest, IncomingMessage } from "node:http";
 
 export interface WireCounts {
-  /** "200 true": how many answers of that status said so of readiness ("-" if nothing). */
+  /** "200 true": number of responses with this status and readiness header ("-" if absent). */
   readonly answers: Readonly<Record<string, number>>;
-  /** By the error's code. */
+  /** Number of failures by error code. */
   readonly failures: Readonly<Record<string, number>>;
-  /** Answers that must not have been: requests and what was said, the first few. */
+  /** The first few responses that must not occur, with their requests. */
   readonly wrong: readonly string[];
 }
 
 const READY = "x-kubernetes-ready";
 const WRONG_MAX = 20;
 
-/** Of this process, from now on to its end; and of whoever tells it. */
+/** Counts responses of this process from its construction on, and those that a caller reports. */
 export class WireTally implements WireCounts {
   readonly answers: Record<string, number> = {};
   readonly failures: Record<string, number> = {};
@@ -61,7 +61,7 @@ interface UndiciAnswer {
   readonly response: { readonly statusCode: number; readonly headers: UndiciHeaders };
 }
 
-/** By HTTP/1.1 names and values in turn. */
+/** HTTP/1.1: names and values alternate. */
 type UndiciHeaders = readonly Buffer[] | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 function headerIn(headers: UndiciHeaders): string | undefined {
@@ -73,7 +73,7 @@ function headerIn(headers: UndiciHeaders): string | undefined {
 
 function codeOf(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
-  // The code of a DOMException is a number: an answer whose rest nobody wanted to read.
+  // The code of a DOMException is a number: the client did not read the rest of the response.
   return typeof code === "string" ? code : error instanceof Error ? error.name : String(error);
 }
 

@@ -5,15 +5,15 @@ import { CLIENTS, restartUnderClients } from "./restarting-clients.ts";
 const isMissing = !hasEtcd();
 if (isMissing) console.warn(ETCD_MISSING);
 
-describe.skipIf(isMissing)("200 clients that ask with X-Kubernetes-If-Ready", { timeout: 240_000 }, () => {
-  test("started before three servers, and while these restart in turn, get every answer and never a wrong one", async () => {
+describe.skipIf(isMissing)("200 clients that send X-Kubernetes-If-Ready", { timeout: 240_000 }, () => {
+  test("get every response and never a wrong one, before three servers start and while these restart in turn", async () => {
     const { before, during, summary } = await restartUnderClients();
     console.info(summary);
     for (const report of [before, during]) {
       expect(report.wire.wrong).toEqual([]);
       expect(report.failures).toEqual([]);
       expect(report.finished).toBe(CLIENTS);
-      // Otherwise nobody came early, and nothing was shown.
+      // Otherwise no client was early, and the test has covered nothing.
       expect(report.wire.answers["503 false"] ?? 0).toBeGreaterThan(0);
     }
   });

@@ -1,7 +1,7 @@
 /**
- * 200 clients that would rather wait than be told something wrong: they come before the first server has started on an
- * empty store, and they are there while all servers restart in turn. Each knows one server. Run by itself it prints what
- * the clients saw.
+ * Runs 200 clients that prefer to wait instead of getting a wrong response. They start before the first server has
+ * started on an empty store, and run while all servers restart in turn. Each uses one server. As a program, it prints
+ * what the clients observed.
  */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -26,17 +26,17 @@ export interface ClientsPlan {
   readonly ca: string;
   readonly token: string;
   readonly clients: number;
-  /** Their addresses, of which each client has one. */
+  /** The addresses of the servers. Each client uses one. */
   readonly servers: readonly string[];
   readonly questions: readonly Question[];
-  /** Between an answer and the next question. */
+  /** Pause between a response and the next request. */
   readonly everyMs: number;
-  /** Until SIGTERM; otherwise until everything has been answered once. */
+  /** True if the clients continue until SIGTERM; otherwise they end after one response to each request. */
   readonly goesOn: boolean;
 }
 
 export interface ClientsReport {
-  /** Clients whose every question was answered in the end. */
+  /** Number of clients that got a response to every request. */
   readonly finished: number;
   readonly asked: number;
   readonly failures: readonly string[];
@@ -53,10 +53,10 @@ export const CLIENTS = 200;
 const EVERY_MS = 700;
 const SLOW_MS = 1_000;
 const FLAGS = ["--startup-send-retry-after-if-not-initialized", "--controllers="];
-/** Device classes are served by the last two only. */
+/** Only the last two serve device classes. */
 const RELEASES: Readonly<Record<string, string>> = { a: "1.33", b: "1.36", c: "1.36" };
 
-/** There as soon as a server has been ready, on whatever store. */
+/** Objects that exist as soon as a server has been ready, on any store. */
 const SEEDED: readonly Question[] = [
   { group: "", version: "v1", plural: "namespaces", name: "default" },
   { group: "", version: "v1", plural: "services", namespace: "default", name: "kubernetes" },
@@ -85,7 +85,7 @@ export async function restartUnderClients(): Promise<Reports> {
     const { code } = await member.stop();
     if (code !== 0) throw new Error(`${member.id} did not stop cleanly: ${member.stderr}`);
     members[index] = await start(cluster, member.id, member.port);
-    // As an operator would look at one before going on with the next.
+    // Waits until all servers are reachable before the next restart, as an operator would.
     await untilAllReachable(members);
   }
   late.child.kill("SIGTERM");
@@ -97,7 +97,7 @@ export async function restartUnderClients(): Promise<Reports> {
   };
 }
 
-/** They listen long before they are ready, so that every client meets one that is not. */
+/** Starts servers that listen long before they are ready, so that every client meets one that is not. */
 async function startSlowly(cluster: Cluster, ports: readonly number[]): Promise<Member[]> {
   cluster.etcd.pause();
   const ids = Object.keys(RELEASES);
@@ -140,8 +140,8 @@ async function reportOf(command: Command): Promise<ClientsReport> {
 
 function told(when: string, { finished, asked, wire }: ClientsReport): string {
   return (
-    `${when}: ${finished} clients have all their answers, to ${asked} questions; ` +
-    `at the wire ${counted(wire.answers)}; no answer ${counted(wire.failures)}; ${wire.wrong.length} wrong`
+    `${when}: ${finished} clients got all their responses, to ${asked} requests; ` +
+    `on the wire ${counted(wire.answers)}; no response ${counted(wire.failures)}; ${wire.wrong.length} wrong`
   );
 }
 

@@ -1,4 +1,7 @@
-/** A client's transport over HTTP/2, as those of Go are: one connection for everything, another after GOAWAY. */
+/**
+ * A client transport over HTTP/2 that behaves like that of Go: one connection for all requests, and a new one after
+ * GOAWAY.
+ */
 import {
   connect,
   constants,
@@ -19,7 +22,7 @@ export interface Http2TransportOptions {
 
 interface Connection {
   readonly session: ClientHttp2Session;
-  /** Streams after this one were not looked at by anybody. */
+  /** The server has not processed streams after this one. */
   lastStream: number;
 }
 
@@ -42,12 +45,13 @@ export class Http2Transport implements Transport {
       } catch (thrown) {
         if (request.signal?.aborted === true) throw new TransportError("aborted", String(thrown));
         if (!(thrown instanceof NotLookedAt)) throw new TransportError("reset", String(thrown), { cause: thrown });
-        if (refused >= REFUSED_TIMES_MAX) throw new TransportError("refused", "nobody takes the request");
+        if (refused >= REFUSED_TIMES_MAX)
+          throw new TransportError("refused", "the server rejected the request repeatedly");
       }
     }
   }
 
-  /** One that may be used. */
+  /** Returns a usable connection. */
   async #connect(): Promise<Connection> {
     const kept = this.#connection;
     if (kept !== undefined && !kept.session.closed && !kept.session.destroyed) return kept;
@@ -64,7 +68,7 @@ export class Http2Transport implements Transport {
       wire.failed(error);
       reject(new TransportError(CONNECT_CODES.has(codeOf(error)) ? "refused" : "other", String(error)));
     });
-    session.once("close", () => reject(new TransportError("refused", "closed before it stood")));
+    session.once("close", () => reject(new TransportError("refused", "closed before it was established")));
     this.#connection = connection;
     await promise;
     return connection;
@@ -87,7 +91,7 @@ export class Http2Transport implements Transport {
   }
 }
 
-/** It may be sent again, whatever it was. */
+/** The server has not processed the request, so any request may be repeated. */
 class NotLookedAt extends Error {}
 
 function answerOf(
@@ -103,12 +107,12 @@ function answerOf(
     stream.once("close", () => {
       const { id = Infinity, rstCode } = stream;
       const wasRefused = rstCode === constants.NGHTTP2_REFUSED_STREAM || id > connection.lastStream || id === Infinity;
-      reject(wasRefused ? new NotLookedAt() : new Error(`stream ${id} closed with ${rstCode} and no answer`));
+      reject(wasRefused ? new NotLookedAt() : new Error(`stream ${id} closed with ${rstCode} and no response`));
     });
   });
 }
 
-/** From now on: a stream that nobody reads before it closes loses what has come. */
+/** Reads from the start, because a stream that is not read before it closes loses its data. */
 function chunks(stream: ClientHttp2Stream, signal: AbortSignal | undefined): AsyncIterable<Uint8Array> {
   const waiting: Uint8Array[] = [];
   let wake = (): void => {};

@@ -1,6 +1,6 @@
 /**
- * Watches and requests of clients that ask again, as a process of their own. Takes a RestartPlan on its command line.
- * After SIGTERM it waits until everything is answered and told, writes one RestartReport, and ends.
+ * Watches and requests of clients that retry, in their own process. It takes a RestartPlan on its command line. After
+ * SIGTERM it waits until all requests are answered and all events received, writes one RestartReport, and ends.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
@@ -21,9 +21,9 @@ import { Http2Transport } from "./rolling-restart-http2.ts";
 import { WireTally } from "./restarting-clients-wire.ts";
 import type { RestartPlan, RestartReport, Told } from "./rolling-restart.ts";
 
-/** Each has connections of its own. */
+/** Number of clients, each with its own connections. */
 const TRANSPORTS = 40;
-/** Who waits for a server does not ask meanwhile; others do. */
+/** A worker that waits for a server sends nothing; others continue. */
 const WORKERS = 400;
 const TICK_MS = 10;
 const REST_MS = 90_000;
@@ -48,7 +48,7 @@ interface Api {
 const plan = JSON.parse(process.argv[2]!) as RestartPlan;
 const stopping = new AbortController();
 process.on("SIGTERM", () => stopping.abort());
-// A reader that is gone wants no more.
+// Ends the process if its reader is gone.
 process.stdout.on("error", () => process.exit(1));
 
 const wire = new WireTally((status) => status >= 400 && ![503, 429, 410].includes(status));
@@ -73,7 +73,7 @@ function fail(what: string, thrown: unknown): void {
   if (failures.length < FAILURES_MAX) failures.push(`${what}: ${String(thrown)}`);
 }
 
-/** By HTTP/2 and HTTP/1.1 in turn. */
+/** Alternates between HTTP/2 and HTTP/1.1. */
 function clientOf(index: number): Client {
   const { url, ca, token } = plan;
   const transport =
@@ -83,7 +83,7 @@ function clientOf(index: number): Client {
   return createClient({ transport, clock: createSystemClock(), random: createSystemRandom(), ifReadyHeader: true });
 }
 
-/** At the rate, whatever becomes of the answers. */
+/** Sends requests at a fixed rate, whatever the responses. */
 async function load(): Promise<void> {
   const apis = Array.from({ length: TRANSPORTS }, (_, index) => (index % 10 === 9 ? clientNode() : ours(index)));
   const idle = Array.from({ length: WORKERS }, (_, index) => new Worker(apis[index % apis.length]!, index));
@@ -141,7 +141,7 @@ function clientNode(): Api {
   };
 }
 
-/** Makes, changes and deletes one object after the other, and looks at them in between. */
+/** Creates, changes and deletes one object after the other, and reads them in between. */
 class Worker {
   readonly #api: Api;
   readonly #namespace: string;
@@ -151,7 +151,7 @@ class Worker {
   constructor(api: Api, index: number) {
     this.#api = api;
     this.#index = index;
-    // So that they do not all do the same at the same time.
+    // Workers start with different steps.
     this.#turn = -(index % STEPS.length);
     this.#namespace = plan.namespaces[index % plan.namespaces.length]!;
   }
@@ -165,10 +165,10 @@ class Worker {
       add(requests, `${this.#api.name} ${step}`);
     } catch (thrown) {
       const what = `${this.#api.name} ${step} ${this.#namespace}/${name}`;
-      // By HTTP/1.1 nobody can say goodbye to a client that is about to write.
+      // An HTTP/1.1 server cannot announce the end of a connection to a client that is about to write.
       if (isFailure(thrown, "reset") && this.#api.name === "http/1.1") undecided.push(`${what}: ${String(thrown)}`);
       else fail(what, thrown);
-      // Nobody knows what has become of this object.
+      // The state of this object is unknown.
       this.#turn = Math.ceil(this.#turn / STEPS.length) * STEPS.length;
     }
   }
@@ -193,11 +193,11 @@ class Worker {
 interface Watcher {
   readonly opened: Promise<void>;
   readonly told: Told;
-  /** Resolves when it has been told of everything that was acknowledged. */
+  /** Resolves when all acknowledged changes have been received. */
   caughtUp(): Promise<void>;
 }
 
-/** One in ten watches everything, the others a namespace each. */
+/** One in ten watches all namespaces, the others one namespace each. */
 function startWatcher(index: number): Watcher {
   const namespace = index % 10 === 0 ? undefined : plan.namespaces[index % plan.namespaces.length]!;
   const configMaps = clientOf(index >> 1).resource<ConfigMap>(CONFIG_MAPS);
@@ -234,7 +234,7 @@ async function list(configMaps: ResourceClient<ConfigMap>, namespace: string | u
   return { from, listed, events: [], to: from };
 }
 
-/** Until history is over, or nobody wants to know more. */
+/** Watches until the history is exceeded or the test ends. */
 async function followFrom(
   configMaps: ResourceClient<ConfigMap>,
   namespace: string | undefined,
@@ -264,7 +264,7 @@ function keyOf({ metadata }: KubernetesObject): string {
 const watchers = Array.from({ length: plan.watches }, (_, index) => startWatcher(index));
 await Promise.all(watchers.map(({ opened }) => opened));
 process.stdout.write("watching\n");
-// Making all those connections is not what is to be judged; nobody is turned away before.
+// Opening the connections is not measured, and no request is rejected before.
 setTimeout(() => stalls.reset(), 1_500).unref();
 await load();
 await Promise.race([Promise.all(watchers.map((watcher) => watcher.caughtUp())), delay(REST_MS)]);

@@ -3,16 +3,16 @@ import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts"
 import { rollingRestart, WATCHES } from "./rolling-restart.ts";
 
 /**
- * A connection by HTTP/1.1 that its server ends may meet a request on its way, which is a write that may not be repeated.
- * A server gives its clients this much time to leave; clients that stand still for longer do not hear of it.
+ * If an HTTP/1.1 server closes a connection, a write may be in flight that must not be repeated. A server gives its
+ * clients this much time to leave. Clients that stall for longer do not notice it.
  */
 const STALL_MS_MAX = 200;
 
 const isMissing = !hasEtcd();
 if (isMissing) console.warn(ETCD_MISSING);
 
-describe.skipIf(isMissing)("three servers restarted in turn behind a load balancer", { timeout: 300_000 }, () => {
-  test("no request of 200 a second fails, no answer is wrong, and 200 watches miss nothing", async () => {
+describe.skipIf(isMissing)("while three servers behind a load balancer restart in turn,", { timeout: 300_000 }, () => {
+  test("no request of 200 a second fails, no response is wrong, and 200 watches miss nothing", async () => {
     const { report, gaps, events, summary } = await rollingRestart();
     console.info(summary);
     expect(report.failures).toEqual([]);
@@ -23,7 +23,7 @@ describe.skipIf(isMissing)("three servers restarted in turn behind a load balanc
     expect(report.told.map(({ stretches }) => stretches.length > 0)).toEqual(
       Array.from({ length: WATCHES }, () => true),
     );
-    // Otherwise nobody was ever sent elsewhere, and nothing was shown.
+    // Otherwise no client was moved to another server, and the test has covered nothing.
     expect([events > 0, report.goaways > 0, (report.watchEnds["ended"] ?? 0) >= WATCHES]).toEqual([true, true, true]);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Three servers behind a load balancer that asks /readyz are restarted one after the other, as one does to change a
- * flag, under watches and requests of clients that ask again. Run by itself it prints what the clients saw.
+ * Restarts three servers behind a load balancer that checks /readyz, one after the other, as an operator would to
+ * change a flag, under watches and requests of clients that retry. As a program, it prints what the clients observed.
  */
 import { join } from "node:path";
 import { createReadinessProbe } from "../../src/tools/cli/up/readiness.ts";
@@ -13,7 +13,7 @@ import { counted, type WireCounts } from "./restarting-clients-wire.ts";
 import { openCluster, type Cluster, type Member } from "./start-cluster.ts";
 
 export interface RestartPlan {
-  /** The load balancer's. */
+  /** The address of the load balancer. */
   readonly url: string;
   readonly ca: string;
   readonly token: string;
@@ -23,23 +23,23 @@ export interface RestartPlan {
 }
 
 export interface Told {
-  /** Of the keys it watched. */
+  /** The prefix of the watched keys. */
   readonly prefix: string;
-  /** From a list on, as long as history goes. */
+  /** Lists with the watch events after them, until the history is exceeded. */
   readonly stretches: { from: number; listed: [key: string, revision: number][]; events: string[]; to: number }[];
 }
 
 export interface RestartReport {
-  /** "h2 create": how many have succeeded in the end. */
+  /** "h2 create": number of requests that have succeeded in the end. */
   readonly requests: Readonly<Record<string, number>>;
   readonly failures: readonly string[];
-  /** Writes by HTTP/1.1 whose connection ended before the answer: the client is on its own then. */
+  /** Writes over HTTP/1.1 whose connection ended before the response, so their result is unknown. */
   readonly undecided: readonly string[];
-  /** How long the clients at most did nothing at all. */
+  /** The longest stall of the clients. */
   readonly stallMs: number;
-  /** Requests that were due when everybody was waiting. */
+  /** Requests that were skipped because all workers were waiting. */
   readonly left: number;
-  /** "configmaps/ns/a 17": writes of which a client has heard. */
+  /** "configmaps/ns/a 17": writes that were acknowledged to a client. */
   readonly acknowledged: readonly string[];
   readonly told: readonly Told[];
   readonly watchEnds: Readonly<Record<string, number>>;
@@ -49,7 +49,7 @@ export interface RestartReport {
 
 export interface RestartResult {
   readonly report: RestartReport;
-  /** What was told otherwise than the store has it, and what was acknowledged and is not there. */
+  /** Differences between the received events and the store, and acknowledged writes that are missing. */
   readonly gaps: readonly string[];
   readonly events: number;
   readonly lists: number;
@@ -59,9 +59,9 @@ export interface RestartResult {
 export const WATCHES = 200;
 const PER_SECOND = 200;
 const NAMESPACES = Array.from({ length: 10 }, (_, index) => `team-${index}`);
-/** The load balancer asks twice a second: four times in this time. */
+/** The load balancer checks twice a second, so four times in this time. */
 const COMMON = ["--shutdown-delay-duration=2s", "--startup-send-retry-after-if-not-initialized"];
-/** Each leaves in another way. */
+/** Each server shuts down with different options. */
 const FLAGS: Readonly<Record<string, readonly string[]>> = {
   a: [],
   b: ["--shutdown-send-retry-after"],
@@ -117,7 +117,7 @@ async function balance(stack: AsyncDisposableStack, ca: string, members: readonl
   return balancer;
 }
 
-/** The next one's turn comes when the load balancer has seen this one ready. */
+/** The next restart begins when the load balancer has seen this server ready. */
 async function restart(
   cluster: Cluster,
   balancer: LoadBalancer,
@@ -147,9 +147,9 @@ function resultOf(report: RestartReport, store: FollowedStore, tookMs: number): 
   const events = stretches.reduce((sum, stretch) => sum + stretch.events.length, 0);
   const asked = Object.values(requests).reduce((sum, count) => sum + count, 0);
   const summary = [
-    `three restarts in ${(tookMs / 1000).toFixed(1)} s: ${asked} requests (${counted(requests)}), ${failures.length} failed, ${undecided.length} undecided, ${left} left out; the clients stood still for at most ${stallMs} ms`,
+    `three restarts in ${(tookMs / 1000).toFixed(1)} s: ${asked} requests (${counted(requests)}), ${failures.length} failed, ${undecided.length} undecided, ${left} skipped; the clients stalled for at most ${stallMs} ms`,
     `${told.length} watches, ${events} events, ${stretches.length} lists, ${gaps.length} gaps; watches ended: ${counted(watchEnds)}`,
-    `at the wire ${counted(wire.answers)}; GOAWAY: ${goaways}; no answer ${counted(wire.failures)}; ${wire.wrong.length} wrong`,
+    `on the wire ${counted(wire.answers)}; GOAWAY: ${goaways}; no response ${counted(wire.failures)}; ${wire.wrong.length} wrong`,
   ].join("\n");
   return { report, gaps, events, lists: stretches.length, summary };
 }

@@ -1,4 +1,4 @@
-/** What clients were told while servers were replaced, held against what is in the store. */
+/** Compares the responses that clients got while servers were replaced with the content of the store. */
 import type { ControllerLoad } from "./controller-load.ts";
 import type { FollowedStore } from "./followed-store.ts";
 import type { Follower } from "./followers.ts";
@@ -12,7 +12,7 @@ import {
   type LoadResource,
 } from "./load.ts";
 
-/** Wall clock, milliseconds. */
+/** Wall clock times in milliseconds. */
 export interface Replacement {
   readonly server: string;
   readonly isUpgrade: boolean;
@@ -29,10 +29,10 @@ export interface Course {
 
 export interface RollMaterial {
   readonly way: readonly string[];
-  /** What only upgraded servers serve. */
+  /** The resource that only upgraded servers serve. */
   readonly exclusive: LoadResource;
   readonly course: Course;
-  /** From the end of all load until controllers were done. */
+  /** The time from the end of all load until the controllers were done. */
   readonly restMs: number;
   readonly answers: readonly LoadAnswer[];
   readonly controllerLoad: ControllerLoad;
@@ -40,18 +40,22 @@ export interface RollMaterial {
   readonly store: FollowedStore;
 }
 
-/** All empty when nothing was wrong. */
+/** All members are empty if nothing was wrong. */
 export interface Wrong {
   readonly notFound: readonly LoadAnswer[];
-  /** Neither a success, nor 503 with Retry-After, nor unanswered because the server was being replaced. */
+  /**
+   * Responses that are neither a success, nor 503 with Retry-After, nor missing because the server was being replaced.
+   */
   readonly unexpected: readonly (LoadAnswer | string)[];
-  /** Acknowledged, and not in the store. */
+  /** Acknowledged writes that are not in the store. */
   readonly lostWrites: readonly string[];
-  /** Lists and watches that told otherwise than the store has it. */
+  /** Lists and watches that differ from the store. */
   readonly gaps: readonly string[];
-  /** A dependent collected while its owner lived, or a namespace let go while it held something. */
+  /**
+   * Dependents that were collected while their owner existed, and namespaces that were removed before they were empty.
+   */
   readonly broken: readonly string[];
-  /** Namespaces and dependents that should have gone, and things that should have stayed as they are. */
+  /** Namespaces and dependents that should have been deleted, and objects that should not have changed. */
   readonly unsettled: readonly string[];
 }
 
@@ -62,16 +66,16 @@ export const NOTHING_WRONG: Wrong = {
 
 export interface RollReport {
   readonly wrong: Wrong;
-  /** Sent on to another server by one that was ready, while one that serves it was ready. */
+  /** Requests that a ready server proxied while a server of the resource was ready. */
   readonly proxied: number;
   readonly proxiedFailed: readonly LoadAnswer[];
-  /** For what a server that was ready answers by itself: how busy the machine was. */
+  /** The longest response time of a ready server for local requests, which shows how busy the machine was. */
   readonly longestWaitMs: number;
-  /** To each server, as many as the machine had the time for. */
+  /** Requests per second to each server that the machine achieved. */
   readonly perSecond: number;
-  /** How often each was played. */
+  /** How often each scene was played. */
   readonly scenes: Readonly<Record<string, number>>;
-  /** Through lists and watches, by every server. */
+  /** Events of lists and watches through all servers. */
   readonly events: number;
   readonly summary: string;
 }
@@ -81,7 +85,7 @@ export function reportOf(material: RollMaterial): RollReport {
   const requests = answers.filter(({ operation }) => operation !== "discovery");
   const { replacements } = course;
   const firstAt = replacements[0]!.readyAt;
-  // Before the first server was upgraded nobody served it, and 404 is the truth.
+  // Before the first server was upgraded no server served the resource, and 404 is right.
   const judged = requests.filter(({ sentAt, resource }) => resource !== exclusive.name || sentAt >= firstAt);
   const isMeant = (answer: LoadAnswer): boolean =>
     !isBeingReplaced(answer, replacements) && !isWhileNobodyServes(answer, replacements);
@@ -126,7 +130,7 @@ function wrongIn(judged: readonly LoadAnswer[], material: RollMaterial): Wrong {
   };
 }
 
-/** What was created and nobody asked to delete is there, and what was deleted is not. */
+/** Checks that created objects exist unless their deletion was requested, and that deleted objects do not. */
 function lostWrites(answers: readonly LoadAnswer[], { store, exclusive }: RollMaterial): string[] {
   const keyOf = ({ resource, name }: LoadAnswer): string =>
     resource === SHARED.name ? `configmaps/default/${name}` : `${exclusive.name}/${name}`;
@@ -140,7 +144,7 @@ function lostWrites(answers: readonly LoadAnswer[], { store, exclusive }: RollMa
   ];
 }
 
-/** A hop that broke after it was sent: the client is told the truth, and what came of it is held against the store. */
+/** True for a hop that failed after it was sent: the result is unknown to the client, and the store shows it. */
 function isUndecided({ status, operation, message }: LoadAnswer): boolean {
   const isWrite = operation === "create" || operation === "delete";
   return (
@@ -152,7 +156,7 @@ function isBeingReplaced({ server, sentAt, answeredAt }: LoadAnswer, replacement
   return replacements.some((one) => one.server === server && answeredAt >= one.beganAt && sentAt <= one.readyAt);
 }
 
-/** From when the last upgraded server begins to leave until one is ready again. */
+/** True from the departure of the last upgraded server until one is ready again. */
 function isWhileNobodyServes({ sentAt, answeredAt }: LoadAnswer, replacements: readonly Replacement[]): boolean {
   return replacements.some(({ isUpgrade, readyAt }, index) => {
     const before = replacements[index - 1];
@@ -184,9 +188,9 @@ function summaryOf({ way, course, restMs, controllerLoad, followers, store }: Ro
     `rolling upgrade ${way.join(" → ")} of three servers in ${replacements.at(-1)!.readyAt - replacements[0]!.beganAt} ms: ` +
       `${requests.length} requests (${counted.perSecond}/s to each), ${replaced} of them while their server was being replaced; ` +
       `${proxied} proxied, ${percent(proxied - proxiedFailed.length, proxied)} not 5xx; ` +
-      `longest wait for an answer of a ready server itself ${longestWaitMs} ms; ` +
-      `${requests.filter(isUndecided).length} writes left open by a hop that broke; ` +
-      `${refused} refused for a moment because a server that had just become ready had not been asked yet`,
+      `longest response time of a ready server for a local request ${longestWaitMs} ms; ` +
+      `${requests.filter(isUndecided).length} writes with an unknown result after a failed hop; ` +
+      `${refused} rejected temporarily because the document of a server that had just become ready was not known yet`,
     `staleness of merged discovery p50 ${stalenessMs[Math.floor(stalenessMs.length / 2)]} ms, ` +
       `max ${stalenessMs.at(-1)} ms over ${stalenessMs.length} observations`,
     `controllers: ${Object.entries(scenes)
@@ -195,7 +199,7 @@ function summaryOf({ way, course, restMs, controllerLoad, followers, store }: Ro
         ", ",
       )} (${early} of these gone before the roll was over); ${tallied(controllerLoad.answers)}; at rest ${restMs} ms after the load ended`,
     `${followers.length} list-and-watch clients: ${events} events, ${lists} lists; ${tallied(followers.flatMap(({ answers }) => answers))}`,
-    `wrong answers: ${Object.entries(wrong)
+    `wrong responses: ${Object.entries(wrong)
       .map(([what, found]) => `${what} ${found.length}`)
       .join(", ")}`,
   ].join("\n");

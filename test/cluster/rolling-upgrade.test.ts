@@ -3,9 +3,9 @@ import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts"
 import { NOTHING_WRONG } from "./rolling-upgrade-report.ts";
 import { PER_SECOND, rollingUpgrade } from "./rolling-upgrade.ts";
 
-/** With less than this, servers starve each other and their probes. */
+/** Below this, servers compete for the processor and miss their probes. */
 const RATE_SHARE_MIN = 0.85;
-/** The time between two probes: who keeps others waiting for so long may be taken for gone. */
+/** The interval of probes: a server that delays others for so long may be treated as unreachable. */
 const WAIT_MS_MAX = 500;
 const FAILED_SHARE_MAX = 0.01;
 
@@ -13,10 +13,10 @@ const isMissing = !hasEtcd();
 if (isMissing) console.warn(ETCD_MISSING);
 
 describe.skipIf(isMissing)(
-  "three servers upgraded, downgraded and upgraded again, one at a time, under load",
+  "while three servers are upgraded, downgraded and upgraded again, one at a time, under load,",
   { timeout: 300_000 },
   () => {
-    test("no answer is wrong, controllers keep their promises, and every server comes to show every change", async () => {
+    test("no response is wrong, controllers keep their guarantees, and every server shows every change", async () => {
       const report = await rollingUpgrade();
       console.info(report.summary);
       expect(report.wrong).toEqual(NOTHING_WRONG);
@@ -24,9 +24,7 @@ describe.skipIf(isMissing)(
       expect(report.events).toBeGreaterThan(0);
       expect(report.proxied).toBeGreaterThan(0);
       if (report.perSecond < PER_SECOND * RATE_SHARE_MIN || report.longestWaitMs > WAIT_MS_MAX)
-        console.warn(
-          "this machine is too busy for such load, so how many requests were refused meanwhile was not judged",
-        );
+        console.warn("this machine is too busy for this load, so the number of rejected requests was not checked");
       else expect(report.proxiedFailed.length / report.proxied).toBeLessThanOrEqual(FAILED_SHARE_MAX);
     });
   },

@@ -1,6 +1,6 @@
 /**
- * Three servers go from one release to the next, back, and up again, one at a time, while clients use all of them and
- * the controllers in them have work. Run by itself it prints what the clients saw.
+ * Moves three servers from one release to the next, back, and up again, one at a time, while clients use all of them
+ * and their controllers have work. As a program, it prints what the clients observed.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { objectAt, stringAt } from "../../src/meta/json.ts";
@@ -11,13 +11,16 @@ import { isSuccess, Load, SHARED, type LoadResource } from "./load.ts";
 import { reportOf, type Course, type Replacement, type RollReport } from "./rolling-upgrade-report.ts";
 import { openCluster, type Cluster, type Member } from "./start-cluster.ts";
 
-/** These serve the same, and store some of it in different versions. */
+/** These releases serve the same resources, and store some of them in different versions. */
 const OLDER = "1.34";
 const NEWER = "1.35";
 const WAY = [NEWER, OLDER, NEWER] as const;
-/** Servers leave in good order here: one that is silent for want of a processor is not to be given up. */
+/**
+ * Servers shut down gracefully here, so a server that is slow for lack of a processor must not be treated as
+ * unreachable.
+ */
 const PATIENT = ["--peer-probe-misses", "15"] as const;
-/** Switched on in the newer servers: it comes with the first of them, and goes with the last. */
+/** Enabled on the newer servers only: it is served from the first of them until the last. */
 const EXCLUSIVE_VERSION = "admissionregistration.k8s.io/v1beta1";
 const MARK_CREATED = '[JSONPatch{op: "add", path: "/metadata/labels", value: {"marked": "yes"}}]';
 const EXCLUSIVE: LoadResource = {
@@ -35,7 +38,7 @@ const EXCLUSIVE: LoadResource = {
     },
   },
 };
-/** What each server serves besides, as long as it is of the newer release: its changes can be seen in discovery. */
+/** A resource that each server serves only in the newer release, so that its upgrade is visible in discovery. */
 const MARKS: Readonly<Record<string, string>> = {
   a: "resource.k8s.io/v1beta1",
   b: "networking.k8s.io/v1beta1",
@@ -47,9 +50,9 @@ const FOLLOWED: readonly Followed[] = [
 ];
 export const PER_SECOND = 200;
 const DISCOVERY_EVERY_MS = 100;
-/** Between two servers, as an operator would look at one before going on with the next. */
+/** Pause between two servers, as an operator would check one before continuing. */
 const BETWEEN_MS = 300;
-/** For controllers and watches to come to rest, on a machine that may be busy with other things. */
+/** Time for controllers and watches to settle on a busy machine. */
 const REST_MS = 120_000;
 
 export async function rollingUpgrade(): Promise<RollReport> {
@@ -60,7 +63,7 @@ export async function rollingUpgrade(): Promise<RollReport> {
     Object.keys(MARKS).map((id) => cluster.start({ id, release: OLDER, flags: PATIENT })),
   );
   const { ca } = cluster;
-  // One for each server, which must list anew whenever that was replaced, and one that goes on wherever it can.
+  // One client for each server, which must list again after its replacement, and one that continues on any server.
   const ways = [...members.map((member) => [member]), members.slice()];
   const followers = FOLLOWED.flatMap((followed) =>
     ways.map((servers) => stack.use(new Follower({ ca, followed, servers }))),
@@ -97,7 +100,7 @@ export async function rollingUpgrade(): Promise<RollReport> {
 interface Rolled {
   readonly cluster: Cluster;
   readonly store: FollowedStore;
-  /** Replaced one by one. */
+  /** The members, replaced one by one. */
   readonly members: Member[];
   readonly load: Load;
 }
@@ -118,24 +121,24 @@ async function roll({ cluster, store, members, load }: Rolled): Promise<Course> 
 }
 
 /**
- * On the way up the server that runs the controllers comes last, so that they work among newer ones for a while, with
- * time to finish something; on the way down it comes first, so that they change their place as often as can be.
+ * On the way up, the server that runs the controllers comes last, so that they run among newer servers for a while. On
+ * the way down it comes first, so that the controllers move as often as possible.
  */
 function orderOf(members: readonly Member[], release: string, leader: string): number[] {
   const rank = (index: number): number => (members[index]!.id === leader ? (release === NEWER ? 1 : -1) : 0);
   return [...members.keys()].sort((one, other) => rank(one) - rank(other));
 }
 
-/** Who runs the controllers; "" when nobody does just then. */
+/** The server that runs the controllers, or "" if none does. */
 function leaderOf(store: FollowedStore): string {
   const lease = store.get("leases/kube-system/evenkeel-controllers") ?? {};
   return stringAt(objectAt(lease, "spec"), "holderIdentity").split("_")[0]!;
 }
 
-/** How old the discovery of one server was, once it shows the change of another. */
+/** The age of the discovery of one server when it shows the change of another. */
 async function untilShown(load: Load, replacement: Replacement, observer: string): Promise<readonly number[]> {
   const { server, isUpgrade, stoppedAt, readyAt } = replacement;
-  // The server itself cannot be asked while it is away.
+  // The server itself is not reachable meanwhile.
   if (observer === server) return [];
   const at = isUpgrade ? readyAt : stoppedAt;
   const first = await load.until(

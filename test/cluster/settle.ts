@@ -1,4 +1,4 @@
-/** Waiting for what a cluster comes to, and judging what clients were told on the way. */
+/** Waits for a cluster to settle, and checks the responses that clients got meanwhile. */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
 import type { Answer, Json } from "../smoke/client.ts";
@@ -17,17 +17,17 @@ import type { Member } from "./start-cluster.ts";
 /** Served by 1.34 and later. */
 export const EXCLUSIVE = DEVICE_CLASSES.path;
 export const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-/** From here on after a fault, everything should succeed again. */
+/** The time after a fault from which all requests should succeed again. */
 const SETTLED_MS = 8_000;
 const SHARE_MIN = 0.9;
-/** How long load goes on after everything should be well again. */
+/** How long the load continues after that time. */
 export const AFTERWARDS_MS = 1_000;
 
 export function isSuccessOf(resource: string, sentAfter: number): (answer: LoadAnswer) => boolean {
   return (answer) => answer.resource === resource && answer.sentAt >= sentAfter && isSuccess(answer);
 }
 
-/** Goes on until well after the fault, then judges every answer since. */
+/** Continues the load until well after the fault, then checks every response since. */
 export async function settled(load: Load, { at, name }: { readonly at: number; readonly name: string }): Promise<void> {
   const first = await load.until(isSuccessOf(DEVICE_CLASSES.name, at));
   await load.until(isSuccessOf(DEVICE_CLASSES.name, at + SETTLED_MS));
@@ -38,18 +38,18 @@ export async function settled(load: Load, { at, name }: { readonly at: number; r
   const lastRefused = Math.max(0, ...refused.map(({ answeredAt }) => answeredAt - at));
   const slowest = Math.max(...exclusive.map(({ sentAt, answeredAt }) => answeredAt - sentAt));
   console.info(
-    `${name}: first success ${first.answeredAt - at} ms after it, last refusal after ${lastRefused} ms, ` +
-      `slowest answer ${slowest} ms; ${tallied(exclusive)}`,
+    `${name}: first success ${first.answeredAt - at} ms after it, last rejection after ${lastRefused} ms, ` +
+      `slowest response ${slowest} ms; ${tallied(exclusive)}`,
   );
   const isExcused = (answer: LoadAnswer): boolean => isUndecided(answer) && answer.sentAt < at + SETTLED_MS;
   expect(unexpected(after).filter((answer) => !isExcused(answer))).toEqual([]);
-  // A machine that is busy with other things may keep the server that is left from answering its probes, too.
+  // On a busy machine, the remaining server may miss its probes, too.
   const share = (answers: readonly LoadAnswer[]): number => answers.filter(isSuccess).length / answers.length;
   expect(share(exclusive.filter(({ operation }) => operation === "list"))).toBeGreaterThan(SHARE_MIN);
   expect(share(exclusive.filter(({ sentAt }) => sentAt >= at + SETTLED_MS))).toBeGreaterThan(SHARE_MIN);
 }
 
-/** All statuses up to the one that was awaited. */
+/** All statuses up to the expected one. */
 export async function untilStatus(member: Member, path: string, status: number): Promise<number[]> {
   const seen: number[] = [];
   for (;;) {
@@ -60,7 +60,7 @@ export async function untilStatus(member: Member, path: string, status: number):
   }
 }
 
-/** The first answer that is not merely about a server which is just coming or going. */
+/** The first response that is not about a server that is just joining or leaving. */
 export async function untilSettledAnswer(member: Member): Promise<Answer> {
   for (;;) {
     const answer = await member.request("GET", EXCLUSIVE);
@@ -87,7 +87,7 @@ export async function groupVersions(member: Member): Promise<string[]> {
   );
 }
 
-/** When it was first seen. */
+/** Returns when the group version was first seen in that state. */
 export async function untilDiscovery(member: Member, wanted: "present" | "absent"): Promise<number> {
   for (;;) {
     const isPresent = (await groupVersions(member)).includes("resource.k8s.io/v1");

@@ -1,4 +1,7 @@
-/** Several servers on one etcd that know each other: real processes, real TLS. Whatever is started is ended by its pid. */
+/**
+ * Starts several servers on one etcd that know each other, as real processes with real TLS. Every process that it
+ * starts is ended by its pid.
+ */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { Agent } from "node:https";
 import { tmpdir } from "node:os";
@@ -12,17 +15,17 @@ import { runProgram, TOKEN, type Command, type Evenkeel, type Exit } from "../sm
 export interface MemberOptions {
   readonly id: string;
   readonly release: string;
-  /** Default: a free one. */
+  /** Default: a free port. */
   readonly port?: number;
   readonly flags?: readonly string[];
-  /** "off" leaves out the flags that only the mixed version proxy takes. */
+  /** "off" omits the flags that only the mixed version proxy accepts. */
   readonly proxy?: "on" | "off";
-  /** Clusters of other names on the same etcd are none of its business. */
+  /** Key prefix: clusters with other prefixes on the same etcd are separate. */
   readonly prefix?: string;
-  /** Default 127.0.0.1, and the network that this process is in. */
+  /** Default: 127.0.0.1 in the network of this process. */
   readonly address?: string;
   readonly etcd?: string;
-  /** What the command line of the server is given to: "nsenter" and its arguments. */
+  /** Command that runs the server's command line: "nsenter" and its arguments. */
   readonly wrapper?: readonly string[];
 }
 
@@ -30,7 +33,7 @@ export interface Member extends Evenkeel {
   readonly id: string;
 }
 
-/** It listens. */
+/** A server that listens. */
 export interface StartingMember {
   readonly member: Member;
   /** Resolves when the server has printed that it is ready. */
@@ -46,7 +49,7 @@ export interface Cluster extends AsyncDisposable {
   start(options: MemberOptions): Promise<Member>;
 }
 
-/** A server whose release has changed is another run on the same port with the same data directory. */
+/** A server that changes its release is started again with the same port and data directory. */
 export async function openCluster(hosts: readonly string[] = []): Promise<Cluster> {
   ensureBuilt();
   const directory = mkdtempSync(join(tmpdir(), "evenkeel-cluster-"));
@@ -63,7 +66,7 @@ export async function openCluster(hosts: readonly string[] = []): Promise<Cluste
     const [, url] = await command.printed(/ at (https:\/\/\S+)/);
     const member = running({ id: options.id, command, dataDir, url: url!, ca });
     const ready = command.printed(/^Ready\.$/m).then(() => member);
-    // Whoever awaits it is told all the same.
+    // A caller that awaits it still gets the error.
     ready.catch(() => {});
     return { member, ready };
   };
@@ -82,9 +85,9 @@ export async function openCluster(hosts: readonly string[] = []): Promise<Cluste
 }
 
 interface ClusterFlags {
-  /** For every server. */
+  /** Flags of every server. */
   readonly common: readonly string[];
-  /** For those that may ask others. */
+  /** Flags of servers that can proxy. */
   readonly proxy: readonly string[];
 }
 

@@ -1,13 +1,13 @@
-/** Every revision of a store, one after the other: what lies in it, and what is said of that at the same moment. */
+/** Checks at every revision of a store that the published state of a resource matches its stored objects. */
 import { prefixEnd, type Kv, type KvEvent } from "../../src/storage/kv.ts";
 import type { Json } from "../smoke/client.ts";
 import type { Subject } from "./storage-versions.ts";
 
 const STATE_KEY = "/registry/configmaps/kube-system/evenkeel-storage-state";
-/** However busy the machine is. */
+/** Long enough for a busy machine. */
 const DEADLINE_MS = 60_000;
 
-/** How far a migration was said to be. */
+/** A recorded progress of a migration. */
 export interface NotedMigration {
   readonly revision: number;
   readonly migrated: number;
@@ -15,14 +15,14 @@ export interface NotedMigration {
 }
 
 export class StoreHistory implements Disposable {
-  /** Changes of any key that were looked at. */
+  /** Number of changes of any key that were examined. */
   revisions = 0;
-  /** Revisions at which all objects were said to be stored in one version and some were not. */
+  /** Revisions at which all objects were reported as stored in one version and some were not. */
   readonly lies: string[] = [];
-  /** The same, while the StorageVersion object was the one under which that had been found out. */
+  /** The same, while the StorageVersion object was the one for which the report was made. */
   readonly plainLies: string[] = [];
   readonly noted: NotedMigration[] = [];
-  /** Of the resource; by key. */
+  /** Stored version of each object of the resource, by key. */
   readonly #stored = new Map<string, string>();
   readonly #counts = new Map<string, number>();
   readonly #subject: Subject;
@@ -41,12 +41,12 @@ export class StoreHistory implements Disposable {
     );
   }
 
-  /** What is known of the resource, as the newest revision says it. */
+  /** The published state of the resource at the newest revision. */
   get state(): Json {
     return this.#state;
   }
 
-  /** How many objects are stored in the version. */
+  /** The number of objects that are stored in the version. */
   count(version: string): number {
     return this.#counts.get(version) ?? 0;
   }
@@ -55,7 +55,7 @@ export class StoreHistory implements Disposable {
     return this.#state.persistedVersions?.join() === version;
   }
 
-  /** Resolves at the first revision of which the condition is true; with the milliseconds that took. */
+  /** Resolves at the first revision for which the condition is true, with the time in milliseconds. */
   async until(what: string, condition: () => boolean): Promise<number> {
     const startedAt = Date.now();
     const late = AbortSignal.timeout(DEADLINE_MS);
@@ -66,7 +66,7 @@ export class StoreHistory implements Disposable {
       });
       if (late.aborted && !condition())
         throw new Error(
-          `still not after ${DEADLINE_MS} ms: ${what}; ${JSON.stringify([...this.#counts])} ${JSON.stringify(this.#state)}`,
+          `condition not met after ${DEADLINE_MS} ms: ${what}; ${JSON.stringify([...this.#counts])} ${JSON.stringify(this.#state)}`,
         );
     }
     return Date.now() - startedAt;

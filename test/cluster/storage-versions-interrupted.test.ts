@@ -1,4 +1,7 @@
-/** Storage migrations that are met in the middle: by a server of an older release, and by the end of who makes them. */
+/**
+ * Tests of storage migrations that are interrupted by a joining server of an older release and by the end of their
+ * leader.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openEtcdKv } from "../../src/storage/kv-etcd/kv.ts";
 import { realClock } from "../testing/real-clock.ts";
@@ -10,13 +13,15 @@ import { StoreHistory } from "./storage-versions-history.ts";
 import { startSlowLink, type SlowLink } from "./storage-versions-slow-link.ts";
 import { AFTER, BEFORE, DEVICE_CLASSES, inParallel, metricSum, migrationsEnded, poll } from "./storage-versions.ts";
 
-/** Several pages of a migrator's lists. */
+/** Several pages of a migrator's list. */
 const OBJECTS = 1_400;
-/** Few enough for a migration that is well under way. */
+/** The number of migrated objects at which a migration counts as in progress. */
 const SOME = 20;
 /** Four objects are rewritten at a time, so that a migration takes many seconds: long enough to start a server. */
 const LAG_MS = 40;
-/** Progress is noted at the end of a page, and not before five seconds: the last but one comes later than that. */
+/**
+ * Progress is recorded at the end of a page, and not before five seconds: the last page but one ends later than that.
+ */
 const SHORTER_LAG_MS = 20;
 const MIGRATED_OBJECTS = `evenkeel_storage_migration_objects_total{resource="${DEVICE_CLASSES.name}",result="migrated"}`;
 
@@ -45,14 +50,14 @@ describe.skipIf(isMissing)("a storage migration of many objects", { timeout: 120
     await link?.[Symbol.asyncDispose]();
   });
 
-  test("has many to do, and is made by the server that was first", async () => {
+  test("starts with many objects in the old version, and the first server leads", async () => {
     expect(await leaderName(a)).toMatch(/^leader_/);
     const names = Array.from({ length: OBJECTS }, (_, turn) => `class-${turn}`);
     expect(await createAll(a, names)).toEqual({ 201: OBJECTS });
     await history.until("all are stored", () => history.count(BEFORE) === OBJECTS);
   });
 
-  test("is given up when an old server joins, and nothing is called migrated", async () => {
+  test("is aborted when an old server joins, and nothing is reported as migrated", async () => {
     link.lagMs = LAG_MS;
     await a.stop();
     a = await cluster.start({ id: "a", release: "1.35", port: a.port });
@@ -79,7 +84,7 @@ describe.skipIf(isMissing)("a storage migration of many objects", { timeout: 120
     );
   });
 
-  test("is begun anew when that has left, and goes on where it was noted when its leader is killed", async () => {
+  test("starts again after that server has left, and resumes from its recorded progress when its leader is killed", async () => {
     link.lagMs = SHORTER_LAG_MS;
     const isNoted = (): boolean => history.noted.at(-1)!.migrated > 0 && history.state.migration !== undefined;
     const notedMs = await history.until("progress is noted", isNoted);
@@ -104,12 +109,12 @@ describe.skipIf(isMissing)("a storage migration of many objects", { timeout: 120
     );
   });
 
-  test("was never said to be done while an object was stored in another version", () => {
+  test("was never reported as complete while an object was stored in another version", () => {
     expect(history.revisions).toBeGreaterThan(2 * OBJECTS);
     expect(history.lies).toEqual([]);
   });
 
-  test("proves nothing about the time after it: once an old server writes, what it had proven is void", async () => {
+  test("proves nothing about later writes: its result is void once an old server writes", async () => {
     const old = await cluster.start({ id: "old", release: "1.34" });
     expect(await createAll(old, ["after-all"])).toEqual({ 201: 1 });
     const ms = await history.until("that is noted", () => history.count(BEFORE) === 1 && !history.isOnly(AFTER));

@@ -1,11 +1,11 @@
-/** A way to etcd on which answers take their time, so that what one server does can be met in the middle. */
+/** A link to etcd with delayed responses, so that a test can act in the middle of an operation. */
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 
 export interface SlowLink extends AsyncDisposable {
   readonly endpoint: string;
-  /** How much later than it could the server hears from etcd. */
+  /** Delay of the responses of etcd. */
   lagMs: number;
 }
 
@@ -24,7 +24,7 @@ export async function startSlowLink(endpoint: string): Promise<SlowLink> {
       });
     }
     client.pipe(etcd);
-    // One after the other: a lag that has become shorter must not let bytes overtake those before them.
+    // In sequence, so that bytes do not overtake earlier ones when the delay is shortened.
     let sent: Promise<unknown> = Promise.resolve();
     etcd.on("data", (bytes) => {
       const late = delay(link.lagMs);

@@ -1,4 +1,7 @@
-/** Servers of two releases that write one resource in two versions, and what becomes of it when both are one release. */
+/**
+ * Tests of servers of two releases that write one resource in two versions, and of the migration when both have one
+ * release.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openEtcdKv } from "../../src/storage/kv-etcd/kv.ts";
 import { realClock } from "../testing/real-clock.ts";
@@ -31,7 +34,7 @@ import {
   type Subject,
 } from "./storage-versions.ts";
 
-/** Of each resource, for each way of who creates and who updates it. */
+/** Per resource and combination of creating and updating server. */
 const OBJECTS = 25;
 
 const isMissing = !hasEtcd();
@@ -45,7 +48,7 @@ interface Written {
   readonly updater: Member | undefined;
 }
 
-describe.skipIf(isMissing)("1.34 and 1.35 on one etcd", { timeout: 120_000 }, () => {
+describe.skipIf(isMissing)("servers of 1.34 and 1.35 on one etcd", { timeout: 120_000 }, () => {
   let cluster: Cluster;
   let kv: Kv;
   let a: Member;
@@ -68,7 +71,7 @@ describe.skipIf(isMissing)("1.34 and 1.35 on one etcd", { timeout: 120_000 }, ()
     return MIGRATED.map(({ name }) => agreement(known.get(name)));
   };
 
-  test("have no common version, write as their entries say, and read each other", async () => {
+  test("have no common version, write as their entries declare, and read each other's objects", async () => {
     const differing = MIGRATED.map(() => ({ common: undefined, condition: "False" }));
     await poll(disagreements, (found) => found.every(({ condition }) => condition === "False"));
     const entries = await encodings(a);
@@ -98,12 +101,12 @@ describe.skipIf(isMissing)("1.34 and 1.35 on one etcd", { timeout: 120_000 }, ()
     console.info(`${written.length} objects created and ${updates} updated through two releases`);
   });
 
-  test("are told apart by `evenkeel stored-versions`, which says what the store holds", async () => {
+  test("are distinguished by `evenkeel stored-versions`, which reports the stored versions", async () => {
     const counts = await agreesWithStore(a, kv);
     for (const { name } of MIGRATED) expect(Object.keys(counts.get(name)!).sort()).toEqual([AFTER, BEFORE].sort());
   });
 
-  test("agree once both are 1.35, and what was written before is rewritten and otherwise left as it is", async () => {
+  test("agree once both are 1.35, and stored objects are rewritten without other changes", async () => {
     const before = await everything(b);
     const stale = new Set<string>();
     for (const subject of MIGRATED)
@@ -130,7 +133,7 @@ describe.skipIf(isMissing)("1.34 and 1.35 on one etcd", { timeout: 120_000 }, ()
     console.info(
       `ready ${readyAt - stoppedAt} ms after the stop; agreed ${agreed.ms} ms after that (${agreed.polls} polls), ` +
         `${stale.size} objects rewritten ${stored.ms} ms after that (${stored.polls} polls), ` +
-        `said so ${said.ms} ms after that (${said.polls} polls)`,
+        `reported ${said.ms} ms after that (${said.polls} polls)`,
     );
     for (const subject of MIGRATED)
       expect(await metricSum([a, b], migrationsEnded(subject, "succeeded"))).toBeGreaterThan(0);
@@ -150,7 +153,7 @@ describe.skipIf(isMissing)("1.34 and 1.35 on one etcd", { timeout: 120_000 }, ()
     for (const { name } of MIGRATED) expect(Object.keys(counts.get(name)!)).toEqual([AFTER]);
   });
 
-  test.skipIf(kubectl === undefined)("are shown to people by kubectl", async () => {
+  test.skipIf(kubectl === undefined)("are shown by kubectl", async () => {
     const session = new KubectlSession({ path: kubectl!.path!, server: a, namespace: "default" });
     const [headings, ...rows] = cells(await session.run("get", "storageversions"));
     expect(headings).toEqual(["NAME", "COMMONENCODINGVERSION", "STORAGEVERSIONS", "AGE"]);
@@ -159,14 +162,14 @@ describe.skipIf(isMissing)("1.34 and 1.35 on one etcd", { timeout: 120_000 }, ()
     expect(row?.slice(1, 3)).toEqual([AFTER, `a=${AFTER},b=${AFTER}`]);
   });
 
-  test("one that is killed and comes back is never missed, and one that stays away is forgotten", async () => {
+  test("keep the entries of a server that is killed and restarted, and remove those of one that does not return", async () => {
     using watch = await watchStorageVersions(a);
     await b.kill9();
     b = await cluster.start({ id: "b", release: "1.35", port: b.port });
     const without = async (): Promise<number> =>
       [...(await storageVersions(a)).values()].filter((status) => writersOf(status) !== "a,b").length;
     expect(await without()).toBe(0);
-    // Whatever was under way when it was asked is seen on the watch by the time that this is.
+    // All earlier changes are on the watch by the time this object is.
     expect((await a.request("POST", STORAGE_VERSIONS, MARKER)).status).toBe(201);
     const isMarker = ({ name }: { readonly name: string }): boolean => name === MARKER.metadata.name;
     await watch.until((events) => events.some(isMarker));
@@ -190,11 +193,11 @@ describe.skipIf(isMissing)("1.34 and 1.35 on one etcd", { timeout: 120_000 }, ()
   });
 });
 
-describe("a server with a store of its own", { timeout: 120_000 }, () => {
+describe("a server with its own store", { timeout: 120_000 }, () => {
   const OFF = ["--runtime-config", "internal.apiserver.k8s.io/v1alpha1=false"];
   const WITHOUT_GATE = ["--feature-gates", "StorageVersionAPI=false"];
 
-  test("loses nothing when storage versions are switched off and on again", async () => {
+  test("loses nothing when storage versions are turned off and on again", async () => {
     using directory = disposableDirectory();
     const known: Record<string, Record<string, string>> = {};
     const inRun = async (flags: readonly string[], work: (server: Evenkeel) => Promise<void>): Promise<void> => {
@@ -209,7 +212,7 @@ describe("a server with a store of its own", { timeout: 120_000 }, () => {
       expect(await server.stop()).toEqual({ code: 0, signal: null });
     };
     const answers = async (server: Evenkeel): Promise<number> => (await server.request("GET", STORAGE_VERSIONS)).status;
-    // Nobody has served it yet; afterwards somebody has, who may be back soon.
+    // No server has served the resource yet. Later one has, and it may return soon.
     await inRun(OFF, async (server) => expect(await answers(server)).toBe(404));
     await inRun([], untilAllAgree);
     await inRun(OFF, async (server) => expect(await answers(server)).toBe(503));
@@ -218,7 +221,7 @@ describe("a server with a store of its own", { timeout: 120_000 }, () => {
     await inRun([], untilAllAgree);
   });
 
-  test("finds what was written while they were off, whatever it had found out before", async () => {
+  test("finds objects that were written while they were off, whatever it had recorded before", async () => {
     using directory = disposableDirectory();
     const start = (...flags: string[]): Promise<Evenkeel> => startEvenkeel({ dataDir: directory.path, flags });
     const create = async (server: Evenkeel, name: string): Promise<void> => {
@@ -251,12 +254,12 @@ describe("a server with a store of its own", { timeout: 120_000 }, () => {
   });
 });
 
-/** What a controller makes at a time of its own is left out. */
+/** Without objects that a controller creates at any time. */
 function withoutPublished(objects: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(objects).filter(([name]) => name !== "kube-root-ca.crt"));
 }
 
-/** Adds objects to what is known, and takes one away. */
+/** Adds objects to the known ones, and removes one. */
 async function makeAndRemove(server: Evenkeel, known: Record<string, Record<string, string>>): Promise<void> {
   const turn = Object.values(known)[0] === undefined ? 0 : Object.keys(Object.values(known)[0]!).length;
   for (const subject of SUBJECTS) {
@@ -284,7 +287,7 @@ const MARKER = {
   metadata: { name: "example.com.markers" },
 };
 
-/** By resource, who writes which version. */
+/** The version that each server writes, by resource. */
 async function encodings(server: Evenkeel): Promise<Map<string, Record<string, string>>> {
   const known = await storageVersions(server);
   return new Map(
@@ -299,7 +302,7 @@ function writersOf(status: Json): string {
   return (status?.storageVersions ?? []).map(({ apiServerID }: Json) => apiServerID).join();
 }
 
-/** Created by each, and updated by nobody, by the same or by the other server. */
+/** Objects created by each server, and updated by none, the same or the other server. */
 function plan(a: Member, b: Member): Written[] {
   const ways = [a, b].flatMap((creator) => [undefined, a, b].map((updater) => ({ creator, updater })));
   return Array.from({ length: OBJECTS }, (_, turn) =>
@@ -322,7 +325,7 @@ async function write({ subject, name, creator, updater }: Written, statuses: Tal
   statuses.add((await updater.request("PUT", `${path}/${name}`, changed)).status);
 }
 
-/** All that clients can see of the objects, except when they were last written. */
+/** All visible fields of the objects, except the time of the last write. */
 async function everything(server: Evenkeel): Promise<Json> {
   const found: Record<string, Json> = {};
   for (const { name, path } of SUBJECTS) {
@@ -353,7 +356,7 @@ async function watchFromNow(server: Member, path: string): Promise<Watch> {
   return watch;
 }
 
-/** What the command says of each resource, after it was found to be what the store holds. */
+/** The output of the command for each resource, after comparing it with the store. */
 async function agreesWithStore(server: Member, kv: Kv): Promise<Map<string, Record<string, number>>> {
   const report = await storedVersionsReport(server);
   const counts = countsOf(report);
@@ -379,7 +382,7 @@ async function storedVersionsReport({ dataDir }: Evenkeel): Promise<Json> {
   return JSON.parse(command.stdout);
 }
 
-/** By resource and version, how many objects are stored. */
+/** The number of stored objects by resource and version. */
 function countsOf({ resources }: Json): Map<string, Record<string, number>> {
   return new Map(
     resources.map(({ group, resource, versions }: Json) => [

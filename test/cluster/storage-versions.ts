@@ -1,4 +1,4 @@
-/** What servers say about the versions of stored objects, and what lies in the store, side by side. */
+/** Compares the reports of servers about stored versions with the content of the store. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Kv, prefixEnd } from "../../src/storage/kv.ts";
 import type { Json } from "../smoke/client.ts";
@@ -6,19 +6,19 @@ import type { Evenkeel } from "../smoke/start-evenkeel.ts";
 
 export const STORAGE_VERSIONS = "/apis/internal.apiserver.k8s.io/v1alpha1/storageversions";
 export const STATE = "/api/v1/namespaces/kube-system/configmaps/evenkeel-storage-state";
-/** What 1.34 writes, and what 1.35 does. */
+/** The version that 1.34 writes, and the one that 1.35 writes. */
 export const BEFORE = "resource.k8s.io/v1beta2";
 export const AFTER = "resource.k8s.io/v1";
-/** However busy the machine is. */
+/** Long enough for a busy machine. */
 const DEADLINE_MS = 60_000;
 const POLL_MS = 50;
 
-/** A resource of which objects are written. */
+/** A resource whose objects are written. */
 export interface Subject {
-  /** Of the StorageVersion object. */
+  /** The name of the StorageVersion object. */
   readonly name: string;
   readonly path: string;
-  /** Where its objects lie. */
+  /** The key prefix of its objects. */
   readonly prefix: string;
   readonly make: (name: string) => Json;
 }
@@ -56,7 +56,7 @@ const CLAIM_TEMPLATES: Subject = {
   }),
 };
 
-/** Both releases write these alike. */
+/** Both releases write the same version. */
 const CONFIG_MAPS: Subject = {
   name: "core.configmaps",
   path: "/api/v1/namespaces/default/configmaps",
@@ -69,12 +69,12 @@ export const SUBJECTS: readonly Subject[] = [...MIGRATED, CONFIG_MAPS];
 
 export interface Polled<T> {
   readonly value: T;
-  /** Answers that were seen, the last one included. */
+  /** The number of polls, including the last one. */
   readonly polls: number;
   readonly ms: number;
 }
 
-/** Asks until the answer is what was waited for. */
+/** Polls until the result is accepted. */
 export async function poll<T>(ask: () => Promise<T>, isDone: (value: T) => boolean): Promise<Polled<T>> {
   const startedAt = Date.now();
   for (let polls = 1; ; polls++) {
@@ -82,12 +82,12 @@ export async function poll<T>(ask: () => Promise<T>, isDone: (value: T) => boole
     const ms = Date.now() - startedAt;
     if (isDone(value)) return { value, polls, ms };
     if (ms > DEADLINE_MS)
-      throw new Error(`still not so after ${polls} polls in ${ms} ms: ${JSON.stringify(value)?.slice(0, 2_000)}`);
+      throw new Error(`condition not met after ${polls} polls in ${ms} ms: ${JSON.stringify(value)?.slice(0, 2_000)}`);
     await delay(POLL_MS);
   }
 }
 
-/** At most so many at a time. */
+/** Runs at most this many at a time. */
 export async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const rest = items.values();
   const worker = async (): Promise<void> => {
@@ -96,7 +96,7 @@ export async function inParallel<T>(items: readonly T[], work: (item: T) => Prom
   await Promise.all(Array.from({ length: 16 }, worker));
 }
 
-/** A value of the store, as its JSON says it. */
+/** A stored value, parsed as JSON. */
 export interface Raw {
   readonly name: string;
   readonly apiVersion: string;
@@ -111,7 +111,7 @@ export async function rawObjects(kv: Kv, { prefix }: Pick<Subject, "prefix">): P
   });
 }
 
-/** By version, how many objects are stored in it. */
+/** The number of stored objects by version. */
 export async function rawCounts(kv: Kv, subject: Subject): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const { apiVersion } of await rawObjects(kv, subject)) counts[apiVersion] = (counts[apiVersion] ?? 0) + 1;
@@ -123,7 +123,7 @@ export async function storageVersions(server: Evenkeel): Promise<Map<string, Jso
   return new Map((body.items ?? []).map((object: Json) => [object.metadata.name, object.status]));
 }
 
-/** The condition of a status, and the version agreed on. */
+/** The condition of a status, and the agreed version. */
 export function agreement(status: Json): { readonly common: string | undefined; readonly condition: string } {
   const { status: condition } = status?.conditions?.[0] ?? {};
   return { common: status?.commonEncodingVersion, condition };
@@ -134,13 +134,13 @@ export function isAgreed(status: Json, version: string): boolean {
   return common === version && condition === "True";
 }
 
-/** What is known of a resource's stored objects. */
+/** The recorded state of a resource's stored objects. */
 export async function storageState(server: Evenkeel, { name }: Pick<Subject, "name">): Promise<Json> {
   const { body } = await server.request("GET", STATE);
   return JSON.parse(body.data?.[name] ?? "{}");
 }
 
-/** The sum over servers: which of them leads is none of a test's business. */
+/** The sum over all servers, because any of them may lead. */
 export async function metricSum(servers: readonly Evenkeel[], line: string): Promise<number> {
   const answers = await Promise.all(servers.map((server) => server.request("GET", "/metrics")));
   return answers
@@ -153,7 +153,7 @@ export function migrationsEnded({ name }: Subject, result: string): string {
   return `evenkeel_storage_migrations_total{resource="${name}",result="${result}"}`;
 }
 
-/** Names and uids, as a list shows them. */
+/** Names and uids from a list. */
 export async function listed(server: Evenkeel, { path }: Subject): Promise<Record<string, string>> {
   const { status, body } = await server.request("GET", path);
   if (status !== 200) throw new Error(`${path} is ${status}`);

@@ -10,7 +10,7 @@ const PER_SECOND = 100;
 const isMissing = !hasEtcd();
 if (isMissing) console.warn(ETCD_MISSING);
 
-describe.skipIf(isMissing)("a server whose packets are swallowed", { timeout: 120_000 }, () => {
+describe.skipIf(isMissing)("a server whose packets are dropped", { timeout: 120_000 }, () => {
   let hole: BlackHole | undefined;
   let why = "";
   beforeAll(async () => {
@@ -20,7 +20,7 @@ describe.skipIf(isMissing)("a server whose packets are swallowed", { timeout: 12
   });
   afterAll(() => hole?.[Symbol.asyncDispose]());
 
-  test("is gone round, and comes back when they pass again", async (context) => {
+  test("is skipped, and is used again when they pass", async (context) => {
     if (hole === undefined) {
       console.warn(why);
       context.skip(why);

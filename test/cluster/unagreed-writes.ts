@@ -1,4 +1,7 @@
-/** Objects that were written in a version their writer had not published, or that somebody could not have read. */
+/**
+ * Finds objects that were written in a version that their writer had not published, or that a live server could not
+ * decode.
+ */
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../src/meta/json.ts";
 import type { Commit } from "../../src/tools/simulator/history.ts";
 import type { ServerStorageVersion } from "../../src/cluster/storageversion/objects.ts";
@@ -9,7 +12,7 @@ export interface UnagreedWrites {
   readonly versions: number;
 }
 
-/** Each object says in spec.writer which server created it. */
+/** The field spec.writer of each object names the server that created it. */
 export function unagreedWrites(
   commits: readonly Commit[],
   { prefix, name }: { readonly prefix: string; readonly name: string },
@@ -26,12 +29,12 @@ export function unagreedWrites(
     versions.add(version);
     const writer = stringAt(objectAt(object, "spec"), "writer");
     const own = entries.find(({ apiServerID }) => apiServerID.endsWith(writer));
-    // Who rewrites an object afterwards, to migrate it, does not say so in it.
+    // A migration that rewrites an object does not change its writer.
     if (before === undefined && own?.encodingVersion !== version)
-      problems.push(`revision ${revision}: ${writer} wrote ${version}, and had published ${own?.encodingVersion}`);
+      problems.push(`revision ${revision}: ${writer} wrote ${version}, but had published ${own?.encodingVersion}`);
     for (const { apiServerID, decodableVersions } of entries)
       if (!decodableVersions.includes(version))
-        problems.push(`revision ${revision}: ${writer} wrote ${version}, which ${apiServerID} cannot read`);
+        problems.push(`revision ${revision}: ${writer} wrote ${version}, which ${apiServerID} cannot decode`);
   }
   return { problems, writes, versions: versions.size };
 }

@@ -1,4 +1,4 @@
-/** Leader election over random schedules: pauses, crashes, slow and lossy networks, clocks that are wrong. */
+/** Tests of leader election with random schedules: pauses, crashes, slow and lossy networks, wrong clocks. */
 import { expect, test } from "vitest";
 import { randomInteger, type Random } from "../../src/base/random.ts";
 import { Elector, LEASE_NAME } from "../testing/cluster/controller-runtime/elector.ts";
@@ -9,7 +9,7 @@ const LEASE = `/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/${LEAS
 const PLACES = 3;
 const STEPS = 100;
 
-/** Processes at a fixed number of places; one that is gone is followed by another. */
+/** Runs a fixed number of processes. A crashed process is replaced. */
 class Cluster {
   readonly overlaps: string[] = [];
   termsCount = 0;
@@ -69,7 +69,7 @@ class Cluster {
     for (const elector of this.#places) await elector.stop();
   }
 
-  /** More often than not who leads, because that is where harm is done. */
+  /** Chooses a process, usually the leader, because faults of the leader do the most harm. */
   #victim(): number {
     const leader = this.#places.findIndex(({ isLeading }) => isLeading);
     return leader >= 0 && this.#random.float() < 0.6 ? leader : randomInteger(this.#random, this.#places.length);
@@ -82,11 +82,11 @@ class Cluster {
       rate: this.#rates[place]!,
       passage: this.#network(),
       offsetMs: (this.#random.float() - 0.5) * 7_200_000,
-      // Who leads can only cease to: two lead at a time if and only if one starts while another leads.
+      // A leader can only stop leading, so two lead at the same time exactly if one starts while another leads.
       onStart: () => {
         this.termsCount++;
         if (this.leaders.some((identity) => identity !== elector.identity))
-          this.overlaps.push(`${elector.identity} began while ${this.leaders.join(" and ")} led`);
+          this.overlaps.push(`${elector.identity} started to lead while ${this.leaders.join(" and ")} led`);
       },
     });
     return elector;
@@ -118,14 +118,14 @@ async function runSeed(seed: number, rates?: readonly number[]): Promise<{ overl
   await using cluster = new Cluster(server, random, rates ?? drawn);
   for (let step = 0; step < STEPS; step++) await cluster.step();
   cluster.heal();
-  // Long enough for a lease to run out and for the slowest to look.
+  // Long enough for a lease to expire and for the slowest process to notice it.
   await server.world.advance(60_000);
   expect(cluster.leaders).toHaveLength(1);
   return cluster;
 }
 
 test.each(Array.from({ length: 12 }, (_, index) => index + 1))(
-  "at most one leads at any time, and one does when all is well again (seed %i)",
+  "at most one process leads at any time, and one leads after all faults are over (seed %i)",
   async (seed) => {
     const { overlaps, termsCount } = await runSeed(seed);
     expect(overlaps).toEqual([]);
@@ -133,7 +133,7 @@ test.each(Array.from({ length: 12 }, (_, index) => index + 1))(
   },
 );
 
-test("a clock that goes half as fast as another's makes two leaders, and is seen to", async () => {
+test("a clock that runs at half speed causes two leaders, and the test detects it", async () => {
   const overlaps: string[] = [];
   for (let seed = 1; seed <= 4; seed++) overlaps.push(...(await runSeed(seed, [0.5, 1, 1])).overlaps);
   expect(overlaps).not.toEqual([]);

@@ -1,11 +1,11 @@
-/** HTTP/1.1 over TLS, one connection for each request, with everything that was sent back. */
+/** A test client for HTTP/1.1 over TLS. It opens one connection for each request and returns the complete response. */
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { connect, type TLSSocket } from "node:tls";
 import { once } from "node:events";
 import type { Credentials } from "./credentials.ts";
 
-/** Answers are looked into freely: a missing member makes the expectation fail, not the compiler. */
+/** Responses are untyped: a missing member fails the expectation, not the compilation. */
 export type Json = any; // oxlint-disable-line typescript/no-explicit-any -- as the sentence above says
 
 export interface Answer {
@@ -15,7 +15,7 @@ export interface Answer {
   readonly rawHeaders: readonly string[];
   readonly bytes: Buffer;
   readonly text: string;
-  /** Undefined when the text is not JSON. */
+  /** Undefined if the text is not JSON. */
   readonly body: Json;
 }
 
@@ -23,9 +23,9 @@ export interface CallOptions {
   readonly method?: string;
   readonly headers?: Record<string, string | readonly string[]>;
   readonly body?: Json;
-  /** Undefined: as the administrator. "" without a token. */
+  /** Undefined means the administrator's token, "" no token. */
   readonly token?: string;
-  /** With the certificate by which servers speak for users. */
+  /** True if the request presents the certificate by which servers act for users. */
   readonly asProxy?: boolean;
   readonly signal?: AbortSignal;
 }
@@ -41,7 +41,7 @@ export class ApiClient {
     this.#credentials = credentials;
   }
 
-  /** Hands the answer out when its head is there. */
+  /** Returns the response as soon as its headers have arrived. */
   open(target: string, options: CallOptions = {}): Promise<IncomingMessage> {
     const { method = "GET", headers = {}, body, token = ADMIN_TOKEN, asProxy = false, signal } = options;
     const isRaw = body === undefined || typeof body === "string" || Buffer.isBuffer(body);
@@ -92,20 +92,20 @@ export class ApiClient {
     return this.call(target, { method: "DELETE" });
   }
 
-  /** What an Accept of this form is answered with. */
+  /** The aggregated discovery document, with an optional profile. */
   async discovery(path: "/api" | "/apis", profile = ""): Promise<Json> {
     const { body } = await this.get(path, { accept: AGGREGATED + profile });
     return body;
   }
 
-  /** The value of one series on /metrics; 0 while it does not exist. */
+  /** The value of one series of /metrics, or 0 if it does not exist. */
   async metric(series: string): Promise<number> {
     const { text } = await this.get("/metrics");
     const line = text.split("\n").find((candidate) => candidate.startsWith(`${series} `));
     return line === undefined ? 0 : Number(line.slice(series.length + 1));
   }
 
-  /** Bytes as they are, in both directions. */
+  /** A connection that sends and receives raw bytes. */
   async connect(): Promise<TLSSocket> {
     const { servingCa: ca } = this.#credentials;
     const socket = connect({ host: "127.0.0.1", port: this.port, ca, ALPNProtocols: ["http/1.1"] });
@@ -122,7 +122,7 @@ export function groupNames(document: Json): string[] {
   return document.items.map((item: Json) => item.metadata.name);
 }
 
-/** "group/version resource[/subresource]" of everything in an aggregated document. */
+/** "group/version resource[/subresource]" of every resource in an aggregated document. */
 export function resourcesIn(document: Json): string[] {
   return document.items.flatMap((group: Json) =>
     group.versions.flatMap((version: Json) =>

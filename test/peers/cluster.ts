@@ -1,4 +1,4 @@
-/** Several servers of one process that listen on 127.0.0.1 and share one store, as they would share one etcd. */
+/** Starts several servers in one process that listen on 127.0.0.1 and share one store, as they would share one etcd. */
 import { createNodeEnv } from "../../src/server/env-node.ts";
 import { startListening, type ListeningServer } from "../../src/server/listener.ts";
 import { resolveOptions, type ServerOptions } from "../../src/server/config.ts";
@@ -20,20 +20,20 @@ export interface MemberOptions {
   readonly runtimeConfig?: string;
   readonly gate?: boolean;
   readonly peers?: Partial<PeerOptions>;
-  /** Without the flags by which peers can be called. */
+  /** True if the server starts without the flags that are needed to call peers. */
   readonly hasNoCredentials?: boolean;
   readonly options?: Partial<ServerOptions>;
-  /** The store answers nothing from the start. */
+  /** True if the store responds to nothing from the start. */
   readonly isStoreDead?: boolean;
-  /** Hands the member out before it is ready. */
+  /** True if the member is returned before it is ready. */
   readonly skipReady?: boolean;
 }
 
-/** From where servers know who serves what: tests of routing run on each. */
+/** The sources from which a server learns the resources of its peers. Routing tests run with each of them. */
 export const ROUTING_SOURCES = ["discovery", "storageversion"] as const;
 export type RoutingSource = (typeof ROUTING_SOURCES)[number];
 
-/** Quick to see what happens, slow to give anybody up: a busy machine is no outage. */
+/** Notices events quickly but treats peers as departed late, because a busy machine is not an outage. */
 export const TEST_TIMING: Partial<PeerTiming> = {
   probeIntervalMs: 50,
   documentTimeoutMs: 2_000,
@@ -42,10 +42,10 @@ export const TEST_TIMING: Partial<PeerTiming> = {
   endpointRefreshMs: 1_000,
 };
 
-/** For tests in which only what is asked for may happen on the wire. */
+/** For tests in which only the requests of the test may be sent. */
 export const UNPROBED: Partial<PeerTiming> = { ...TEST_TIMING, probeIntervalMs: 600_000, documentTimeoutMs: 20_000 };
 
-/** For tests in which a server dies: others must notice soon. */
+/** For tests in which a server crashes and others must notice it soon. */
 export const SHORT_LIVES: Partial<PeerTiming> = {
   ...TEST_TIMING,
   endpointTtlSeconds: 2,
@@ -57,7 +57,9 @@ export const SHORT_LIVES: Partial<PeerTiming> = {
   leaseCollectIntervalMs: 100,
 };
 
-/** Tests of something else than access: whoever has proven who they are may ask, and nobody waits for roles. */
+/**
+ * For tests that do not concern access control: every authenticated user is authorized, and no test waits for roles.
+ */
 export const OPEN = {
   authorizationModes: ["AlwaysAllow"],
   disableAdmissionPlugins: ["ServiceAccount"],
@@ -83,12 +85,12 @@ export class Member extends ApiClient {
     this.#handle = of.handle;
   }
 
-  /** How often this server has asked the store for something. */
+  /** The number of reads that this server has sent to the store. */
   get storeReads(): number {
     return this.#handle.reads;
   }
 
-  /** Keys that this server has asked the store to write or delete, in order. */
+  /** The keys that this server has written or deleted in the store, in order. */
   get storeWrites(): readonly string[] {
     return this.#handle.writes;
   }
@@ -97,12 +99,12 @@ export class Member extends ApiClient {
     return this.listening.server.view();
   }
 
-  /** The peers that requests can be sent to. */
+  /** The peers to which requests can be sent. */
   get usablePeers(): string[] {
     return this.view.peers.filter(({ isReachable, isDescribed }) => isReachable && isDescribed).map(({ id }) => id);
   }
 
-  /** Resolves when this server can send requests to those, and to nobody else. */
+  /** Resolves when this server can send requests to exactly these peers. */
   async knows(...ids: string[]): Promise<void> {
     const wanted = ids.toSorted().join();
     await eventually(
@@ -111,18 +113,18 @@ export class Member extends ApiClient {
     );
   }
 
-  /** The store of a member that had none answers from now on. */
+  /** Makes the store of a member with `isStoreDead` respond. */
   thaw(): void {
     this.#handle.isFrozen = false;
   }
 
-  /** Says goodbye to everybody first. */
+  /** Stops the server gracefully. */
   stop(): Promise<void> {
     this.#stopping ??= this.listening.stop().then(() => this.link.close());
     return this.#stopping;
   }
 
-  /** From one moment to the next nobody hears of it any more, neither peers nor the store. */
+  /** Stops the server at once: neither peers nor the store hear from it again. */
   crash(): void {
     this.#handle.isFrozen = true;
     this.link.cut();
@@ -137,7 +139,7 @@ export class TestCluster implements AsyncDisposable {
   readonly members: Member[] = [];
   readonly log: string[] = [];
   readonly #store: MemoryStore;
-  /** The store, behind the servers' backs. */
+  /** The store, without a server. */
   readonly kv: Kv;
   readonly #ends: (() => Promise<void>)[] = [];
 
@@ -149,7 +151,7 @@ export class TestCluster implements AsyncDisposable {
     this.kv = this.#store.open();
   }
 
-  /** Whatever else a test has started goes before the servers. */
+  /** Registers something that must end before the servers. */
   defer(end: () => Promise<void>): void {
     this.#ends.push(end);
   }
@@ -174,7 +176,7 @@ export class TestCluster implements AsyncDisposable {
     return member;
   }
 
-  /** A value of the store as it is. */
+  /** Writes a raw value to the store. */
   async put(key: string, value: string | Buffer): Promise<void> {
     const { items } = await this.kv.range({ start: key });
     const expectedRevision = items[0]?.modRevision ?? 0;
@@ -234,7 +236,7 @@ export class TestCluster implements AsyncDisposable {
   }
 }
 
-/** Everybody is ready and knows everybody. */
+/** Starts a cluster and waits until every member is ready and knows all others. */
 export async function startCluster(members: readonly MemberOptions[], source?: RoutingSource): Promise<TestCluster> {
   const cluster = new TestCluster(source);
   for (const options of members) await cluster.start(options);
@@ -250,7 +252,7 @@ export async function startCluster(members: readonly MemberOptions[], source?: R
 }
 
 interface StoreHandle {
-  /** As that of a process that has died: nothing it wants happens. */
+  /** True after a simulated crash: nothing that the process starts has an effect. */
   isFrozen: boolean;
   reads: number;
   readonly writes: string[];
@@ -258,7 +260,7 @@ interface StoreHandle {
 
 function watched(kv: Kv, handle: StoreHandle): Kv {
   const guard = <T>(work: () => Promise<T>): Promise<T> =>
-    handle.isFrozen ? Promise.reject(new StorageError("unavailable", "the process has died")) : work();
+    handle.isFrozen ? Promise.reject(new StorageError("unavailable", "the process has crashed")) : work();
   const read = <T>(work: () => Promise<T>): Promise<T> => {
     handle.reads++;
     return guard(work);

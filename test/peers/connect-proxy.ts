@@ -1,4 +1,4 @@
-/** A proxy that understands CONNECT and writes down where it was asked to lead. */
+/** A proxy that supports CONNECT and records the requested targets. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { connect, type AddressInfo } from "node:net";

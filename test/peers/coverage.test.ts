@@ -1,6 +1,6 @@
 /**
- * Which test holds what the specification of the proxy lists: the reference's own scenarios (§8.1 to §8.8) with those it
- * never tested, and its known weaknesses (§9), which are to be fixed here. A test carries its references in its name.
+ * Maps the specification of the proxy to tests: the reference's own scenarios (§8.1 to §8.8), those that it never
+ * tested, and its known weaknesses (§9), which are fixed here. A test carries its references in its name.
  */
 import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -41,9 +41,9 @@ const MERGE = "src/serving/discovery/merge.test.ts";
 const HANDLERS = "src/serving/discovery/handlers.test.ts";
 const EXCLUSIONS = "src/cluster/peers/exclusions.test.ts";
 
-/** Tests beside the code that hold an item: the file, and the name of the test or of one of its cases. */
+/** Unit tests that cover an item: the file, and the name of the test or of one of its cases. */
 const COVERED_ELSEWHERE: Readonly<Record<string, readonly [file: string, name: string]>> = {
-  "§8.1-9": [HANDLERS, "two peers add what they have"],
+  "§8.1-9": [HANDLERS, "two peers add their groups"],
   "§8.3-4": ["src/cluster/peers/served-set.test.ts", "of an empty document is empty"],
   "§8.4-1": [EXCLUSIONS, "do not contain a resource that only a peer has seen"],
   "§8.4-2": [EXCLUSIONS, "is excluded until its own grace period has passed"],
@@ -52,33 +52,33 @@ const COVERED_ELSEWHERE: Readonly<Record<string, readonly [file: string, name: s
   "§8.4-5": [EXCLUSIONS, "stays the same value if nothing is excluded"],
   "§8.4-6": [EXCLUSIONS, "contain an aggregated group version with all its resources"],
   "§8.4-7": [EXCLUSIONS, "loses an excluded group version without resources, and keeps other empty group versions"],
-  "§8.6-4": [HANDLERS, "two peers add what they have"],
-  "§8.6-6": [HANDLERS, "a server that serves nothing shows its peers"],
-  "§8.6-7": [HANDLERS, "without peers the merged document is the local one, byte for byte and tag for tag"],
+  "§8.6-4": [HANDLERS, "two peers add their groups"],
+  "§8.6-6": [HANDLERS, "a server without groups shows those of its peers"],
+  "§8.6-7": [HANDLERS, "without peers the merged document equals the local one, including its ETag"],
   "§8.6-8": [MERGE, "a server with another version"],
   "§8.6-10": [MERGE, "a server and its peer show the same"],
-  "§8.6-12": [MERGE, "verbs are united and sorted, of resources and of subresources"],
+  "§8.6-12": [MERGE, "verbs of resources and subresources are united and sorted"],
   "§8.6-13": [MERGE, "a server that serves nothing"],
-  "§8.6-15": [HANDLERS, "nothing is counted as merged where there can be no peers"],
-  "§8.7-vectors": [MERGE, "the order of groups nobody knows"],
-  "§8.8-json": [HANDLERS, "a body ends with a line end and the tag is 128 digits in quotes"],
-  "§8.8-v2beta1": [HANDLERS, "v2beta1 is no form of a release that has dropped it"],
-  "§8.8-update": [HANDLERS, "a local group's coming and going is seen without anybody saying so"],
-  "§8.8-readers": [HANDLERS, "a change while the document is being made is not lost"],
+  "§8.6-15": [HANDLERS, "nothing is counted as merged if there can be no peers"],
+  "§8.7-vectors": [MERGE, "the order of groups that are not built in"],
+  "§8.8-json": [HANDLERS, "a body ends with a line break, and the ETag is 128 digits in quotes"],
+  "§8.8-v2beta1": [HANDLERS, "v2beta1 is not accepted by a release that has dropped it"],
+  "§8.8-update": [HANDLERS, "an added or removed local group is seen without a notification"],
+  "§8.8-readers": [HANDLERS, "a change while the document is being built is not lost"],
   "§8.8-versions": ["src/serving/discovery/order.test.ts", "the order of versions"],
-  "§8.8-priorities": ["src/serving/discovery/order.test.ts", "is the one %s uses in every group"],
-  "§9-4": [HANDLERS, "a change while the document is being made is not lost"],
+  "§8.8-priorities": ["src/serving/discovery/order.test.ts", "is the one that %s uses in every group"],
+  "§9-4": [HANDLERS, "a change while the document is being built is not lost"],
   "§9-20": [MERGE, "the newest release decides"],
   "§9-22": [EXCLUSIONS, "loses an excluded group version without resources, and keeps other empty group versions"],
   "§9-23": [EXCLUSIONS, "contain a custom resource, but not other resources of its group version"],
 };
 
-/** What cannot happen here, and why. */
+/** Items that cannot occur here, with the reason. */
 const WITHOUT_OBJECT: Readonly<Record<string, string>> = {
-  "§8.6-19": "There are no custom resources yet; what peers say of them is held by §8.4.",
-  "§8.8-protobuf": "Discovery is JSON and YAML; a client that asks for protobuf alone is refused.",
-  "§8.8-sources": "A server has one source of what it serves: its catalogue.",
-  "§9-5": "Nobody subscribes: whoever shows a document compares generations.",
+  "§8.6-19": "Covered by §8.4, which tests what peers publish about custom resources.",
+  "§8.8-protobuf": "Discovery is JSON and YAML; a client that accepts only protobuf is rejected.",
+  "§8.8-sources": "A server has one source for its resources: the catalog.",
+  "§9-5": "There are no subscriptions: a reader of a document compares generations.",
 };
 
 function testFiles(): string[] {
@@ -99,21 +99,21 @@ function named(): Set<string> {
   return new Set(code.flatMap((line) => line.match(/§[0-9.]+-[a-z0-9-]*[a-z0-9]/g) ?? []));
 }
 
-test("everything the specification lists is held by a test, or is said to be without object", () => {
+test("every item of the specification is covered by a test or listed as not applicable", () => {
   const names = named();
   const isHeld = (item: string): boolean =>
     names.has(item) || COVERED_ELSEWHERE[item] !== undefined || WITHOUT_OBJECT[item] !== undefined;
   expect(REQUIRED.filter((item) => !isHeld(item))).toEqual([]);
 });
 
-test("the tests that are said to hold an item exist", () => {
+test("the listed unit tests exist", () => {
   const missing = Object.entries(COVERED_ELSEWHERE).filter(
     ([, [file, name]]) => !readFileSync(file, "utf8").includes(name),
   );
   expect(missing).toEqual([]);
 });
 
-test("no test names an item that is not listed", () => {
+test("no test names an unlisted item", () => {
   const listed = new Set(REQUIRED);
   expect(
     [...named(), ...Object.keys(COVERED_ELSEWHERE), ...Object.keys(WITHOUT_OBJECT)].filter((item) => !listed.has(item)),

@@ -1,4 +1,4 @@
-/** What servers of a cluster and their clients show each other, made once for all clusters of a test run. */
+/** Certificates and tokens of servers and clients, created once for all clusters of a test run. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,13 +9,13 @@ import {
 } from "../../src/serving/http/node/certificate-authority.ts";
 
 export interface Credentials {
-  /** Signed what servers present. */
+  /** The CA of the serving certificates. */
   readonly servingCa: string;
   readonly serving: KeyedCertificate;
-  /** Signed what servers present to each other when they speak for users. */
+  /** The CA of the certificates that servers present to each other when they act for users. */
   readonly proxyCa: string;
   readonly proxy: KeyedCertificate;
-  /** Of a CA that nobody trusts. */
+  /** A certificate of an untrusted CA. */
   readonly strange: KeyedCertificate;
 }
 
@@ -40,7 +40,7 @@ export interface CredentialFiles {
   readonly caFile: string;
   readonly certFile: string;
   readonly keyFile: string;
-  /** For whatever else a test must put into a file. */
+  /** A directory for other files of a test. */
   readonly directory: string;
   remove(): void;
 }

@@ -1,4 +1,7 @@
-/** How a server learns what its peers serve: whatever their age, and whatever goes wrong meanwhile (§8.2, §9-14 to -16, -34 to -36). */
+/**
+ * Tests of how a server reads the discovery documents of its peers, whatever their release and whatever fails meanwhile
+ * (§8.2, §9-14 to -16, -34 to -36).
+ */
 import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import { AGGREGATED, groupNames, resourcesIn, type Json } from "./client.ts";
@@ -30,7 +33,7 @@ async function known(member: Member, id: string): Promise<void> {
 }
 
 describe("a kube-apiserver", () => {
-  test("§8.2-1 is asked for its own document, as the documents say, by the server itself", async () => {
+  test("§8.2-1 gets a request for its own discovery document from the server itself", async () => {
     await using cluster = await startCluster([{}]);
     const { member, stub } = await startStub(cluster);
     expect(new Set(stub.discoveryArrivals.map(({ url }) => url))).toEqual(new Set(["/api", "/apis"]));
@@ -46,7 +49,7 @@ describe("a kube-apiserver", () => {
     );
   });
 
-  test("§8.2-2 of two, both are known", async () => {
+  test("§8.2-2 and another one are both known", async () => {
     await using cluster = await startCluster([{}]);
     const { member } = await startStub(cluster);
     await startStub(cluster, { id: "stub2", groups: [discoveryGroup("two.example.com", [discoveryResource("twos")])] });
@@ -56,7 +59,7 @@ describe("a kube-apiserver", () => {
     expect((await member.get("/apis/two.example.com/v1/twos")).status).toBe(200);
   });
 
-  test("§8.2-3 §9-16 that started anew is described anew, and keeps its entry meanwhile", async () => {
+  test("§8.2-3 §9-16 that has restarted is described again, and keeps its previous entry until then", async () => {
     await using cluster = await startCluster([{}]);
     const { member, stub } = await startStub(cluster);
     stub.groups = [...EXTRA_GROUPS, discoveryGroup("new.example.com", [discoveryResource("news")])];
@@ -68,11 +71,11 @@ describe("a kube-apiserver", () => {
       ([, status]) => status === 200,
     );
     expect(new Set(answers.map(([status]) => status))).toEqual(new Set([200]));
-    // Until it has said what it serves now, nobody can know: 404 would be a guess. Before it is seen to have started, 404 is right.
+    // Until it has published what it serves now, 404 would be a guess. Before its restart is noticed, 404 is right.
     expect(answers.every(([, status]) => status === 200 || status === 503 || status === 404)).toBe(true);
   });
 
-  test("§8.2-4 §9-3 §8-last-peer that left takes its resources along: discovery at once, requests 503 for a while", async () => {
+  test("§8.2-4 §9-3 §8-last-peer that has left loses its resources: in discovery at once, and requests return 503 during the grace period", async () => {
     await using cluster = await startCluster([{ peers: { timing: { ...SHORT_LIVES, departedGraceMs: 2_500 } } }]);
     const { member, stub } = await startStub(cluster);
     expect(groupNames(await member.discovery("/apis"))).toContain(EXTRA_GROUP);
@@ -91,7 +94,7 @@ describe("a kube-apiserver", () => {
     expect(before.at(-1)!.body.message).toMatch(/was last served by stub, which departed at /);
   });
 
-  test("§8.2-5 §9-13 with a lease but no record is waited for, and no address is made up", async () => {
+  test("§8.2-5 §9-13 with a lease but without an endpoint record returns 503, and no address is guessed", async () => {
     await using cluster = await startCluster([{}]);
     const [member] = cluster.members as [Member];
     const stub = await StubPeer.start(cluster, member, { id: "stub", record: "none" });
@@ -104,7 +107,7 @@ describe("a kube-apiserver", () => {
     expect(stub.discoveryArrivals).toEqual([]);
   });
 
-  test("§8.2-6 that answers 500 is asked again until it answers, and 404 is not concluded before", async () => {
+  test("§8.2-6 that returns 500 is retried until it responds, and 404 is not returned before", async () => {
     await using cluster = await startCluster([{}]);
     const [member] = cluster.members as [Member];
     const stub = await StubPeer.start(cluster, member, {
@@ -122,7 +125,7 @@ describe("a kube-apiserver", () => {
     expect(answers.slice(1).every(({ status }) => status === 503)).toBe(true);
   });
 
-  test("§8.2-6 that speaks no TLS is counted as one that could not be asked", async () => {
+  test("§8.2-6 that does not use TLS is counted as a failed discovery request", async () => {
     await using cluster = await startCluster([{}]);
     const [member] = cluster.members as [Member];
     const plain = createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n").on("error", () => {}));
@@ -162,16 +165,16 @@ describe("an old peer", () => {
   };
   const forms: readonly (readonly [string, Respond])[] = [
     ["v2beta1", (request, response) => sendDocument(response, request.url === "/api" ? [] : EXTRA_GROUPS, "v2beta1")],
-    ["the legacy form", legacy],
+    ["the legacy format", legacy],
   ];
-  test.each(forms)("§9-35 that speaks only %s is understood", async (_form, discovery) => {
+  test.each(forms)("§9-35 that supports only %s is understood", async (_form, discovery) => {
     await using cluster = await startCluster([{}]);
     const { member } = await startStub(cluster, { discovery });
     expect((await member.get(WIDGETS)).status).toBe(200);
     expect(resourcesIn(await member.discovery("/apis"))).toContain(`${EXTRA_GROUP}/v1 widgets`);
   });
 
-  test("§9-34 §8-api-only whose /api fails alone is asked again, and nothing is half known", async () => {
+  test("§9-34 §8-api-only with a failing /api is retried, and no partial document is used", async () => {
     await using cluster = await startCluster([{}]);
     const [member] = cluster.members as [Member];
     let isBroken = true;
@@ -193,7 +196,7 @@ describe("an old peer", () => {
     expect(stub.arrivals).toHaveLength(1);
   });
 
-  test("§9-34 whose /apis fails alone is asked again", async () => {
+  test("§9-34 with a failing /apis is retried", async () => {
     await using cluster = await startCluster([{}]);
     const [member] = cluster.members as [Member];
     let isBroken = true;
@@ -213,13 +216,13 @@ describe("an old peer", () => {
   });
 
   const nonsense: readonly (readonly [string, string | Buffer])[] = [
-    ["no JSON", "<html>"],
+    ["malformed JSON", "<html>"],
     ["another kind", '{"kind":"Pod"}'],
     ["null", "null"],
     ["groups that are numbers", '{"kind":"APIGroupDiscoveryList","items":[1,2]}'],
     ["bytes", Buffer.from([0xff, 0xfe, 0x00])],
   ];
-  test.each(nonsense)("§9-35 that answers %s is not described by it, and is asked again", async (_what, body) => {
+  test.each(nonsense)("§9-35 that returns %s is not described by it, and is retried", async (_what, body) => {
     await using cluster = await startCluster([{}]);
     const [member] = cluster.members as [Member];
     const stub = await StubPeer.start(cluster, member, {
@@ -236,8 +239,8 @@ describe("an old peer", () => {
   });
 });
 
-describe("asking", () => {
-  test("§9-15 §9-35 goes on for as long as the peer is there, and says what is known already", async () => {
+describe("discovery of peers", () => {
+  test("§9-15 §9-35 continues while the peer is live, and sends the known ETag", async () => {
     await using cluster = await startCluster([{ peers: { timing: { documentRefreshMs: 50, probeIntervalMs: 50 } } }]);
     let changes = 0;
     const discovery: Respond = (request, response) => {
@@ -270,7 +273,7 @@ describe("asking", () => {
     expect(await member.metric(FETCH_ERRORS)).toBe(0);
   });
 
-  test("§9-14 a peer that hangs delays nobody else, and is given up at a deadline", async () => {
+  test("§9-14 is not delayed by a peer that hangs, which is abandoned at a deadline", async () => {
     await using cluster = await startCluster([{ peers: { timing: { documentTimeoutMs: 300, probeIntervalMs: 50 } } }]);
     const [member] = cluster.members as [Member];
     await StubPeer.start(cluster, member, { id: "hanging", discovery: () => {} });
@@ -287,7 +290,7 @@ describe("asking", () => {
     ]);
   });
 
-  test("§9-14 §8-many thirty peers are asked at the same time, each about twice and nobody about the others' coming", async () => {
+  test("§9-14 §8-many of thirty peers sends each only a few requests", async () => {
     await using cluster = await startCluster([{ peers: { timing: UNPROBED } }]);
     const [member] = cluster.members as [Member];
     const ids = Array.from({ length: 30 }, (_, at) => `stub${at}`);
@@ -307,7 +310,7 @@ describe("asking", () => {
     expect(stubs.every((stub) => stub.arrivals.length === 1)).toBe(true);
   });
 
-  test("§9-36 a verified peer gets the local document whatever it asks for, a client the merged one", async () => {
+  test("§9-36 returns the local document to a verified peer and the merged one to a client", async () => {
     await using cluster = await startCluster([{}]);
     const { member } = await startStub(cluster);
     const headers = { "x-remote-user": "system:apiserver", accept: AGGREGATED };
@@ -319,14 +322,14 @@ describe("asking", () => {
     expect(asClient.headers["x-evenkeel-server-id"]).toBeUndefined();
   });
 
-  test("§9-6 a server that is ready has asked every peer there was, so its first answers are not 404", async () => {
+  test("§9-6 is complete when a server becomes ready, so its first responses are not 404", async () => {
     await using cluster = await startCluster([{}]);
     await startStub(cluster);
     const second = await cluster.start();
     expect((await second.get(WIDGETS)).status).toBe(200);
   });
 
-  test("§9-6 §8.1-3 a server that does not know its peers yet answers 503 and says when to come again", async () => {
+  test("§9-6 §8.1-3 returns 503 with Retry-After while a server does not know its peers", async () => {
     await using cluster = new TestCluster();
     const first = await cluster.start({ isStoreDead: true, skipReady: true });
     const answer = await first.get(WIDGETS);
@@ -341,7 +344,7 @@ describe("asking", () => {
     expect((await first.get(WIDGETS)).status).toBe(404);
   });
 
-  test("§9-33 what a server serves itself is known before anything is ready, without asking anybody", async () => {
+  test("§9-33 shows the server's own resources before it is ready, without a request to a peer", async () => {
     await using cluster = new TestCluster();
     const member = await cluster.start({ skipReady: true });
     expect(groupNames(await member.discovery("/apis", ";profile=nopeer"))).toContain("apps");

@@ -1,4 +1,7 @@
-/** Requests that name a field which only a peer knows: `--field-loss`. 1.31 knows no `spec.resources` of pods, 1.33 does. */
+/**
+ * Tests of `--field-loss`: requests that name a field which only a peer supports. 1.33 supports `spec.resources` of
+ * pods, 1.31 does not.
+ */
 import { describe, expect, test } from "vitest";
 import type { PeerOptions } from "../../src/cluster/peers/peer-config.ts";
 import type { Answer, CallOptions, Json } from "./client.ts";
@@ -18,7 +21,7 @@ function pod(name: string, spec: Json = {}, metadata: Json = {}): Json {
   };
 }
 
-/** Whose pods may still be described differently when it is there. */
+/** A workload whose pod template can still be changed after its creation. */
 function deployment(name: string): Json {
   const labels = { app: name };
   const { spec } = pod(name);
@@ -54,8 +57,8 @@ async function specOf(member: Member, name: string): Promise<Json> {
   return (await member.get(`${PODS}/${name}`)).body.spec;
 }
 
-describe("route", () => {
-  test("a new object goes to the peer that knows the field, whatever its body is like", async () => {
+describe("--field-loss=route", () => {
+  test("proxies a creation to the peer that supports the field, whatever the format of the body", async () => {
     const { cluster, old } = await mixed();
     await using _ = cluster;
     const annotations = { big: "x".repeat(200_000) };
@@ -80,7 +83,7 @@ describe("route", () => {
     }
   });
 
-  test("so do updates and patches that name it, also by removing it; others do not", async () => {
+  test("proxies updates and patches that name the field, also if they remove it, and no others", async () => {
     const { cluster, old } = await mixed();
     await using _ = cluster;
     const one = `${DEPLOYMENTS}/one`;
@@ -110,7 +113,7 @@ describe("route", () => {
     expect([...servedBy(removed), await resources()]).toEqual([200, SERVED_BY_PEER, undefined]);
   });
 
-  test("a request that is forwarded is not written by the server that forwards it", async () => {
+  test("does not write an object on the server that forwards the request", async () => {
     const { cluster, old, young } = await mixed();
     await using _ = cluster;
     await young.create(PODS, pod("one"));
@@ -152,7 +155,7 @@ describe("route", () => {
     expect((await old.get(`${PODS}/three`)).status).toBe(404);
   });
 
-  test("a subresource looks only at what it writes", async () => {
+  test("considers only the fields that a subresource writes", async () => {
     const { cluster, old } = await mixed();
     await using _ = cluster;
     await old.create(PODS, pod("one", { resources: RESOURCES }));
@@ -166,7 +169,7 @@ describe("route", () => {
     expect((await specOf(old, "one")).resources).toEqual(RESOURCES);
   });
 
-  test("what nobody knows is the client's mistake, as ever; beside a field that a peer knows it is the peer's to say", async () => {
+  test("leaves fields that no server supports to field validation, which the peer does if the request is proxied", async () => {
     const { cluster, old } = await mixed();
     await using _ = cluster;
     const typo = await old.create(PODS, pod("typo", { resuorces: RESOURCES }));
@@ -185,7 +188,7 @@ describe("route", () => {
     ]);
   });
 
-  test("a mistake in a field is no reason to lose the field", async () => {
+  test("keeps a supported field that contains an unknown one", async () => {
     const { cluster, old } = await mixed();
     await using _ = cluster;
     const answer = await old.create(PODS, pod("one", { resources: { ...RESOURCES, limit: 1 } }));
@@ -197,7 +200,7 @@ describe("route", () => {
     expect(answer.body.spec.resources).toEqual(RESOURCES);
   });
 
-  test("of several peers one that knows all of it answers, also what stands in the field", async () => {
+  test("selects a peer that supports all fields, including nested ones", async () => {
     await using cluster = await startCluster([{ release: "1.31" }, { release: "1.33" }, { release: "1.36" }]);
     const [old] = cluster.members as [Member];
     const restartPolicyRules = [{ action: "Restart", exitCodes: { operator: "In", values: [1] } }];
@@ -208,7 +211,7 @@ describe("route", () => {
     }
   });
 
-  test("of several peers that know it the nearest to the client's release answers", async () => {
+  test("selects the peer that is nearest to the client's release if several support the field", async () => {
     await using cluster = await startCluster(
       ["1.31", "1.33", "1.36"].map((release) => ({
         release,
@@ -223,7 +226,7 @@ describe("route", () => {
     }
   });
 
-  test("a field that a peer knows is found behind any number of items with one that nobody knows", async () => {
+  test("finds a field that a peer supports behind any number of unsupported ones", async () => {
     const { cluster, old } = await mixed();
     await using _ = cluster;
     const containers = Array.from({ length: 500 }, (_item, index) => ({
@@ -235,7 +238,7 @@ describe("route", () => {
     expect(servedBy(answer)).toEqual([201, SERVED_BY_PEER]);
   });
 
-  test("more of them than anybody looks at are refused if a peer is of another release, and only then", async () => {
+  test("rejects a request with too many unsupported fields only if a peer has another release", async () => {
     const typos = Object.fromEntries(Array.from({ length: 1_001 }, (_, index) => [`typo${index}`, 1]));
     const { cluster, old } = await mixed();
     await using _ = cluster;
@@ -249,7 +252,7 @@ describe("route", () => {
     expect((await same.members[0]!.create(PODS, pod("many", typos))).status).toBe(201);
   });
 
-  test("a request that a peer has sent is not sent on", async () => {
+  test("does not proxy a request that a peer has sent", async () => {
     const { cluster, old } = await mixed();
     await using _ = cluster;
     const headers = { "x-remote-user": "jane", "x-kubernetes-peer-proxied": "true" };
@@ -259,7 +262,7 @@ describe("route", () => {
     expect(answer.headers["warning"]).toBe('299 - "unknown field \\"spec.resources\\""');
   });
 
-  test("503 while the only peer that knows it cannot be reached, and nothing is stored", async () => {
+  test("returns 503 and stores nothing while the only peer that supports the field is unreachable", async () => {
     const { cluster, old, young } = await mixed();
     await using _ = cluster;
     young.link.cut();
@@ -284,7 +287,7 @@ describe("route", () => {
     expect(servedBy(await old.create(PODS, pod("one", { resources: RESOURCES })))).toEqual([201, SERVED_BY_PEER]);
   });
 
-  test("503 where no peer can be called for want of a flag, naming it", async () => {
+  test("returns 503 with the missing flag if no peer can be called", async () => {
     await using cluster = await startCluster([{ release: "1.31", hasNoCredentials: true }, { release: "1.33" }]);
     const [old] = cluster.members as [Member];
     await eventually(
@@ -297,10 +300,10 @@ describe("route", () => {
   });
 });
 
-describe("warn", () => {
+describe("--field-loss=warn", () => {
   const LOSS = '299 - "the field \\"spec.resources\\" was dropped: a (1.31) does not know it, b (1.33) does"';
 
-  test("it is served here, and what was dropped is said with who knows it, whatever field validation says", async () => {
+  test("serves the request locally and names the dropped field and the peer that supports it, unless field validation is Strict", async () => {
     const { cluster, old } = await mixed({ fieldLoss: "warn" });
     await using _ = cluster;
     const answer = await old.create(PODS, pod("one", { resources: RESOURCES }));
@@ -312,7 +315,7 @@ describe("warn", () => {
     expect([strict.status, strict.headers["warning"]]).toEqual([400, undefined]);
   });
 
-  test("it is what becomes of route where only documents decide who answers", async () => {
+  test("is also the behavior of route with --peer-routing=documents", async () => {
     const { cluster, old } = await mixed({ routing: "documents" });
     await using _ = cluster;
     const answer = await old.create(PODS, pod("one", { resources: RESOURCES }));
@@ -324,8 +327,8 @@ describe("warn", () => {
   });
 });
 
-describe("refuse", () => {
-  test("422 with each field and who knows it; nothing is stored", async () => {
+describe("--field-loss=refuse", () => {
+  test("returns 422 with each field and the peer that supports it, and stores nothing", async () => {
     const { cluster, old } = await mixed({ fieldLoss: "refuse" });
     await using _ = cluster;
     const answer = await old.create(PODS, pod("one", { resources: RESOURCES, typo: 1 }));
@@ -342,7 +345,7 @@ describe("refuse", () => {
   });
 });
 
-test("a server without the mixed version proxy does as field validation says", async () => {
+test("a server without the mixed version proxy uses field validation only", async () => {
   await using cluster = new TestCluster();
   await cluster.start({ release: "1.33" });
   const old = await cluster.start({ release: "1.31", gate: false });

@@ -1,4 +1,6 @@
-/** Bodies and streams through a peer: nothing is lost, nothing piles up, and who leaves is noticed. */
+/**
+ * Tests of proxied bodies and streams: nothing is lost or buffered without limit, and a disconnected client is noticed.
+ */
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -32,22 +34,25 @@ async function echo(request: IncomingMessage, response: ServerResponse): Promise
   sendJson(response, request.method === "POST" ? 201 : 200, { length: body.length, sha: sha(body) });
 }
 
-describe("request bodies", () => {
-  const sizes = { empty: 0, small: 1_000, "as long as is kept for a second try": 64 * 1024, large: 3_000_000 };
+describe("the request body of a proxied request", () => {
+  const sizes = { empty: 0, small: 1_000, "as long as the retry buffer": 64 * 1024, large: 3_000_000 };
   for (const [name, length] of Object.entries(sizes)) {
-    test.each(["POST", "PUT", "PATCH"])(`§8-bodies a ${name} body of %s arrives whole`, async (method) => {
-      stub.respond = echo;
-      const body = Buffer.alloc(length, "abcdefg");
-      const headers = { "content-type": "application/merge-patch+json", "content-length": String(length) };
-      const target = method === "POST" ? WIDGETS : `${WIDGETS}/one`;
-      const answer = await member.call(target, { method, body, headers });
-      expect([answer.status, answer.body]).toEqual([method === "POST" ? 201 : 200, { length, sha: sha(body) }]);
-      expect(stub.arrivals[0]!.all("content-length")).toEqual(length === 0 ? expect.anything() : [String(length)]);
-      expect(stub.arrivals[0]!.all("content-type")).toEqual(["application/merge-patch+json"]);
-    });
+    test.each(["POST", "PUT", "PATCH"])(
+      `§8-bodies that is ${name} and sent by %s arrives completely`,
+      async (method) => {
+        stub.respond = echo;
+        const body = Buffer.alloc(length, "abcdefg");
+        const headers = { "content-type": "application/merge-patch+json", "content-length": String(length) };
+        const target = method === "POST" ? WIDGETS : `${WIDGETS}/one`;
+        const answer = await member.call(target, { method, body, headers });
+        expect([answer.status, answer.body]).toEqual([method === "POST" ? 201 : 200, { length, sha: sha(body) }]);
+        expect(stub.arrivals[0]!.all("content-length")).toEqual(length === 0 ? expect.anything() : [String(length)]);
+        expect(stub.arrivals[0]!.all("content-type")).toEqual(["application/merge-patch+json"]);
+      },
+    );
   }
 
-  test("§8-bodies a body in chunks arrives whole", async () => {
+  test("§8-bodies that is chunked arrives completely", async () => {
     stub.respond = echo;
     const body = Buffer.alloc(200_000, "xyz");
     const headers = { "content-type": "application/json", "transfer-encoding": "chunked" };
@@ -55,7 +60,7 @@ describe("request bodies", () => {
     expect([answer.status, answer.body]).toEqual([201, { length: body.length, sha: sha(body) }]);
   });
 
-  test("§8-bodies a client that waits for 100 is told to go on, and the peer is not asked to say so", async () => {
+  test("§8-bodies with Expect: 100-continue is requested by this server, without the peer", async () => {
     stub.respond = echo;
     const socket = await member.connect();
     socket.write(
@@ -72,8 +77,8 @@ describe("request bodies", () => {
   });
 });
 
-describe("answers", () => {
-  test("§9-11 a header of the peer replaces ours and none appears twice, but those it sent twice itself", async () => {
+describe("the response to a proxied request", () => {
+  test("§9-11 has the peer's headers instead of local ones, and repeats only those that the peer repeated", async () => {
     stub.respond = (_request, response) =>
       sendJson(
         response,
@@ -94,13 +99,13 @@ describe("answers", () => {
     expect(twice).toEqual(["warning"]);
     expect(headers["cache-control"]).toBe("of-the-peer");
     expect(headers["x-kubernetes-pf-flowschema-uid"]).toBe("flow");
-    // The ID that both servers log: the peer was sent ours.
+    // The ID that both servers log: the peer received ours.
     expect(headers["audit-id"]).toBe(stub.arrivals[0]!.all("audit-id").join());
     expect(headers["access-control-allow-origin"]).toBeUndefined();
     expect(headers["keep-alive"]).not.toBe("timeout=5");
   });
 
-  test("trailers end with the connection that carried them, and the body is whole", async () => {
+  test("loses its trailers, which belong to one connection, and keeps its body", async () => {
     stub.respond = (_request, response) => {
       response.writeHead(200, { "content-type": "application/json", trailer: "X-Sum" });
       response.write("[1,");
@@ -112,7 +117,7 @@ describe("answers", () => {
     expect(answer.headers["trailer"]).toBeUndefined();
   });
 
-  test("HEAD has the headers of the peer's answer and no body", async () => {
+  test("to HEAD has the headers of the peer and no body", async () => {
     stub.respond = (_request, response) => {
       response.writeHead(200, { "content-type": "application/json", "content-length": "1234" });
       response.end();
@@ -122,7 +127,7 @@ describe("answers", () => {
     expect(stub.arrivals[0]!.method).toBe("HEAD");
   });
 
-  test("an informational answer comes before the answer and is not it", async () => {
+  test("follows informational responses of the peer", async () => {
     stub.respond = (_request, response) => {
       response.writeEarlyHints({ link: "</x>; rel=preload" });
       response.writeProcessing();
@@ -131,13 +136,13 @@ describe("answers", () => {
     expect((await member.get(WIDGETS)).body).toEqual({ is: "the answer" });
   });
 
-  test.each([400, 403, 409, 410, 422, 429, 500, 504])("%i is the peer's answer, not ours", async (status) => {
+  test.each([400, 403, 409, 410, 422, 429, 500, 504])("is the peer's own %i", async (status) => {
     stub.respond = (_request, response) => sendJson(response, status, { kind: "Status", code: status, message: "m" });
     const answer = await member.get(`${WIDGETS}/one`);
     expect([answer.status, answer.body]).toEqual([status, { kind: "Status", code: status, message: "m" }]);
   });
 
-  test("a list of 25 MB waits for its reader instead of piling up here", async () => {
+  test("of 25 MB waits for a slow reader instead of being buffered", async () => {
     const piece = Buffer.alloc(64 * 1024, "x");
     const pieces = 400;
     let written = 0;
@@ -149,7 +154,7 @@ describe("answers", () => {
     const message = await member.open(WIDGETS);
     message.pause();
     let before = -1;
-    // What the wire and its ends hold is sent; then nothing more is, since nobody reads.
+    // The connection buffers are filled; then nothing more is sent, because the client does not read.
     await eventually(
       () => {
         const isStill = written === before;
@@ -164,7 +169,7 @@ describe("answers", () => {
     expect(length).toBe(pieces * piece.length);
   });
 
-  test("an answer that breaks off is never taken for a whole one", async () => {
+  test("is never presented as complete if the peer aborts it", async () => {
     stub.respond = (_request, response) => {
       response.writeHead(200, { "content-type": "application/json" });
       response.write('{"items":[', () => response.destroy());
@@ -173,8 +178,8 @@ describe("answers", () => {
   });
 });
 
-describe("watches", () => {
-  test("§8-watch events come one by one as the peer sends them, and the end is passed on", async () => {
+describe("a proxied watch", () => {
+  test("§8-watch sends events as the peer sends them, and ends with it", async () => {
     const sent = Promise.withResolvers<ServerResponse>();
     stub.respond = (_request, response) => {
       response.writeHead(200, { "content-type": "application/json" });
@@ -194,7 +199,7 @@ describe("watches", () => {
     expect(message.complete).toBe(true);
   });
 
-  test("§8-watch a client that goes takes the request to the peer with it", async () => {
+  test("§8-watch ends at the peer when the client disconnects", async () => {
     const closed = Promise.withResolvers<void>();
     stub.respond = (_request, response) => {
       response.writeHead(200, { "content-type": "application/json" });
@@ -207,7 +212,7 @@ describe("watches", () => {
     await closed.promise;
   });
 
-  test("a client that goes before the answer takes the request with it", async () => {
+  test("or other request ends at the peer when the client disconnects before the response", async () => {
     const arrived = Promise.withResolvers<void>();
     const closed = Promise.withResolvers<void>();
     stub.respond = (_request, response) => {
@@ -222,13 +227,13 @@ describe("watches", () => {
     await closed.promise;
   });
 
-  test("§9-10 open watches through a peer take no place among the requests in flight", async () => {
+  test("§9-10 does not count among the requests in flight", async () => {
     stub.respond = (request, response) => {
       response.writeHead(200, { "content-type": "application/json" });
       if (request.url!.includes("watch=true")) response.flushHeaders();
       else response.end("{}");
     };
-    // Administrators are not counted.
+    // Administrators are exempt from the limit.
     const token = "jane-token";
     const open = await Promise.all([1, 2, 3, 4, 5].map(() => member.open(`${WIDGETS}?watch=true`, { token })));
     open.forEach((message) => message.on("error", () => {}));
@@ -238,7 +243,7 @@ describe("watches", () => {
   });
 });
 
-describe("upgrades", () => {
+describe("a proxied upgrade", () => {
   const attach = (more: Record<string, string> = {}): string =>
     [
       `POST ${WIDGETS}/one/attach?stdin=true HTTP/1.1`,
@@ -252,7 +257,7 @@ describe("upgrades", () => {
       "",
     ].join("\r\n");
 
-  test("§9-9 §8-upgrade the user travels, the protocol is changed, and bytes go both ways", async () => {
+  test("§9-9 §8-upgrade carries the user, switches protocols, and passes bytes in both directions", async () => {
     stub.onUpgrade = (_request, socket) => {
       socket.write(
         "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n" +
@@ -289,7 +294,7 @@ describe("upgrades", () => {
     expect(seen!.all("Authorization")).toEqual([]);
   });
 
-  test("§8-upgrade a peer that refuses is heard", async () => {
+  test("§8-upgrade that the peer rejects returns the peer's response", async () => {
     stub.onUpgrade = (_request, socket) => {
       const body = JSON.stringify({ kind: "Status", code: 403, reason: "Forbidden" } satisfies Json);
       socket.end(
@@ -308,7 +313,7 @@ describe("upgrades", () => {
     socket.destroy();
   });
 
-  test("§8-upgrade a client that goes ends the peer's side", async () => {
+  test("§8-upgrade ends at the peer when the client disconnects", async () => {
     const ended = Promise.withResolvers<void>();
     stub.onUpgrade = (_request, socket) => {
       socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n");

@@ -1,4 +1,4 @@
-/** What goes wrong on the way to a peer, and what the client and the operator are told. */
+/** Tests of failures on the way to a peer: the responses to clients and the metrics for operators. */
 import { describe, expect, test } from "vitest";
 import type { Answer } from "./client.ts";
 import { startCluster, UNPROBED, type Member, type TestCluster } from "./cluster.ts";
@@ -30,8 +30,8 @@ function expectUnavailable(answer: Answer, rule: string): void {
   expect(answer.body.details.causes).toContainEqual({ field: "peer", message: "stub" });
 }
 
-describe("a peer that cannot be reached", () => {
-  test("§9-1 §9-24 §8.1-7 §8-404-vs-503 keeps its resources: 503 with a Status and a time to come again, never 404", async () => {
+describe("an unreachable peer", () => {
+  test("§9-1 §9-24 §8.1-7 §8-404-vs-503 keeps its resources: requests return 503 with a Status and Retry-After, never 404", async () => {
     await using cluster = await startCluster([{}]);
     const { member, stub } = await startStub(cluster);
     const fetches = stub.discoveryArrivals.length;
@@ -50,8 +50,8 @@ describe("a peer that cannot be reached", () => {
     expect(stub.discoveryArrivals.length).toBe(fetches);
   });
 
-  test("§8.1-7 §9-25 a failed hop is counted as rerouted with 503, and by its cause", async () => {
-    // Probes far apart: the request itself is the first to notice.
+  test("§8.1-7 §9-25 is counted as rerouted with 503, and by the cause of the failure", async () => {
+    // Probes are far apart, so that the request itself notices the failure first.
     await using cluster = await startCluster([{ peers: { timing: UNPROBED } }]);
     const { member, stub } = await startStub(cluster);
     await stub.silence();
@@ -64,7 +64,7 @@ describe("a peer that cannot be reached", () => {
     );
   });
 
-  test("§8.1-6 §9-12 without an endpoint record there is nowhere to go, which is 503", async () => {
+  test("§8.1-6 §9-12 without an endpoint record returns 503", async () => {
     await using cluster = await startCluster([{}]);
     const { member } = await startStub(cluster);
     await cluster.remove(RECORD);
@@ -77,7 +77,7 @@ describe("a peer that cannot be reached", () => {
     expect((await member.get(WIDGETS)).status).toBe(503);
   });
 
-  test("§9-28 gets no requests while it does not answer probes, and gets them again when it does", async () => {
+  test("§9-28 gets no requests while it does not respond to probes, and gets them again afterwards", async () => {
     await using cluster = await startCluster([{}]);
     const { member, stub } = await startStub(cluster);
     stub.isHanging = true;
@@ -90,7 +90,7 @@ describe("a peer that cannot be reached", () => {
     expect((await member.get(WIDGETS)).status).toBe(200);
   });
 
-  test("whose certificate is not of the right authority is 503 and counted as tls", async () => {
+  test("with a certificate of another CA returns 503 and is counted as tls", async () => {
     await using cluster = await startCluster([{ peers: { timing: UNPROBED } }]);
     const { member, stub } = await startStub(cluster);
     const impostor = await StubPeer.start(cluster, member, {
@@ -109,7 +109,7 @@ describe("a peer that cannot be reached", () => {
   });
 });
 
-describe("several peers", () => {
+describe("with several peers,", () => {
   async function twoStubs(): Promise<{ cluster: TestCluster; member: Member; one: StubPeer; two: StubPeer }> {
     const cluster = await startCluster([{ peers: { timing: UNPROBED } }]);
     const { member, stub: one } = await startStub(cluster);
@@ -117,7 +117,7 @@ describe("several peers", () => {
     return { cluster, member, one, two };
   }
 
-  test("§9-2 §8-failover what was not sent is sent to another one, writes too", async () => {
+  test("§9-2 §8-failover a request that was not sent is sent to another peer, also a write", async () => {
     const { cluster, member, one, two } = await twoStubs();
     await using _ = cluster;
     await one.silence();
@@ -131,7 +131,7 @@ describe("several peers", () => {
     expect(two.arrivals).toHaveLength(15);
   });
 
-  test("§8.1-8 only one has a record and it is unreachable: 503, counted once", async () => {
+  test("§8.1-8 an unreachable peer returns 503, counted once, if it is the only one with an endpoint record", async () => {
     const { cluster, member, one } = await twoStubs();
     await using _ = cluster;
     await cluster.remove(endpointKey("/registry/", "stub2"));
@@ -144,7 +144,7 @@ describe("several peers", () => {
     expect(await member.metric(rerouted(503))).toBe(1);
   });
 
-  test("§9-2 §8-failover a read that broke off is tried elsewhere, a write is not done twice", async () => {
+  test("§9-2 §8-failover an interrupted read is retried at another peer, and a write is not repeated", async () => {
     const { cluster, member, one, two } = await twoStubs();
     await using _ = cluster;
     let broken = 0;
@@ -161,7 +161,7 @@ describe("several peers", () => {
     expect(await member.metric(errors("reset"))).toBe(2);
   });
 
-  test("§9-2 a peer that says it cannot now does not answer a read that another can answer", async () => {
+  test("§9-2 a read is retried at another peer if the first returns 503", async () => {
     const { cluster, member, one, two } = await twoStubs();
     await using _ = cluster;
     one.respond = (_request, response) => sendJson(response, 503, { kind: "Status", code: 503 });
@@ -172,7 +172,7 @@ describe("several peers", () => {
   });
 });
 
-describe("an answer that is none", () => {
+describe("an invalid response of a peer", () => {
   const cases: readonly (readonly [name: string, type: string, respond: Respond])[] = [
     ["301", "redirect", (_request, response) => void response.writeHead(301, { location: "https://example/" }).end()],
     [
@@ -192,15 +192,15 @@ describe("an answer that is none", () => {
       (_request, response) =>
         sendJson(response, 404, { kind: "Status", message: "the server could not find the requested resource" }),
     ],
-    ["no HTTP", "malformed", (request) => void request.socket.end("hello\r\n\r\n")],
+    ["bytes that are not HTTP", "malformed", (request) => void request.socket.end("hello\r\n\r\n")],
     [
       "two lengths",
       "malformed",
       (request) => void request.socket.end("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"),
     ],
-    ["nothing", "reset", (request) => void request.socket.destroy()],
+    ["a closed connection", "reset", (request) => void request.socket.destroy()],
   ];
-  test.each(cases)("§9-7 %s becomes 503", async (_name, type, respond) => {
+  test.each(cases)("§9-7 (%s) becomes 503", async (_name, type, respond) => {
     await using cluster = await startCluster([{}]);
     const { member, stub } = await startStub(cluster, { respond });
     const answer = await member.get(`${WIDGETS}/one`);
@@ -209,7 +209,7 @@ describe("an answer that is none", () => {
     expect(await member.metric(errors(type))).toBe(1);
   });
 
-  test("an absent object is not an absent resource: its 404 is the answer", async () => {
+  test("does not include a 404 for a missing object, which is returned to the client", async () => {
     await using cluster = await startCluster([{}]);
     const message = 'widgets.extra.example.com "one" not found';
     const { member } = await startStub(cluster, {
@@ -221,8 +221,8 @@ describe("an answer that is none", () => {
   });
 });
 
-describe("bounds", () => {
-  test("§9-28 more requests on their way to peers than allowed are 429, and watches do not count", async () => {
+describe("limits:", () => {
+  test("§9-28 proxied requests beyond the limit return 429, and watches are not counted", async () => {
     await using cluster = await startCluster([{ peers: { requestsInflightMax: 1 } }]);
     const waiting: (() => void)[] = [];
     const { member } = await startStub(cluster, {
@@ -246,7 +246,7 @@ describe("bounds", () => {
     watch.destroy();
   });
 
-  test("a peer that answers probes but not the request is given up at the client's deadline", async () => {
+  test("a peer that responds to probes but not to the request is abandoned at the client's deadline", async () => {
     await using cluster = await startCluster([{}]);
     const closed = Promise.withResolvers<void>();
     const { member } = await startStub(cluster, {
@@ -257,7 +257,7 @@ describe("bounds", () => {
     await closed.promise;
   });
 
-  test("§9-12 proxied requests ask the store nothing", async () => {
+  test("§9-12 proxied requests do not read the store", async () => {
     await using cluster = await startCluster([{}]);
     const { member } = await startStub(cluster, {
       groups: [discoveryGroup(EXTRA_GROUP, [discoveryResource("widgets")])],
@@ -265,7 +265,7 @@ describe("bounds", () => {
     const before = member.storeReads;
     const answers = await Promise.all(Array.from({ length: 100 }, () => member.get(WIDGETS)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-    // A lease that is renewed meanwhile, or none.
+    // A few reads are allowed, because a lease may be renewed meanwhile.
     expect(member.storeReads - before).toBeLessThan(10);
   });
 });

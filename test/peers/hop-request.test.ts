@@ -1,4 +1,4 @@
-/** What a peer sees of a request that is handed on to it, as bytes on a real wire (§2.1, §9-8, -9, -26, -37). */
+/** Tests of the bytes that a peer receives for a proxied request (§2.1, §9-8, -9, -26, -37). */
 import { once } from "node:events";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startCluster, type Member, type TestCluster } from "./cluster.ts";
@@ -38,7 +38,7 @@ async function letRead(through: Member, groups: readonly string[]): Promise<void
   expect(made.map(({ status }) => status)).toEqual([201, 201]);
 }
 
-/** Sends these lines, which Node's own client would not. */
+/** Sends raw lines that Node's own client would not send. */
 async function sendRaw(lines: readonly string[]): Promise<void> {
   const socket = await member.connect();
   socket.write(
@@ -48,8 +48,8 @@ async function sendRaw(lines: readonly string[]): Promise<void> {
   await once(socket, "close");
 }
 
-describe("who asks", () => {
-  test("§8-identity the user stands in headers of the proxy, and the server proves itself by its certificate", async () => {
+describe("the identity of a proxied request", () => {
+  test("§8-identity is in the X-Remote headers, and the server authenticates by its certificate", async () => {
     expect((await member.call(WIDGETS, { token: "jane-token" })).status).toBe(200);
     const seen = only();
     expect(seen.caller).toBe(PROXY_NAME);
@@ -60,7 +60,7 @@ describe("who asks", () => {
     expect(seen.all("Authorization")).toEqual([]);
   });
 
-  test("§8-identity extra keys are escaped, and only a verified caller may bring them", async () => {
+  test("§8-identity has escaped extra keys, which only a verified caller may send", async () => {
     const headers = {
       "X-Remote-User": "jane",
       "X-Remote-Group": ["a", "b"],
@@ -81,7 +81,7 @@ describe("who asks", () => {
     expect(only().all("X-Remote-Group")).toEqual(["system:masters", "system:authenticated"]);
   });
 
-  test("§9-27 nobody is not proxied: a request without a user is refused here", async () => {
+  test("§9-27 must be authorized locally: an anonymous request is rejected and not proxied", async () => {
     const answer = await member.call(WIDGETS, { token: "" });
     expect([answer.status, answer.body.reason]).toEqual([403, "Forbidden"]);
     expect(answer.body.message).toContain('User "system:anonymous" cannot list resource "widgets"');
@@ -89,7 +89,7 @@ describe("who asks", () => {
     expect(stub.arrivals).toEqual([]);
   });
 
-  test("whom the user impersonates asks the peer, and what names them is not handed on", async () => {
+  test("is that of the impersonated user, without the impersonation headers", async () => {
     const headers = { "Impersonate-User": "peter", "Impersonate-Group": "dev", "Impersonate-Extra-Why": "test" };
     expect((await member.call(WIDGETS, { headers })).status).toBe(200);
     const seen = only();
@@ -99,7 +99,7 @@ describe("who asks", () => {
     expect(seen.rawHeaders.filter((name) => /^impersonate-/i.test(name))).toEqual([]);
   });
 
-  test("who may not impersonate, or impersonates somebody who may not ask, is refused here", async () => {
+  test("is checked locally for impersonation and for the impersonated user's permissions", async () => {
     const asked = async (token: string, who: string): Promise<unknown> => {
       const { status, body } = await member.call(WIDGETS, { token, headers: { "Impersonate-User": who } });
       return [status, body.message];
@@ -115,7 +115,7 @@ describe("who asks", () => {
 
 describe("the loop guard", () => {
   test.each(["true", "foo", "TRUE", "", "true, foo"])(
-    "§9-8 §8-guard a client that sends %j is routed like any other, and the guard is set exactly once",
+    "§9-8 §8-guard does not change the route of a client that sends %j, and is set exactly once",
     async (value) => {
       const headers = { "X-Kubernetes-Peer-Proxied": value, "x-kubernetes-apiserver-rerouted": value };
       expect((await member.call(WIDGETS, { headers })).status).toBe(200);
@@ -125,7 +125,7 @@ describe("the loop guard", () => {
     },
   );
 
-  test("§9-8 §8-guard a client cannot make the guard or the identity disappear by naming them in Connection", async () => {
+  test("§9-8 §8-guard and the identity cannot be removed by naming them in Connection", async () => {
     await sendRaw([
       `GET ${WIDGETS} HTTP/1.1`,
       "Connection: X-Kubernetes-Peer-Proxied, X-Remote-User, X-Kubernetes-APIServer-Rerouted, X-Secret, Audit-ID",
@@ -142,8 +142,8 @@ describe("the loop guard", () => {
   });
 });
 
-describe("headers", () => {
-  test("what concerns one connection only stays on it", async () => {
+describe("the headers of a proxied request", () => {
+  test("do not include those of the client's connection", async () => {
     await sendRaw([
       `GET ${WIDGETS} HTTP/1.1`,
       "Keep-Alive: timeout=5",
@@ -158,7 +158,7 @@ describe("headers", () => {
     expect(seen.all("Host")).toEqual([`127.0.0.1:${stub.port}`]);
   });
 
-  test("everything else arrives as it was sent, each line by itself and in order", async () => {
+  test("otherwise arrive as sent, line by line and in order", async () => {
     await sendRaw([
       `GET ${WIDGETS} HTTP/1.1`,
       "Accept: application/json;as=Table;v=v1;g=meta.k8s.io, application/json",
@@ -176,7 +176,7 @@ describe("headers", () => {
     expect(seen.all("traceparent")).toHaveLength(1);
   });
 
-  test("§9-37 the audit ID of the client is kept, else one is made, so that both servers name the request alike", async () => {
+  test("§9-37 include the client's audit ID or a new one, so that both servers log the same ID", async () => {
     await member.get(WIDGETS, { "Audit-ID": "11111111-2222-3333-4444-555555555555" });
     await member.get(WIDGETS);
     const [given, made] = stub.arrivals.map((seen) => seen.all("Audit-ID"));
@@ -185,13 +185,13 @@ describe("headers", () => {
     expect(stub.arrivals.every((seen) => seen.all("x-kubernetes-peer-proxied").length === 1)).toBe(true);
   });
 
-  test("the client's address is added to who was before it", async () => {
+  test("include the client's address in X-Forwarded-For", async () => {
     await member.get(WIDGETS, { "X-Forwarded-For": "10.1.2.3" });
     expect(only().all("X-Forwarded-For")).toEqual(["10.1.2.3, 127.0.0.1"]);
   });
 });
 
-describe("the path and the query", () => {
+describe("the path and query of a proxied request", () => {
   test.each([
     `${WIDGETS}/one/attach/x%2Fy%2fz`,
     `${WIDGETS}/a%3Ab%20c%c3%a4`,
@@ -199,7 +199,7 @@ describe("the path and the query", () => {
     `${WIDGETS}?labelSelector=app%3Dweb%2Ctier%21%3Dx&limit=500`,
     `${WIDGETS}?bad=%zz&%=&&=x&novalue&a+b=c+d`,
     `${WIDGETS}?semi=1;colon=2`,
-  ])("§9-26 %s goes on as it came", async (target) => {
+  ])("§9-26 %s arrive unchanged", async (target) => {
     await sendRaw([`GET ${target} HTTP/1.1`]);
     expect(only().url).toBe(target);
   });

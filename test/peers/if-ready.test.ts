@@ -1,4 +1,7 @@
-/** X-Kubernetes-Ready speaks of the server the client reached, whoever answered; and a server that starts knows less than its peers. */
+/**
+ * Tests of X-Kubernetes-Ready with several servers. The header describes the server that the client called, whichever
+ * server responded. A starting server has less information than its peers.
+ */
 import { once } from "node:events";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { IfReadyMode } from "../../src/serving/http/filters/if-ready.ts";
@@ -17,7 +20,7 @@ const IF_READY = { "x-kubernetes-if-ready": "" };
 const CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
 const SERVED_BY = "x-evenkeel-served-by";
 
-/** Status, what is said of readiness, and whether a peer answered; a watch is left as soon as it has begun. */
+/** The status, the readiness header, and whether a peer responded. A watch is closed as soon as it has started. */
 async function told(server: ApiClient, target: string, options: CallOptions = {}): Promise<unknown[]> {
   const message = await server.open(target, { headers: IF_READY, ...options });
   if (target.includes("watch=1")) message.destroy();
@@ -25,7 +28,7 @@ async function told(server: ApiClient, target: string, options: CallOptions = {}
   return [message.statusCode, message.headers["x-kubernetes-ready"], message.headers[SERVED_BY] !== undefined];
 }
 
-describe.each(["retry", "report"] as const)("%s: a server that is ready", (ifReadyMode) => {
+describe.each(["retry", "report"] as const)("in mode %s, a ready server", (ifReadyMode) => {
   let cluster: TestCluster;
   let member: Member;
   let stub: StubPeer;
@@ -37,14 +40,17 @@ describe.each(["retry", "report"] as const)("%s: a server that is ready", (ifRea
   afterAll(() => cluster[Symbol.asyncDispose]());
   beforeEach(() => void stub.arrivals.splice(0));
 
-  test.each([200, 403, 404, 500, 503])("says so on an answer %d of a peer that says the opposite", async (status) => {
-    stub.respond = (_request, response) =>
-      sendJson(response, status, { kind: "Status", details: { name: "x" } }, { "X-Kubernetes-Ready": "false" });
-    expect(await told(member, `${WIDGETS}/x`)).toEqual([status, "true", true]);
-    expect(stub.arrivals.flatMap((arrival) => arrival.all("X-Kubernetes-If-Ready"))).toEqual([]);
-  });
+  test.each([200, 403, 404, 500, 503])(
+    "reports its own readiness on a %d of a peer that reports the opposite",
+    async (status) => {
+      stub.respond = (_request, response) =>
+        sendJson(response, status, { kind: "Status", details: { name: "x" } }, { "X-Kubernetes-Ready": "false" });
+      expect(await told(member, `${WIDGETS}/x`)).toEqual([status, "true", true]);
+      expect(stub.arrivals.flatMap((arrival) => arrival.all("X-Kubernetes-If-Ready"))).toEqual([]);
+    },
+  );
 
-  test("says so when a watch begins that a peer serves", async () => {
+  test("reports its own readiness at the start of a proxied watch", async () => {
     stub.respond = (_request, response) => {
       response.writeHead(200, { "content-type": "application/json", "X-Kubernetes-Ready": "false" });
       response.write('{"type":"ADDED","object":{}}\n');
@@ -53,12 +59,12 @@ describe.each(["retry", "report"] as const)("%s: a server that is ready", (ifRea
     expect(stub.arrivals[0]!.all("X-Kubernetes-If-Ready")).toEqual([]);
   });
 
-  test("says so when no peer answers", async () => {
+  test("reports its own readiness if no peer responds", async () => {
     stub.respond = (request) => void request.socket.destroy();
     expect(await told(member, `${WIDGETS}/x`)).toEqual([503, "true", false]);
   });
 
-  test("says nothing to who has not asked, whatever a peer says", async () => {
+  test("sends no readiness header to a client that did not request it, whatever a peer sends", async () => {
     stub.respond = (_request, response) => sendJson(response, 200, {}, { "X-Kubernetes-Ready": "true" });
     expect(await told(member, WIDGETS, { headers: {} })).toEqual([200, undefined, true]);
   });
@@ -69,7 +75,7 @@ test.each<[IfReadyMode, IfReadyMode, string | undefined]>([
   ["off", "report", undefined],
   ["retry", "off", "true"],
   ["report", "off", "true"],
-])("%s in front of %s: the header means what it means to the first", async (first, second, ready) => {
+])("in mode %s with a peer in mode %s, the header has the meaning of the first", async (first, second, ready) => {
   await using cluster = await startCluster([
     { release: "1.33", options: { ifReadyMode: first } },
     { options: { ifReadyMode: second } },
@@ -80,7 +86,10 @@ test.each<[IfReadyMode, IfReadyMode, string | undefined]>([
   expect(await told(member, `${CLAIMS}/nosuch`)).toEqual([404, ready, true]);
 });
 
-/** A server that reads the store and sees its peers, but is not ready: it cannot write its identity lease. */
+/**
+ * Starts a server that reads the store and knows its peers, but is not ready because it cannot write its identity
+ * lease.
+ */
 async function startHeld(cluster: TestCluster, ifReadyMode: IfReadyMode): Promise<ApiClient> {
   const { credentials, files, kv } = cluster;
   const env = createNodeEnv({ logLevel: "error", write: () => {} });
@@ -110,7 +119,7 @@ async function startHeld(cluster: TestCluster, ifReadyMode: IfReadyMode): Promis
   return new ApiClient(listening.port, credentials);
 }
 
-describe("a server that has not been ready, in front of one that has", () => {
+describe("a server that has not been ready, with a ready peer,", () => {
   let cluster: TestCluster;
   let retry: ApiClient;
   let report: ApiClient;
@@ -122,19 +131,19 @@ describe("a server that has not been ready, in front of one that has", () => {
   });
   afterAll(() => cluster[Symbol.asyncDispose]());
 
-  test("retry: what a peer could answer is refused here", async () => {
+  test("rejects in mode retry what the peer could serve", async () => {
     expect(await told(retry, CLAIMS)).toEqual([503, "false", false]);
     expect(await told(retry, `${CLAIMS}?watch=1`)).toEqual([503, "false", false]);
     expect(await told(retry, CLAIMS, { headers: {} })).toEqual([200, undefined, true]);
   });
 
-  test("report: a peer answers, and it is said that this one is not ready", async () => {
+  test("proxies in mode report, and reports that it is not ready", async () => {
     expect(await told(report, CLAIMS)).toEqual([200, "false", true]);
     expect(await told(report, `${CLAIMS}?watch=1`)).toEqual([200, "false", true]);
     expect(await told(report, `${CLAIMS}/nosuch`)).toEqual([503, "false", false]);
   });
 
-  test("a peer's 404 is 503 as its own would be, with what the peer said", async () => {
+  test("returns 503 with the peer's message instead of the peer's 404", async () => {
     const answer = await retry.get(`${CLAIMS}/nosuch`);
     expect([answer.status, answer.headers["retry-after"] !== undefined]).toEqual([503, true]);
     expect(answer.body.message).toBe(
@@ -142,7 +151,7 @@ describe("a server that has not been ready, in front of one that has", () => {
     );
   });
 
-  test("other servers are told what is not served here, and given its documents", async () => {
+  test("reports to peers which resources it does not serve, and sends them its documents", async () => {
     const headers = { "X-Remote-User": "jane", "X-Kubernetes-Peer-Proxied": "true" };
     const asPeer = { asProxy: true, token: "", headers };
     const notServed = await retry.call(CLAIMS, asPeer);

@@ -1,4 +1,4 @@
-/** A wire between servers that can be cut: everything goes through it as it is, until it does not. */
+/** A link between servers that can be cut. Until then, it passes all bytes unchanged. */
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 
@@ -8,7 +8,7 @@ export class Link {
   readonly #sockets = new Set<Socket>();
   #target = 0;
   #isCut = false;
-  /** Connections that came, whether they led somewhere or not. */
+  /** The number of connections, including those that were rejected. */
   count = 0;
 
   static async open(): Promise<Link> {
@@ -24,13 +24,13 @@ export class Link {
     server.on("connection", (socket) => this.#connect(socket));
   }
 
-  /** From now on everything leads to this port. */
+  /** Directs new connections to this port. */
   lead(port: number): void {
     this.#target = port;
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** What is under way breaks, what comes is refused. */
+  /** Breaks open connections and rejects new ones. */
   cut(): void {
     this.#isCut = true;
     for (const socket of this.#sockets) socket.destroy();

@@ -1,4 +1,4 @@
-/** Who counts as a server of the cluster, and for how long (§9-13, §9-29). */
+/** Tests of the servers that count as live, and for how long (§9-13, §9-29). */
 import { describe, expect, test } from "vitest";
 import { groupNames } from "./client.ts";
 import { SHORT_LIVES, startCluster, type Member } from "./cluster.ts";
@@ -12,19 +12,19 @@ async function known(member: Member, id: string): Promise<void> {
   );
 }
 
-describe("planted leases", () => {
-  test("§9-13 in another namespace are no servers", async () => {
+describe("forged leases", () => {
+  test("§9-13 in another namespace do not count as servers", async () => {
     await using cluster = await startCluster([{}]);
     const [member] = cluster.members as [Member];
     const planted = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
     expect((await member.create(planted, lease("planted", "default"))).status).toBe(201);
-    // A server that comes after it is seen, so the planted one would have been.
+    // A server that joins later is seen, so the forged one would have been seen, too.
     await startStub(cluster);
     expect(member.view.peers.map(({ id }) => id)).toEqual(["stub"]);
     expect((await member.get("/apis/nobody.example.com/v1/things")).status).toBe(404);
   });
 
-  test("§9-13 that nobody renews hold up nobody's 404 for longer than they last", async () => {
+  test("§9-13 that are not renewed delay 404 only until they expire", async () => {
     await using cluster = await startCluster([{ peers: { timing: SHORT_LIVES } }]);
     const [member] = cluster.members as [Member];
     const { spec, ...rest } = lease("planted");
@@ -37,7 +37,7 @@ describe("planted leases", () => {
     expect(answers.length).toBeGreaterThan(1);
   });
 
-  test("§9-13 without a record redirect nothing, also when they are renewed", async () => {
+  test("§9-13 without an endpoint record redirect no request, even if they are renewed", async () => {
     await using cluster = await startCluster([{ peers: { timing: SHORT_LIVES } }]);
     const [member] = cluster.members as [Member];
     const planted = await StubPeer.start(cluster, member, { id: "planted", record: "none" });
@@ -47,8 +47,8 @@ describe("planted leases", () => {
   });
 });
 
-describe("a server that is gone", () => {
-  test("§9-29 by a crash is out of merged discovery within its lease, and its lease is collected", async () => {
+describe("a departed server", () => {
+  test("§9-29 after a crash leaves merged discovery when its lease expires, and its lease is collected", async () => {
     const peers = { timing: SHORT_LIVES };
     await using cluster = await startCluster([{ peers, runtimeConfig: "batch/v1=false" }, { peers }]);
     const [a, b] = cluster.members as [Member, Member];
@@ -73,7 +73,7 @@ describe("a server that is gone", () => {
     ]);
   });
 
-  test("and comes back with more is described anew: what it serves now is served", async () => {
+  test("that returns with more resources is described again, and these are served", async () => {
     await using cluster = await startCluster([{ release: "1.30" }, { release: "1.32" }]);
     const [a, b] = cluster.members as [Member, Member];
     await b.stop();

@@ -1,4 +1,4 @@
-/** Discovery of a cluster over the wire: every form, every Accept, every condition (§8.6, §9-18, -21, -35). */
+/** Tests of the discovery of a cluster over TLS: every format, Accept header and condition (§8.6, §9-18, -21, -35). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AGGREGATED, groupNames, NO_PEER, resourcesIn, type Json } from "./client.ts";
 import { startCluster, type Member, type TestCluster } from "./cluster.ts";
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster[Symbol.asyncDispose]());
 
-describe("which document", () => {
+describe("the discovery document", () => {
   test.each([
     ["§8.6-2 no profile", AGGREGATED, true],
     ["§8.6-2 §8.6-16 another profile", `${AGGREGATED};profile=foo`, true],
@@ -28,8 +28,8 @@ describe("which document", () => {
     ["nopeer first in a list", `${AGGREGATED}${NO_PEER},${AGGREGATED},application/json`, false],
     ["nopeer after another", `${AGGREGATED},${AGGREGATED}${NO_PEER}`, true],
     ["nopeer with a lower weight", `${AGGREGATED}${NO_PEER};q=0.5,${AGGREGATED}`, true],
-    ["a profile in capitals, which is another", `${AGGREGATED};profile=NOPEER`, true],
-  ])("%s", async (_name, accept, isMerged) => {
+    ["an upper-case profile, which counts as another", `${AGGREGATED};profile=NOPEER`, true],
+  ])("for %s", async (_name, accept, isMerged) => {
     const { status, body, headers } = await member.get("/apis", { accept });
     expect(status).toBe(200);
     expect(body.kind).toBe("APIGroupDiscoveryList");
@@ -39,7 +39,7 @@ describe("which document", () => {
   });
 
   test.each(["", "application/json", "application/json;foo=bar", "*/*", "application/yaml"])(
-    "§8.6-14 §9-18 Accept %j is the legacy form, which shows everything too",
+    "§8.6-14 §9-18 for Accept %j is the legacy format, merged too",
     async (accept) => {
       const { status, text } = await member.call("/apis", { headers: accept === "" ? {} : { accept } });
       expect(status).toBe(200);
@@ -48,7 +48,7 @@ describe("which document", () => {
     },
   );
 
-  test("§9-18 the group and the group version that only a peer has are there", async () => {
+  test("§9-18 includes groups and group versions that only a peer serves", async () => {
     const group = await member.get(`/apis/${EXTRA_GROUP}`);
     expect([group.status, group.body.preferredVersion.version]).toEqual([200, "v1"]);
     const list = await member.get(`/apis/${EXTRA_GROUP}/v1`);
@@ -56,7 +56,7 @@ describe("which document", () => {
     expect((await member.get("/apis/nobody.example.com")).status).toBe(404);
   });
 
-  test("§8.6-9 the core group is no other group, and groups keep the order of the server", async () => {
+  test("§8.6-9 of /apis does not include the core group, and groups keep the order of the server", async () => {
     const names = groupNames(await member.discovery("/apis"));
     expect(names).not.toContain("");
     expect(new Set(names).size).toBe(names.length);
@@ -65,9 +65,9 @@ describe("which document", () => {
   });
 });
 
-describe("conditions", () => {
+describe("conditional requests:", () => {
   test.each(["%s", "W/%s", '"other", %s', "*", '%s , W/"x"'])(
-    "§9-35 §8.8-etag If-None-Match %s is understood",
+    "§9-35 §8.8-etag If-None-Match %s is supported",
     async (form) => {
       const { headers } = await member.get("/apis", { accept: AGGREGATED });
       const condition = form.replace("%s", headers.etag!);
@@ -76,7 +76,7 @@ describe("conditions", () => {
     },
   );
 
-  test("§8.6-5 §8.8-etag the tag stays while nothing changes, changes with a peer, and comes back with it", async () => {
+  test("§8.6-5 §8.8-etag the ETag is stable without changes, changes with a peer, and returns with it", async () => {
     const tag = async (): Promise<string> => (await member.get("/apis", { accept: AGGREGATED })).headers.etag!;
     const before = await tag();
     expect(await tag()).toBe(before);
@@ -105,8 +105,8 @@ describe("conditions", () => {
   });
 });
 
-describe("freshness", () => {
-  test("§9-21 §8-freshness what one server calls stale and another current is current", async () => {
+describe("freshness:", () => {
+  test("§9-21 §8-freshness a group version that is stale on one server and current on another is current", async () => {
     const stale = { metadata: { name: "apps" }, versions: [{ version: "v1", freshness: "Stale", resources: [] }] };
     stub.groups = [...EXTRA_GROUPS, stale];
     await eventually(
@@ -123,8 +123,8 @@ describe("freshness", () => {
   });
 });
 
-describe("two releases", () => {
-  test("§9-18 OpenAPI of a group version that only a peer has is there, so that explain works", async () => {
+describe("with two releases,", () => {
+  test("§9-18 OpenAPI includes a group version that only a peer serves, so that kubectl explain works", async () => {
     await using two = await startCluster([{ release: "1.33" }, { release: "1.34" }]);
     const [old, young] = two.members as [Member, Member];
     const index = await old.get("/openapi/v3");
@@ -137,7 +137,7 @@ describe("two releases", () => {
     expect(groupNames(await old.discovery("/apis"))).toEqual(groupNames(await young.discovery("/apis")));
   });
 
-  test("§9-19 the preferred version is the one of kube version order on every server", async () => {
+  test("§9-19 the preferred version follows the Kubernetes version order on every server", async () => {
     await using two = await startCluster([{ release: "1.28" }, { release: "1.36" }]);
     const preferred = await Promise.all(
       two.members.map(async (server) => (await server.get("/apis/flowcontrol.apiserver.k8s.io")).body),
@@ -146,7 +146,7 @@ describe("two releases", () => {
     expect(preferred[0].versions.map(({ version }: Json) => version)).toEqual(["v1", "v1beta3", "v1beta2"]);
   });
 
-  test("--discovery-mode=local shows what this server serves, and --discovery-merge-scope=aggregated merges /apis alone", async () => {
+  test("--discovery-mode=local shows local resources only, and --discovery-merge-scope=aggregated merges only the aggregated /apis", async () => {
     await using two = await startCluster([
       { release: "1.32", peers: { discoveryMode: "local" } },
       { release: "1.33" },

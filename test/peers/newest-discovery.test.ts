@@ -1,11 +1,11 @@
-/** --discovery-mode=newest between servers of three releases. */
+/** Tests of --discovery-mode=newest with servers of three releases. */
 import { describe, expect, test } from "vitest";
 import { AGGREGATED, groupNames, NO_PEER, resourcesIn, type Answer } from "./client.ts";
 import { startCluster, type Member, type TestCluster } from "./cluster.ts";
 import { eventually } from "./wait.ts";
 
 const peers = { discoveryMode: "newest" };
-/** Of 1.31 and older; of 1.34 and newer. */
+/** Served by 1.31 and older; served by 1.34 and newer. */
 const OLD = "flowcontrol.apiserver.k8s.io/v1beta3";
 const NEW = "resource.k8s.io/v1";
 
@@ -34,7 +34,7 @@ const FORMS: readonly (readonly [path: string, accept: string])[] = [
 ];
 
 describe("--discovery-mode=newest", () => {
-  test("every form is what the newest server says of itself, through each of them", async () => {
+  test("returns the document of the newest server in every format, through each server", async () => {
     const { cluster, old, middle, newest } = await threeReleases();
     await using _ = cluster;
     for (const [path, accept] of FORMS) {
@@ -47,7 +47,7 @@ describe("--discovery-mode=newest", () => {
     }
   });
 
-  test("what an older server alone serves is not shown, and is answered all the same", async () => {
+  test("hides resources that only an older server serves, but they are served", async () => {
     const { cluster, old, newest } = await threeReleases();
     await using _ = cluster;
     const resource = `${OLD} flowschemas`;
@@ -59,7 +59,7 @@ describe("--discovery-mode=newest", () => {
     expect(resourcesIn(await old.discovery("/apis", NO_PEER))).toContain(resource);
   });
 
-  test("when the newest cannot be reached the next is shown, then the newest again; and the next when it leaves", async () => {
+  test("falls back to the next release while the newest is unreachable, and after it has left", async () => {
     const { cluster, old, middle, newest } = await threeReleases();
     await using _ = cluster;
     const shows = (member: Member, text: string): Promise<Answer> =>
@@ -77,11 +77,11 @@ describe("--discovery-mode=newest", () => {
     await shows(old, ofNewest!);
     await newest.stop();
     for (const member of [old, middle]) await shows(member, ofMiddle!);
-    // What has just gone is not a 404 yet for who asks for it, whatever discovery shows.
+    // A resource that has just departed does not return 404 yet, whatever discovery shows.
     expect((await old.get(`/apis/${NEW}/resourceclaims`)).status).toBe(503);
   });
 
-  test("a request makes one hop at most: who asks as a peer is told what the server itself serves", async () => {
+  test("returns the local document to a peer, so a request makes one hop at most", async () => {
     const { cluster, old } = await threeReleases();
     await using _ = cluster;
     const told = await asPeer(old, "/apis", AGGREGATED);

@@ -1,13 +1,13 @@
-/** 404 means nobody, also where a server does not know yet, or cannot know, what the others serve (§9-6). */
+/** Tests that a server does not return 404 while it does not know, or cannot know, what its peers serve (§9-6). */
 import { describe, expect, test } from "vitest";
 import { ROUTING_SOURCES, TestCluster } from "./cluster.ts";
 
 const CLAIMS = "/apis/resource.k8s.io/v1";
-/** Of a resource, of its group version, of its group, of its schema. */
+/** The paths of a resource, its group version, its group and its schema. */
 const PATHS = [`${CLAIMS}/resourceclaims`, CLAIMS, "/apis/resource.k8s.io", `/openapi/v3${CLAIMS}`];
 
-describe.each(ROUTING_SOURCES)("by %s", (source) => {
-  test("a server that has just started does not say 404 before it knows its peers", async () => {
+describe.each(ROUTING_SOURCES)("with routing source %s,", (source) => {
+  test("a starting server does not return 404 before it knows its peers", async () => {
     await using cluster = new TestCluster(source);
     await cluster.start();
     const starting = await cluster.start({ release: "1.33", isStoreDead: true, skipReady: true });
@@ -16,7 +16,7 @@ describe.each(ROUTING_SOURCES)("by %s", (source) => {
     starting.thaw();
   });
 
-  test("a server that can call no peer does not say 404 while there are others", async () => {
+  test("a server that cannot call peers does not return 404 while other servers are live", async () => {
     await using cluster = new TestCluster(source);
     await cluster.start();
     const mute = await cluster.start({ release: "1.33", hasNoCredentials: true });
@@ -24,7 +24,7 @@ describe.each(ROUTING_SOURCES)("by %s", (source) => {
     expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
   });
 
-  test("a server whose lease was written a moment ago counts, however late its lease gets to the view", async () => {
+  test("a server whose lease was just written counts, however late the lease reaches the view", async () => {
     await using cluster = new TestCluster(source);
     const member = await cluster.start();
     const unknown = { method: "GET", target: "/apis/nobody.example.com/v1/things" };

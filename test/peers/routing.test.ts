@@ -1,4 +1,6 @@
-/** What is routed, beyond whole resources: subresources, verbs, selectors; and what is never routed (§8.1, §8.3, §9-17). */
+/**
+ * Tests of routing for subresources, verbs and selectors, and of requests that are never proxied (§8.1, §8.3, §9-17).
+ */
 import { describe, expect, test } from "vitest";
 import { AGGREGATED, type Json } from "./client.ts";
 import {
@@ -26,7 +28,7 @@ const POD: Json = {
   spec: { containers: [{ name: "main", image: "main" }] },
 };
 
-describe.each(ROUTING_SOURCES)("by %s", (source) => {
+describe.each(ROUTING_SOURCES)("with routing source %s,", (source) => {
   const startCluster = (members: readonly MemberOptions[]): Promise<TestCluster> => start(members, source);
 
   async function mixed(
@@ -38,8 +40,8 @@ describe.each(ROUTING_SOURCES)("by %s", (source) => {
     return { cluster, old, young };
   }
 
-  describe("subresources", () => {
-    test("§9-17 §8-subresource pods/resize on a server without it goes to one that has it, pods themselves stay", async () => {
+  describe("subresources:", () => {
+    test("§9-17 §8-subresource pods/resize is proxied to the server that serves it, while pods are served locally", async () => {
       const { cluster, old } = await mixed("1.32", "1.33");
       await using _ = cluster;
       expect((await old.create(PODS, POD)).headers["x-evenkeel-served-by"]).toBeUndefined();
@@ -56,7 +58,7 @@ describe.each(ROUTING_SOURCES)("by %s", (source) => {
       expect((await old.get(`${PODS}/one/status`)).headers["x-evenkeel-served-by"]).toBeUndefined();
     });
 
-    test("§9-18 core is merged: both servers show pods/resize in /api, in every form", async () => {
+    test("§9-18 both servers show pods/resize in /api, in every format", async () => {
       const { cluster, old, young } = await mixed("1.32", "1.33");
       await using _ = cluster;
       for (const server of [old, young]) {
@@ -71,7 +73,7 @@ describe.each(ROUTING_SOURCES)("by %s", (source) => {
       expect(JSON.stringify(local)).not.toContain("resize");
     });
 
-    test("a subresource that nobody has is 404 as ever", async () => {
+    test("a subresource that no server serves returns 404", async () => {
       const { cluster, old } = await mixed("1.32", "1.33");
       await using _ = cluster;
       const answer = await old.get(`${PODS}/one/nothing`);
@@ -79,8 +81,8 @@ describe.each(ROUTING_SOURCES)("by %s", (source) => {
     });
   });
 
-  describe("verbs and selectors", () => {
-    test("§9-17 §8.6-11 a verb that only a peer has goes there, and discovery shows the verbs of all", async () => {
+  describe("verbs and selectors:", () => {
+    test("§9-17 §8.6-11 a verb that only a peer supports is proxied, and discovery shows the verbs of all servers", async () => {
       await using cluster = await startCluster([{}]);
       const groups = [
         discoveryGroup("coordination.k8s.io", [discoveryResource("leases", { verbs: ["get", "special"] })]),
@@ -99,7 +101,7 @@ describe.each(ROUTING_SOURCES)("by %s", (source) => {
       expect(leases.verbs).toEqual(leases.verbs.toSorted());
     });
 
-    test("§9-17 a verb nobody has is 405 from whoever serves the resource", async () => {
+    test("§9-17 a verb that no server supports returns 405 from a server that serves the resource", async () => {
       await using cluster = await startCluster([{}]);
       const { member, stub } = await startStub(cluster, {
         groups: [discoveryGroup(EXTRA_GROUP, [discoveryResource("widgets", { verbs: ["get", "list"] })])],
@@ -109,7 +111,7 @@ describe.each(ROUTING_SOURCES)("by %s", (source) => {
       expect(stub.arrivals.map(({ method }) => method)).toEqual(["POST"]);
     });
 
-    test("a field selector only the newer release knows is answered by it: spec.clusterIP, 1.30 and 1.31", async () => {
+    test("a field selector that only the newer release supports is proxied to it: spec.clusterIP, 1.30 and 1.31", async () => {
       const { cluster, old, young } = await mixed("1.30", "1.31");
       await using _ = cluster;
       const path = "/api/v1/services?fieldSelector=spec.clusterIP%3D10.0.0.99";
@@ -122,7 +124,7 @@ describe.each(ROUTING_SOURCES)("by %s", (source) => {
       expect((await old.get("/api/v1/services?fieldSelector=spec.nothing%3Dx")).status).toBe(400);
     });
 
-    test("with --peer-routing=documents the selector is refused where it is not known", async () => {
+    test("with --peer-routing=documents an unsupported selector is rejected locally", async () => {
       await using cluster = await startCluster([
         { release: "1.30", peers: { routing: "documents" } },
         { release: "1.31" },
@@ -132,9 +134,9 @@ describe.each(ROUTING_SOURCES)("by %s", (source) => {
     });
   });
 
-  describe("what stays here", () => {
+  describe("local requests:", () => {
     test.each(["/foo/bar/baz", "/healthz", "/version", "/metrics", "/openapi/v2"])(
-      "§8.1-1 %s is no resource request",
+      "§8.1-1 %s is not a resource request and is not proxied",
       async (path) => {
         await using cluster = await startCluster([{}]);
         const { member, stub } = await startStub(cluster);
@@ -144,7 +146,7 @@ describe.each(ROUTING_SOURCES)("by %s", (source) => {
       },
     );
 
-    test("§8.1-2 §8.3-1 §8.1-4 what a peer has handed on, and what is served here, is answered here", async () => {
+    test("§8.1-2 §8.3-1 §8.1-4 requests from a peer and requests for local resources are served locally", async () => {
       await using cluster = await startCluster([{}]);
       const { member, stub } = await startStub(cluster, {
         groups: [discoveryGroup("apps", [discoveryResource("deployments")])],
@@ -156,7 +158,7 @@ describe.each(ROUTING_SOURCES)("by %s", (source) => {
       expect(stub.arrivals).toEqual([]);
     });
 
-    test("§8.1-5 §8.3-3 what neither serves is 404 here, once every peer has said what it serves", async () => {
+    test("§8.1-5 §8.3-3 a resource that no server serves returns 404 after every peer has published its document", async () => {
       await using cluster = await startCluster([{}]);
       const { member, stub } = await startStub(cluster);
       expect((await member.get(`/apis/${EXTRA_GROUP}/v1/gadgets`)).status).toBe(404);
@@ -164,7 +166,7 @@ describe.each(ROUTING_SOURCES)("by %s", (source) => {
       expect(stub.arrivals).toEqual([]);
     });
 
-    test("§8.3-2 §9-21 a group version a peer calls stale is not taken for served by it", async () => {
+    test("§8.3-2 §9-21 a group version that a peer marks as stale does not count as served by it", async () => {
       await using cluster = await startCluster([{}]);
       const stale = discoveryGroup(EXTRA_GROUP, [discoveryResource("widgets")]);
       stale.versions[0].freshness = "Stale";
@@ -173,7 +175,7 @@ describe.each(ROUTING_SOURCES)("by %s", (source) => {
       expect(stub.arrivals).toEqual([]);
     });
 
-    test("a user who may not ask here is refused here, whatever a peer would say", async () => {
+    test("a user without permission is rejected locally, whatever a peer would return", async () => {
       await using cluster = await startCluster([{ options: { access: {} } }]);
       const { member, stub } = await startStub(cluster);
       expect((await member.call(WIDGETS, { token: "" })).status).toBe(403);
@@ -182,8 +184,8 @@ describe.each(ROUTING_SOURCES)("by %s", (source) => {
     });
   });
 
-  describe("what operators see", () => {
-    test("§9-25 §8.1-7 every metric of the documents, and what is missing there: latency, peers, ages, probes", async () => {
+  describe("for operators,", () => {
+    test("§9-25 §8.1-7 all metrics of the documentation are present, and latency, peers, ages and probes as well", async () => {
       await using cluster = await startCluster([{}]);
       const { member } = await startStub(cluster);
       await member.get(WIDGETS);
@@ -208,11 +210,11 @@ describe.each(ROUTING_SOURCES)("by %s", (source) => {
       expect(await member.metric(`apiserver_rerouted_request_total{code="200",${WIDGETS_LABELS}}`)).toBe(1);
       expect(await member.metric('evenkeel_peers{state="reachable"}')).toBe(1);
       expect(await member.metric('evenkeel_peer_request_duration_seconds_count{peer="stub"}')).toBe(1);
-      // What a server asks on its own behalf is no rerouted request.
+      // Requests that a server sends on its own behalf are not counted as rerouted.
       expect(text).not.toMatch(/apiserver_rerouted_request_total\{[^}]*resource=""/);
     });
 
-    test("§9-6 the start-up hooks have the names of the reference", async () => {
+    test("§9-6 the start-up hooks have the names of kube-apiserver", async () => {
       await using cluster = await startCluster([{}]);
       const { text } = await cluster.members[0]!.get("/readyz?verbose");
       for (const hook of [

@@ -1,4 +1,4 @@
-/** The integration lists of the two designs, and the reference's own tests of servers that share a store (§8.5). */
+/** Integration tests that the two designs list, and the reference's own tests of servers that share a store (§8.5). */
 import { describe, expect, test } from "vitest";
 import { type Answer, type Json, AGGREGATED, groupNames, NO_PEER, resourcesIn } from "./client.ts";
 import { SHORT_LIVES, startCluster, TestCluster, UNPROBED, type Member } from "./cluster.ts";
@@ -28,7 +28,7 @@ async function twoServers(peers: Partial<PeerOptions> = {}): Promise<{ cluster: 
   return { cluster, a, b };
 }
 
-describe("routing of requests", () => {
+describe("routing:", () => {
   test("seed-003 §8.5-1 a request is proxied to a server that is able to handle it", async () => {
     const { cluster, a, b } = await twoServers();
     await using _ = cluster;
@@ -42,7 +42,7 @@ describe("routing of requests", () => {
     expect((await b.get(`${JOBS}/two`)).body.reason).toBe("NotFound");
   });
 
-  test("seed-003 §8.5-2 a third server answers after the first has died, and nobody hears 404 meanwhile", async () => {
+  test("seed-003 §8.5-2 a third server responds after the first has crashed, and no client gets 404 meanwhile", async () => {
     const peers = { timing: SHORT_LIVES };
     await using cluster = await startCluster([{ peers }, { peers, runtimeConfig: WITHOUT_BATCH }, { peers }]);
     const [a, b] = cluster.members as [Member, Member];
@@ -57,13 +57,13 @@ describe("routing of requests", () => {
     await until(ask, () => !b.view.peers.some(({ id }) => id === "a"));
     const last = await ask();
     expect([last.status, names(last)]).toEqual([200, ["one"]]);
-    // Failing over is what makes 503 unnecessary: nothing was sent to the dead one.
+    // Failover makes 503 unnecessary: nothing was sent to the crashed server.
     expect(statuses(answers)).toEqual([200]);
     expect(answers.every((answer) => names(answer).join() === "one")).toBe(true);
     expect(last.headers["x-evenkeel-served-by"]).toContain("c (1.36)");
   });
 
-  test("seed-003 another eligible peer takes over while the first is unreachable but alive", async () => {
+  test("seed-003 another eligible peer takes over while the first is live but unreachable", async () => {
     await using cluster = await startCluster([{}, { runtimeConfig: WITHOUT_BATCH }, {}]);
     const [a, b, c] = cluster.members as [Member, Member, Member];
     c.link.cut();
@@ -78,14 +78,14 @@ describe("routing of requests", () => {
     expect((await b.get(JOBS)).headers["x-evenkeel-served-by"]).toContain("c (1.36)");
   });
 
-  test("seed-000 §8.5-3 the egress proxy of the unix socket is used", async () => {
+  test("seed-000 §8.5-3 the egress proxy at a unix socket is used", async () => {
     await using cluster = new TestCluster();
     const proxy = await startConnectProxy(cluster, `${cluster.files.directory}/egress.sock`);
     const transport = { uds: { udsName: proxy.path } };
     await proxiedThrough(cluster, transport, () => proxy.targets);
   });
 
-  test("§8.5-3 the egress proxy of a TCP port is used, and the selection for peers comes before the control plane's", async () => {
+  test("§8.5-3 the egress proxy at a TCP port is used, and the selection for peers takes precedence over that of the control plane", async () => {
     await using cluster = new TestCluster();
     const proxy = await startConnectProxy(cluster, 0);
     await proxiedThrough(cluster, { tcp: { url: `http://127.0.0.1:${proxy.port}` } }, () => proxy.targets, "peer");
@@ -112,8 +112,8 @@ async function proxiedThrough(
   expect(new Set(targets())).toEqual(new Set([`127.0.0.1:${a.link.port}`]));
 }
 
-describe("the gate", () => {
-  test("seed-003 §8.6-1 off: 404 as ever, local discovery; re-enabled: proxied again", async () => {
+describe("the feature gate", () => {
+  test("seed-003 §8.6-1 off returns 404 and local discovery, and on again proxies requests", async () => {
     await using cluster = new TestCluster();
     await cluster.start();
     const off = await cluster.start({ id: "b", runtimeConfig: WITHOUT_BATCH, gate: false });
@@ -131,7 +131,7 @@ describe("the gate", () => {
     expect((await again.get(JOBS)).status).toBe(404);
   });
 
-  test("seed-003 off on the only server of a resource: the others still reach it there", async () => {
+  test("seed-003 off on the only server of a resource still lets others proxy to it", async () => {
     await using cluster = new TestCluster();
     const on = await cluster.start({ runtimeConfig: WITHOUT_BATCH });
     await cluster.start({ id: "b", gate: false });
@@ -139,7 +139,7 @@ describe("the gate", () => {
     expect((await on.get(JOBS)).status).toBe(200);
   });
 
-  test("seed-000 a request that no server can serve is 404, in the words of the design", async () => {
+  test("seed-000 on returns 404 with the message of the design for a request that no server can serve", async () => {
     const { cluster, a, b } = await twoServers();
     await using _ = cluster;
     for (const server of [a, b]) {
@@ -151,8 +151,8 @@ describe("the gate", () => {
   });
 });
 
-describe("requests that have been proxied once", () => {
-  test("seed-000 §9-7 are 503 where the resource is not served either, and are not sent on", async () => {
+describe("a request that was proxied once", () => {
+  test("seed-000 §9-7 returns 503 if the resource is not served there either, and is not proxied again", async () => {
     const { cluster, b } = await twoServers();
     await using _ = cluster;
     for (const guard of ["x-kubernetes-peer-proxied", "x-kubernetes-apiserver-rerouted"]) {
@@ -167,7 +167,7 @@ describe("requests that have been proxied once", () => {
     ).toBe(0);
   });
 
-  test("seed-000 a server that calls itself instead of its peer answers 503 and says so", async () => {
+  test("seed-000 and reaches the calling server itself returns 503 with this reason", async () => {
     const { cluster, a, b } = await twoServers({ timing: UNPROBED });
     await using _ = cluster;
     a.link.lead(b.port);
@@ -183,7 +183,7 @@ describe("requests that have been proxied once", () => {
     expect(await b.metric(series)).toBe(1);
   });
 
-  test("seed-000 a server that calls the wrong peer answers 503", async () => {
+  test("seed-000 and reaches the wrong peer returns 503", async () => {
     const without = { runtimeConfig: WITHOUT_BATCH, peers: { timing: UNPROBED } };
     await using cluster = await startCluster([{}, without, without]);
     const [a, b, c] = cluster.members as [Member, Member, Member];
@@ -195,7 +195,7 @@ describe("requests that have been proxied once", () => {
     expect(statuses(answers)).toEqual([503]);
   });
 
-  test("a wire that leads to the wrong server for good does not make what its peer serves unknown", async () => {
+  test("over a link that permanently leads to the wrong server does not hide the resources of the peer", async () => {
     const { cluster, a, b } = await twoServers();
     await using _ = cluster;
     a.link.cut();
@@ -223,8 +223,8 @@ describe("requests that have been proxied once", () => {
   });
 });
 
-describe("discovery of several servers", () => {
-  test("seed-003 §8.6-18 each shows its own with nopeer and everything without, in the same words", async () => {
+describe("discovery of several servers:", () => {
+  test("seed-003 §8.6-18 each server shows its own resources with nopeer and the same merged document without", async () => {
     await using cluster = await startCluster([{ runtimeConfig: "apps/v1=false" }, { runtimeConfig: WITHOUT_BATCH }]);
     const [a, b] = cluster.members as [Member, Member];
     const own = await Promise.all([a, b].map((server) => server.discovery("/apis", NO_PEER)));

@@ -1,4 +1,7 @@
-/** Flags and gates of the proxy: half of them, none of them, and what a server without them still does (§3.4, §9-30 to -32). */
+/**
+ * Tests of the flags and feature gates of the proxy: incomplete or missing flags, and what a server without them still
+ * does (§3.4, §9-30 to -32).
+ */
 import { describe, expect, test } from "vitest";
 import { resolveOptions, type ServerOptions } from "../../src/server/config.ts";
 import { groupNames, resourcesIn } from "./client.ts";
@@ -15,8 +18,8 @@ describe("flags", () => {
   test.each([
     ["§9-31 only the address", { peers: { advertiseIp: "10.0.0.1" } }, /both or neither/],
     ["§9-31 only the port", { peers: { advertisePort: "6443" } }, /both or neither/],
-    ["§9-31 an address that is none", { peers: { advertiseIp: "host", advertisePort: "1" } }, /must be an IP address/],
-    ["§9-31 a port that is none", { peers: { advertiseIp: "10.0.0.1", advertisePort: "x" } }, /--peer-advertise-port/],
+    ["§9-31 an invalid address", { peers: { advertiseIp: "host", advertisePort: "1" } }, /must be an IP address/],
+    ["§9-31 an invalid port", { peers: { advertiseIp: "10.0.0.1", advertisePort: "x" } }, /--peer-advertise-port/],
     ["§9-32 only the certificate", { peers: { certFile: "c" } }, /must be set together/],
     ["§9-32 only the key", { peers: { keyFile: "k" } }, /must be set together/],
     [
@@ -31,13 +34,17 @@ describe("flags", () => {
     ],
     ["gate off and a port", { featureGates: OFF, peers: { advertisePort: "1" } }, /--peer-advertise-port requires/],
     ["an ID that cannot name a lease", { peers: { serverId: "A b" } }, /--server-id must consist of/],
-    ["times that do not fit together", { peers: { timing: { leaseRenewMs: 9_000 } } }, /renewed more than twice/],
-    ["an egress selection by GRPC", { peers: { egress: { kind: "x" } } }, /egress selector configuration is invalid/],
-  ] as const)("%s is refused in one sentence", (_name, options, sentence) => {
+    ["inconsistent times", { peers: { timing: { leaseRenewMs: 9_000 } } }, /renewed more than twice/],
+    [
+      "an egress selection of type GRPC",
+      { peers: { egress: { kind: "x" } } },
+      /egress selector configuration is invalid/,
+    ],
+  ] as const)("with %s are rejected with one sentence", (_name, options, sentence) => {
     expect(() => resolve(options)).toThrow(sentence);
   });
 
-  test("§9-32 a CA without a certificate is no reason not to start", () => {
+  test("§9-32 with a CA but without a certificate are accepted", () => {
     expect(() => resolve({ peers: { caFile: "ca" } })).not.toThrow();
   });
 });
@@ -47,7 +54,7 @@ describe("a server that cannot call its peers", () => {
     ["§9-32 no flag at all", {}, "--peer-ca-file"],
     ["§9-32 a CA but no certificate", { caFile: "ca.crt" }, "--proxy-client-cert-file"],
   ])(
-    "%s: local discovery, 503 naming the flag for what is not served here, and all else as ever",
+    "(%s) shows local discovery, returns 503 with the flag for unserved resources, and serves all others",
     async (_name, peers, flag) => {
       await using cluster = await startCluster([
         { runtimeConfig: "batch/v1=false", hasNoCredentials: true, peers },
@@ -63,7 +70,7 @@ describe("a server that cannot call its peers", () => {
       expect([answer.status, answer.headers["retry-after"]]).toEqual([503, "30"]);
       expect(answer.body.message).toContain(`${flag} is not set`);
       expect((await lonely.get("/apis/apps/v1/deployments")).status).toBe(200);
-      // It can be called all the same.
+      // Peers can still call it.
       await other.knows("a");
       await other.stop();
       await eventually(
@@ -75,8 +82,8 @@ describe("a server that cannot call its peers", () => {
   );
 });
 
-describe("records and identities", () => {
-  test("a record in protobuf, as kube-apiserver writes it, leads to the peer", async () => {
+describe("endpoint records and leases:", () => {
+  test("a record in protobuf, as kube-apiserver writes it, is used", async () => {
     await using cluster = await startCluster([{}]);
     const { member, stub } = await startStub(cluster, { record: (port) => protobufEndpoints("stub", port) });
     expect((await member.get(WIDGETS)).status).toBe(200);
@@ -84,13 +91,13 @@ describe("records and identities", () => {
   });
 
   test.each([
-    ["somebody else's name", JSON.stringify(endpoints("other", 1))],
-    ["no JSON", "{"],
+    ["the name of another server", JSON.stringify(endpoints("other", 1))],
+    ["malformed JSON", "{"],
     [
       "no address",
       JSON.stringify({ kind: "Endpoints", apiVersion: "v1", metadata: { labels: { apiserverIdentity: "stub" } } }),
     ],
-  ])("a record with %s leads nowhere and breaks nothing", async (_name, record) => {
+  ])("a record with %s is ignored", async (_name, record) => {
     await using cluster = await startCluster([{}]);
     const [member] = cluster.members as [Member];
     await StubPeer.start(cluster, member, { id: "stub", record: () => Buffer.from(record) });
@@ -103,7 +110,7 @@ describe("records and identities", () => {
     expect((await member.get("/readyz")).status).toBe(200);
   });
 
-  test("the lease says where peers reach the server, for people, in the words of the reference", async () => {
+  test("the lease shows the peer address to operators in the annotation of kube-apiserver", async () => {
     await using cluster = await startCluster([{}]);
     const [member] = cluster.members as [Member];
     const { body } = await eventually(
@@ -115,7 +122,7 @@ describe("records and identities", () => {
     expect(body.spec.holderIdentity).toMatch(/^a_[0-9a-f-]{36}$/);
   });
 
-  test("a lease whose annotation names another address sends nobody there", async () => {
+  test("a lease annotation with another address does not redirect requests", async () => {
     await using cluster = await startCluster([{}]);
     const { member, stub } = await startStub(cluster);
     const trap = await StubPeer.start(cluster, member, { id: "trap", record: "none" });
@@ -126,7 +133,7 @@ describe("records and identities", () => {
     expect([stub.arrivals.length, trap.arrivals.length]).toEqual([1, 0]);
   });
 
-  test("§9-30 of two servers with one ID one stands aside, says so and is not ready", async () => {
+  test("§9-30 one of two servers with one ID logs the conflict and is not ready", async () => {
     await using cluster = await startCluster([{}]);
     const [first] = cluster.members as [Member];
     const second = await cluster.start({ id: "a", skipReady: true });
@@ -141,7 +148,7 @@ describe("records and identities", () => {
     expect(states).toContain(200);
   });
 
-  test("a server that leaves is draining first, and nobody is refused meanwhile", async () => {
+  test("a departing server is draining first, and no request is rejected meanwhile", async () => {
     await using cluster = new TestCluster();
     const b = await cluster.start({ id: "b", runtimeConfig: "batch/v1=false" });
     const a = await cluster.start({ id: "a" });

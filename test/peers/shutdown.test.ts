@@ -1,4 +1,4 @@
-/** What goes through a server to another when one of them leaves. */
+/** Tests of proxied requests when one of the servers shuts down. */
 import type { IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
 import { TestCluster, type Member } from "./cluster.ts";
@@ -19,7 +19,7 @@ async function startBoth(cluster: TestCluster): Promise<{ source: Member; destin
   return { source, destination };
 }
 
-/** Resolves when the stream has ended, to how: with a whole body, or in the middle of it. */
+/** Resolves when the stream has ended, and reports whether the body was complete. */
 function ended(message: IncomingMessage): Promise<{ isComplete: boolean; lines: string[] }> {
   let text = "";
   message.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
@@ -29,23 +29,20 @@ function ended(message: IncomingMessage): Promise<{ isComplete: boolean; lines: 
   });
 }
 
-test.each(["source", "destination"] as const)(
-  "a watch through a peer ends cleanly when the %s leaves",
-  async (which) => {
-    await using cluster = new TestCluster();
-    const members = await startBoth(cluster);
-    const { source } = members;
-    const watch = await source.open(`${JOBS}?watch=true`);
-    const end = ended(watch);
-    expect(watch.headers["x-evenkeel-served-by"]).toMatch(/^destination /);
-    expect((await source.call(JOBS, { method: "POST", body: job("seen") })).status).toBe(201);
-    await members[which].stop();
-    const { isComplete, lines } = await end;
-    expect([isComplete, lines.length, JSON.parse(lines[0]!).object.metadata.name]).toEqual([true, 2, "seen"]);
-  },
-);
+test.each(["source", "destination"] as const)("a proxied watch ends cleanly when the %s shuts down", async (which) => {
+  await using cluster = new TestCluster();
+  const members = await startBoth(cluster);
+  const { source } = members;
+  const watch = await source.open(`${JOBS}?watch=true`);
+  const end = ended(watch);
+  expect(watch.headers["x-evenkeel-served-by"]).toMatch(/^destination /);
+  expect((await source.call(JOBS, { method: "POST", body: job("seen") })).status).toBe(201);
+  await members[which].stop();
+  const { isComplete, lines } = await end;
+  expect([isComplete, lines.length, JSON.parse(lines[0]!).object.metadata.name]).toEqual([true, 2, "seen"]);
+});
 
-test("a write through a peer that leaves is done or refused, never lost, and never a false 404", async () => {
+test("a write through a peer that shuts down is executed or rejected, never lost, and never returns a wrong 404", async () => {
   await using cluster = new TestCluster();
   const { source, destination } = await startBoth(cluster);
   let isStopped = false;

@@ -1,4 +1,7 @@
-/** Routing by StorageVersion objects: the integration list of the first design line by line, and what only this source has. */
+/**
+ * Tests of routing by StorageVersion objects: the integration tests of the first design in its order, and tests of this
+ * source only.
+ */
 import { describe, expect, test } from "vitest";
 import { openCatalogue } from "../../src/objects/catalogue/catalogue.ts";
 import { type Answer, type Json, resourcesIn } from "./client.ts";
@@ -25,8 +28,8 @@ const rule = ({ body }: Answer): string | undefined =>
 const routeOf = async (member: Member, path: string): Promise<Json> =>
   (await member.get(`/evenkeel/v1/route?verb=list&path=${encodeURIComponent(path)}`)).body.route;
 
-describe("seed-000, integration tests", () => {
-  test("1: the behaviour with the feature gate on and off", async () => {
+describe("seed-000, integration test", () => {
+  test("1: the feature gate on and off", async () => {
     const { cluster } = await servers({});
     await using _ = cluster;
     const off = await cluster.start({ id: "b", ...WITHOUT_BATCH, gate: false });
@@ -45,7 +48,7 @@ describe("seed-000, integration tests", () => {
     expect([answer.status, answer.headers["x-evenkeel-served-by"]]).toEqual([200, "a (1.36); reason=served-by-peer"]);
   });
 
-  test("3: a server is asked for what has been proxied once already and does not serve it", async () => {
+  test("3: a request that was proxied once returns 503 if the server does not serve it", async () => {
     const { cluster, servers: members } = await servers({}, WITHOUT_BATCH);
     await using _ = cluster;
     const headers = { "x-remote-user": "jane", "x-kubernetes-apiserver-rerouted": "true" };
@@ -53,7 +56,7 @@ describe("seed-000, integration tests", () => {
     expect([answer.status, rule(answer)]).toEqual([503, "proxied-but-not-served-here"]);
   });
 
-  test("4: a server means to call a peer and calls itself", async () => {
+  test("4: a server that reaches itself instead of a peer returns 503", async () => {
     const { cluster, servers: members } = await servers({}, { ...WITHOUT_BATCH, peers: { timing: UNPROBED } });
     await using _ = cluster;
     const [a, b] = members as [Member, Member];
@@ -65,7 +68,7 @@ describe("seed-000, integration tests", () => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
   });
 
-  test("5: a request that no server can serve is 404", async () => {
+  test("5: a request that no server can serve returns 404", async () => {
     const { cluster, servers: members } = await servers({}, WITHOUT_BATCH);
     await using _ = cluster;
     for (const server of members) {
@@ -77,7 +80,7 @@ describe("seed-000, integration tests", () => {
     }
   });
 
-  test("6: a server is led to the wrong peer", async () => {
+  test("6: a server that reaches the wrong peer returns 503", async () => {
     const without = { ...WITHOUT_BATCH, peers: { timing: UNPROBED } };
     const { cluster, servers: members } = await servers({}, without, without);
     await using _ = cluster;
@@ -91,12 +94,12 @@ describe("seed-000, integration tests", () => {
   });
 });
 
-/** A server that is asked what it serves and fails. */
+/** A server whose discovery fails. */
 const MUTE = {
   discovery: (_: unknown, response: { writeHead(status: number): { end(): void } }) => response.writeHead(500).end(),
 };
 
-/** The record of a server of this kind; published: that it has registered everything. */
+/** The record of an Evenkeel server. `published` means that it has registered all its resources. */
 function ownRecord(id: string, published: boolean): (port: number) => Buffer {
   return (port) => {
     const record = endpoints(id, port);
@@ -108,8 +111,8 @@ function ownRecord(id: string, published: boolean): (port: number) => Buffer {
   };
 }
 
-describe("what a peer has registered", () => {
-  test("is served by it, also when its document cannot be had", async () => {
+describe("the registration of a peer", () => {
+  test("is sufficient for routing, even if its discovery document is unavailable", async () => {
     const { cluster, servers: members } = await servers({});
     await using _ = cluster;
     const [member] = members as [Member];
@@ -120,12 +123,13 @@ describe("what a peer has registered", () => {
       ({ status }) => status === 200,
     );
     expect(stub.arrivals.at(-1)).toMatchObject({ method: "GET", url: WIDGETS });
-    // Of a server that does not say whether that is all, what it has not registered is not known.
+    // A resource that such a server has not registered is unknown, because the server does not report that its
+    // registration is complete.
     const other = await member.get(`/apis/${EXTRA_GROUP}/v1/gadgets`);
     expect([other.status, rule(other)]).toEqual([503, "peer-not-described"]);
   });
 
-  test("is all it stores when it says so: the rest is 404 without its document", async () => {
+  test("is complete if the peer says so: other resources return 404 without its discovery document", async () => {
     const { cluster, servers: members } = await servers({});
     await using _ = cluster;
     const [member] = members as [Member];
@@ -134,12 +138,12 @@ describe("what a peer has registered", () => {
     await member.knows("stub");
     expect((await member.get(WIDGETS)).status).toBe(200);
     expect((await member.get(`/apis/${EXTRA_GROUP}/v1/gadgets`)).status).toBe(404);
-    // Discovery has nothing but documents to show, and does not take silence for absence.
+    // Discovery is based on documents only, and does not treat a missing one as empty.
     expect(resourcesIn(await member.discovery("/apis"))).not.toContain(`${EXTRA_GROUP}/v1 widgets`);
     expect((await member.get(`/apis/${EXTRA_GROUP}`)).status).toBe(503);
   });
 
-  test("may be incomplete as long as its server is not ready: what nobody has registered is 503, naming it", async () => {
+  test("may be incomplete until the peer is ready: unregistered resources return 503 with its ID", async () => {
     const { cluster, servers: members } = await servers({});
     await using _ = cluster;
     const [member] = members as [Member];
@@ -153,8 +157,8 @@ describe("what a peer has registered", () => {
   });
 });
 
-describe("entries of an ID that is no peer's", () => {
-  test("speak of what is aggregated or custom, which is judged here", async () => {
+describe("entries of an ID without a lease", () => {
+  test("belong to aggregated or custom resources, which are routed locally", async () => {
     const { cluster, servers: members } = await servers({}, {});
     await using _ = cluster;
     await registerStorageVersions(members[0]!, "metrics-server", EXTRA_GROUPS);
@@ -168,7 +172,7 @@ describe("entries of an ID that is no peer's", () => {
     }
   });
 
-  test("of a built-in resource are a server's that has come or gone, and say nothing", async () => {
+  test("of a built-in resource belong to a starting or departed server and are ignored", async () => {
     const { cluster, servers: members } = await servers(WITHOUT_BATCH);
     await using _ = cluster;
     const [member] = members as [Member];
@@ -177,7 +181,7 @@ describe("entries of an ID that is no peer's", () => {
     expect((await routeOf(member, JOBS)).rule).toBe("alone");
   });
 
-  test("of a server that has left are not taken for aggregated: 503 for as long as it may come back", async () => {
+  test("of a departed server do not count as aggregated: requests return 503 during the grace period", async () => {
     const { cluster, servers: members } = await servers({});
     await using _ = cluster;
     const [member] = members as [Member];
@@ -195,8 +199,8 @@ describe("entries of an ID that is no peer's", () => {
   });
 });
 
-describe("readiness", () => {
-  test("a server whose own registration is not complete does not say what does not exist", async () => {
+describe("readiness:", () => {
+  test("a server does not return 404 until its own registration is complete", async () => {
     await using cluster = new TestCluster("storageversion");
     const unreadable = `/registry/${storagePrefix}/batch.jobs`;
     await cluster.put(unreadable, "{");
@@ -215,7 +219,7 @@ describe("readiness", () => {
     );
   });
 
-  test("without the StorageVersion API the source is refused at the start, in one sentence", async () => {
+  test("without the StorageVersion API, the source is rejected at the start with one sentence", async () => {
     await using cluster = new TestCluster();
     const starting = cluster.start({ peers: { routingSource: "storageversion" } });
     await expect(starting).rejects.toThrow(

@@ -1,4 +1,4 @@
-/** An endpoint record as kube-apiserver writes it: v1 Endpoints in protobuf, with nothing of ours in it. */
+/** Encodes an endpoint record as kube-apiserver writes it: v1 Endpoints in protobuf, without Evenkeel's annotations. */
 
 /** Field numbers of k8s.io/api/core/v1 and of ObjectMeta. */
 const FIELD = {

@@ -1,6 +1,6 @@
 /**
- * A kube-apiserver as far as its peers can tell: an identity lease, an endpoint record without anything of ours, a
- * discovery document, and answers as the test wants them. What arrives is kept as it was on the wire.
+ * A stub that looks like a kube-apiserver to its peers: an identity lease, a plain endpoint record, a discovery
+ * document, and responses that the test chooses. It records requests as they arrived.
  */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -28,12 +28,12 @@ export type Respond = (request: IncomingMessage, response: ServerResponse) => vo
 
 export interface StubOptions {
   readonly id: string;
-  /** What it serves in aggregated form, or how it answers discovery otherwise. */
+  /** The groups of its aggregated discovery, or another response to discovery requests. */
   readonly groups?: readonly Json[];
   readonly discovery?: Respond;
   readonly respond?: Respond;
   readonly certificate?: { readonly certPem: string; readonly keyPem: string };
-  /** How the record is written; "none" leaves it out. */
+  /** The encoding of the endpoint record; "none" omits it. */
   readonly record?: "json" | "none" | ((port: number) => Buffer);
 }
 
@@ -70,13 +70,13 @@ export const EXTRA_GROUPS: readonly Json[] = [
 export class StubPeer {
   readonly id: string;
   readonly port: number;
-  /** Resource requests, in the order they came. */
+  /** Resource requests in the order of arrival. */
   readonly arrivals: Arrival[] = [];
   readonly discoveryArrivals: Arrival[] = [];
   groups: readonly Json[];
   respond: Respond;
   discovery: Respond | undefined;
-  /** Not even probes are answered. */
+  /** True if the stub does not even respond to probes. */
   isHanging = false;
   onUpgrade: ((request: IncomingMessage, socket: Duplex, head: Buffer) => void) | undefined;
   readonly #server: Server;
@@ -124,7 +124,7 @@ export class StubPeer {
     return this.#ended.signal.aborted;
   }
 
-  /** Connections break and are refused; its lease goes on being renewed. */
+  /** Breaks connections and rejects new ones, while its lease is still renewed. */
   async silence(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     if (!this.#server.listening) return;
@@ -132,7 +132,7 @@ export class StubPeer {
     await once(this.#server, "close");
   }
 
-  /** Takes lease and record away, as a server that stops does. */
+  /** Deletes its lease and endpoint record, as a stopping server does. */
   async leave(through: Member): Promise<void> {
     this.#ended.abort();
     await this.#cluster.remove(endpointKey("/registry/", this.id));
@@ -215,7 +215,7 @@ export function sendDocument(response: ServerResponse, items: readonly Json[], v
   sendJson(response, 200, value, { "content-type": type });
 }
 
-/** A server with `members`, one of which knows the stub. */
+/** Starts a stub and waits until a member knows it. */
 export async function startStub(
   cluster: TestCluster,
   options: Partial<StubOptions> = {},
@@ -233,7 +233,7 @@ export async function startStub(
 
 const STORAGE_VERSIONS = "/apis/internal.apiserver.k8s.io/v1alpha1/storageversions";
 
-/** As a server registers what it serves; what is stale it does not. */
+/** Registers the groups as a server does, without stale versions. */
 export async function registerStorageVersions(through: Member, id: string, groups: readonly Json[]): Promise<void> {
   for (const { metadata, versions } of groups)
     for (const { version, freshness, resources } of versions)
@@ -244,7 +244,7 @@ export async function registerStorageVersions(through: Member, id: string, group
         });
 }
 
-/** Others write to the object as well. */
+/** Retries on conflicts, because other servers write the object as well. */
 async function addEntry(through: Member, name: string, entry: Json): Promise<void> {
   const kind = { apiVersion: "internal.apiserver.k8s.io/v1alpha1", kind: "StorageVersion" };
   await through.create(STORAGE_VERSIONS, { ...kind, metadata: { name }, spec: {} });

@@ -1,4 +1,4 @@
-/** Which server answers a client that says which release it was made for: every row of the table in docs/versions.md. */
+/** Tests which server serves a client that sends its release: every row of the table in docs/versions.md. */
 import { expect, test } from "vitest";
 import type { ApiResponse } from "../../src/serving/http/message.ts";
 import { errorResponse, textResponse } from "../../src/serving/http/respond.ts";
@@ -30,7 +30,7 @@ async function answeredBy({ header, isProxied, view }: VersionRow, isVersionAwar
   return `${by}${answer.headers["warning"] === undefined ? "" : " with a Warning"}`;
 }
 
-test("the table has rows for servers that serve it and for those that do not", () => {
+test("the table has rows for servers that serve the resource and for those that do not", () => {
   expect(ROWS.length).toBeGreaterThan(25);
 });
 
@@ -38,7 +38,7 @@ test.each(ROWS)("$what", async (row) => {
   expect(await answeredBy(row, true)).toBe(row.answeredBy);
 });
 
-test("with the gate off the header makes no difference, whatever it says", async () => {
+test("with the feature gate off, the header has no effect, whatever its value", async () => {
   for (const row of ROWS)
     expect(await answeredBy(row, false), row.what).toBe(await answeredBy({ ...row, header: undefined }, true));
 });

@@ -1,10 +1,10 @@
-/** The table of docs/versions.md that says which server answers. */
+/** Parses the table of docs/versions.md that defines which server serves a request. */
 import { readFileSync } from "node:fs";
 import { peerOf, viewOf } from "../testing/cluster/peers/cluster-view.ts";
 import type { ClusterView, PeerView } from "../../src/cluster/peers/view.ts";
 
 export interface VersionRow {
-  /** What the client's header says; undefined: nothing. */
+  /** The value of the client's header, if any. */
   readonly header: string | undefined;
   readonly isProxied: boolean;
   readonly view: ClusterView;

@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 const LIMIT_MS = 20_000;
 const PAUSE_MS = 10;
 
-/** Asks until what comes back will do; everything that came back before it is handed over too. */
+/** Calls until the result is accepted, and returns all results including the earlier ones. */
 export async function until<T>(ask: () => Promise<T> | T, willDo: (answer: T) => boolean): Promise<readonly T[]> {
   const seen: T[] = [];
   const limit = Date.now() + LIMIT_MS;
@@ -11,12 +11,12 @@ export async function until<T>(ask: () => Promise<T> | T, willDo: (answer: T) =>
     const answer = await ask();
     seen.push(answer);
     if (willDo(answer)) return seen;
-    if (Date.now() > limit) throw new Error(`still not so: ${describe(answer)}`);
+    if (Date.now() > limit) throw new Error(`condition not met in time: ${describe(answer)}`);
     await pause(PAUSE_MS);
   }
 }
 
-/** The last one, when those before do not matter. */
+/** Returns only the last result. */
 export async function eventually<T>(ask: () => Promise<T> | T, willDo: (answer: T) => boolean): Promise<T> {
   return (await until(ask, willDo)).at(-1)!;
 }

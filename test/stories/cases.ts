@@ -1,4 +1,4 @@
-/** What mixed clusters are made of in the stories, and what happens in them. */
+/** The mixed clusters of the stories, and the faults that occur in them. */
 import type { RunOptions } from "../../src/tools/simulator/server.ts";
 import {
   fill,
@@ -16,11 +16,11 @@ import { CLAIM, CLAIM_PARAMETERS, DEPLOYMENT, JOB, pathOf, type Thing } from "./
 export interface Case {
   readonly name: string;
   readonly thing: Thing;
-  /** Serves the thing. */
+  /** A server that serves the resource. */
   readonly serving: RunOptions;
-  /** Does not, unless everybody does. */
+  /** A server that does not serve it, unless all servers do. */
   readonly other: RunOptions;
-  /** To whom something happens. */
+  /** The server that the fault affects. */
   readonly disturbed: "serving" | "other";
 }
 
@@ -41,30 +41,34 @@ export const INTRODUCED: Case = {
 };
 export const UNCHANGED: Case = {
   ...{ name: "unchanged: deployments and configmaps of 1.33 and 1.34", thing: DEPLOYMENT },
-  // One of two that serve the same: nobody else may notice.
+  // One of two servers that serve the same resources: clients must not notice the fault.
   ...{ serving: { release: "1.34" }, other: { release: "1.33" }, disturbed: "other" },
 };
 
-/** Whoever starts first leads, so that controllers run on a server of each kind. */
+/** The first server leads, so that controllers run on a server of each kind. */
 export interface Lineup {
   readonly leader: string;
   readonly order: readonly ("serving" | "other")[];
 }
-export const SERVING_LEADS: Lineup = { leader: "who serves it", order: ["serving", "other", "other"] };
-export const OTHER_LEADS: Lineup = { leader: "somebody else", order: ["other", "other", "serving"] };
+export const SERVING_LEADS: Lineup = { leader: "a server that serves it", order: ["serving", "other", "other"] };
+export const OTHER_LEADS: Lineup = { leader: "another server", order: ["other", "other", "serving"] };
 
 export const OUTAGE_SECONDS = 40;
-/** Longer than a namespace may take, so that one that takes longer is told from one that never goes. */
+/** Longer than the deletion of a namespace may take, so that a slow deletion differs from one that never ends. */
 export const AFTERWARDS_SECONDS = 25;
 
-/** Something that happens to the server at a position of the lineup. */
+/** A fault of the server at a position of the lineup. */
 export interface Disturbance {
   readonly name: string;
   begin(story: Story, position: number): Promise<void>;
   end(story: Story, position: number, run: RunOptions): Promise<void>;
 }
 
-export const NONE: Disturbance = { name: "all are up", begin: () => Promise.resolve(), end: () => Promise.resolve() };
+export const NONE: Disturbance = {
+  name: "all servers are live",
+  begin: () => Promise.resolve(),
+  end: () => Promise.resolve(),
+};
 export const STOP: Disturbance = {
   name: "is stopped for a while",
   begin: (story, position) => story.stop(position),
@@ -72,10 +76,10 @@ export const STOP: Disturbance = {
 };
 export const CRASH: Disturbance = {
   ...STOP,
-  name: "crashes and comes back",
+  name: "crashes and restarts",
   begin: async (story, position) => {
     story.server(position).crash();
-    // Whoever leads next must have taken over before anything is expected.
+    // The next leader must have taken over before the test checks anything.
     await story.pass(1);
   },
 };
@@ -90,12 +94,12 @@ export function scenes(count: number, prefix: string, thing: Thing): Scene[] {
 
 export interface Played {
   readonly outcome: () => Outcome;
-  /** Of the namespaces that were deleted, at the end of the disturbance. */
+  /** The conditions of the deleted namespaces, at the end of the disturbance. */
   readonly complaints: readonly string[];
   readonly unread: readonly string[];
 }
 
-/** Through every server: what is made, and what is deleted while the disturbance lasts. */
+/** Creates objects through every server, and deletes some of them during the disturbance. */
 export async function play(
   story: Story,
   { thing }: Case,
@@ -126,7 +130,7 @@ export async function play(
   return { outcome: () => outcomeOf(story, { kept, deleted }), complaints, unread };
 }
 
-/** The owners that are there, and who does not show them. */
+/** The remaining owners that a server does not return. */
 async function unreadThroughEveryServer(story: Story, kept: readonly Scene[]): Promise<string[]> {
   const unread: string[] = [];
   for (const server of story.servers)

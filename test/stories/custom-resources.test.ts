@@ -1,4 +1,4 @@
-/** Definitions in a cluster of two releases: every server sees them by itself, in the moment they change. */
+/** Tests of CRDs in a cluster of two releases: every server watches them itself and applies changes at once. */
 import { describe, expect, test } from "vitest";
 import { isJsonObject, objectAt, type JsonObject } from "../../src/meta/json.ts";
 import { Story, withGate } from "./story.ts";
@@ -24,15 +24,15 @@ async function begin(): Promise<Story> {
   return Story.begin([withGate("on", { release: "1.33" }), withGate("on", { release: "1.36" })]);
 }
 
-/** `/apis` of a server in either form: whether it names the group. */
+/** Whether `/apis` of a server lists the group, in either format. */
 async function shows(story: Story, index: number, group: string): Promise<boolean[]> {
   const ask = (headers: Record<string, string>): Promise<string> =>
     story.ask(story.server(index), { method: "GET", target: "/apis", headers }).then(({ text }) => text);
   return [(await ask({})).includes(`"${group}"`), (await ask(AGGREGATED)).includes(`"${group}"`)];
 }
 
-describe("a definition", () => {
-  test("is in the discovery of every server as soon as it is served, and out of it as soon as it is gone", async () => {
+describe("a CRD", () => {
+  test("is in the discovery of every server as soon as it is served, and leaves it as soon as it is deleted", async () => {
     const story = await begin();
     await story.ask(story.server(0), {
       method: "POST",
@@ -55,7 +55,7 @@ describe("a definition", () => {
     expect(gone.status).toBe(404);
   });
 
-  test("of what the newer release has built in serves where it is not built in, and is kept apart", async () => {
+  test("for a resource that the newer release has built in is served by the older one, and the objects of both are kept apart", async () => {
     const story = await begin();
     const [older, newer] = [story.server(0), story.server(1)];
     const annotations = { "api-approved.kubernetes.io": "unapproved, for a test" };
@@ -75,7 +75,7 @@ describe("a definition", () => {
     expect((await story.ask(newer, { method: "POST", target: CLAIMS, body: builtIn })).status).toBe(201);
     expect(await names(story, 0)).toEqual(["custom"]);
     expect(await names(story, 1)).toEqual(["built-in"]);
-    // Another resource of the same group version is routed as ever.
+    // Another resource of the same group version is still proxied.
     const classes = await story.ask(older, { method: "GET", target: "/apis/resource.k8s.io/v1/deviceclasses" });
     expect(classes.status).toBe(200);
     await story.ask(newer, { method: "DELETE", target: `${DEFINITIONS}/resourceclaims.resource.k8s.io` });

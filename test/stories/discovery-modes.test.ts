@@ -1,7 +1,7 @@
 /**
- * The garbage collector's and the namespace controller's cases of the first design, with discovery of the whole cluster
- * and of its newest server: what controllers of our own make of it, which know what all servers serve, and controllers
- * that believe discovery.
+ * Tests of the garbage collector's and the namespace controller's cases of the first design, with merged discovery and
+ * with that of the newest server. They run with Evenkeel's controllers, which know the resources of all servers, and
+ * with controllers that rely on discovery.
  */
 import { describe, expect, test } from "vitest";
 import type { RunOptions } from "../../src/tools/simulator/server.ts";
@@ -18,12 +18,12 @@ function inMode(discoveryMode: Mode, one: Case): Case {
   return { ...one, serving: withMode(one.serving), other: withMode(one.other) };
 }
 
-/** The design counts: 1 removed in the newer release, 2 introduced in it, 3 the same in both. */
+/** The cases of the design: 1 removed in the newer release, 2 introduced in it, 3 the same in both. */
 const CASES = [REMOVED, INTRODUCED, UNCHANGED] as const;
 
-describe("controllers of our own do no harm whatever discovery shows", () => {
+describe("Evenkeel's controllers do no harm with discovery mode", () => {
   const played = [NONE, STOP].flatMap((by) => CASES.map((one) => [one.name, by.name, { one, by }] as const));
-  test.each(played)("newest; %s; %s", async (_name, _by, { one, by }) => {
+  test.each(played)("newest: %s; %s", async (_name, _by, { one, by }) => {
     const own = inMode("newest", one);
     const story = await Story.begin(runsOf(own, OTHER_LEADS));
     const position = OTHER_LEADS.order.indexOf(own.disturbed);
@@ -33,21 +33,21 @@ describe("controllers of our own do no harm whatever discovery shows", () => {
   });
 });
 
-/** Beside a kube-controller-manager ours are off. */
+/** Evenkeel's controllers are disabled if a kube-controller-manager runs. */
 const NO_CONTROLLERS = ["*", "-garbage-collector-controller", "-namespace-controller"];
 
 interface Left {
   readonly story: Story;
-  /** Namespaces that do not go. */
+  /** Namespaces that are not removed. */
   readonly stuck: readonly string[];
-  /** What is left in them. */
+  /** The objects that remain in them. */
   readonly held: readonly string[];
-  /** What lost its owner and stays, or waits for what it owns. */
+  /** Objects that lost their owner and stay, or that wait for their dependents. */
   readonly uncollected: readonly string[];
   readonly lost: readonly string[];
 }
 
-/** Controllers that believe the discovery of the server they talk to, which is not the one that serves the thing. */
+/** Runs controllers that rely on the discovery of one server, which does not serve the resource itself. */
 async function believed(mode: Mode, one: Case): Promise<Left> {
   const runs = runsOf(inMode(mode, one), OTHER_LEADS).map((run) => ({ ...run, controllers: NO_CONTROLLERS }));
   const story = await Story.begin(runs);
@@ -67,19 +67,19 @@ async function believed(mode: Mode, one: Case): Promise<Left> {
   };
 }
 
-describe("controllers that believe discovery", () => {
+describe("controllers that rely on discovery", () => {
   const harmless = [
     ...MODES.flatMap((mode) => [INTRODUCED, UNCHANGED].map((one) => [mode, one.name, one] as const)),
     ["merged", REMOVED.name, REMOVED] as const,
   ];
-  test.each(harmless)("do their work in mode %s: %s", async (mode, _name, one) => {
+  test.each(harmless)("complete their work in mode %s: %s", async (mode, _name, one) => {
     const { story, ...left } = await believed(mode, one);
     expect(left).toEqual({ stuck: [], held: [], uncollected: [], lost: [] });
     expect(story.witness.broken).toEqual([]);
   });
 
   test.each(MODES)(
-    "in mode %s, while the newest server is out of reach: only merged says that there is more",
+    "in mode %s, while the newest server is unreachable, learn only from merged discovery that objects remain",
     async (mode) => {
       const runs = runsOf(inMode(mode, INTRODUCED), OTHER_LEADS).map((run) => ({
         ...run,
@@ -104,14 +104,15 @@ describe("controllers that believe discovery", () => {
     },
   );
 
-  test("in mode newest do not see what only older servers serve: it is left, and so is what hangs on it", async () => {
+  test("in mode newest do not see resources that only older servers serve, and leave them and their dependents", async () => {
     const { story, stuck, held, uncollected, lost } = await believed("newest", REMOVED);
     const { prefix } = REMOVED.thing;
-    // They would let the namespace go; that the store still holds something of it is what keeps it.
+    // They would finalize the namespace, but the server rejects that while the store contains objects of it.
     expect(stuck).toEqual(["doomed-0"]);
     expect(held.map((key) => key.slice(0, key.indexOf("/")))).toEqual(held.map(() => prefix));
     expect(held).toHaveLength(5);
-    // Dependents of a kind they cannot look up, an owner that waits for its dependents, and an orphan with its own.
+    // Dependents of a kind that they cannot look up, an owner that waits for its dependents, and an orphan with its own
+    // dependents.
     expect(uncollected).toEqual([
       "configmaps/kept-0/of-leaving",
       "configmaps/kept-0/of-leaving-last",
@@ -120,7 +121,7 @@ describe("controllers that believe discovery", () => {
       `${prefix}/kept-0/leaving-last`,
       `${prefix}/kept-0/of-plain-leaving`,
     ]);
-    // Not knowing is not taken for absence: nothing goes that should stay.
+    // An unknown kind does not count as deleted: nothing is deleted that should stay.
     expect(lost).toEqual([]);
     expect(story.witness.broken).toEqual([]);
   });

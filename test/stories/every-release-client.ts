@@ -1,10 +1,10 @@
 /**
- * A client that reads all of discovery again and again, from one server after the other, and then touches everything
- * that was named, each time through the next server. It notes what it is told wrongly:
+ * A client that reads all discovery documents repeatedly, from one server after the other, and then accesses every
+ * listed resource through the next server. It records wrong responses:
  *
- *   a false 404     something that a server of the cluster serves, or did a short while ago, is called unknown
- *   unreachable     what discovery has named is answered neither by whoever serves it nor by a refusal of theirs
- *   not listed      what a server has been serving for a while is missing from what discovery names
+ * - false 404: a resource that a server of the cluster serves, or served recently, is reported as unknown
+ * - unreachable: a listed resource is neither served nor rejected by a server that serves it
+ * - not listed: a resource that a server has been serving for a while is missing in discovery
  */
 import { compareNames } from "../../src/serving/discovery/order.ts";
 import { isJsonObject } from "../../src/meta/json.ts";
@@ -32,21 +32,21 @@ const FORMS = [
   { form: "legacy", readAll: readLegacy, headers: {} },
 ] as const;
 
-/** Between two requests: some hundred fit between two things that happen to the cluster. */
+/** Pause between two requests: some hundred fit between two events of the cluster. */
 const PACE_MS = 8;
-/** What was named is touched this much at a time, the next time from there on as it is named then. */
+/** The number of listed resources that are accessed after each reading. The next reading continues there. */
 const TOUCHED_PER_READING = 50;
-/** Longer than any server takes to answer. */
+/** Longer than any server takes to respond. */
 const PATIENCE_MS = 60_000;
-/** Noted for a request that nobody answered. */
+/** Recorded for a request without a response. */
 const NO_ANSWER = 599;
 const UNREACHABLE: readonly number[] = [404, 502, 503, 504, NO_ANSWER];
 
-/** How far discovery may be behind the truth. */
+/** How far discovery may lag behind. */
 export interface Bounds {
-  /** In naming what went with a server that was asked to stop. */
+  /** Time in which it may still list the resources of a server that was stopped. */
   readonly leftMs: number;
-  /** In lacking what a server serves that is ready. */
+  /** Time in which it may not yet list the resources of a ready server. */
   readonly joinedMs: number;
 }
 
@@ -57,7 +57,7 @@ interface Told {
   readonly text: string;
 }
 
-/** What discovery had named, and who serves it. */
+/** A listed resource and the servers that serve it. */
 interface Promised {
   readonly listedAtMs: number;
   readonly isServing: (run: Run) => boolean;
@@ -67,11 +67,11 @@ export class DiscoveryClient {
   readonly falseNotFound: string[] = [];
   readonly unreachable: string[] = [];
   readonly notListed: string[] = [];
-  /** How many answers there were, by what was asked for and what was told. */
+  /** The number of responses, by request and result. */
   readonly counts = new Map<string, number>();
-  /** Everything that was touched. */
+  /** All accessed resources. */
   readonly touched = new Set<string>();
-  /** How far discovery was behind at most. */
+  /** The longest observed lag of discovery. */
   readonly behind = { leftMs: 0, joinedMs: 0 };
   #rounds = 0;
   #turn = 0;
@@ -91,7 +91,7 @@ export class DiscoveryClient {
 
   start(): void {
     this.#work = this.#readAndTouch();
-    // Whoever finishes hears of it.
+    // `finish` reports the error.
     this.#work.catch(() => {});
   }
 
@@ -167,7 +167,7 @@ export class DiscoveryClient {
     for (const one of listed) {
       const leftMs = this.#leftMs({ ...one, isServing: ({ served }) => served.has(one) });
       if (leftMs > this.#bounds.leftMs)
-        this.unreachable.push(`${where} names ${nameOf(one)}, ${leftMs} ms after the last who served it left`);
+        this.unreachable.push(`${where} names ${nameOf(one)}, ${leftMs} ms after the last server of it left`);
     }
   }
 
@@ -196,7 +196,7 @@ export class DiscoveryClient {
     this.falseNotFound.push(...(this.#checker.onResponse?.({ request, atMs, status, unknown, message }) ?? []));
   }
 
-  /** Nobody can be reached who is not there any more: then it counts how long ago that was when discovery named it. */
+  /** A departed server cannot be reached: the time since its departure when discovery listed the resource decides. */
   #noteUnreachable(server: SimulatedServer, promised: Promised & { readonly what: string }, told: Told): void {
     const isServed = this.#servedUntilMs(promised, told.startedAtMs) > told.atMs;
     if (!isServed && this.#leftMs(promised) <= this.#bounds.leftMs) return;
@@ -205,14 +205,16 @@ export class DiscoveryClient {
     this.unreachable.push(`${what} at ${server.id} at ${told.atMs} ms, named at ${listedAtMs} ms: ${said}`);
   }
 
-  /** How long before discovery named it the last server that served it left. */
+  /**
+   * The time between the departure of the last server that served the resource and the moment when discovery listed it.
+   */
   #leftMs(promised: Promised): number {
     const leftMs = Math.max(0, promised.listedAtMs - this.#servedUntilMs(promised, promised.listedAtMs));
     this.behind.leftMs = Math.max(this.behind.leftMs, leftMs);
     return leftMs;
   }
 
-  /** By servers that were ready at some moment; what nobody had ever served was named too early. */
+  /** Counts servers that were ready at some moment. A resource that no server has ever served was listed too early. */
   #servedUntilMs({ isServing }: Promised, atMs: number): number {
     const served = this.#cluster.runs.filter((run) => (run.readyAtMs ?? Infinity) <= atMs && isServing(run));
     return Math.max(...served.map(({ endedAtMs = Infinity }) => endedAtMs));
@@ -227,7 +229,7 @@ export class DiscoveryClient {
     return this.#cluster.live.flatMap(({ run }) => run ?? []);
   }
 
-  /** The next that a load balancer would choose. */
+  /** The next server that a load balancer would choose. */
   async #next(): Promise<SimulatedServer> {
     for (;;) {
       const { servers, live } = this.#cluster;

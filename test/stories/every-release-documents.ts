@@ -1,20 +1,20 @@
-/** All of discovery as one server tells it, in either form, and every request that what it names invites. */
+/** Reads all discovery documents of one server, in either format, and derives requests for every listed resource. */
 import { decodeGroups, decodeResourceList } from "../../src/serving/discovery/decode.ts";
 import type { DiscoveryGroup } from "../../src/serving/discovery/groups.ts";
 import { parseGroupVersion, type GroupVersion } from "../../src/meta/group-version.ts";
 import { isJsonObject, stringAt, stringsAt, type JsonObject } from "../../src/meta/json.ts";
 import { pathOf, TARGETS, type Target } from "../simulator/targets.ts";
 
-/** What a server said, and when it was asked. */
+/** A document of a server, and when it was requested. */
 export interface Document {
   readonly content: JsonObject;
   readonly askedAtMs: number;
 }
 
-/** The document at a path, which another one has named; undefined: it was not told. */
+/** The document at a path that another document lists; undefined if the server did not return it. */
 export type ReadDocument = (path: string, namedBy: Document | undefined) => Promise<Document | undefined>;
 
-/** A resource or subresource that discovery names. */
+/** A resource or subresource that discovery lists. */
 export interface Named extends Target {
   readonly verbs: readonly string[];
 }
@@ -88,7 +88,9 @@ export interface Touch {
 
 const NOBODY = "nobody";
 
-/** What reads do is enough for most; what has a body to create is made, changed and deleted under the name as well. */
+/**
+ * Reads are enough for most resources. If an example body exists, the object is created, changed and deleted as well.
+ */
 export function touchesOf(listed: Named, name: string): Touch[] {
   const { verbs, subresource } = listed;
   const made = TARGETS.find((target) => pathOf(target) === pathOf(listed) && target.create !== undefined);

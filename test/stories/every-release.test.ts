@@ -1,4 +1,4 @@
-/** Every release after the other, for a client that believes what discovery names. */
+/** Tests of an upgrade through every release, for a client that relies on discovery. */
 import { expect, onTestFinished, test } from "vitest";
 import type { ApiResponse } from "../../src/serving/http/message.ts";
 import type { PeerOptions } from "../../src/cluster/peers/peer-config.ts";
@@ -13,13 +13,13 @@ import { withGate, type Gate } from "./story.ts";
 
 const RELEASES = ["1.33", "1.34", "1.35", "1.36", "1.37"] as const;
 const SERVERS = 3;
-/** With everything on, every step but one takes something away, and every step but one brings something. */
+/** With all APIs enabled, every step but one removes resources, and every step but one adds some. */
 const EVERYTHING = ["api/all=true"] as const;
 
 interface Rolled {
   readonly client: DiscoveryClient;
   readonly cluster: SimulatedCluster;
-  /** What was wrong at the end of each step. */
+  /** Errors at the end of each step. */
   readonly atRest: readonly string[];
 }
 
@@ -37,8 +37,8 @@ async function roll({ releases: [first, ...then], gate, source, plant = {} }: Ro
     withGate(gate, { release, runtimeConfig: EVERYTHING, peers: { routingSource: source } });
   for (let index = 0; index < SERVERS; index++) await cluster.addServer(runOf(first!));
   await cluster.advance({ seconds: 5 });
-  // A server that is asked to stop takes its records away as soon as it has answered what was open, which is nothing
-  // slow here, and others see that at once. They may take as long as for one that is silent until probes tell.
+  // A stopping server deletes its records as soon as its open requests are complete, and others see that at once. They
+  // may also take as long as the probes of a silent server.
   const { probeIntervalMs, probeMissesMax } = cluster.timing;
   const boundMs = probeIntervalMs * probeMissesMax;
   const client = new DiscoveryClient(cluster, { leftMs: boundMs, joinedMs: boundMs });
@@ -66,7 +66,7 @@ function report({ client, cluster }: Rolled, name: string): void {
     `${name}: ${Math.round(cluster.world.clock.monotonic() / 1000)} s, ${client.touched.size} resources touched`,
     `  ${counts.join(", ")}`,
     `  discovery behind by at most ${leftMs} ms after a server left, ${joinedMs} ms after one was ready`,
-    `  false 404: ${client.falseNotFound.length}, named and unreachable: ${client.unreachable.length}, served and not named: ${client.notListed.length}`,
+    `  false 404: ${client.falseNotFound.length}, listed and unreachable: ${client.unreachable.length}, served and not listed: ${client.notListed.length}`,
   ];
   console.log(lines.join("\n"));
 }
@@ -76,7 +76,7 @@ function countOf({ counts }: DiscoveryClient, told: RegExp): number {
 }
 
 test.each(["discovery", "storageversion"] as const)(
-  `${RELEASES.join(" → ")} over three servers, routed by %s: what discovery names is there`,
+  `${RELEASES.join(" → ")} over three servers, routed by %s: every listed resource is served`,
   async (source) => {
     const rolled = await roll({ releases: RELEASES, gate: "on", source });
     report(rolled, source);
@@ -97,7 +97,7 @@ test.each(["discovery", "storageversion"] as const)(
 
 const FIRST_LEG = RELEASES.slice(0, 2);
 
-test("its first leg with servers that answer by themselves alone: wrong answers", async () => {
+test("the first step with servers that do not proxy returns wrong responses", async () => {
   const rolled = await roll({ releases: FIRST_LEG, gate: "off", source: "discovery" });
   report(rolled, "without the proxy");
   const { falseNotFound, unreachable, notListed } = rolled.client;
@@ -106,7 +106,7 @@ test("its first leg with servers that answer by themselves alone: wrong answers"
   expect(notListed.length).toBeGreaterThan(5);
 });
 
-/** Clients are told what the first of them was told. */
+/** Responses to discovery requests never change. */
 function remembersDiscovery(): Plant {
   const told = new Map<string, ApiResponse>();
   return {
@@ -121,7 +121,7 @@ function remembersDiscovery(): Plant {
   };
 }
 
-test("its first leg with servers whose discovery stays as it was: what is named is gone, and not called unknown", async () => {
+test("the first step with outdated discovery lists resources that are gone, and they are not reported as unknown", async () => {
   const plant = remembersDiscovery();
   const rolled = await roll({ releases: FIRST_LEG, gate: "on", source: "discovery", plant });
   report(rolled, "with old discovery");

@@ -1,6 +1,6 @@
 /**
- * More that happened to people while they upgraded Kubernetes, named for the issues of kubernetes/kubernetes: servers of
- * two releases stand behind one address, and a request meets the one that does not know what it speaks of.
+ * Tests of incidents during upgrades, named after issues of kubernetes/kubernetes: servers of two releases are behind
+ * one address, and a request reaches the one that does not support it.
  */
 import { describe, expect, test } from "vitest";
 import { isJsonObject, objectAt, type JsonObject } from "../../src/meta/json.ts";
@@ -20,7 +20,7 @@ async function skewed(gate: Gate, older: string, newer: string): Promise<Skewed>
 
 const MERGE_PATCH = { "content-type": "application/merge-patch+json" } as const;
 
-describe("127316: a kubelet of 1.31 asks a server of 1.30 for services with an address", () => {
+describe("127316: a kubelet of 1.31 that requests services with an address from a server of 1.30", () => {
   const target = "/api/v1/services?fieldSelector=spec.clusterIP%21%3DNone&limit=500&resourceVersion=0";
 
   async function ask(gate: Gate): Promise<Told> {
@@ -36,14 +36,14 @@ describe("127316: a kubelet of 1.31 asks a server of 1.30 for services with an a
     return story.ask(old, { method: "GET", target });
   }
 
-  test("and is told of them, whichever server it meets", async () => {
+  test("gets them with the mixed version proxy", async () => {
     const { status, body } = await ask("on");
     expect(status).toBe(200);
     expect(itemNames(body)).toContain("plain");
     expect(itemNames(body)).not.toContain("headless");
   });
 
-  test("without the mixed version proxy it is told what the issue says, and starts no pod", async () => {
+  test("without the mixed version proxy gets the error of the issue", async () => {
     const { status, text } = await ask("off");
     expect(status).toBe(400);
     expect(text).toContain("spec.clusterIP");
@@ -54,7 +54,7 @@ function itemNames({ items }: JsonObject): unknown[] {
   return Array.isArray(items) ? items.filter(isJsonObject).map((item) => objectAt(item, "metadata")["name"]) : [];
 }
 
-describe("129511: a chart moves a daemon set to a field of 1.30, and a controller of 1.29 reports its status", () => {
+describe("129511: a chart sets a field of 1.30 on a daemon set, a controller of 1.29 reports its status, and", () => {
   const DAEMON_SETS = "/apis/apps/v1/namespaces/default/daemonsets";
   const PROFILE = { type: "Unconfined" } as const;
   const labels = { app: "agent" };
@@ -76,7 +76,7 @@ describe("129511: a chart moves a daemon set to a field of 1.30, and a controlle
     return objectAt(first!, "securityContext")["appArmorProfile"];
   }
 
-  /** The controller was made for 1.29: it reads through the old server, and sends back what it knows. */
+  /** The controller was built for 1.29: it reads through the old server and sends back the fields that it supports. */
   async function reportStatus({ story, old }: Skewed): Promise<number[]> {
     const target = `${DAEMON_SETS}/agent`;
     const { body } = await story.ask(old, { method: "GET", target });
@@ -89,7 +89,7 @@ describe("129511: a chart moves a daemon set to a field of 1.30, and a controlle
       body: status,
       headers: MERGE_PATCH,
     });
-    // The chart's own tools label it, too.
+    // The chart's tools also label the object.
     const label = { metadata: { labels: { managed: "yes" } } };
     const labelled = await story.ask(old, { method: "PATCH", target, body: label, headers: MERGE_PATCH });
     return [put.status, patched.status, labelled.status];
@@ -108,7 +108,7 @@ describe("129511: a chart moves a daemon set to a field of 1.30, and a controlle
     expect(await profileAfter(skew)).toEqual(PROFILE);
   });
 
-  test("the chart may meet the old server as well: the new one does it", async () => {
+  test("the chart can reach the old server, because the new one handles its request", async () => {
     const skew = await skewed("on", "1.29", "1.30");
     const { story, old } = skew;
     const target = `${DAEMON_SETS}/agent`;
@@ -120,7 +120,7 @@ describe("129511: a chart moves a daemon set to a field of 1.30, and a controlle
     expect(await profileAfter(skew)).toEqual(PROFILE);
   });
 
-  test("without the mixed version proxy the old server does not know what the chart wants", async () => {
+  test("without the mixed version proxy the old server drops the field", async () => {
     const skew = await skewed("off", "1.29", "1.30");
     const { story, old } = skew;
     await story.ask(old, { method: "POST", target: DAEMON_SETS, body: agent({}) });
@@ -134,7 +134,7 @@ describe("129511: a chart moves a daemon set to a field of 1.30, and a controlle
   }
 });
 
-describe("pods/resize through a server of 1.32, in a cluster that has 1.33", () => {
+describe("pods/resize through a server of 1.32, in a cluster with 1.33,", () => {
   const PODS = "/api/v1/namespaces/default/pods";
   const resources = (cpu: string): object => ({ requests: { cpu }, limits: { cpu } });
   const spec = (cpu: string): object => ({ containers: [{ name: "main", image: "main", resources: resources(cpu) }] });
@@ -154,11 +154,11 @@ describe("pods/resize through a server of 1.32, in a cluster that has 1.33", () 
     return [status, (containers as JsonObject[])[0]?.["resources"]];
   }
 
-  test("is done by the server that can", async () => {
+  test("is handled by the server that supports it", async () => {
     expect(await resize("on")).toEqual([200, resources("2")]);
   });
 
-  test("without the mixed version proxy is 404, as if there were no such pod", async () => {
+  test("without the mixed version proxy returns 404, as if the pod did not exist", async () => {
     expect(await resize("off")).toEqual([404, resources("1")]);
   });
 });

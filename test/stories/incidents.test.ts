@@ -1,4 +1,4 @@
-/** Things that happened to people while they upgraded Kubernetes, named for the issues of kubernetes/kubernetes. */
+/** Tests of incidents during upgrades, named after issues of kubernetes/kubernetes. */
 import { describe, expect, test } from "vitest";
 import { jsonResponse, pageNotFound } from "../../src/serving/http/respond.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../src/meta/json.ts";
@@ -12,7 +12,7 @@ import { CLAIM, CONFIG_MAP, keyOf, pathOf, referenceTo, type Thing } from "./thi
 
 const AGGREGATED = { accept: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList" } as const;
 
-/** Has the server come back as another release; what clients do meanwhile moves the time. */
+/** Restarts the server with another release. Requests of clients advance the time meanwhile. */
 async function upgrade(
   server: SimulatedServer,
   { to, meanwhile }: { readonly to: RunOptions; readonly meanwhile: () => Promise<void> },
@@ -29,8 +29,8 @@ function itemsOf(of: JsonObject, member: string): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-describe("96486: a client reads discovery in a loop while one of three servers is upgraded", () => {
-  /** As client-go does it behind a load balancer: each request goes to another server. */
+describe("96486: a client reads discovery in a loop while one of three servers is upgraded, and", () => {
+  /** Behaves like client-go behind a load balancer: each request reaches another server. */
   class DiscoveryLoop {
     readonly incomplete: string[] = [];
     readonly groupVersions = new Set<string>();
@@ -73,7 +73,7 @@ describe("96486: a client reads discovery in a loop while one of three servers i
     }
   }
 
-  /** By then every server knows what a new one serves. */
+  /** The time by which every server knows the resources of a new one. */
   const ACQUAINTED_MS = 5_000;
 
   async function loop(gate: Gate): Promise<DiscoveryLoop> {
@@ -87,26 +87,29 @@ describe("96486: a client reads discovery in a loop while one of three servers i
     return client;
   }
 
-  test("what one server lists the next one serves, and nothing is ever missing", async () => {
+  test("every resource that one server lists is served by the next, and none is ever missing", async () => {
     const { incomplete, groupVersions, reads } = await loop("on");
     expect(incomplete).toEqual([]);
     expect(groupVersions).toContain("resource.k8s.io/v1");
     expect(reads).toBeGreaterThan(500);
   });
 
-  test("without the mixed version proxy it sees what the issue says", async () => {
+  test("without the mixed version proxy it observes the errors of the issue", async () => {
     const { incomplete } = await loop("off");
     expect(incomplete).toContain("/apis/resource.k8s.io/v1: 404");
   });
 });
 
-describe("98548: namespaces are deleted all through a roll", () => {
+describe("98548: namespaces are deleted during a rolling upgrade, and", () => {
   async function roll(gate: Gate): Promise<{ story: Story; deleted: DeletedNamespace[]; complaints: Set<string> }> {
     const run = (release: string): RunOptions => withGate(gate, { release });
     const story = await Story.begin([run("1.33"), run("1.33"), run("1.33")]);
     const deleted: DeletedNamespace[] = [];
     const complaints = new Set<string>();
-    /** Made through one server, deleted through another, with some of what anybody serves at the time. */
+    /**
+     * Creates a namespace through one server and deletes it through another, with some objects of the resources that
+     * are served at the time.
+     */
     const meanwhile = async (): Promise<void> => {
       const number = deleted.length;
       const name = `passing-${number}`;
@@ -139,7 +142,7 @@ describe("98548: namespaces are deleted all through a roll", () => {
       })
       .map(({ name }) => name);
 
-  test("all go in time, none before it is empty, and none complains of what it could not find", async () => {
+  test("all are removed in time, none before it is empty, and no condition reports missing resources", async () => {
     const { story, deleted, complaints } = await roll("on");
     expect(deleted.length).toBeGreaterThan(15);
     expect(notInTime(story, deleted)).toEqual([]);
@@ -155,7 +158,7 @@ describe("98548: namespaces are deleted all through a roll", () => {
   });
 });
 
-/** For a while, what the only server that serves claims says of them is not so. */
+/** A fault: for a while, the only server of claims returns wrong responses about them. */
 interface Trouble {
   readonly name: string;
   readonly plant: (trouble: Switch) => Plant;
@@ -164,7 +167,7 @@ interface Trouble {
 
 interface Switch {
   isOn: boolean;
-  /** How often it showed. */
+  /** How often the fault occurred. */
   count: number;
 }
 
@@ -188,7 +191,7 @@ const TROUBLES: readonly Trouble[] = [
     ),
   },
   {
-    name: "nothing, and the leader has never been told what it serves",
+    name: "no response, and the leader has never read its discovery document",
     plant: (trouble) => ({ tamper: (request) => (trouble.count++, request) }),
     begin: ({ cluster, servers: [serving, leader] }) => {
       cluster.partition(serving!, leader!);
@@ -197,7 +200,7 @@ const TROUBLES: readonly Trouble[] = [
   },
 ];
 
-/** Has a server that serves no claims lead, which has seen none before the trouble begins. */
+/** Makes a server lead that serves no claims and has seen none before the fault begins. */
 async function troubled(trouble: Trouble, prepare: (story: Story) => Promise<void>): Promise<Troubled> {
   const shown: Switch = { isOn: false, count: 0 };
   const story = await Story.begin([{ release: "1.34" }], { plant: trouble.plant(shown) });
@@ -226,7 +229,7 @@ interface Troubled {
   readonly end: () => Promise<void>;
 }
 
-describe("93790: a transient 404 never collects", () => {
+describe("93790: a transient 404 never collects objects:", () => {
   test.each(TROUBLES)("$name", async (trouble) => {
     const scene: Scene = { namespace: "kept", thing: CLAIM };
     const { story, end } = await troubled(trouble, (begun) => fill(begun, 0, scene));
@@ -242,7 +245,7 @@ describe("93790: a transient 404 never collects", () => {
   });
 });
 
-describe("104342: a transient 404 never orphans", () => {
+describe("104342: a transient 404 never orphans objects:", () => {
   const namespace = "kept";
   const POLICIES = ["Background", "Foreground", "Orphan"] as const;
   const keys = (of: Thing, name: string): string => keyOf(of, namespace, name.toLowerCase());
@@ -266,7 +269,8 @@ describe("104342: a transient 404 never orphans", () => {
       expect((await story.ask(story.server(1), { method: "DELETE", target, body })).status).toBe(200);
     }
     await story.pass(40);
-    // Whoever must go after its dependents, or after they have been told, waits for those that cannot be seen.
+    // An owner that must be deleted after its dependents, or after they are orphaned, waits for dependents that cannot
+    // be listed.
     expect(history.get(keys(CONFIG_MAP, "Foreground"))).toBeDefined();
     expect(history.get(keys(CONFIG_MAP, "Orphan"))).toBeDefined();
     await end();

@@ -1,4 +1,4 @@
-/** Clients of a cluster while it is rolled, and every checker of the simulator to judge what they are told. */
+/** Runs clients on a cluster during a rolling upgrade, and all checkers of the simulator on their responses. */
 import { createClient } from "../../src/client/client.ts";
 import type { Informer } from "../../src/client/informer.ts";
 import { connectToSimulated } from "../../src/tools/rehearsal/simulated-connection.ts";
@@ -26,19 +26,19 @@ import { StoreWitness } from "./store-witness.ts";
 
 const PACE_MS = 150;
 const KEPT_PACE_MS = 500;
-/** An informer that has failed often waits up to a minute before it asks again. */
+/** An informer that has failed often waits up to a minute before it retries. */
 const INFORMERS_SECONDS = 60;
 
 export class Load {
   readonly cluster: SimulatedCluster;
   readonly witness: StoreWitness;
   readonly wrong: string[] = [];
-  /** How often each status was answered. */
+  /** The number of responses by status. */
   readonly statuses = new Map<number, number>();
-  /** How many objects were looked for in informers. */
+  /** The number of objects that were compared with informers. */
   compared = 0;
   readonly #objects = new KnownObjects();
-  /** What was acknowledged and nobody deletes. */
+  /** Acknowledged objects that no client deletes. */
   readonly #kept: { readonly target: Target; readonly name: string }[] = [];
   readonly #onFailure = (thrown: unknown): void => void this.wrong.push(String(thrown));
   #isOver = false;
@@ -64,7 +64,7 @@ export class Load {
     });
   }
 
-  /** Everything that clients make is also followed through every server. */
+  /** Informers at every server watch all resources that clients create. */
   start(): void {
     this.#workload.start();
     const made = TARGETS.filter(({ create }) => create !== undefined);
@@ -72,7 +72,7 @@ export class Load {
     this.#keepMaking(made, 0);
   }
 
-  /** With the last look of everybody at a cluster at rest. */
+  /** Stops the load and runs all checks on the cluster at rest. */
   async finish(): Promise<void> {
     this.#workload.stop();
     this.#isOver = true;
@@ -86,7 +86,7 @@ export class Load {
     this.wrong.push(...this.witness.broken);
   }
 
-  /** Objects that nobody deletes, each through another server. */
+  /** Creates objects that are not deleted, each through another server. */
   #keepMaking(targets: readonly Target[], number: number): void {
     this.cluster.world.clock.after(KEPT_PACE_MS, () => {
       if (this.#isOver) return;
@@ -125,21 +125,21 @@ export class Load {
     informer.addHandler({
       onDelete: ({ metadata: { name = "" } = {} }) => {
         if (this.#objects.get(pathOf(target, name)) !== "there") return;
-        this.wrong.push(`an informer at ${server.id} was told that ${pathOf(target, name)} is deleted`);
+        this.wrong.push(`an informer at ${server.id} received a deletion of ${pathOf(target, name)}`);
       },
     });
     this.#informers.push({ server, target, informer });
     informer.run(this.#end.signal).catch(this.#onFailure);
   }
 
-  /** Everything that was acknowledged, in whichever version, as long as somebody serves this one. */
+  /** Checks that an informer has all acknowledged objects, whichever version created them, if its version is served. */
   #compare({ server, target, informer }: Followed): void {
     if (!this.cluster.live.some(({ run }) => run?.served.has(target))) return;
     for (const { target: made, name } of this.#kept) {
       if (made.group !== target.group || made.resource !== target.resource) continue;
       this.compared++;
       if (informer.get({ name, ...(target.isNamespaced && { namespace: "default" }) }) === undefined)
-        this.wrong.push(`an informer of ${pathOf(target)} at ${server.id} does not have ${name}`);
+        this.wrong.push(`an informer of ${pathOf(target)} at ${server.id} lacks ${name}`);
     }
   }
 }

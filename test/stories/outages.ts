@@ -1,8 +1,8 @@
-/** When something that had been served was served by nobody: the truth, whatever servers think of each other. */
+/** Computes when a resource that had been served was served by no server, independent of the servers' own views. */
 import { formatGroupResource } from "../../src/meta/group-version.ts";
 import type { Run } from "../../src/tools/simulator/server.ts";
 
-/** How much of the time between two moments that was. */
+/** The total time of such outages between two moments. */
 export function outageMs(runs: readonly Run[], fromMs: number, untilMs: number): number {
   const moments = runs
     .flatMap(({ readyAtMs, endedAtMs }) => [readyAtMs ?? Infinity, endedAtMs ?? Infinity])
@@ -14,7 +14,7 @@ export function outageMs(runs: readonly Run[], fromMs: number, untilMs: number):
   }, 0);
 }
 
-/** Right after this moment. */
+/** Whether a resource is missing right after this moment. */
 function isSomethingMissing(runs: readonly Run[], atMs: number): boolean {
   const begun = runs.filter(({ readyAtMs = Infinity }) => readyAtMs <= atMs);
   const living = begun.filter(({ endedAtMs = Infinity }) => endedAtMs > atMs);

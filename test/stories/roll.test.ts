@@ -4,9 +4,11 @@ import { forgetsPeers } from "../simulator/planted-bugs.ts";
 import { writesOtherwise } from "../simulator/planted-storage-bugs.ts";
 import { Load } from "./load.ts";
 
-/** Up, back, and up again. These two serve the same, and store some of it differently. */
+/**
+ * Up, back, and up again. These two releases serve the same resources, and store some of them in different versions.
+ */
 const SAME_API = ["1.34", "1.35", "1.34", "1.35"] as const;
-/** What the newer one serves comes, goes, and comes back. */
+/** The additional resources of the newer release appear, disappear and appear again. */
 const OTHER_API = ["1.33", "1.34", "1.33", "1.34"] as const;
 const SERVERS = 3;
 
@@ -27,19 +29,22 @@ async function roll([first, ...then]: readonly string[], plant: Plant = {}): Pro
   return load;
 }
 
-test.each([SAME_API, OTHER_API])("%s → %s → %s → %s over three servers under load: no wrong answer", async (...way) => {
-  const { wrong, statuses, cluster, compared } = await roll(way);
-  expect(wrong).toEqual([]);
-  expect(cluster.runs.filter(({ readyAtMs }) => readyAtMs !== undefined)).toHaveLength(SERVERS * way.length);
-  expect(statuses.get(200)).toBeGreaterThan(100);
-  expect(statuses.get(201)).toBeGreaterThan(20);
-  expect(compared).toBeGreaterThan(20);
-});
+test.each([SAME_API, OTHER_API])(
+  "%s → %s → %s → %s over three servers under load returns no wrong response",
+  async (...way) => {
+    const { wrong, statuses, cluster, compared } = await roll(way);
+    expect(wrong).toEqual([]);
+    expect(cluster.runs.filter(({ readyAtMs }) => readyAtMs !== undefined)).toHaveLength(SERVERS * way.length);
+    expect(statuses.get(200)).toBeGreaterThan(100);
+    expect(statuses.get(201)).toBeGreaterThan(20);
+    expect(compared).toBeGreaterThan(20);
+  },
+);
 
 test.each([
-  ["call unknown what a peer has answered", OTHER_API, forgetsPeers, "no-false-404"],
-  ["write in a version of their own choice", SAME_API, writesOtherwise, "written-as-published"],
-] as const)("its first leg with servers that %s: wrong answers", async (_, way, plant, checker) => {
+  ["return 404 for responses of a peer", OTHER_API, forgetsPeers, "no-false-404"],
+  ["write in an unpublished version", SAME_API, writesOtherwise, "written-as-published"],
+] as const)("the first step with servers that %s returns wrong responses", async (_, way, plant, checker) => {
   const { wrong } = await roll(way.slice(0, 2), plant());
   expect(wrong.some((what) => what.startsWith(checker))).toBe(true);
 });

@@ -1,4 +1,4 @@
-/** The cases of the first design with the source of routing that it planned: StorageVersion objects. */
+/** Tests of the cases of the first design with its planned routing source: StorageVersion objects. */
 import { expect, test } from "vitest";
 import type { RunOptions } from "../../src/tools/simulator/server.ts";
 import {
@@ -29,7 +29,7 @@ const PLAYED = [
   ...[SWITCHED_OFF, UNCHANGED].map((one) => [one, CRASH, SERVING_LEADS] as const),
 ].map(([one, by, lineup]) => [`${one.name}; ${lineup.leader} leads; ${by.name}`, { one, by, lineup }] as const);
 
-test.each(PLAYED)("nobody is told anything wrong: %s", async (_, { one: plain, by, lineup }) => {
+test.each(PLAYED)("no client gets a wrong response: %s", async (_, { one: plain, by, lineup }) => {
   const one = registered(plain);
   const story = await Story.begin(runsOf(one, lineup));
   const position = lineup.order.indexOf(one.disturbed);

@@ -1,9 +1,9 @@
-/** Namespaces full of owners and dependents, some of which are to stay and some to go. */
+/** Fills namespaces with owners and dependents, some of which are to be deleted. */
 import { outageMs } from "./outages.ts";
 import type { Story } from "./story.ts";
 import { CONFIG_MAP, DEPLOYMENT, keyOf, pathOf, referenceTo, type Thing } from "./things.ts";
 
-/** A request that a client makes until somebody does what it asks for. */
+/** A request that a client retries until a server executes it. */
 export interface Wish {
   readonly index: number;
   readonly target: string;
@@ -12,8 +12,8 @@ export interface Wish {
 }
 
 /**
- * Owners and dependents across resources: what is called leaving is meant to be deleted by `leave`, and takes with it
- * what it owns. Everything else stays.
+ * Creates owners and dependents across resources. Owners named "leaving" are deleted by `leave`, with their dependents.
+ * All other objects stay.
  */
 export async function fill(story: Story, index: number, { namespace, thing }: Scene): Promise<void> {
   await story.makeNamespace(index, namespace);
@@ -41,7 +41,7 @@ export interface Scene {
   readonly thing: Thing;
 }
 
-/** Of what stays in a namespace that nobody deletes. */
+/** The keys of the objects that stay in a namespace that is not deleted. */
 export function keysKept({ namespace, thing }: Scene): string[] {
   const kept: readonly (readonly [Thing, string])[] = [
     ...([
@@ -59,7 +59,7 @@ export function keysKept({ namespace, thing }: Scene): string[] {
   return kept.map(([of, name]) => keyOf(of, namespace, name)).sort();
 }
 
-/** What the store holds of a scene now. */
+/** The keys of a scene that the store contains now. */
 export function keysFound(story: Story, { namespace, thing }: Scene): string[] {
   const prefixes = new Set([thing, CONFIG_MAP, DEPLOYMENT].map(({ prefix }) => `${prefix}/`));
   return story.witness
@@ -68,7 +68,7 @@ export function keysFound(story: Story, { namespace, thing }: Scene): string[] {
     .sort();
 }
 
-/** The owners that are to leave, asked for once each; returns what could not be done. */
+/** Deletes the leaving owners, with one attempt each. Returns the requests that failed. */
 export async function leave(story: Story, index: number, { namespace, thing }: Scene): Promise<Wish[]> {
   const wishes: readonly Wish[] = [
     { index, thing, target: pathOf(thing, namespace, "leaving"), body: { propagationPolicy: "Background" } },
@@ -83,7 +83,7 @@ export async function leave(story: Story, index: number, { namespace, thing }: S
   return refused;
 }
 
-/** Through whichever server will do it. */
+/** Sends the requests to any server until they succeed. */
 export async function insistOn(story: Story, wishes: readonly Wish[]): Promise<void> {
   for (const { index, ...wish } of wishes) {
     let status = 404;
@@ -94,14 +94,14 @@ export async function insistOn(story: Story, wishes: readonly Wish[]): Promise<v
 }
 
 export interface Outcome {
-  /** What was done that must never be done. */
+  /** Violations of the controllers' guarantees. */
   readonly broken: readonly string[];
   readonly falseNotFound: readonly string[];
-  /** Namespaces that did not go in time. */
+  /** Namespaces that were not removed in time. */
   readonly stuck: readonly string[];
-  /** Dependents of owners that are gone, and whatever else should have gone. */
+  /** Dependents of deleted owners, and other objects that should have been deleted. */
   readonly uncollected: readonly string[];
-  /** Whatever should have stayed. */
+  /** Objects that should have stayed. */
   readonly lost: readonly string[];
 }
 
@@ -112,7 +112,7 @@ export interface DeletedNamespace {
   readonly atMs: number;
 }
 
-/** A namespace may take as long as this, and as long as something it may hold could not be reached. */
+/** The deletion of a namespace may take this long, plus the time in which a resource of it was unreachable. */
 const DELETION_MS_MAX = 15_000;
 
 export function outcomeOf(
@@ -122,7 +122,7 @@ export function outcomeOf(
   const { witness, falseNotFound, cluster } = story;
   const stuck = deleted.flatMap(({ name, atMs }) => {
     const goneAtMs = witness.goneAtMs.get(name);
-    if (goneAtMs === undefined) return [`${name} is still there: ${story.complaints(name)}`];
+    if (goneAtMs === undefined) return [`${name} still exists: ${story.complaints(name)}`];
     const tookMs = goneAtMs - atMs - outageMs(cluster.runs, atMs, goneAtMs);
     return tookMs <= DELETION_MS_MAX ? [] : [`${name} took ${tookMs} ms`];
   });

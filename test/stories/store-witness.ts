@@ -1,13 +1,13 @@
-/** Holds every commit to the store of a simulated cluster against what its controllers promise. */
+/** Checks every commit to the store of a simulated cluster against the guarantees of its controllers. */
 import { collectedIsGarbage } from "../simulator/checkers/collected-is-garbage.ts";
 import { namespacesEmpty } from "../simulator/checkers/namespaces-empty.ts";
 import type { StoreHistory } from "../../src/tools/simulator/history.ts";
 import { NAMESPACES, ObjectRecord } from "../simulator/object-record.ts";
 
 export class StoreWitness {
-  /** In sentences. */
+  /** Violations as sentences. */
   readonly broken: string[] = [];
-  /** By name: when a namespace that somebody asked to delete was gone. */
+  /** The time when each deleted namespace was removed, by name. */
   readonly goneAtMs = new Map<string, number>();
   readonly #record: ObjectRecord;
 
@@ -21,7 +21,7 @@ export class StoreWitness {
     });
   }
 
-  /** The keys of everything that lies in a namespace, whoever serves it. */
+  /** The keys of all objects in a namespace, whichever server serves them. */
   keysIn(namespace: string): string[] {
     return this.#record.keysIn(namespace);
   }

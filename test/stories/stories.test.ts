@@ -1,4 +1,4 @@
-/** Owners, dependents and namespaces in clusters of servers that do not serve the same. */
+/** Tests of owners, dependents and namespaces in clusters of servers that serve different resources. */
 import { describe, expect, test } from "vitest";
 import type { RunOptions } from "../../src/tools/simulator/server.ts";
 import {
@@ -45,7 +45,7 @@ const TABLE = PLAYED.map(
   ([one, by, lineup]) => [`${one.name}; ${lineup.leader} leads; ${by.name}`, { one, by, lineup }] as const,
 );
 
-describe("nothing is collected too early, left behind, or stuck for longer than the outage", () => {
+describe("no object is collected too early, left behind, or stuck for longer than the outage:", () => {
   test.each(TABLE)("%s", async (_, { one, lineup, by }) => {
     const story = await Story.begin(runsOf(one, lineup));
     const position = lineup.order.indexOf(one.disturbed);
@@ -59,32 +59,32 @@ describe("nothing is collected too early, left behind, or stuck for longer than 
   });
 });
 
-describe("the same without the mixed version proxy", () => {
+describe("without the mixed version proxy,", () => {
   async function playWithout(one: Case): Promise<Outcome> {
     const story = await Story.begin(runsOf(one, OTHER_LEADS, "off"));
     const { outcome } = await play(story, one, { by: NONE, position: 0, run: one.other });
     return outcome();
   }
 
-  test.each([REMOVED, SWITCHED_OFF, INTRODUCED])("does damage: $name", async (one) => {
+  test.each([REMOVED, SWITCHED_OFF, INTRODUCED])("the controllers do damage: $name", async (one) => {
     const { falseNotFound, stuck, uncollected, broken, lost } = await playWithout(one);
-    // Of what clients made and deleted through the two servers that do not serve it.
+    // Requests of clients through the two servers that do not serve the resource.
     expect(falseNotFound.length).toBeGreaterThan(0);
-    // Each of the three: the leader does not know that somebody could delete what is left in them.
+    // All three namespaces: the leader does not know that another server could delete their remaining objects.
     expect(stuck).toHaveLength(3);
-    // In each of three namespaces: dependents whose owner is gone, and an owner that waits for its dependents.
+    // In each of three namespaces: dependents whose owner is deleted, and an owner that waits for its dependents.
     expect(uncollected).toHaveLength(18);
-    // A 404 that is no proof, and a store that has the last word, keep it from being worse.
+    // Controllers that do not treat every 404 as proof, and the check against the store, prevent worse damage.
     expect({ broken, lost }).toEqual({ broken: [], lost: [] });
   });
 
-  test(`does none to what all serve: ${UNCHANGED.name}`, async () => {
+  test(`the controllers do no damage to resources that all servers serve: ${UNCHANGED.name}`, async () => {
     expect(await playWithout(UNCHANGED)).toEqual(NOTHING_WRONG);
   });
 });
 
-describe("upgraded in a roll, with namespaces and owners deleted before, while and after each server is away", () => {
-  /** Every server in turn; what could not be done meanwhile is left to be done. */
+describe("in a rolling upgrade, with namespaces and owners deleted before, during and after the absence of each server,", () => {
+  /** Upgrades every server in turn. Rejected requests are returned for later. */
   async function roll(story: Story, { thing }: Case, to: RunOptions): Promise<Rolled> {
     const kept = scenes(story.servers.length, "kept", thing);
     const doomed = scenes(3 * story.servers.length, "doomed", thing);
@@ -116,7 +116,7 @@ describe("upgraded in a roll, with namespaces and owners deleted before, while a
     readonly refused: readonly Wish[];
   }
 
-  test.each([INTRODUCED, UNCHANGED])("$name", async (one) => {
+  test.each([INTRODUCED, UNCHANGED])("no guarantee is broken: $name", async (one) => {
     const story = await Story.begin([one.serving, one.other, one.other]);
     const { refused, ...rolled } = await roll(story, one, one.serving);
     await insistOn(story, refused);
@@ -124,13 +124,13 @@ describe("upgraded in a roll, with namespaces and owners deleted before, while a
     expect(outcomeOf(story, rolled)).toEqual(NOTHING_WRONG);
   });
 
-  test.each([REMOVED, SWITCHED_OFF])("$name; what nobody serves any more waits until somebody does", async (one) => {
+  test.each([REMOVED, SWITCHED_OFF])("objects that no server serves wait until a server does: $name", async (one) => {
     const story = await Story.begin([one.serving, one.serving, one.serving]);
     const { refused, ...rolled } = await roll(story, one, one.other);
     await story.pass(OUTAGE_SECONDS);
     const { stuck, uncollected, ...rest } = outcomeOf(story, rolled);
     expect(rest).toEqual({ broken: [], falseNotFound: [], lost: [] });
-    // Those that hold something of it and were deleted around the departure of the last server that served it.
+    // Namespaces that contain such objects and were deleted around the departure of the last server of the resource.
     expect(stuck.map((complaint) => complaint.includes(`${one.thing.group}: server-3 departed`))).toEqual([true, true]);
     expect(uncollected).toHaveLength(7);
     await story.stop(0);
@@ -141,7 +141,7 @@ describe("upgraded in a roll, with namespaces and owners deleted before, while a
   });
 });
 
-test("what is gone for good holds a namespace until it is purged, as the namespace says when the grace is over", async () => {
+test("objects of a resource that is gone for good hold a namespace until it is purged, as its condition says after the grace period", async () => {
   const story = await Story.begin([ALPHA, { release: "1.31" }], { timing: { departedGraceMs: 30_000 } });
   const scene: Scene = { namespace: "doomed", thing: CLAIM_PARAMETERS };
   const purge = (method: string, token = ""): Promise<Told> =>

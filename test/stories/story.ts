@@ -1,4 +1,4 @@
-/** A simulated cluster with clients that note everything they are told wrongly, and a witness of the store. */
+/** A simulated cluster with clients that record wrong responses, and a witness of the store. */
 import { onTestFinished } from "vitest";
 import { isJsonObject, objectAt, parseJsonObject, stringAt, type JsonObject } from "../../src/meta/json.ts";
 import { readNotFound } from "../../src/tools/rehearsal/judge.ts";
@@ -19,7 +19,7 @@ export function withGate(gate: Gate, run: RunOptions): RunOptions {
 export interface Told {
   readonly status: number;
   readonly text: string;
-  /** Empty when it is no object. */
+  /** Empty if the response is not an object. */
   readonly body: JsonObject;
 }
 
@@ -27,19 +27,19 @@ interface Asked {
   readonly method: string;
   readonly target: string;
   readonly body?: object;
-  /** What the target is of; undefined: of nothing that only some servers serve. */
+  /** The resource of the target; undefined if all servers serve it. */
   readonly thing?: Thing;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Until every server knows every other. */
+/** The time by which every server knows all others. */
 const ACQUAINTED_SECONDS = 5;
 const PATIENCE_SECONDS = 60;
 
 export class Story {
   readonly cluster: SimulatedCluster;
   readonly witness: StoreWitness;
-  /** What clients were told of what living servers serve. */
+  /** False 404s for resources that live servers serve. */
   readonly falseNotFound: string[] = [];
   readonly #checker: PromiseChecker;
 
@@ -52,7 +52,7 @@ export class Story {
     this.#checker = noFalse404({ runs, departedGraceMs, leaseKeptMs: leaseDurationSeconds * 1000 - leaseRenewMs });
   }
 
-  /** The first leads. */
+  /** The first server leads. */
   static async begin(runs: readonly RunOptions[], options: Partial<SimulateOptions> = {}): Promise<Story> {
     const story = new Story(options);
     onTestFinished(() => story.cluster.shutDown());
@@ -73,7 +73,7 @@ export class Story {
     return this.cluster.servers[index]!;
   }
 
-  /** This one if it runs, else the next that does. */
+  /** This server if it runs, otherwise the next one that does. */
   running(index: number): SimulatedServer {
     const { servers } = this.cluster;
     const inOrder = [...servers.slice(index), ...servers.slice(0, index)];
@@ -97,7 +97,7 @@ export class Story {
     return { status, text, body: parseJsonObject(text) ?? {} };
   }
 
-  /** As clients that do what Retry-After asks for. */
+  /** Retries as clients that respect Retry-After. */
   async insist(index: number, asked: Asked): Promise<Told> {
     for (let seconds = 0; ; seconds++) {
       const told = await this.ask(this.running(index), asked);
@@ -113,7 +113,7 @@ export class Story {
       ...{ method: "POST", target: pathOf(thing, namespace), thing, body: { metadata, ...thing.body } },
     };
     let told = await this.insist(index, asked);
-    // Whoever was turned away falsely goes to somebody who serves it.
+    // After a false 404, the client continues with a server that serves the resource.
     for (let other = 0; told.status === 404 && other < this.servers.length; other++)
       told = await this.insist(other, asked);
     if (told.status !== 201) throw new Error(`${asked.target} ${name}: ${told.status} ${told.text}`);
@@ -142,7 +142,7 @@ export class Story {
     await this.cluster.stop(this.server(index));
   }
 
-  /** What the conditions of a namespace say is wrong. */
+  /** The problems that the conditions of a namespace report. */
   complaints(namespace: string): string {
     const conditions = objectAt(this.cluster.history.get(`namespaces/${namespace}`) ?? {}, "status")["conditions"];
     const all = Array.isArray(conditions) ? conditions.filter(isJsonObject) : [];

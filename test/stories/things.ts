@@ -1,4 +1,4 @@
-/** What the stories are about: resources that every release serves, and some that only some do. */
+/** The resources of the stories: some are served by every release, some by a few. */
 import { formatGroupVersion } from "../../src/meta/group-version.ts";
 
 export interface Thing {
@@ -6,9 +6,9 @@ export interface Thing {
   readonly version: string;
   readonly resource: string;
   readonly kind: string;
-  /** Below the root of the store. */
+  /** The key prefix, below the root of the store. */
   readonly prefix: string;
-  /** Everything but the metadata. */
+  /** All fields but the metadata. */
   readonly body: object;
 }
 
@@ -56,7 +56,7 @@ export function keyOf({ prefix }: Thing, namespace: string, name: string): strin
   return `${prefix}/${namespace}/${name}`;
 }
 
-/** A reference to an owner, as a dependent holds it. */
+/** An owner reference. */
 export function referenceTo(thing: Thing, owner: { readonly name: string; readonly uid: string }): object {
   const { kind } = thing;
   return { apiVersion: formatGroupVersion(thing), kind, ...owner, blockOwnerDeletion: true };

@@ -1,6 +1,6 @@
 /**
- * A garbage collector and a namespace controller that believe discovery, as those of kube-controller-manager do: what it
- * does not show does not exist for them. They talk to one server, and work in rounds instead of by watching.
+ * A garbage collector and a namespace controller that rely on discovery, as those of kube-controller-manager do:
+ * resources that are not listed do not exist for them. They use one server, and work in rounds instead of with watches.
  */
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../src/meta/json.ts";
 import type { Story, Told } from "./story.ts";
@@ -34,16 +34,16 @@ interface Work {
 export class TrustingControllers {
   readonly #story: Story;
   readonly #index: number;
-  /** How often they took a namespace for empty. */
+  /** How often they treated a namespace as empty. */
   finalizeAttempts = 0;
 
-  /** They talk to the server at this position. */
+  /** The controllers use the server at this position. */
   constructor(story: Story, index: number) {
     this.#story = story;
     this.#index = index;
   }
 
-  /** Until there is nothing more to do that they can see, or for long enough. */
+  /** Works until the controllers see nothing more to do, or until the round limit. */
   async work(options: Work): Promise<void> {
     for (let round = 0; round < (options.rounds ?? ROUNDS); round++) {
       const known = await this.#namespaced();
@@ -53,7 +53,7 @@ export class TrustingControllers {
     }
   }
 
-  /** In the version that is preferred for each. */
+  /** Each resource in its preferred version. */
   async #namespaced(): Promise<Listed[]> {
     const found = new Map<string, Listed>();
     for (const path of ["/api", "/apis"]) {
@@ -78,7 +78,7 @@ export class TrustingControllers {
     }
   }
 
-  /** Lets the namespace go when nothing is left in it that they know of. */
+  /** Finalizes the namespace if no known object is left in it. */
   async #empty(namespace: string, known: readonly Listed[]): Promise<void> {
     const { status, body } = await this.#ask("GET", `/api/v1/namespaces/${namespace}`);
     if (status !== 200) return;
@@ -88,7 +88,7 @@ export class TrustingControllers {
       const path = `${root}/namespaces/${namespace}/${resource}`;
       await this.#ask("DELETE", path);
       const listed = await this.#ask("GET", path);
-      // Whatever is not found is gone: nobody told them otherwise.
+      // A 404 counts as deleted, because these controllers have no other information.
       if (listed.status === 404) continue;
       if (listed.status !== 200 || objectsAt(listed.body, "items").length > 0) isEmpty = false;
     }
@@ -122,7 +122,7 @@ export class TrustingControllers {
     });
   }
 
-  /** None of its owners is there to stay. */
+  /** Whether none of its owners is going to stay. */
   async #isGarbage(
     { path, owners }: Node,
     { nodes, known }: { readonly nodes: ReadonlyMap<string, Node>; readonly known: readonly Listed[] },
@@ -135,7 +135,7 @@ export class TrustingControllers {
     return true;
   }
 
-  /** Of a kind that discovery does not show nothing can be known: that is an error, and an error is no absence. */
+  /** Nothing is known about a kind that discovery does not list. That is an error, and does not count as deleted. */
   async #isGone(owner: JsonObject, dependent: string, known: readonly Listed[]): Promise<boolean> {
     const is = ({ apiVersion, kind }: Listed): boolean =>
       apiVersion === stringAt(owner, "apiVersion") && kind === stringAt(owner, "kind");
@@ -148,7 +148,7 @@ export class TrustingControllers {
     return status === 200 && stringAt(objectAt(body, "metadata"), "uid") !== stringAt(owner, "uid");
   }
 
-  /** Its turn comes when no dependent is left. */
+  /** Removes the finalizer when no dependent is left. */
   async #release({ path, metadata }: Node, nodes: ReadonlyMap<string, Node>): Promise<void> {
     const uid = stringAt(metadata, "uid");
     const dependents = [...nodes.values()].filter(({ owners }) =>

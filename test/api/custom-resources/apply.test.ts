@@ -45,7 +45,7 @@ function owned({ body }: Answer, manager: string): Json {
 }
 
 describe("server-side apply", () => {
-  test("items of a map list are owned by their keys, defaults of keys included", async () => {
+  test("merges items of a map list by their keys, including defaulted keys", async () => {
     await using api = await started();
     await apply(api, "one", { ports: [{ port: 80, name: "web" }] });
     const both = await apply(api, "two", { ports: [{ port: 80, protocol: "UDP" }] });
@@ -58,7 +58,7 @@ describe("server-side apply", () => {
     expect(without.body.spec.ports).toEqual([{ port: 80, protocol: "UDP" }]);
   });
 
-  test("values of a set are owned one by one", async () => {
+  test("tracks the owners of single values in a set", async () => {
     await using api = await started();
     await apply(api, "one", { tags: ["a", "b"] });
     const both = await apply(api, "two", { tags: ["b", "c"] });
@@ -71,7 +71,7 @@ describe("server-side apply", () => {
     ["a list without a type", { plain: ["a"] }, { plain: ["b"] }, ".spec.plain"],
     ["an atomic map", { atomic: { a: "1" } }, { atomic: { b: "2" } }, ".spec.atomic"],
     ["a field", { size: 1 }, { size: 2 }, ".spec.size"],
-  ])("%s has one owner as a whole", async (_what, first, second, field) => {
+  ])("treats %s as one unit with one owner", async (_what, first, second, field) => {
     await using api = await started();
     await apply(api, "one", first);
     const refused = await apply(api, "two", second);
@@ -81,13 +81,13 @@ describe("server-side apply", () => {
     expect(forced.body.spec).toEqual(second);
   });
 
-  test("an ordinary map has an owner for each member", async () => {
+  test("tracks an owner for each member of a granular map", async () => {
     await using api = await started();
     await apply(api, "one", { granular: { a: "1" } });
     expect((await apply(api, "two", { granular: { b: "2" } })).body.spec.granular).toEqual({ a: "1", b: "2" });
   });
 
-  test("null is a value where it may be one, and is refused where it may not", async () => {
+  test("accepts null for a nullable field and rejects it for others", async () => {
     await using api = await started();
     expect((await apply(api, "one", { nullable: null })).body.spec).toEqual({ nullable: null });
     const refused = await apply(api, "two", { size: null });
@@ -95,7 +95,7 @@ describe("server-side apply", () => {
     expect(refused.body.message).toContain("spec.size in body must be of type integer");
   });
 
-  test("null in the metadata is what it is in those of other kinds", async () => {
+  test("handles null in the metadata as for built-in kinds", async () => {
     await using api = await started();
     const metadata = { labels: { empty: null }, annotations: null };
     const applied = await applyPatch(api, `${WIDGETS}/a?fieldManager=one`, widget("a", { metadata }));
@@ -103,21 +103,21 @@ describe("server-side apply", () => {
     expect(applied.body.metadata.annotations).toBeUndefined();
   });
 
-  test("a time that is none in the metadata is told", async () => {
+  test("rejects an invalid timestamp in the metadata", async () => {
     await using api = await started();
     const metadata = { creationTimestamp: "yesterday" };
     const applied = await applyPatch(api, `${WIDGETS}/a?fieldManager=one`, widget("a", { metadata }));
     expect(applied.body.message).toContain('parsing time "yesterday"');
   });
 
-  test("a duplicate in a list of a type is an error", async () => {
+  test("rejects duplicates in a set or a map list", async () => {
     await using api = await started();
     expect((await apply(api, "one", { tags: ["a", "a"] })).body.message).toContain("duplicate");
     const created = await api.create(WIDGETS, widget("b", { spec: { ports: [{ port: 1 }, { port: 1 }] } }));
     expect(created.body).toMatchObject({ code: 422, details: { causes: [{ reason: "FieldValueDuplicate" }] } });
   });
 
-  test("who applied in another version owns the same", async () => {
+  test("in another version keeps the ownership of the manager", async () => {
     await using api = await startServer();
     await define(api, definition([version("v1", LISTS), version("v2", LISTS)]));
     await apply(api, "one", { size: 1, tags: ["a"] });
@@ -127,7 +127,7 @@ describe("server-side apply", () => {
     expect(again.body.metadata.managedFields).toMatchObject([{ manager: "one", apiVersion: `${GROUP}/v2` }]);
   });
 
-  test("of another kind, or with managed fields, is refused", async () => {
+  test("of another kind, or with managed fields, is rejected", async () => {
     await using api = await started();
     const gadget = { ...widget("a"), kind: "Gadget" };
     const target = `${WIDGETS}/a?fieldManager=one`;

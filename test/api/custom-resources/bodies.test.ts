@@ -6,7 +6,7 @@ const JSON_TYPE = { "content-type": "application/json" };
 const OWN = `"apiVersion":"${GROUP}/v1","kind":"Widget"`;
 const UNRECOGNIZED = "the object provided is unrecognized (must be of type Widget): ";
 
-describe("a body that is no object of the kind", () => {
+describe("a body that is not an object of the kind is rejected", () => {
   test.each<[string, string, number, string]>([
     ["an empty object", "{}", 400, `${UNRECOGNIZED}Object 'Kind' is missing in '{}' ({})`],
     ["null", "null", 400, `${UNRECOGNIZED}Object 'Kind' is missing in 'null' (6e756c6c)`],
@@ -23,7 +23,7 @@ describe("a body that is no object of the kind", () => {
       `the API version in the data (v1) does not match the expected API version (${GROUP}/v1)`,
     ],
     [
-      "what is no version",
+      "a malformed version",
       '{"apiVersion":"a/b/c","kind":"Widget"}',
       400,
       `${UNRECOGNIZED}unexpected GroupVersion string: a/b/c ({"apiVersion":"a/b/c","kind":" ...)`,
@@ -47,7 +47,7 @@ describe("a body that is no object of the kind", () => {
       'Widget in version "v1" cannot be handled as a Widget: json: cannot unmarshal array into Go value of type v1.ObjectMeta',
     ],
     [
-      "a number that nothing can hold",
+      "a number out of range",
       `{${OWN},"metadata":{"name":"x"},"spec":{"a":"1e400","b":-1e400}}`,
       400,
       'Widget in version "v1" cannot be handled as a Widget: json: cannot unmarshal number -1e400 into Go value of type float64',
@@ -58,7 +58,7 @@ describe("a body that is no object of the kind", () => {
     expect((await api.call("POST", WIDGETS, text, { headers: JSON_TYPE })).body).toMatchObject({ code, message });
   });
 
-  test("protobuf has no words for it", async () => {
+  test("a protobuf body returns 415", async () => {
     await using api = await startServer();
     await define(api);
     const headers = { "content-type": "application/vnd.kubernetes.protobuf" };
@@ -67,7 +67,7 @@ describe("a body that is no object of the kind", () => {
     expect(body.message).toContain("accepted media types include: application/json, application/yaml");
   });
 
-  test("YAML has", async () => {
+  test("a YAML body is accepted", async () => {
     await using api = await startServer();
     await define(api);
     const yaml = `apiVersion: ${GROUP}/v1\nkind: Widget\nmetadata:\n  name: from-yaml\nspec:\n  size: 1\n`;
@@ -76,10 +76,10 @@ describe("a body that is no object of the kind", () => {
   });
 });
 
-describe("patches", () => {
+describe("a patch", () => {
   const TARGET = `${WIDGETS}/a`;
 
-  test("a merge patch and a JSON patch change an object", async () => {
+  test("of type merge patch or JSON patch changes an object", async () => {
     await using api = await startServer();
     await define(api);
     await api.create(WIDGETS, widget("a", { spec: { size: 1, color: "red" } }));
@@ -88,7 +88,7 @@ describe("patches", () => {
     expect((await api.jsonPatch(TARGET, operations)).body.spec).toEqual({ size: 2, tags: ["x"] });
   });
 
-  test("a strategic merge patch has no types to go by", async () => {
+  test("of type strategic merge patch returns 415", async () => {
     await using api = await startServer();
     await define(api);
     await api.create(WIDGETS, widget("a"));
@@ -119,14 +119,14 @@ describe("patches", () => {
       400,
       "the name of the object (b) does not match the name on the URL (a)",
     ],
-  ])("to %s is refused", async (_what, patch, code, message) => {
+  ])("to %s is rejected", async (_what, patch, code, message) => {
     await using api = await startServer();
     await define(api);
     await api.create(WIDGETS, widget("a"));
     expect((await api.mergePatch(TARGET, patch)).body).toMatchObject({ code, message });
   });
 
-  test("no empty list of managed fields resets who owns what; one empty entry does", async () => {
+  test("with an empty list of managed fields keeps them, and with one empty entry clears them", async () => {
     await using api = await startServer();
     await define(api);
     const { body } = await api.create(WIDGETS, widget("a", { spec: { size: 1 } }));
@@ -137,7 +137,7 @@ describe("patches", () => {
   });
 });
 
-test("an update must say which state it is of, and creates nothing", async () => {
+test("an update needs a resource version and does not create an object", async () => {
   await using api = await startServer();
   await define(api);
   await api.create(WIDGETS, widget("a"));
@@ -147,7 +147,7 @@ test("an update must say which state it is of, and creates nothing", async () =>
   expect((await api.put(`${WIDGETS}/b`, widget("b"))).status).toBe(404);
 });
 
-test("a name is made of a prefix", async () => {
+test("generateName is the prefix of the generated name", async () => {
   await using api = await startServer();
   await define(api);
   const object = { ...widget(""), metadata: { generateName: "made-" } };
@@ -165,7 +165,7 @@ test("a dry run changes nothing", async () => {
   expect((await api.get(`${WIDGETS}/a`)).text).toBe(text);
 });
 
-test("finalizers that may be taken for somebody else's are warned about", async () => {
+test("a finalizer without a domain causes a warning", async () => {
   await using api = await startServer();
   await define(api);
   const created = await api.create(WIDGETS, widget("a", { metadata: { finalizers: ["plain"] } }));

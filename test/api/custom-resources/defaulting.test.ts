@@ -5,7 +5,7 @@ import { define, definition, DEFINITIONS, GROUP, schemaOf, version, widget, WIDG
 const TARGET = `${WIDGETS}/a`;
 const SCHEMA = "/spec/versions/0/schema/openAPIV3Schema/properties";
 
-test("defaults are filled in on requests and when objects are read from the store", async () => {
+test("defaults are set on requests and when objects are read from the store", async () => {
   await using api = await startServer();
   const schema = { type: "object", properties: { a: { type: "string", default: "A" }, b: { type: "string" } } };
   await define(api, definition([version("v1", schema)]));
@@ -16,7 +16,8 @@ test("defaults are filled in on requests and when objects are read from the stor
   };
   await patch([{ op: "add", path: `${SCHEMA}/b/default`, value: "B" }]);
   expect((await api.get(TARGET)).body).toMatchObject({ a: "A", b: "B" });
-  // What was written as a default stays when the default is another one; what was not is filled in anew.
+  // A default that was stored stays when the default of the schema changes. A field that was not stored gets the new
+  // default.
   await patch([
     { op: "replace", path: `${SCHEMA}/a/default`, value: "A2" },
     { op: "replace", path: `${SCHEMA}/b/default`, value: "B2" },
@@ -25,7 +26,7 @@ test("defaults are filled in on requests and when objects are read from the stor
   expect((await api.create(WIDGETS, widget("b"))).body).toMatchObject({ a: "A2", b: "B2" });
 });
 
-test("what a later schema does not name is not shown, and not lost before it is written", async () => {
+test("a field that the schema no longer declares is not returned, but stays stored until the object is written", async () => {
   await using api = await startServer();
   await define(api, definition([version("v1", schemaOf({ kept: { type: "string" }, gone: { type: "string" } }))]));
   await api.create(WIDGETS, widget("a", { spec: { kept: "1", gone: "2" } }));
@@ -38,14 +39,14 @@ test("what a later schema does not name is not shown, and not lost before it is 
   expect(JSON.parse(items[0]!.value.toString()).spec).toEqual({ kept: "1", gone: "2" });
 });
 
-describe("shapes", () => {
+describe("a schema", () => {
   const created = async (spec: Json, sent: Json): Promise<Json> => {
     await using api = await startServer();
     await define(api, definition([version("v1", schemaOf(spec))]));
     return (await api.create(WIDGETS, widget("a", { spec: sent }))).body;
   };
 
-  test("what no schema names is dropped, except where it is to be preserved", async () => {
+  test("drops unknown fields, except where it preserves them", async () => {
     const free = {
       type: "object",
       "x-kubernetes-preserve-unknown-fields": true,
@@ -55,7 +56,7 @@ describe("shapes", () => {
     expect((await created({ free }, sent)).spec).toEqual({ free: { other: [{ x: 1 }], known: { a: "1" } } });
   });
 
-  test("the value of any name in a map has the schema of all of them", async () => {
+  test("with additionalProperties applies to every value of the map", async () => {
     const map = { type: "object", additionalProperties: { type: "object", properties: { a: { type: "string" } } } };
     expect((await created({ map }, { map: { x: { a: "1", b: "2" } } })).spec).toEqual({ map: { x: { a: "1" } } });
   });
@@ -65,13 +66,13 @@ describe("shapes", () => {
     ["http", true],
     [1.5, false],
     [true, false],
-  ])("%j is an integer or a string: %j", async (value, isTaken) => {
+  ])("with int-or-string and the value %j accepts it: %j", async (value, isTaken) => {
     const port = { "x-kubernetes-int-or-string": true };
     const body = await created({ port }, { port: value });
     expect(isTaken ? body.spec.port : body.code).toBe(isTaken ? value : 422);
   });
 
-  test("null is a value where it may be one, and nothing anywhere else", async () => {
+  test("accepts null for nullable fields and drops it for others", async () => {
     const spec = {
       may: { type: "string", nullable: true, default: "unused" },
       mayNot: { type: "string" },
@@ -85,7 +86,7 @@ describe("shapes", () => {
     template: { type: "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true },
   };
 
-  test("an embedded resource has a kind and valid metadata", async () => {
+  test("of an embedded resource requires a kind and valid metadata", async () => {
     const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "p", unknown: "gone" }, spec: { nodeName: "n" } };
     expect((await created(TEMPLATE, { template: pod })).spec.template).toEqual({ ...pod, metadata: { name: "p" } });
     expect((await created(TEMPLATE, { template: { metadata: {} } })).message).toContain(
@@ -95,7 +96,7 @@ describe("shapes", () => {
     expect((await created(TEMPLATE, { template: misnamed })).message).toContain("spec.template.metadata.labels");
   });
 
-  test("every field that is wrong is named", async () => {
+  test("reports every invalid field", async () => {
     const spec = {
       size: { type: "integer", minimum: 1, maximum: 10 },
       color: { type: "string", enum: ["red", "blue"] },

@@ -1,4 +1,4 @@
-/** Definitions to test with, and objects of them. */
+/** Custom resource definitions for tests, and objects of them. */
 import { expect } from "vitest";
 import type { Answer, Json, TestServer } from "../start.ts";
 
@@ -6,7 +6,7 @@ export const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefiniti
 export const GROUP = "test.example.com";
 export const WIDGETS = `/apis/${GROUP}/v1/namespaces/default/widgets`;
 
-/** A schema in which everything is allowed. */
+/** A schema that allows every field. */
 export const ANYTHING: Json = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
 
 export function schemaOf(spec: Json, more: Json = {}): Json {
@@ -29,7 +29,7 @@ export function definition(versions: readonly Json[] = [version("v1")], more: Js
   };
 }
 
-/** Created, and decided upon. */
+/** Creates the CRD and waits until its names are accepted or rejected. */
 export async function define(api: TestServer, object: Json = definition()): Promise<Json> {
   const created = await api.create(DEFINITIONS, object);
   expect(created.body.message).toBeUndefined();
@@ -37,7 +37,7 @@ export async function define(api: TestServer, object: Json = definition()): Prom
   return (await api.get(`${DEFINITIONS}/${object.metadata.name}`)).body;
 }
 
-/** In place of what is there, whatever has happened to it since. */
+/** Replaces the spec of the CRD, whatever its current resource version is. */
 export async function redefine(api: TestServer, name: string, change: (spec: Json) => Json): Promise<Answer> {
   const { body } = await api.get(`${DEFINITIONS}/${name}`);
   const answer = await api.put(`${DEFINITIONS}/${name}`, { ...body, spec: change(body.spec) });

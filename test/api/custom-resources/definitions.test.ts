@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { names, startServer, type Json } from "../start.ts";
 import { condition, define, definition, DEFINITIONS, GROUP, redefine, version, widget, WIDGETS } from "./define.ts";
 
-test("a definition is accepted, established, served, and goes by itself when it is deleted", async () => {
+test("a CRD is accepted, established and served, and is removed after its deletion", async () => {
   await using api = await startServer();
   const defined = await define(api);
   expect(condition(defined, "NamesAccepted")).toMatchObject({ status: "True", reason: "NoConflicts" });
@@ -18,13 +18,13 @@ test("a definition is accepted, established, served, and goes by itself when it 
   expect((await api.get(WIDGETS)).status).toBe(404);
 });
 
-test("the first object may be created right after the definition", async () => {
+test("an object can be created immediately after its CRD", async () => {
   await using api = await startServer();
   await api.create(DEFINITIONS, definition());
   expect((await api.create(WIDGETS, widget("a"))).status).toBe(201);
 });
 
-test("definitions are listed by label, keep what they were given, and are deleted together", async () => {
+test("CRDs are listed by label, keep their fields, and are deleted as a collection", async () => {
   await using api = await startServer();
   const labels = { test: "list" };
   for (let number = 0; number < 11; number++) {
@@ -47,7 +47,7 @@ test("definitions are listed by label, keep what they were given, and are delete
   expect(names(await api.get(DEFINITIONS))).toEqual([`widgets.${GROUP}`]);
 });
 
-test("the status of a definition is read, replaced and patched at its own door", async () => {
+test("the status subresource of a CRD can be read, replaced and patched", async () => {
   await using api = await startServer();
   await define(api);
   const target = `${DEFINITIONS}/widgets.${GROUP}/status`;
@@ -66,7 +66,7 @@ test("the status of a definition is read, replaced and patched at its own door",
   expect(patched.body.status.conditions.map(({ type }: Json) => type)).toEqual(["StatusPatched"]);
 });
 
-test("an update must say which state it is of", async () => {
+test("an update of a CRD needs a resource version", async () => {
   await using api = await startServer();
   const defined = await define(api);
   const { resourceVersion: _, ...metadata } = defined.metadata;
@@ -75,7 +75,7 @@ test("an update must say which state it is of", async () => {
   expect(answer.body.message).toContain("metadata.resourceVersion: Invalid value: 0: must be specified for an update");
 });
 
-test("stored versions are added as storage moves, and only a status update takes them away", async () => {
+test("stored versions are added when the storage version changes, and only a status update removes them", async () => {
   await using api = await startServer();
   await define(api, definition([version("v1"), version("v2")]));
   await redefine(api, `widgets.${GROUP}`, (spec) => ({
@@ -96,15 +96,20 @@ test("stored versions are added as storage moves, and only a status update takes
 });
 
 test.each([
-  ["without a word of the community", {}, "MissingAnnotation", "False"],
+  ["without the approval annotation is rejected", {}, "MissingAnnotation", "False"],
   [
-    "with a link",
+    "with a link to its approval is approved",
     { "api-approved.kubernetes.io": "https://github.com/kubernetes/pull/1" },
     "ApprovedAnnotation",
     "True",
   ],
-  ["not meant to be approved", { "api-approved.kubernetes.io": "unapproved, a test" }, "UnapprovedAnnotation", "False"],
-])("a community group %s", async (_what, annotations, reason, status) => {
+  [
+    "that is marked as unapproved has a condition",
+    { "api-approved.kubernetes.io": "unapproved, a test" },
+    "UnapprovedAnnotation",
+    "False",
+  ],
+])("a CRD in a protected group %s", async (_what, annotations, reason, status) => {
   await using api = await startServer();
   const object = definition([version("v1")], { group: "test.k8s.io", metadata: { annotations } });
   const created = await api.create(DEFINITIONS, object);

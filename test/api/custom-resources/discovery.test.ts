@@ -13,7 +13,7 @@ async function groupOf(api: TestServer): Promise<Json> {
   return body.items.find((item: Json) => item.metadata.name === GROUP);
 }
 
-test("the API of definitions is in the discovery documents", async () => {
+test("the group apiextensions.k8s.io is in the discovery documents", async () => {
   await using api = await startServer();
   const { body } = await api.get("/apis");
   expect(body.groups.find(({ name }: Json) => name === "apiextensions.k8s.io")).toMatchObject({
@@ -26,7 +26,7 @@ test("the API of definitions is in the discovery documents", async () => {
 });
 
 describe("a custom resource", () => {
-  test("is in the aggregated document with its names, its scope and its subresources", async () => {
+  test("is in the aggregated document with its names, scope and subresources", async () => {
     await using api = await startServer();
     expect(await groupOf(api)).toBeUndefined();
     await define(api, definition([version("v1", ANYTHING, SUBRESOURCES)], NAMES));
@@ -67,13 +67,13 @@ describe("a custom resource", () => {
     expect(body.resources[0].storageVersionHash).toMatch(/=$/);
   });
 
-  test("has no hash of a storage version that is not served", async () => {
+  test("has no storage version hash if the storage version is not served", async () => {
     await using api = await startServer();
     await define(api, definition([version("v1", ANYTHING, { served: false }), version("v2")]));
     expect((await api.get(`/apis/${GROUP}/v2`)).body.resources[0].storageVersionHash).toBeUndefined();
   });
 
-  test("has its versions in the order of their maturity", async () => {
+  test("lists its versions by maturity", async () => {
     await using api = await startServer();
     const mixed = ["v1beta1", "foo1", "v10", "v2", "v11alpha2", "v1", "v2beta3", "bar"];
     await define(api, definition(mixed.map((name) => version(name))));
@@ -84,7 +84,7 @@ describe("a custom resource", () => {
     expect((await groupOf(api)).versions.map((one: Json) => one.version)).toEqual(sorted);
   });
 
-  test("shares the group with others, and goes from it with its last served version", async () => {
+  test("shares its group with other resources, and leaves it with its last served version", async () => {
     await using api = await startServer();
     await define(api);
     await define(api, definition([version("v1")], { names: { plural: "gadgets", kind: "Gadget" } }));

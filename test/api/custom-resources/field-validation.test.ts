@@ -21,12 +21,12 @@ async function started(schema: Json = SCHEMA): Promise<TestServer> {
   return api;
 }
 
-describe("apply", () => {
+describe("an apply", () => {
   const TARGET = `${WIDGETS}/a?fieldManager=field_validation_mgr`;
   const apply = (api: TestServer, spec: Json, more: Json = {}): Promise<Json> =>
     applyPatch(api, `${TARGET}&fieldValidation=Strict`, widget("a", { spec, ...more })).then(({ body }) => body);
 
-  test("a valid object is created and applied again", async () => {
+  test("of a valid object succeeds, also a second time", async () => {
     await using api = await started();
     const spec = { cronSpec: "* * * * */5", ports: [{ name: "x", port: 80 }] };
     expect(await apply(api, spec)).toMatchObject({ kind: "Widget", spec });
@@ -35,12 +35,12 @@ describe("apply", () => {
     });
   });
 
-  test("without a schema everything is taken", async () => {
+  test("without a schema accepts every field", async () => {
     await using api = await started(ANYTHING);
     expect(await apply(api, { unknown1: "val1", unknown2: 2 })).toMatchObject({ spec: { unknown1: "val1" } });
   });
 
-  test("a field that no schema declares is refused, whatever the validation", async () => {
+  test("with an undeclared field is rejected, whatever the field validation", async () => {
     await using api = await started();
     const { code, message } = await apply(api, { knownField: "a", unknownField: "b" });
     expect(code).toBe(500);
@@ -49,7 +49,7 @@ describe("apply", () => {
     expect(lax.body.message).toContain(".unknownRoot: field not declared in schema");
   });
 
-  test("so is one of the metadata, also in an embedded resource", async () => {
+  test("with an undeclared metadata field is rejected, also in an embedded resource", async () => {
     await using api = await started();
     const { message } = await apply(api, {}, { metadata: { unknownMeta: "x" } });
     expect(message).toContain(".metadata.unknownMeta: field not declared in schema");
@@ -59,7 +59,7 @@ describe("apply", () => {
     );
   });
 
-  test("keys that stand twice are told by their lines", async () => {
+  test("with duplicate keys is rejected with their lines", async () => {
     await using api = await started(ANYTHING);
     const yaml = `apiVersion: ${GROUP}/v1\nkind: Widget\nmetadata:\n  name: a\nspec:\n  foo: 1\n  foo: 2\n`;
     const { body } = await applyPatch(api, `${TARGET}&fieldValidation=Strict`, yaml);
@@ -69,7 +69,7 @@ describe("apply", () => {
   });
 });
 
-describe("create", () => {
+describe("a creation", () => {
   const TEXT = `{"apiVersion":"${GROUP}/v1","kind":"Widget","metadata":{"name":"a","zz":1,"aa":{"b":1,"b":2}},
     "extra":1,"spec":{"knownField":"1","knownField":"2","unknown":3,"unknown":4,"ports":[{"name":"p","x":1}]}}`;
   const PROBLEMS = [
@@ -83,7 +83,7 @@ describe("create", () => {
     "unknown field spec.unknown",
   ].map((problem) => problem.replace(/(\S+)$/, '"$1"'));
 
-  test("first what stands twice, wherever, then what is unknown, by name", async () => {
+  test("reports duplicate fields first, then unknown fields by name", async () => {
     await using api = await started();
     const headers = { "content-type": "application/json" };
     const strict = await api.call("POST", `${WIDGETS}?fieldValidation=Strict`, TEXT, { headers });
@@ -100,7 +100,7 @@ describe("create", () => {
     expect(warned.body.spec).toEqual({ knownField: "2", ports: [{ name: "p" }] });
   });
 
-  test("nothing is said when nobody wants to know", async () => {
+  test("reports nothing with field validation Ignore", async () => {
     await using api = await started();
     const headers = { "content-type": "application/json" };
     const answer = await api.call("POST", `${WIDGETS}?fieldValidation=Ignore`, TEXT, { headers });
@@ -108,7 +108,7 @@ describe("create", () => {
     expect(answer.headers["warning"]).toBeUndefined();
   });
 
-  test("a patch is held against the schema, too", async () => {
+  test("a patch is validated against the schema", async () => {
     await using api = await started();
     await api.create(WIDGETS, widget("a"));
     const strict = `${WIDGETS}/a?fieldValidation=Strict`;

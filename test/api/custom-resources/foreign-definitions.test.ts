@@ -1,8 +1,8 @@
-/** Definitions as kube-apiserver stores them. */
+/** Tests of custom resource definitions as kube-apiserver stores them. */
 import { expect, test } from "vitest";
 import { startServer } from "../start.ts";
 
-test("one that is stored as v1beta1 is read, served, and stored as v1 when it is next written", async () => {
+test("a CRD that is stored as v1beta1 is read and served, and stored as v1 by the next write", async () => {
   const server = await startServer({ strictRelease: false });
   const key = "/registry/apiextensions.k8s.io/customresourcedefinitions/things.example.com";
   const names = { plural: "things", singular: "thing", kind: "Thing", listKind: "ThingList" };

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { configMap, CONFIG_MAPS, names, startServer, type Json, type TestServer } from "../start.ts";
 import { define, DEFINITIONS, GROUP, widget, WIDGETS } from "./define.ts";
 
-/** Long enough for everything that needs no patience. */
+/** Time in which the controllers complete everything that needs no retry. */
 const SOON_MS = 10_000;
 
 async function started(): Promise<TestServer> {
@@ -16,7 +16,7 @@ function ownedBy({ kind, apiVersion, metadata }: Json): Json {
   return { ownerReferences: [{ apiVersion, kind, name: metadata.name, uid: metadata.uid, blockOwnerDeletion: true }] };
 }
 
-test("what a custom resource owns goes with it, and it goes with its owner", async () => {
+test("deleting an owner deletes its custom resource, and deleting a custom resource deletes its dependents", async () => {
   await using api = await started();
   const root = await api.create(CONFIG_MAPS, configMap("root"));
   const middle = await api.create(WIDGETS, widget("middle", { metadata: ownedBy(root.body) }));
@@ -29,7 +29,7 @@ test("what a custom resource owns goes with it, and it goes with its owner", asy
   expect((await api.get(`${CONFIG_MAPS}/leaf`)).status).toBe(404);
 });
 
-test("a custom resource that is deleted in the foreground waits for what it owns", async () => {
+test("a foreground deletion of a custom resource waits for its dependents", async () => {
   await using api = await started();
   const owner = await api.create(WIDGETS, widget("owner"));
   const held = widget("held", { metadata: { ...ownedBy(owner.body), finalizers: ["example.com/hold"] } });
@@ -44,7 +44,7 @@ test("a custom resource that is deleted in the foreground waits for what it owns
   expect(names(await api.get(WIDGETS))).toEqual([]);
 });
 
-test("what is orphaned stays, and forgets its owner", async () => {
+test("an orphan deletion keeps the dependents and removes their owner references", async () => {
   await using api = await started();
   const owner = await api.create(WIDGETS, widget("owner"));
   await api.create(WIDGETS, widget("child", { metadata: ownedBy(owner.body) }));
@@ -55,7 +55,7 @@ test("what is orphaned stays, and forgets its owner", async () => {
   expect((await api.get(`${WIDGETS}/child`)).body.metadata.ownerReferences).toBeUndefined();
 });
 
-test("a namespace takes its custom resources along", async () => {
+test("deleting a namespace deletes its custom resources", async () => {
   await using api = await started();
   const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } };
   await api.create("/api/v1/namespaces", namespace);
@@ -76,7 +76,7 @@ test("a namespace takes its custom resources along", async () => {
   expect(names(await api.get(`/apis/${GROUP}/v1/widgets`))).toEqual(["elsewhere"]);
 });
 
-test("an object in a namespace that does not exist is refused", async () => {
+test("creating an object in a missing namespace is rejected", async () => {
   await using api = await started();
   const target = WIDGETS.replace("/default/", "/nowhere/");
   expect((await api.create(target, widget("a"))).body).toMatchObject({
@@ -85,7 +85,7 @@ test("an object in a namespace that does not exist is refused", async () => {
   });
 });
 
-test("a definition may be made, deleted and made again while the controllers run", async () => {
+test("a CRD can be created, deleted and created again while the controllers run", async () => {
   await using api = await started();
   for (let round = 0; round < 3; round++) {
     const owner = await api.create(WIDGETS, widget("owner"));

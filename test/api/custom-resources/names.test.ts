@@ -10,7 +10,7 @@ function other(names: Json): Json {
   return definition([version("v1")], { names: { plural: "others", kind: "Other", ...names } });
 }
 
-describe("names that another definition of the group has", () => {
+describe("if another CRD of the group uses the same name", () => {
   test.each([
     ["singular", { singular: "widget" }, "SingularConflict", '"widget" is already in use'],
     ["singular that is a short name", { singular: "wd" }, "SingularConflict", '"wd" is already in use'],
@@ -23,7 +23,7 @@ describe("names that another definition of the group has", () => {
     ],
     ["kind", { kind: "Widget", listKind: "OtherList" }, "KindConflict", '"Widget" is already in use'],
     ["list kind", { listKind: "WidgetList" }, "ListKindConflict", '"WidgetList" is already in use'],
-  ])("the %s is not accepted, and the definition is not served", async (_what, names, reason, message) => {
+  ])("the %s is not accepted, and the CRD is not served", async (_what, names, reason, message) => {
     await using api = await startServer();
     await define(api, FIRST);
     const defined = await define(api, other({ singular: "other", ...names }));
@@ -34,7 +34,7 @@ describe("names that another definition of the group has", () => {
     expect(body.resources.map(({ name }: Json) => name)).toEqual(["widgets"]);
   });
 
-  test("what no conflict is about is accepted all the same", async () => {
+  test("the other names are accepted", async () => {
     await using api = await startServer();
     await define(api, FIRST);
     const { status } = await define(api, other({ shortNames: ["wd"], categories: ["all"] }));
@@ -47,7 +47,7 @@ describe("names that another definition of the group has", () => {
     expect(status.acceptedNames.shortNames).toBeUndefined();
   });
 
-  test("names are taken over when they are freed by a deletion", async () => {
+  test("the name is accepted after the other CRD is deleted", async () => {
     await using api = await startServer();
     await define(api, FIRST);
     await define(api, other({ shortNames: ["wd"] }));
@@ -59,7 +59,7 @@ describe("names that another definition of the group has", () => {
     expect((await api.get(`/apis/${GROUP}/v1/others`)).status).toBe(200);
   });
 
-  test("names are taken over when they are freed by an update", async () => {
+  test("the name is accepted after the other CRD is renamed", async () => {
     await using api = await startServer();
     await define(api, FIRST);
     await define(api, other({ shortNames: ["wd"] }));
@@ -70,7 +70,7 @@ describe("names that another definition of the group has", () => {
     expect(condition(body, "NamesAccepted").status).toBe("True");
   });
 
-  test("who is established stays it, with the names it had", async () => {
+  test("an established CRD stays established with its previous names", async () => {
     await using api = await startServer();
     await define(api, FIRST);
     await define(api, other({ shortNames: ["ot"] }));
@@ -82,7 +82,7 @@ describe("names that another definition of the group has", () => {
     expect((await api.get(`/apis/${GROUP}/v1/others`)).status).toBe(200);
   });
 
-  test("another group may have the same names", async () => {
+  test("a CRD in another group is accepted", async () => {
     await using api = await startServer();
     await define(api, FIRST);
     const defined = await define(api, {
@@ -94,7 +94,7 @@ describe("names that another definition of the group has", () => {
   });
 });
 
-test("of definitions that want the same names at the same moment, one gets them", async () => {
+test("only one of several concurrent CRDs gets the same names", async () => {
   await using api = await startServer();
   const wanting = ["as", "bs", "cs", "ds"].map((plural) =>
     definition([version("v1")], { names: { plural, singular: plural, kind: "Same", shortNames: ["sm"] } }),

@@ -1,4 +1,4 @@
-/** What OpenAPI says of custom resources: their own schema, as long as they are served. */
+/** Tests of the OpenAPI schemas of custom resources, which are published while the resources are served. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { header, startServer, type Json, type TestServer } from "../start.ts";
 import { ANYTHING, define, definition, redefine, schemaOf, version } from "./define.ts";
@@ -21,8 +21,8 @@ function names(definitions: Json): string[] {
   return Object.keys(definitions).filter((name) => name.startsWith("com.example.") && !name.endsWith("List"));
 }
 
-describe("the second version of OpenAPI", () => {
-  test("has the schema as it was written, with what every object has, and says which kind it is", async () => {
+describe("OpenAPI v2", () => {
+  test("contains the schema of the CRD, the fields of every object, and the group, version and kind", async () => {
     await define(api, definition([version("v1", schemaOf(SPEC))]));
     const widget = (await published())["com.example.test.v1.Widget"];
     expect(Object.keys(widget.properties).toSorted()).toEqual(["apiVersion", "kind", "metadata", "spec"]);
@@ -32,13 +32,13 @@ describe("the second version of OpenAPI", () => {
     ]);
   });
 
-  test("says of a kind that may hold anything only that it is an object", async () => {
+  test("describes a kind without declared fields as an object only", async () => {
     await define(api, definition([version("v1", ANYTHING)]));
     const { properties, type } = (await published())["com.example.test.v1.Widget"];
     expect([properties, type]).toEqual([undefined, "object"]);
   });
 
-  test("has every kind of every group and version", async () => {
+  test("contains every kind of every group and version", async () => {
     await define(api, definition([version("v1"), version("v2")]));
     await define(api, definition([version("v1")], { names: { plural: "gadgets", kind: "Gadget" } }));
     await define(api, definition([version("v1")], { group: "other.example.com" }));
@@ -50,7 +50,7 @@ describe("the second version of OpenAPI", () => {
     ]);
   });
 
-  test("follows a version that is called something else, and one that is not served any more", async () => {
+  test("follows changes of the served versions", async () => {
     await define(api, definition([version("v1"), version("v2")]));
     await redefine(api, "widgets.test.example.com", (spec) => ({ ...spec, versions: [version("v1"), version("v3")] }));
     expect(names(await published())).toEqual(["com.example.test.v1.Widget", "com.example.test.v3.Widget"]);
@@ -59,7 +59,7 @@ describe("the second version of OpenAPI", () => {
     expect(names(await published())).toEqual(["com.example.test.v1.Widget"]);
   });
 
-  test("has another ETag when something else is served, and else nothing new to say", async () => {
+  test("changes its ETag when the served resources change, and only then", async () => {
     const before = header(await api.get("/openapi/v2"), "etag")!;
     await define(api);
     const after = await api.get("/openapi/v2", { "if-none-match": before });
@@ -69,7 +69,7 @@ describe("the second version of OpenAPI", () => {
   });
 });
 
-test("the third version has a document for the group version, which goes with the definition", async () => {
+test("OpenAPI v3 has a document for the group version, which is removed with the CRD", async () => {
   const path = "apis/test.example.com/v1";
   await define(api, definition([version("v1", schemaOf(SPEC))]));
   const { paths } = (await api.get("/openapi/v3")).body;

@@ -21,8 +21,8 @@ async function started(more: Json = {}): Promise<TestServer> {
   return api;
 }
 
-describe("tables", () => {
-  test("have the columns of the definition, and nothing where there is nothing", async () => {
+describe("a table", () => {
+  test("has the columns of the CRD, and empty cells for missing values", async () => {
     await using api = await started({ additionalPrinterColumns: COLUMNS });
     const { body } = await api.get(WIDGETS, AS("Table"));
     expect(body.columnDefinitions.map(({ name, type, priority }: Json) => [name, type, priority])).toEqual([
@@ -40,7 +40,7 @@ describe("tables", () => {
     ]);
   });
 
-  test("of a definition without columns show the age", async () => {
+  test("of a CRD without columns shows the age", async () => {
     await using api = await started();
     await api.world.advance(90_000);
     const { body } = await api.get(`${WIDGETS}/a`, AS("Table"));
@@ -49,7 +49,7 @@ describe("tables", () => {
   });
 });
 
-describe("metadata alone", () => {
+describe("metadata can be requested", () => {
   test.each([
     ["an object", `${WIDGETS}/a`, "PartialObjectMetadata"],
     ["a list", WIDGETS, "PartialObjectMetadataList"],
@@ -62,7 +62,7 @@ describe("metadata alone", () => {
   });
 });
 
-describe("fields that may be selected by", () => {
+describe("a field selector", () => {
   test.each([
     ["spec.color=blue", ["b", "c"]],
     ["spec.color!=blue", ["a"]],
@@ -72,19 +72,19 @@ describe("fields that may be selected by", () => {
     ["spec.color=blue,spec.size=2", ["b"]],
     ["metadata.name=a", ["a"]],
     ["metadata.namespace=default,spec.color=red", ["a"]],
-  ])("%s", async (selector, expected) => {
+  ])("%s is supported", async (selector, expected) => {
     await using api = await started({ selectableFields: SELECTABLE });
     expect(names(await api.get(`${WIDGETS}?fieldSelector=${encodeURIComponent(selector)}`))).toEqual(expected);
   });
 
-  test("are those of the version that is asked", async () => {
+  test("must use the selectable fields of the requested version", async () => {
     await using api = await started({ selectableFields: SELECTABLE });
     const query = "?fieldSelector=spec.color%3Dblue";
     const { body } = await api.get(WIDGETS.replace("/v1/", "/v2/") + query);
     expect(body).toMatchObject({ code: 400, message: "field label not supported: spec.color" });
   });
 
-  test("choose what a watch tells, also of objects that come to fit or cease to", async () => {
+  test("filters a watch, and objects that start or stop matching appear as ADDED or DELETED", async () => {
     await using api = await started({ selectableFields: SELECTABLE });
     const watch = await api.watch(`${WIDGETS}?watch=1&fieldSelector=spec.color%3Dblue`);
     expect(await watch.story()).toEqual(["ADDED b", "ADDED c"]);
@@ -94,7 +94,7 @@ describe("fields that may be selected by", () => {
     expect(await watch.story()).toEqual(["ADDED a", "DELETED b", "MODIFIED c"]);
   });
 
-  test("choose what is deleted together", async () => {
+  test("filters the deletion of a collection", async () => {
     await using api = await started({ selectableFields: SELECTABLE });
     const deleted = await api.call("DELETE", `${WIDGETS}?fieldSelector=spec.color%3Dblue`);
     expect(names(deleted)).toEqual(["b", "c"]);
@@ -102,7 +102,7 @@ describe("fields that may be selected by", () => {
   });
 });
 
-test("a list is read page by page at one revision", async () => {
+test("a list is paged at one resource version", async () => {
   await using api = await started();
   const first = await api.get(`${WIDGETS}?limit=2`);
   expect(names(first)).toEqual(["a", "b"]);
@@ -114,7 +114,7 @@ test("a list is read page by page at one revision", async () => {
   expect(second.body.metadata.resourceVersion).toBe(first.body.metadata.resourceVersion);
 });
 
-test("a watch continues from a revision", async () => {
+test("a watch resumes from a resource version", async () => {
   await using api = await started();
   const { body } = await api.get(WIDGETS);
   await api.jsonPatch(`${WIDGETS}/a`, [{ op: "add", path: "/spec/size", value: 9 }]);
@@ -123,7 +123,7 @@ test("a watch continues from a revision", async () => {
   expect(await watch.story()).toEqual(["MODIFIED a", "DELETED b"]);
 });
 
-test("a streaming list ends its beginning with a bookmark of the kind", async () => {
+test("a streaming list ends its initial events with a bookmark of the kind", async () => {
   await using api = await started();
   const watch = await api.watch(
     `${WIDGETS}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`,
@@ -137,7 +137,7 @@ test("a streaming list ends its beginning with a bookmark of the kind", async ()
   });
 });
 
-test("a watch of cluster-scoped objects by name tells of them only", async () => {
+test("a watch of cluster-scoped objects by name sends events of that object only", async () => {
   await using api = await startServer();
   await define(api, definition([version("v1")], { scope: "Cluster" }));
   const target = `/apis/${GROUP}/v1/widgets`;

@@ -1,4 +1,4 @@
-/** CEL rules of a schema, as clients meet them. */
+/** Tests of the CEL rules of a schema through the whole server. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { startServer, type Json, type TestServer } from "../start.ts";
 import { define, definition, DEFINITIONS, version, WIDGETS, widget } from "./define.ts";
@@ -23,7 +23,7 @@ async function refusal(spec: Json): Promise<string | number> {
   return status === 201 ? status : body.message;
 }
 
-test("an object is held against them, and told by the message, what it evaluates to, or the rule itself", async () => {
+test("an object that violates a rule is rejected with the message, the message expression or the rule itself", async () => {
   await define(
     api,
     ruled([
@@ -39,7 +39,7 @@ test("an object is held against them, and told by the message, what it evaluates
   expect(await refusal({ size: 1, max: 2 })).toBe(201);
 });
 
-test("a rule about the object before it speaks only of updates", async () => {
+test("a transition rule applies only to updates", async () => {
   await define(api, ruled([{ rule: "self.owner == oldSelf.owner", message: "the owner stays" }]));
   expect(await refusal({ owner: "me" })).toBe(201);
   const changed = await api.mergePatch(`${WIDGETS}/one`, { spec: { owner: "you" } });
@@ -47,7 +47,7 @@ test("a rule about the object before it speaks only of updates", async () => {
   expect((await api.mergePatch(`${WIDGETS}/one`, { spec: { size: 1 } })).status).toBe(200);
 });
 
-test("rules that cannot be read, or would cost too much, are refused with the definition", async () => {
+test("a CRD with rules that do not compile or cost too much is rejected", async () => {
   const refused = async (rule: string): Promise<string> =>
     (await api.create(DEFINITIONS, ruled([{ rule }]))).body.message;
   expect(await refused("self.nothing > 1")).toContain(

@@ -1,4 +1,4 @@
-/** Definitions in a cluster of several servers, each of which learns of them by itself. */
+/** Tests of CRDs in a cluster of several servers, each of which watches them itself. */
 import { expect, test } from "vitest";
 import { World } from "../../../src/tools/simulator/world.ts";
 import { holdKv, type HeldKv } from "../../testing/storage/held-kv.ts";
@@ -27,7 +27,7 @@ async function two(): Promise<{ one: TestServer; other: TestServer } & AsyncDisp
   return { one, other, [Symbol.asyncDispose]: end };
 }
 
-test("what is defined at one server is served by the other at once", async () => {
+test("a CRD that is created through one server is served by the other immediately", async () => {
   await using servers = await two();
   const { one, other } = servers;
   await one.create(DEFINITIONS, definition());
@@ -35,7 +35,7 @@ test("what is defined at one server is served by the other at once", async () =>
   expect(names(await one.get(WIDGETS))).toEqual(["a"]);
 });
 
-test("nothing is created at one server when the definition is being deleted at the other", async () => {
+test("a server rejects creations while the CRD is being deleted through the other", async () => {
   await using servers = await two();
   const { one, other } = servers;
   await define(one);
@@ -48,7 +48,7 @@ test("nothing is created at one server when the definition is being deleted at t
   for (const api of [one, other]) expect((await api.get(`${DEFINITIONS}/widgets.${GROUP}`)).status).toBe(404);
 });
 
-test("a definition is decided upon once, whoever comes first", async () => {
+test("only one of the servers writes the conditions of a CRD", async () => {
   await using servers = await two();
   const { one, other } = servers;
   const defined = await define(one);
@@ -58,7 +58,7 @@ test("a definition is decided upon once, whoever comes first", async () => {
   expect(body.metadata.resourceVersion).toBe(defined.metadata.resourceVersion);
 });
 
-test("a change of the schema is known to both", async () => {
+test("a change of the schema takes effect on both servers", async () => {
   await using servers = await two();
   const { one, other } = servers;
   await define(one, definition([version("v1", schemaOf({ a: { type: "string" } }))]));
@@ -68,7 +68,7 @@ test("a change of the schema is known to both", async () => {
   for (const api of [one, other]) expect((await api.get(`${WIDGETS}/a`)).body.spec).toEqual({ a: "1", b: "new" });
 });
 
-test("a server that starts later serves what is defined", async () => {
+test("a server that starts later serves existing CRDs", async () => {
   const world = new World({ seed: 12 });
   await using one = await startServer({ world });
   await define(one);
@@ -78,10 +78,10 @@ test("a server that starts later serves what is defined", async () => {
   expect((await late.get(`/apis/${GROUP}/v1`)).body.resources[0].name).toBe("widgets");
 });
 
-test("a version that a definition has got at one server is served by another that has not heard of it yet", async () => {
+test("a version that was added through one server is served by another whose watch has not delivered it yet", async () => {
   const world = new World({ seed: 11 });
   let held: HeldKv | undefined;
-  // Without the mixed version proxy, which would look for somebody else first.
+  // A release without the mixed version proxy, which would look for a peer first.
   const release = "1.33";
   await using one = await startServer({ world, release });
   await using other = await startServer({ world, release, wrapKv: (kv) => (held = holdKv(kv)).kv });

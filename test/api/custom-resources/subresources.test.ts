@@ -25,7 +25,7 @@ async function started(subresources: Json, schema: Json = SCHEMA): Promise<TestS
 }
 
 describe("the status", () => {
-  test("is written at its own door only, and the rest only at the main one", async () => {
+  test("is written only through its subresource, which writes nothing else", async () => {
     await using api = await started({ status: {} });
     const { body } = await api.create(WIDGETS, widget("a", { spec: { size: 1 }, status: { phase: "ignored" } }));
     expect(body.status).toBeUndefined();
@@ -43,7 +43,7 @@ describe("the status", () => {
     expect((await api.get(`${TARGET}/status`)).text).toBe((await api.get(TARGET)).text);
   });
 
-  test("does not count as a change of what is wanted, and neither do metadata", async () => {
+  test("does not increment the generation, and neither does metadata", async () => {
     await using api = await started({ status: {} });
     await api.create(WIDGETS, widget("a", { spec: { size: 1 } }));
     const generation = async (answer: Promise<{ body: Json }>): Promise<number> =>
@@ -54,7 +54,7 @@ describe("the status", () => {
     expect(await generation(api.mergePatch(TARGET, { metadata: { generation: 40 } }))).toBe(2);
   });
 
-  test("without a door is a field like any other", async () => {
+  test("is an ordinary field if the subresource is not enabled", async () => {
     await using api = await started({});
     const { body } = await api.create(WIDGETS, widget("a", { status: { phase: "here" } }));
     expect(body.status).toEqual({ phase: "here" });
@@ -64,7 +64,7 @@ describe("the status", () => {
     expect((await api.get(`${TARGET}/nosuch`)).status).toBe(404);
   });
 
-  test("is applied by whoever owns it", async () => {
+  test("can be applied, and the manager owns it", async () => {
     await using api = await started({ status: {} });
     await api.create(WIDGETS, widget("a"));
     const applied = await applyPatch(
@@ -78,7 +78,7 @@ describe("the status", () => {
     ]);
   });
 
-  test("is held against its schema", async () => {
+  test("is validated against its schema", async () => {
     await using api = await started({ status: {} });
     await api.create(WIDGETS, widget("a"));
     expect((await api.mergePatch(`${TARGET}/status`, { status: { phase: 1 } })).body).toMatchObject({
@@ -89,7 +89,7 @@ describe("the status", () => {
 });
 
 describe("the scale", () => {
-  test("is read from where the definition says, and written there", async () => {
+  test("is read from and written to the paths of the CRD", async () => {
     await using api = await started({ status: {}, scale: SCALE });
     await api.create(WIDGETS, widget("a", { spec: { replicas: 2 } }));
     await api.mergePatch(`${TARGET}/status`, { status: { replicas: 1, selector: "app=a" } });
@@ -110,13 +110,13 @@ describe("the scale", () => {
   test.each<[Json, string, string]>([
     [-1, "FieldValueInvalid", "Invalid value: -1: should be a non-negative integer"],
     [2 ** 31, "FieldValueInvalid", "Invalid value: 2147483648: should be less than or equal to 2147483647"],
-  ])("replicas of %j are refused at the main door", async (replicas, reason, message) => {
+  ])("with %j replicas is rejected when the object is created", async (replicas, reason, message) => {
     await using api = await started({ scale: SCALE });
     const { body } = await api.create(WIDGETS, widget("a", { spec: { replicas } }));
     expect(body.details.causes).toContainEqual({ field: ".spec.replicas", reason, message });
   });
 
-  test("only the versions that have it are scaled", async () => {
+  test("is served only by the versions that declare it", async () => {
     await using api = await startServer();
     const versions = [version("v1", SCHEMA, { subresources: { scale: SCALE } }), version("v2", SCHEMA)];
     await define(api, definition(versions));
@@ -126,7 +126,7 @@ describe("the scale", () => {
   });
 });
 
-test("a subresource is there as soon as the definition has it", async () => {
+test("a subresource is served as soon as the CRD declares it", async () => {
   await using api = await started({});
   await api.create(WIDGETS, widget("a", { status: { phase: "x" } }));
   await api.jsonPatch(`${DEFINITIONS}/widgets.${GROUP}`, [

@@ -17,8 +17,8 @@ const NAME = `widgets.${GROUP}`;
 const TARGET = `${DEFINITIONS}/${NAME}`;
 const HELD = widget("held", { metadata: { finalizers: ["example.com/hold"] } });
 
-describe("a definition that is being deleted", () => {
-  test("waits for objects that finalizers hold, and goes with the last of them", async () => {
+describe("a CRD that is being deleted", () => {
+  test("waits for objects with finalizers, and is removed after the last of them", async () => {
     await using api = await startServer();
     await define(api);
     await api.create(WIDGETS, widget("free"));
@@ -33,7 +33,7 @@ describe("a definition that is being deleted", () => {
     expect((await api.get(TARGET)).status).toBe(404);
   });
 
-  test("says so to whoever watches", async () => {
+  test("sends the deletion of its objects and of itself to watches", async () => {
     await using api = await startServer();
     await define(api);
     await api.create(WIDGETS, widget("a"));
@@ -47,7 +47,7 @@ describe("a definition that is being deleted", () => {
     expect((await definitions.story()).at(-1)).toBe(`DELETED ${NAME}`);
   });
 
-  test("takes no new objects, and is still read, changed and emptied", async () => {
+  test("rejects new objects, but its objects can be read, changed and deleted", async () => {
     await using api = await startServer();
     await define(api);
     await api.create(WIDGETS, HELD);
@@ -63,7 +63,7 @@ describe("a definition that is being deleted", () => {
     expect(body.resources[0].verbs).toEqual(["delete", "deletecollection", "get", "list", "watch"]);
   });
 
-  test("cannot be created anew before it is gone", async () => {
+  test("cannot be created again before it is removed", async () => {
     await using api = await startServer();
     await define(api);
     await api.create(WIDGETS, HELD);
@@ -72,7 +72,7 @@ describe("a definition that is being deleted", () => {
   });
 });
 
-test("what is stored goes with its definition although no version is served", async () => {
+test("deleting a CRD deletes its objects even if no version is served", async () => {
   await using api = await startServer();
   await define(api);
   await api.create(WIDGETS, widget("a"));
@@ -85,7 +85,7 @@ test("what is stored goes with its definition although no version is served", as
   expect(names(await api.get(WIDGETS))).toEqual([]);
 });
 
-test("what is stored in every namespace goes with its definition", async () => {
+test("deleting a CRD deletes its objects in every namespace", async () => {
   await using api = await startServer();
   await define(api);
   await api.create(WIDGETS, widget("a"));
@@ -97,7 +97,7 @@ test("what is stored in every namespace goes with its definition", async () => {
   expect(names(await api.get(`/apis/${GROUP}/v1/widgets`))).toEqual([]);
 });
 
-test("a definition that was never served goes at once", async () => {
+test("a CRD that was never served is removed immediately", async () => {
   await using api = await startServer();
   await define(api);
   const other = definition([version("v1")], { names: { plural: "others", kind: "Widget" } });
@@ -107,7 +107,7 @@ test("a definition that was never served goes at once", async () => {
   expect((await api.get(`${DEFINITIONS}/others.${GROUP}`)).status).toBe(404);
 });
 
-test("created again with another version and another scope, it is what it is now", async () => {
+test("a CRD that is created again with another version and scope is served with these", async () => {
   await using api = await startServer();
   await define(api);
   await api.create(WIDGETS, widget("a"));

@@ -14,8 +14,8 @@ function flipped(spec: Json): Json {
   return { ...spec, versions: spec.versions.map((one: Json) => ({ ...one, storage: !one.storage })) };
 }
 
-describe("versions that differ in nothing but their name", () => {
-  test("an object is read in each of them, and stored in one", async () => {
+describe("versions with the same schema", () => {
+  test("return an object in each version and store it in one", async () => {
     await using api = await startServer();
     await define(api, definition([version("v1"), version("v2")]));
     await api.create(V2, { ...widget("a", { spec: { b: 1 } }), apiVersion: `${GROUP}/v2` });
@@ -27,7 +27,7 @@ describe("versions that differ in nothing but their name", () => {
     expect((await watch.events())[0].object.apiVersion).toBe(`${GROUP}/v2`);
   });
 
-  test("when storage moves, objects move when they are written, and not before", async () => {
+  test("keep stored objects in the old storage version until they are written", async () => {
     await using api = await startServer();
     await define(api, definition([version("v1"), version("v2")]));
     await api.create(WIDGETS, widget("a"));
@@ -40,14 +40,14 @@ describe("versions that differ in nothing but their name", () => {
     expect((await api.get(`${WIDGETS}/a`)).body.apiVersion).toBe(`${GROUP}/v1`);
   });
 
-  test("the body must be of the version of the path", async () => {
+  test("reject a body of another version than the path", async () => {
     await using api = await startServer();
     await define(api, definition([version("v1"), version("v2")]));
     const message = `the API version in the data (${GROUP}/v1) does not match the expected API version (${GROUP}/v2)`;
     expect((await api.create(V2, widget("a"))).body).toMatchObject({ code: 400, message });
   });
 
-  test("a version that is not served is not found, and discovery does not show it", async () => {
+  test("are neither served nor discovered if they are not marked as served", async () => {
     await using api = await startServer();
     await define(api, definition([version("v1"), version("v2", undefined, { served: false })]));
     expect((await api.get(V2)).status).toBe(404);
@@ -56,12 +56,12 @@ describe("versions that differ in nothing but their name", () => {
   });
 });
 
-describe("versions whose schemas differ", () => {
+describe("versions with different schemas", () => {
   const TEXT = { type: "string" };
   const ONE = version("v1", schemaOf({ both: TEXT, one: { type: "string", default: "one" } }));
   const TWO = version("v2", schemaOf({ both: TEXT, two: { type: "string", default: "two" } }));
 
-  test("what the version of the store does not name is not stored", async () => {
+  test("do not store fields that the storage version does not declare", async () => {
     await using api = await startServer();
     await define(api, definition([ONE, TWO]));
     const created = await api.create(V2, {
@@ -73,7 +73,7 @@ describe("versions whose schemas differ", () => {
     expect((await api.get(`${V2}/a`)).body.spec).toEqual({ both: "b" });
   });
 
-  test("what is read has the defaults of the version in which it is stored, and what that one names", async () => {
+  test("return the defaults and fields of the storage version", async () => {
     await using api = await startServer();
     await define(api, definition([ONE, TWO]));
     await api.create(WIDGETS, widget("a", { spec: { both: "b" } }));
@@ -82,7 +82,7 @@ describe("versions whose schemas differ", () => {
   });
 });
 
-describe("a deprecated version", () => {
+describe("a version", () => {
   const warningOf = async (more: Json, others: readonly Json[] = []): Promise<string | undefined> => {
     await using api = await startServer();
     await define(api, definition([version("v1", undefined, more), ...others]));
@@ -90,16 +90,26 @@ describe("a deprecated version", () => {
   };
 
   test.each<[string, Json, Json[], string | undefined]>([
-    ["nothing is said of one that is not", {}, [], undefined],
-    ["it is said that it is", { deprecated: true }, [], `299 - "${GROUP}/v1 Widget is deprecated"`],
-    ["in the words of the definition", { deprecated: true, deprecationWarning: "no" }, [], '299 - "no"'],
+    ["that is not deprecated causes no warning", {}, [], undefined],
+    ["that is deprecated causes a warning", { deprecated: true }, [], `299 - "${GROUP}/v1 Widget is deprecated"`],
     [
-      "and which one to use",
+      "with a deprecation warning in the CRD causes that warning",
+      { deprecated: true, deprecationWarning: "no" },
+      [],
+      '299 - "no"',
+    ],
+    [
+      "that is deprecated causes a warning with the version to use",
       { deprecated: true },
       [version("v2"), version("v3", undefined, { served: false }), version("v1beta1")],
       `299 - "${GROUP}/v1 Widget is deprecated; use ${GROUP}/v2 Widget"`,
     ],
-    ["but no older one", { deprecated: true }, [version("v1beta1")], `299 - "${GROUP}/v1 Widget is deprecated"`],
+    [
+      "that is deprecated causes a warning without an older version",
+      { deprecated: true },
+      [version("v1beta1")],
+      `299 - "${GROUP}/v1 Widget is deprecated"`,
+    ],
   ])("%s", async (_what, more, others, warning) => {
     expect(await warningOf(more, others)).toBe(warning);
   });
