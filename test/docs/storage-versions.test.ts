@@ -52,7 +52,7 @@ test("the messages of rejected writes match the program", () => {
   ]
     .map((path) => readFileSync(new URL(`src/${path}`, ROOT), "utf8").replaceAll(/\$\{[^}]*\}/g, "…"))
     .join("\n");
-  const [, section = ""] = DOCUMENT.split("## What each 503 means");
+  const [, section = ""] = DOCUMENT.split("## Meaning of each 503");
   const messages = [...section.split("\n## ")[0]!.matchAll(/^\| (`.*?`) +\|/gm)].flatMap(([, cell]) =>
     [...cell!.matchAll(/`([^`]+)`/g)].map(([, text]) => text!),
   );
