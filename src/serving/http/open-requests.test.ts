@@ -90,7 +90,7 @@ describe("requests", () => {
     expect(await drained).toBe(false);
   });
 
-  test("of the endless kind are neither waited for nor broken off", async () => {
+  test("of the endless kind are neither waited for nor ended", async () => {
     const open = new OpenRequests();
     const { reader } = await openStream(open, "endless");
     expect(await open.drain({ clock: createManualClock(), graceMs: 0, limitMs: LONG_MS })).toBe(true);

@@ -26,7 +26,7 @@ export function shuttingDown(options: ShuttingDownOptions): PassingFilter<WithIn
   return (next) => (request) => {
     if (isExempt(request)) return next(request);
     if (!isRefusing()) return open.through(kindOf(request), () => next(request));
-    // A peer that receives 503 tries another server; it would pass a 429 on to its client.
+    // A peer that receives 503 may try another server; it would pass a 429 on to its client.
     const refusal = sendsRetryAfter && !isFromPeer(request) ? comeAgain() : unavailable();
     return Promise.resolve(sendsRetryAfter ? asLastAnswer(refusal) : refusal);
   };
