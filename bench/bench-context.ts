@@ -1,4 +1,7 @@
-/** The context that every row needs: the options, the cores, the load generator and the floor. */
+/**
+ * The context that every row needs: the options, the cores, the load generator and the floor (a plain server that
+ * returns the same bytes).
+ */
 import type { ServingCertificate } from "../src/serving/http/node/serving-certificate.ts";
 import type { FetchResult, RequestShape } from "./client/protocol.ts";
 import type { Cores } from "./cores.ts";
@@ -49,7 +52,9 @@ export function createRequest(namespace: string): RequestShape {
   return { method: "POST", path: `/api/v1/namespaces/${namespace}/pods`, body: podText(namespace), expectStatus: 201 };
 }
 
-/** Configures the floor to return our own response to a request, including headers, under its own path. */
+/**
+ * Configures the floor to return the response of our server to a request, including headers, under a path of its own.
+ */
 export async function teachFloor(
   context: BenchContext,
   subject: Subject,

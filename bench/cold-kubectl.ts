@@ -15,7 +15,7 @@ export interface Kubectl {
   readonly path: string;
 }
 
-/** Undefined if none is available. */
+/** Undefined if no kubectl is available. */
 export function newestKubectl(): Kubectl | undefined {
   const minor = (version: string): number => Number(version.split(".")[1] ?? 0);
   const found = findTools().kubectls.flatMap(({ name, version, path }) =>
@@ -39,7 +39,10 @@ export async function runCold(kubectl: Kubectl, server: RunningServer, args: rea
   }
 }
 
-/** This request itself is counted in the next result. Leases belong to the server itself. */
+/**
+ * The number of requests that the server has served, without its own lease renewals. The request for the metrics counts
+ * in the next result.
+ */
 async function answered(server: RunningServer): Promise<number> {
   const requester = await openHttp1(server.port, TOKEN);
   try {

@@ -179,7 +179,7 @@ const LIST_MAX = 32;
 
 /** A description of typical length. */
 function about(what: string): string {
-  return `The ${what} as the controller understands it when it looks at it.`;
+  return `The ${what} that the controller reads when it syncs the resource.`;
 }
 
 function text(what: string, more: Schema = {}): Schema {

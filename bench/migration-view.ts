@@ -20,7 +20,7 @@ const MIGRATED = new RegExp(
   "m",
 );
 const POLL_MS = 50;
-/** A killed migration resumes when the leader lease of the killed server has expired. */
+/** Long, because a killed migration resumes only when the leader lease of the killed server has expired. */
 const GIVE_UP_MS = 600_000;
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
 
@@ -46,7 +46,7 @@ export class MigrationView {
     return metadata.resourceVersion;
   }
 
-  /** The number that the server has counted since it started. */
+  /** The number of objects that the server has migrated since it started. */
   async objectsDone(): Promise<number> {
     return Number(MIGRATED.exec(await this.#text("/metrics"))?.[1] ?? "0");
   }

@@ -154,7 +154,7 @@ async function measureStart(dataDirectory: string): Promise<Started> {
   }
 }
 
-/** Controllers start their watches once the server is ready. */
+/** Waits for the watches that controllers start once the server is ready. */
 async function untilIdle({ pid }: RunningServer): Promise<void> {
   await untilSo("the server is idle", async () => {
     const before = cpuMs(pid);

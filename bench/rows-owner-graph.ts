@@ -17,7 +17,7 @@ const OBJECTS = 100_000;
 const DEPENDENTS_PER_OWNER = 99;
 const CONNECTIONS = 16;
 const ROUNDS_MAX = 3;
-/** Garbage of the start and the initial list is collected within this time, or stays. */
+/** Time in which the garbage of the start and the initial list is usually collected. */
 const SETTLE_MS = 5_000;
 const NAMESPACE = "bench-owners";
 const PATH = `/api/v1/namespaces/${NAMESPACE}/configmaps`;

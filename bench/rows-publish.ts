@@ -7,7 +7,7 @@ import { startServer, temporaryDirectory } from "./servers.ts";
 import { figure } from "./statistics.ts";
 
 const READY_MS_MAX = 150;
-/** Includes work after ready: controllers start to watch the published objects. */
+/** Includes work after ready, when controllers start to watch the published objects. */
 const SETTLE_MS = 1_500;
 const WITHOUT = ["--feature-gates=StorageVersionAPI=false"];
 

@@ -9,7 +9,7 @@ import { startFloor, startServer, temporaryDirectory, type RunningServer } from 
 
 const READY_MS_MAX = 500;
 const IDLE_MB_MAX = 100;
-/** Long enough for the work that a start leaves for later. */
+/** Long enough for the work that the server defers until it is ready. */
 const SETTLE_MS = 1_500;
 
 interface Measured {

@@ -1,11 +1,11 @@
-/** Waits until the garbage collector runs, and with it all other work of the leader. */
+/** Waits until the garbage collector runs. All other work of the leader has started by then. */
 import { openHttp1 } from "./client/http1.ts";
 import { TOKEN, type RunningServer } from "./servers.ts";
 import { untilSo } from "./until-so.ts";
 
 const NOT_FOUND = 404;
 
-/** An object whose owner does not exist is collected once the collector has listed all objects. */
+/** Creates an object whose owner does not exist: the collector deletes it once it has listed all objects. */
 export async function untilCollecting({ port }: RunningServer, namespace: string): Promise<void> {
   const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
   const requester = await openHttp1(port, TOKEN);

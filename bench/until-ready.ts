@@ -28,7 +28,7 @@ async function isReady(requester: Requester): Promise<boolean> {
   return status === 200;
 }
 
-/** A rejected TCP connection costs next to nothing, unlike a failed handshake. */
+/** Checked first, because a rejected TCP connection costs next to nothing, unlike a failed handshake. */
 async function accepts(port: number): Promise<boolean> {
   const socket = connect(port, "127.0.0.1");
   try {

@@ -1,4 +1,4 @@
-/** Waits for something that a server does on its own. */
+/** Waits for a condition that a server reaches on its own. */
 import { setTimeout as sleep } from "node:timers/promises";
 
 const GIVE_UP_MS = 600_000;

@@ -159,7 +159,7 @@ const MESSAGE_FORMS: Readonly<Record<string, MessageForm>> = {
   JSONSchemaPropsOrBool: "schema-or-bool",
   JSONSchemaPropsOrStringArray: "schema-or-strings",
 };
-/** Groups by the last but one part of the package name, if the group name does not begin with it. */
+/** The group of a package, by the last but one part of its name, where the group name does not begin with that part. */
 const GROUPS_OF_PACKAGES: Readonly<Record<string, string>> = {
   core: "",
   extensions: "extensions",
@@ -302,7 +302,7 @@ function compileVersion(fact: FactResource, version: string, selectors: FactSele
   };
 }
 
-/** The change points of the facts omit what never changes: the release that introduced the version. */
+/** Adds the release that introduced the version, which the change points of the facts omit because it never changes. */
 function compileLifecycle(
   lifecycle: StoredLifecycle,
   changes: ByRelease<StoredLifecycle> | undefined,

@@ -1,6 +1,6 @@
 /**
- * A minimal keep-alive HTTP/1.1 client: one request at a time per connection, responses with content-length only, and
- * bodies counted but discarded unless requested.
+ * A minimal keep-alive HTTP/1.1 client: one request at a time per connection, and only responses with content-length.
+ * It counts bodies and discards them unless they are requested.
  */
 import { connect, type TLSSocket } from "node:tls";
 import { requestBytes } from "./request-bytes.ts";

@@ -48,8 +48,8 @@ async function run({ name, request, count, concurrency, firstNumber, numbers }: 
 }
 
 /**
- * Keeps the client from sleeping. The kernel charges the work of waking a process to the sender. A faster server would
- * find its client awake more often, and the slower one would pay up to twice for the same response.
+ * Keeps the client from sleeping. The kernel charges the work of waking a process to the sender. A faster server finds
+ * its client awake more often, and a slower one would pay up to twice as much for the same response.
  */
 function stayAwake(): () => void {
   let isAwake = true;

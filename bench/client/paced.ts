@@ -1,6 +1,7 @@
 /**
- * Sends requests at a fixed rate, whether or not earlier ones have completed, so a server that stalls still gets
- * the requests of that time. If all connections are busy, a request waits for one, and the wait counts as its latency.
+ * Sends requests at a fixed rate, whether or not earlier ones have completed, so that a server that stalls still
+ * receives the requests of that time. If all connections are busy, a request waits for one, and the wait counts as its
+ * latency.
  */
 import type { Requester } from "./http1.ts";
 import type { PacedResult, RequestShape } from "./protocol.ts";
@@ -66,7 +67,7 @@ export class PacedLoad {
       }
       this.#idle.push(requester);
     } catch (thrown) {
-      // The connection is not reused, because the run has failed.
+      // The run has failed, so the connection is not reused.
       this.#failure ??= thrown instanceof Error ? thrown : new Error(String(thrown));
     }
     if (--this.#underWay === 0) this.#onQuiet?.();

@@ -13,7 +13,9 @@ const CASES = [
   ["off, without", "off", false],
 ] as const satisfies readonly (readonly [string, IfReadyMode, boolean])[];
 
-/** Alternates rounds of all four cases and of none, so that a disturbance affects all of them. */
+/**
+ * Alternates rounds of all four cases and of a handler without the filter, so that a disturbance affects all of them.
+ */
 export async function measureIfReady({
   rounds,
   count,

@@ -10,7 +10,7 @@ export const fischers: ResourceDefinition = {
       name: "v1alpha1",
       schema: {
         type: "object",
-        description: "Fischer says which flunders there should not be.",
+        description: "Fischer lists flunders that are disallowed.",
         properties: {
           disallowedFlunders: {
             type: "array",

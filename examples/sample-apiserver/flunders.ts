@@ -9,7 +9,7 @@ function flunderSchema(spec: JsonObject): JsonObject {
     type: "object",
     description: "Flunder is an example type with a spec and a status.",
     properties: {
-      spec: { type: "object", description: "What the flunder refers to.", properties: spec },
+      spec: { type: "object", description: "The object that the flunder refers to.", properties: spec },
       status: { type: "object", properties: { phase: { type: "string" } } },
     },
   };

@@ -131,7 +131,7 @@ function registerGauges(registry: MetricsRegistry, { levels, flows, executing, w
       })),
     );
   const ofKinds: readonly [string, string, KindCounts][] = [
-    ["apiserver_current_inflight_requests", "Requests being served right now, by kind.", executing],
+    ["apiserver_current_inflight_requests", "Requests in flight, by kind.", executing],
     ["apiserver_current_inqueue_requests", "Requests waiting to be served, by kind.", waiting],
   ];
   for (const [name, help, counts] of ofKinds)

@@ -1,8 +1,7 @@
 /**
  * Caches the discovery documents: one set for this server, one for the whole cluster or its newest server. Each form is
- * encoded on first request. The second set stores the generation from which it was made, which is read before anything
- * else, so that a change during the build makes it outdated and not wrong. It also stores the local groups, so that
- * local changes need no notification.
+ * encoded on first request. A cluster set is valid for one generation and one array of local groups. The generation is
+ * read before the build starts, so that a change during the build causes a rebuild at the next request.
  */
 import { createHash } from "node:crypto";
 import type { MetricsRegistry } from "../../base/metrics.ts";
@@ -13,13 +12,13 @@ import { newestFirst } from "./newest.ts";
 
 export interface CacheOptions {
   readonly self: { readonly id: string; readonly release: string; readonly binaryVersion?: string };
-  /** The servers from which the cluster's documents are made: all, the newest, or this one. */
+  /** The servers whose resources a client sees: all, the newest, or this one. */
   readonly mode: "merged" | "newest" | "local";
   /** The same array until something changes. */
   readonly local: () => readonly DiscoveryGroup[];
-  /** The part of it that is sent to other servers; absent: all. */
+  /** The groups that are sent to other servers; absent: all of `local`. */
   readonly forPeers?: readonly DiscoveryGroup[];
-  /** Every other server with a discovery document; "off": there is nothing to merge with, and never will be. */
+  /** Every other server with a discovery document; "off": this server never has peers. */
   readonly peers: () => readonly DiscoverySource[] | "off";
   /** Changes whenever the result of `peers` changes. */
   readonly generation: () => number;
@@ -69,7 +68,7 @@ export function createDiscoveryCache(options: CacheOptions): DiscoveryCache {
     return { groups, generation, isOff, documents: documentsOf(shown, groups) };
   };
 
-  /** In newest mode, another server that joins or leaves does not change the documents. */
+  /** Keeps the documents if the groups are the same. In newest mode they are, unless the newest server changes. */
   const documentsOf = (shown: readonly DiscoveryGroup[], groups: readonly DiscoveryGroup[]): Documents => {
     if (shown === groups) return local(groups);
     return last?.documents.groups === shown ? last.documents : createDocuments(shown);
@@ -125,7 +124,7 @@ function createCounters(metrics: MetricsRegistry): Record<"aggregations" | "hits
     aggregations: counter("aggregator_discovery_aggregation_count_total", "Rebuilds of this server's own document."),
     hits: counter(
       "aggregator_discovery_peer_aggregated_cache_hits_total",
-      "Answers from the merged document as it was.",
+      "Responses from the cached merged document.",
     ),
     misses: counter("aggregator_discovery_peer_aggregated_cache_misses_total", "Rebuilds of the merged document."),
   };

@@ -36,14 +36,14 @@ describe("decoding the discovery document of a peer", () => {
     expect(read("apis")).toEqual(groups.filter(({ name }) => name !== ""));
   });
 
-  test("accepts v2beta1; only peers send the storage version", () => {
+  test("accepts v2beta1, which has no storage version", () => {
     const groups = localGroups(openCatalogue({ release: "1.28" }));
     const read = decodeGroups(aggregatedGroups(groups, "api", "v2beta1"));
     const pods = read[0]?.versions[0]?.resources.find(({ resource }) => resource === "pods");
     expect(pods).toMatchObject({ resource: "pods", shortNames: ["po"], storageVersionHash: undefined });
   });
 
-  test("ignores members that are missing, null or unknown", () => {
+  test("accepts missing and null members and ignores unknown ones", () => {
     expect(decodeGroups(list(null))).toEqual([]);
     expect(decodeGroups(list([{ metadata: { name: "empty" }, versions: null }]))).toEqual([]);
     const document = withResources([
@@ -150,7 +150,7 @@ describe("decoding the discovery document of a peer", () => {
     expect(() => decodeGroups(value)).toThrow(/^[A-Z].*\.$/);
   });
 
-  test("fails in no other way for any JSON", () => {
+  test("throws no other error for any JSON", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), fc.boolean(), (value, isInside) => {
         try {

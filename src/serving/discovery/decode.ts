@@ -19,10 +19,12 @@ import { areSameWords } from "./same.ts";
 
 const FORMS: readonly unknown[] = ["apidiscovery.k8s.io/v2", "apidiscovery.k8s.io/v2beta1"];
 const COMMON_LISTS: readonly (readonly string[])[] = [[], ALL_VERBS, ["get", "patch", "update"]];
-/** Aggregated servers name subresources freely, as custom metrics do; a name only has to be valid in a path. */
+/**
+ * Aggregated API servers name subresources freely (custom metrics, for example); a name only has to be valid in a path.
+ */
 const NAME = /^[^\s/\p{Cc}]+$/u;
 
-/** An aggregated document, of /api or of /apis, in its v2 or v2beta1 form. */
+/** Decodes an aggregated document, of /api or of /apis, in its v2 or v2beta1 form. */
 export function decodeGroups(value: unknown): DiscoveryGroup[] {
   const document = objectOf(value, "the document");
   if (document["kind"] !== "APIGroupDiscoveryList" || !FORMS.includes(document["apiVersion"]))
@@ -34,7 +36,7 @@ export function decodeGroups(value: unknown): DiscoveryGroup[] {
   return uniqueBy(groups, ({ name }) => name).filter(({ versions }) => versions.length > 0);
 }
 
-/** An APIResourceList, which some servers have instead of aggregated discovery. */
+/** Decodes an APIResourceList, for servers without aggregated discovery. */
 export function decodeResourceList(value: unknown, groupVersion: GroupVersion): DiscoveryVersion {
   const document = objectOf(value, "the document");
   const text = formatGroupVersion(groupVersion);
@@ -179,7 +181,7 @@ function onlySubresources(resource: string, scope: DiscoveryResource["scope"]): 
   };
 }
 
-/** Absent for a resource that has only subresources. */
+/** The kind is empty for a resource that has only subresources. */
 function kindOf(value: unknown, list: GroupVersion): DiscoveryKind {
   const item = value === undefined || value === null ? {} : objectOf(value, "a response kind");
   const kind: DiscoveryKind = {
@@ -207,7 +209,7 @@ function verbsOf({ verbs }: JsonObject): readonly string[] {
   return isAscending(list, compareNames) ? list : shared([...new Set(list)].sort(compareNames));
 }
 
-/** Most lists are one of a few: sharing them saves memory and makes comparing documents fast. */
+/** Most lists have one of a few values: sharing them saves memory and makes comparing documents fast. */
 function shared(list: readonly string[]): readonly string[] {
   return COMMON_LISTS.find((common) => areSameWords(common, list)) ?? list;
 }

@@ -46,7 +46,7 @@ export function resourceList(group: string, { version, resources }: DiscoveryVer
   };
 }
 
-/** The same for one server alone. */
+/** The same for the catalog group of one server. */
 export function apiResourceList(group: CatalogueGroup, version: string): JsonObject {
   return resourceList(group.name, localVersion(group, version));
 }

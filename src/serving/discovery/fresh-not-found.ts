@@ -15,7 +15,7 @@ export function freshBeforeNotFound<Req>(
     const response = isUpToDate ? respond(request) : undefined;
     if (response === undefined)
       throw serviceUnavailable(
-        "this server has not caught up with the newest peer leases: another server may serve it",
+        "this server has not caught up with the newest peer leases, so another server may serve this path; retry",
         1,
       );
     return response;

@@ -58,7 +58,7 @@ function world(options: Partial<DiscoveryOptions> = {}): World {
   return state;
 }
 
-type Json = any; // oxlint-disable-line typescript/no-explicit-any -- answers are looked into freely
+type Json = any; // oxlint-disable-line typescript/no-explicit-any -- response bodies have no declared type
 const body = (answer: ApiResponse): Json => bodyJson(answer);
 const groupsOf = (answer: ApiResponse): string[] => body(answer).items.map(({ metadata }: Json) => metadata.name ?? "");
 const etagOf = ({ headers }: ApiResponse): string => String(headers["etag"]);
@@ -81,7 +81,7 @@ describe("the discovery documents of a cluster", () => {
     ["the groups of all servers when nopeer comes second", both, `${NO_PEER};q=0.5,${V2}`, {}],
     ["the groups of this server in mode local", ["apps"], V2, { mode: "local" }],
     ["the groups of this server when there can be no peers", ["apps"], V2, { peers: () => "off" }],
-    ["the groups of this server to another server", ["apps"], V2, { isVerifiedPeer: true }],
+    ["the groups of this server for a request from another server", ["apps"], V2, { isVerifiedPeer: true }],
     ["the groups of all servers in scope aggregated", both, V2, { mergeScope: "aggregated" }],
   ])("/apis shows %s", (_what, expected, accept, { isVerifiedPeer = false, ...options }) => {
     expect(groupsOf(world(options).ask("/apis", { accept }, { isVerifiedPeer }))).toEqual(expected);
@@ -121,7 +121,7 @@ describe("the discovery documents of a cluster", () => {
   test.each<[string, Partial<DiscoveryOptions>, Partial<DiscoveryRequest>]>([
     ["in scope aggregated", { mergeScope: "aggregated" }, {}],
     ["in mode local", { mode: "local" }, {}],
-    ["to another server", {}, { isVerifiedPeer: true }],
+    ["to a request from another server", {}, { isVerifiedPeer: true }],
   ])("legacy forms and /api show this server alone %s", (_when, options, more) => {
     const state = world(options);
     expect(body(state.ask("/apis", {}, more)).groups.map(({ name }: Json) => name)).toEqual(["apps"]);
@@ -180,7 +180,7 @@ describe("the discovery documents of a cluster", () => {
     expect(state.ask("/apis", { accept: V2 })).toEqual(state.ask("/apis", { accept: NO_PEER }));
   });
 
-  test("storage versions are sent to other servers, and not to clients in this form", () => {
+  test("storage versions are sent to other servers, but not to clients of aggregated discovery", () => {
     const state = world({ local: () => PEER });
     const first = (answer: ApiResponse): Json => body(answer).items[0].versions[0].resources[0];
     expect(first(state.ask("/apis", { accept: NO_PEER }, { isVerifiedPeer: true })).storageVersionHash).toBe("hash");
@@ -267,8 +267,8 @@ describe("negotiation", () => {
   });
 });
 
-describe("the merged document is cached until a change", () => {
-  test("three requests for it and two for the local one are counted as such", () => {
+describe("the cached merged document", () => {
+  test("counts hits, misses and requests for the local document", () => {
     const state = world();
     for (let count = 0; count < 3; count++) state.ask("/apis", { accept: V2 });
     for (let count = 0; count < 2; count++) state.ask("/apis", { accept: NO_PEER });
@@ -281,14 +281,14 @@ describe("the merged document is cached until a change", () => {
     });
   });
 
-  test("nothing is counted as merged if there can be no peers", () => {
+  test("counts neither hits nor misses if the server never has peers", () => {
     const state = world({ peers: () => "off" });
     state.ask("/apis", { accept: V2 });
     state.ask("/apis", { accept: V2 });
     expect(counters(state)).toMatchObject({ peer_aggregated_cache_hits: 0, peer_aggregated_cache_misses: 0 });
   });
 
-  test("all forms come from one merge", () => {
+  test("serves all forms from one merge", () => {
     let builds = 0;
     const state = world({ peers: () => (builds++, [source("peer", PEER)]) });
     for (const [path, accept] of [
@@ -301,7 +301,7 @@ describe("the merged document is cached until a change", () => {
     expect(builds).toBe(1);
   });
 
-  test("an ETag depends on the content alone", () => {
+  test("has an ETag that depends on the content alone", () => {
     const state = world();
     const etag = etagOf(state.ask("/apis", { accept: V2 }));
     state.generation++;
@@ -315,7 +315,7 @@ describe("the merged document is cached until a change", () => {
     expect(etagOf(state.ask("/apis", { accept: V2 }))).toBe(etag);
   });
 
-  test("the departure of the last peer is seen", () => {
+  test("is rebuilt when the last peer departs", () => {
     const state = world();
     expect(groupsOf(state.ask("/apis", { accept: V2 }))).toEqual(["apps", "batch"]);
     state.peers = [];
@@ -323,7 +323,7 @@ describe("the merged document is cached until a change", () => {
     expect(groupsOf(state.ask("/apis", { accept: V2 }))).toEqual(["apps"]);
   });
 
-  test("an added or removed local group is seen without a notification", () => {
+  test("is rebuilt when a local group is added or removed, without a notification", () => {
     const state = world();
     state.ask("/apis", { accept: V2 });
     state.local = [...LOCAL, group("example.com", "v1")];
@@ -334,7 +334,7 @@ describe("the merged document is cached until a change", () => {
     expect(groupsOf(state.ask("/apis", { accept: NO_PEER }))).toEqual(["apps"]);
   });
 
-  test("a change while the document is being built is not lost", () => {
+  test("is rebuilt after a change during the build", () => {
     let isFirst = true;
     const state: World = world({
       peers: () => {
@@ -351,7 +351,7 @@ describe("the merged document is cached until a change", () => {
     expect(groupsOf(state.ask("/apis", { accept: V2 }))).toEqual(["apps", "policy"]);
   });
 
-  test("the server address may become known later", () => {
+  test("shows a server address that becomes known later", () => {
     let address = "localhost";
     const state = world({ serverAddress: () => address });
     state.ask("/api");

@@ -24,7 +24,7 @@ export interface DiscoveryOptions extends CacheOptions {
   readonly serverAddress: () => string;
 }
 
-/** A verified peer always receives the resources of this server, whatever it asks for. */
+/** A verified peer receives the resources of this server, whatever form it asks for. */
 export type DiscoveryRequest = WithInfo & { readonly isVerifiedPeer: boolean };
 
 const RETRY_AFTER_SECONDS = 1;
@@ -50,7 +50,7 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
   const noPeerRequests = metrics
     .counter({
       name: "aggregator_discovery_nopeer_requests_total",
-      help: "Requests for what this server alone serves.",
+      help: "Requests for the resources of this server alone.",
     })
     .with();
   const isOfCluster = ({ isVerifiedPeer }: DiscoveryRequest, isInScope: boolean): boolean =>
@@ -99,9 +99,7 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
 type ApiPrefix = "api" | "apis";
 type MissingDocument = "unknown-group" | "unknown-version";
 
-/**
- * Names this server, so that a peer that reached the wrong server does not treat the document as another server's.
- */
+/** Adds the ID of this server, so that a peer that reached the wrong server rejects the document. */
 function signed(answer: ApiResponse, serverId: string): ApiResponse {
   return { ...answer, headers: { ...answer.headers, [SERVER_ID_HEADER]: serverId } };
 }

@@ -21,7 +21,7 @@ interface SharedGroups {
   discoveryGroups(local: readonly DiscoveryGroup[]): readonly DiscoveryGroup[];
 }
 
-/** The document of the built-in resources, which is all that peers receive. */
+/** The document of the built-in resources; peers receive no others. */
 export function builtInDocument(catalogue: Catalogue): LocalDocument {
   const groups = localGroups(catalogue);
   return localDocument(() => groups);

@@ -21,7 +21,7 @@ describe("merging", () => {
   test.each<[string, DiscoveryGroup[][], string[]]>([
     ["no server", [], []],
     ["one server", [[group("g", "v1")]], ["g/v1 things"]],
-    ["two that serve the same", [[group("g", "v1")], [group("g", "v1")]], ["g/v1 things"]],
+    ["two servers that serve the same", [[group("g", "v1")], [group("g", "v1")]], ["g/v1 things"]],
     ["a server with another group", [[group("a", "v1")], [group("b", "v1")]], ["a/v1 things", "b/v1 things"]],
     ["a server with another version", [[group("g", "v1")], [group("g", "v2")]], ["g/v2 things", "g/v1 things"]],
     [
@@ -39,13 +39,13 @@ describe("merging", () => {
       ],
       ["a/v1 things", "b/v1 things"],
     ],
-  ])("with %s", (_what, documents, expected) => {
+  ])("yields the union for %s, whatever their order", (_what, documents, expected) => {
     const sources = documents.map((groups, index) => source(`server-${index}`, groups));
     expect(lines(mergeSources(sources))).toEqual(expected);
     expect(mergeSources(sources.toReversed())).toEqual(mergeSources(sources));
   });
 
-  test("verbs of resources and subresources are united and sorted", () => {
+  test("unites and sorts the verbs of resources and subresources", () => {
     const left = resource("things", {
       verbs: ["get", "list"],
       subresources: [{ ...status, verbs: ["get", "update"] }],
@@ -89,19 +89,19 @@ describe("merging", () => {
     expect(mergeSources(sources.toReversed())).toEqual(saying(expected));
   });
 
-  test("a storage version is kept if the deciding server does not publish one", () => {
+  test("keeps a storage version if the deciding server does not publish one", () => {
     const told = [group("g", version("v1", resource("things", { storageVersionHash: "hash" })))];
     const untold = [group("g", version("v1", resource("things", { singularResource: "thing" })))];
     const sources = [source("a", told, { release: "1.35" }), source("b", untold, { release: "1.36" })];
     expect(only(mergeSources(sources))).toMatchObject({ singularResource: "thing", storageVersionHash: "hash" });
   });
 
-  test("a server and its peer show the same", () => {
+  test("does not depend on the order of the servers", () => {
     const [a, b] = [source("a", [group("g", "v1")]), source("b", [group("g", "v2"), group("apps", "v1")])];
     expect(mergeSources([a, b])).toEqual(mergeSources([b, a]));
   });
 
-  test.each(RELEASES)("servers that are all of %s show together what each shows", (release) => {
+  test.each(RELEASES)("yields for several servers of %s the document of each", (release) => {
     const groups = localGroups(openCatalogue({ release, extensions: true }));
     const told = ["api", "apis"] as const;
     const heard = told.flatMap((prefix) => decodeGroups(aggregatedGroups(groups, prefix, "peer")));
@@ -121,13 +121,17 @@ describe("freshness of a merged group version", () => {
     ["Stale, with its resources, if its only server cannot be reached", [{ isReachable: false }], ["g/v1 things!"]],
     ["Current if one of its servers can be reached", [{ isReachable: false }, {}], ["g/v1 things"]],
     [
-      "Current if one reports it so, whatever the lowest server ID says",
+      "Current if one server reports it so, even if the server with the lowest ID does not",
       [{ groups: [group("g", stale)] }, {}],
       ["g/v1 things"],
     ],
-    ["Stale if all report it so", [{ groups: [group("g", stale)] }, { groups: [group("g", stale)] }], ["g/v1 !"]],
     [
-      "Current if only some of its resources cannot be reached, which then are listed",
+      "Stale if all servers report it so",
+      [{ groups: [group("g", stale)] }, { groups: [group("g", stale)] }],
+      ["g/v1 !"],
+    ],
+    [
+      "Current if only some of its resources are unreachable, and these are listed",
       [{ isReachable: false, groups: [group("g", version("v1", "lost"))] }, {}],
       ["g/v1 lost,things"],
     ],
@@ -138,8 +142,8 @@ describe("freshness of a merged group version", () => {
 });
 
 /**
- * The test vectors of Kubernetes' ordering, as groups. Where Kubernetes follows the servers' own lists, this order goes
- * by name alone.
+ * The test vectors of Kubernetes' ordering, as groups. Kubernetes keeps the order of the servers' own lists where it
+ * can; this merge sorts by name alone.
  */
 describe("the order of groups that are not built in", () => {
   test.each([

@@ -35,7 +35,9 @@ interface GroupView {
 interface VersionView {
   readonly version: string;
   readonly isCurrent: boolean;
-  /** Unsplit while all servers agree: they mostly serve the same, and then single resources need not be compared. */
+  /**
+   * Not split into resources while all servers agree, as they mostly do: then single resources need not be compared.
+   */
   readonly content: AgreedContent | readonly ResourceView[];
 }
 
@@ -215,7 +217,7 @@ function joinSorted<Item>(
   return joined;
 }
 
-/** A release's own order is nearly always this one. */
+/** Returns the list itself if it is in order, as the lists of a release nearly always are. */
 function canonical<Item>(items: readonly Item[], rules: ItemRules<Item>): readonly Item[] {
   if (isAscending(items, rules.compare)) return items;
   const joined: Item[] = [];
@@ -233,7 +235,7 @@ function joinWords(left: readonly string[], right: readonly string[]): readonly 
   return areSameWords(left, right) ? left : joinSorted(left, right, WORDS);
 }
 
-/** The texts are compared only if a server contradicts itself. */
+/** Compares the texts only if a server contradicts itself: then both claims have the same rank. */
 function compareClaims<Said>(
   left: { readonly rank: Rank; readonly said: Said },
   right: { readonly rank: Rank; readonly said: Said },

@@ -37,7 +37,7 @@ describe("the newest server", () => {
     ["is unreachable", { isReachable: false }],
     ["has restarted and not published its discovery document", { isOutdated: true }],
     ["is draining", { isDraining: true }],
-  ])("is no server that %s", (_why, more) => {
+  ])("is not a server that %s", (_why, more) => {
     expect(order(candidate("old", "1.33"), candidate("new", "1.36", more))).toEqual(["old"]);
   });
 });

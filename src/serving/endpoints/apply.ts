@@ -24,7 +24,7 @@ export interface RequestedApply {
   readonly manager: string;
   readonly dryRun: boolean;
   readonly force: boolean;
-  /** Throws the problems of the body. Not called if the object is absent and cannot be created. */
+  /** Decodes the body and throws its errors. Not called if the object is absent and cannot be created. */
   readonly applied: () => AppliedObject | ForwardedRequest;
   readonly warnings: () => readonly string[];
 }
@@ -144,7 +144,7 @@ function repeated(keys: readonly string[]): StatusError {
   return badRequest(`error strict decoding YAML: error converting YAML to JSON: ${lines}`);
 }
 
-/** A field that another release knows is not rejected here but judged together with the peers. */
+/** Does not reject a field that this release does not know: a peer may know it, so `judge` decides. */
 function judgeUndeclared(
   kind: ServedResource,
   sent: JsonObject,

@@ -42,7 +42,7 @@ test.each([
   [CONFIG_MAP, "v2", "ConfigMap", `no kind "ConfigMap" is registered for version "v2" in scheme ${LEGACY}`],
   [CONFIG_MAP, "v1", "Nope", `no kind "Nope" is registered for version "v1" in scheme ${LEGACY}`],
   [DEFINITION, "v1", "Pod", `no kind "Pod" is registered for version "v1" in scheme ${EXTENSIONS}`],
-])("%# a body of another kind: %s %s", (wanted, apiVersion, kind, why) => {
+])("%# a body of another kind is reported", (wanted, apiVersion, kind, why) => {
   expect(otherKind(wanted, { apiVersion, kind })).toEqual({ is: "kind", why });
 });
 

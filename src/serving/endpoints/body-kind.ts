@@ -2,7 +2,7 @@
 import { parseGroupVersion } from "../../meta/group-version.ts";
 import type { ServedResource } from "../registry/resource.ts";
 
-/** The kind and version of a body, with the served ones for omitted members. */
+/** The kind and apiVersion of a body; the caller fills omitted members with those of the served resource. */
 interface BodyKind {
   readonly kind: string;
   readonly apiVersion: string;

@@ -77,12 +77,12 @@ export async function decodeObject(
   return (await readObject(call, validation)).asNew();
 }
 
-/** A decoded body. The treatment of fields that the release does not know depends on the existing object. */
+/** A decoded body. The existing object decides how fields that the release does not know are treated. */
 export interface SentObject {
   /** The part of the body that the release knows. */
   readonly known: JsonObject;
   asNew(): DecodedBody | ForwardedRequest;
-  /** As the replacement of the existing object. */
+  /** The new object when the body replaces `existing`. */
   inPlaceOf(existing: JsonObject): DecodedBody | ForwardedRequest;
 }
 

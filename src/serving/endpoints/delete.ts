@@ -92,10 +92,10 @@ function checkedListOptions(query: WithInfo["query"]): ListParameters {
   return options;
 }
 
-/** Enough to share group commits; few enough not to delay other writers. */
+/** Large enough to share group commits, small enough not to delay other writers. */
 const DELETIONS_AT_ONCE = 16;
 
-/** An object may have been deleted by another client meanwhile. */
+/** Skips objects that another client has deleted meanwhile. */
 async function deleteListed(
   context: RegistryContext,
   served: ServedResource,

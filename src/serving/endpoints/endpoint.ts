@@ -56,7 +56,7 @@ export interface EndpointCall {
   readonly request: WithRequester;
   /** Absent: no admission. */
   readonly admit?: Admit | undefined;
-  /** Throws if the user may not create an object that an update does not find. */
+  /** Rejects an update of an absent object if the user may not create it. */
   readonly refuseCreation?: (() => Promise<void>) | undefined;
   /** Decoded when the first protobuf body arrives. */
   readonly protobuf: () => ProtobufTables;

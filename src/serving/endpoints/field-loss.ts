@@ -1,6 +1,6 @@
 /**
- * Fields in a request that this release does not know but a peer may know. In that case, field validation alone does
- * not decide about the request, because serving it here would lose the fields.
+ * Decides about fields in a request that this release does not know but a peer may know. Field validation alone cannot
+ * decide, because serving the request here would lose the fields.
  */
 import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";

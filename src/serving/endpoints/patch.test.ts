@@ -34,6 +34,9 @@ test.each([
   ["application/strategic-merge-patch+json", false, undefined],
   ["application/merge-patch+json", true, undefined],
   ["application/json-patch+json; charset=utf-8", true, undefined],
-])("a patch of type %s for a resource that is custom: %s", async (type, isCustom, expected) => {
-  expect(await refusal(type, isCustom)).toEqual(expected);
-});
+])(
+  "a patch of type %s is accepted only if its resource supports it (custom resource: %s)",
+  async (type, isCustom, expected) => {
+    expect(await refusal(type, isCustom)).toEqual(expected);
+  },
+);

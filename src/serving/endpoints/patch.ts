@@ -72,7 +72,7 @@ function decodePatched(
 
 const NOT_AN_OBJECT = String.raw`couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
 
-/** Several patches together may grow an object up to the limit of a single request, and no further. */
+/** Patches may grow an object only up to the size limit of a request body. */
 function refuseGrown(patched: JsonObject, existing: JsonObject): void {
   if (jsonLength(patched, BODY_BYTES_MAX) <= BODY_BYTES_MAX) return;
   if (jsonLength(patched, Infinity) > jsonLength(existing, Infinity)) {

@@ -51,7 +51,7 @@ test("for an unserved resource a built-in API group returns a Status, another gr
   expect((await resolved({ url }, { isApiGroup: () => false })).outcome).toBe(404);
 });
 
-test("before 404 the newest CRD is read, and a resource that it defines is served", async () => {
+test("a resource that only the newest CRD defines is served, because that CRD is read before 404", async () => {
   let isDefined = false;
   const settle = (): Promise<void> => {
     isDefined = true;
@@ -61,7 +61,7 @@ test("before 404 the newest CRD is read, and a resource that it defines is serve
   expect(await resolved({ url: OBJECT }, { resolve, settle })).toEqual({ outcome: 200, endpoint: WIDGETS });
 });
 
-test("a resource request may be routed to another server, or to none", async () => {
+test("a resource request is served by the server to which it is routed, or is not found", async () => {
   const elsewhere = await resolved({ url: OBJECT }, { route: () => Promise.resolve(textResponse(202, "peer")) });
   expect(elsewhere).toEqual({ outcome: 202, endpoint: undefined });
   const here = await resolved({ url: OBJECT }, { route: (request, ways) => ways.here(request) });

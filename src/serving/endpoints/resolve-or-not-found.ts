@@ -1,7 +1,6 @@
 /**
- * The step of the chain that resolves a request once: to the endpoint that serves it here, or to another server. Later
- * steps read `request.endpoint`. This is the only file that returns 404 because no server serves the path of a
- * resource.
+ * The filter that resolves a request once: to the endpoint that serves it here, or to another server. Later filters
+ * read `request.endpoint`. This is the only file that returns 404 because no server serves the path of a resource.
  */
 import type { Filter, Handler } from "../http/chain.ts";
 import type { WithInfo } from "../http/filters/request-info.ts";
@@ -20,7 +19,7 @@ export interface WithEndpoint {
 }
 
 export interface Ways<Req> {
-  /** Serves the request on this server, if it serves the resource. */
+  /** Serves the request here; 404 if this server does not serve the resource. */
   readonly here: Handler<Req>;
   /** The 404 for a resource that no server of the cluster serves. */
   readonly unknown: (message: string) => StatusError;

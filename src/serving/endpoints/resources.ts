@@ -28,7 +28,7 @@ const PLAIN: Representation = negotiateRepresentation(undefined, "object");
 export interface ResourceDependencies<Req> extends WatchDependencies {
   /** Admission of writes. Absent: none. */
   readonly admit?: ((request: Req, about: RequestAdmission) => Admission | undefined) | undefined;
-  /** Throws if a user that may update may not create. Absent: every user that may update may create. */
+  /** Rejects the creation of an absent object by an update if the user may not create. Absent: every user may. */
   readonly refuseCreation?: ((request: Req) => Promise<void>) | undefined;
   /** Issues service account tokens. Absent: token requests are not served. */
   readonly tokens?: TokenRequests | undefined;
@@ -60,7 +60,7 @@ export function resourceHandler<Req extends WithRequester & WithEndpoint>(
     const { endpoint } = request;
     if (endpoint === undefined) throw new Error("a non-resource request reached the resource handler");
     recordDeprecation(endpoint, request);
-    // The ends of a connection negotiate its content themselves.
+    // The client and the target of a connection negotiate its content themselves.
     const representation = isConnection(request.info.subresource)
       ? PLAIN
       : representationFor(request, { endpoint, tables: dependencies.protobuf });
@@ -133,7 +133,9 @@ function withWarnings(response: EndpointResponse, told: ReadonlySet<string>): En
   return { ...response, headers: { ...response.headers, warning: lines } };
 }
 
-/** Resources that discovery lists but this server cannot serve yet get a plain message, never a 404. */
+/**
+ * Rejects a resource that discovery lists but this server does not implement; 404 would mean that it does not exist.
+ */
 function notStored(endpoint: ResourceEndpoint, { info }: WithInfo): never {
   const { group, resource } = endpoint;
   const what = info.subresource === "" ? resource : `${resource}/${info.subresource}`;

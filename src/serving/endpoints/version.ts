@@ -2,7 +2,7 @@
 import type { ReleaseGates } from "../../objects/release-gates.ts";
 
 interface VersionSource {
-  /** The version of the binary, whatever it emulates. */
+  /** The version of the binary, whichever release it emulates. */
   readonly gitVersion: string;
   /** Releases such as "1.36". */
   readonly binary: string;

@@ -1,7 +1,7 @@
 /**
- * One open watch: the initial objects first, then changes as they happen, with bookmarks in between. It holds no queue:
- * if the client reads slowly, it stops taking events, and if the shared history no longer reaches back to its position,
- * it ends.
+ * One open watch: the initial objects first, then changes as they happen, with bookmarks in between. The stream has no
+ * queue of its own. While the client reads slowly, the stream takes no events from the shared history; once that
+ * history has dropped an event that the stream still needs, the watch ends.
  */
 import type { Cancel, Clock } from "../../base/clock.ts";
 import type { Counter } from "../../base/metrics.ts";
@@ -65,7 +65,7 @@ export class WatchStream {
     this.#proceed();
   }
 
-  /** For custom resources: the key of the CRD's shape with which it renders objects. */
+  /** The key of the CRD shape with which the stream renders objects; undefined for built-in resources. */
   get definitionKey(): string | undefined {
     return this.#options.served.custom?.key;
   }
@@ -83,8 +83,8 @@ export class WatchStream {
   }
 
   /**
-   * Ends the stream because another server will continue the watch, perhaps with less history. A last bookmark reports
-   * the current revision to the client.
+   * Ends the stream during shutdown. A last bookmark reports the current revision, because the server with which the
+   * client resumes may have less history.
    */
   leave(): void {
     if (!this.#isEnded) this.#bookmarkIfCurrent();
@@ -109,7 +109,7 @@ export class WatchStream {
       deliver: (event) => this.#deliver(event),
       fellBehind: () =>
         this.#fail(
-          expired("the watch fell too far behind: the changes that it has not seen have been dropped from the history"),
+          expired("the watch fell too far behind: the history has dropped changes that the watch has not received"),
         ),
     });
     if (this.#isEnded) return following?.stop();

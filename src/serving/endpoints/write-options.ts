@@ -36,7 +36,7 @@ async function readPut(call: EndpointCall, kind: ServedResource): Promise<Reques
   const { dryRun, fieldValidation, manager } = writeOptions(call.request, "UpdateOptions");
   const sent = await readObject({ ...call, served: kind }, fieldValidation);
   call.request.audit?.requestObject(sent.known, (copy) => withDefaults(call.context, kind, copy));
-  // A body that does not match its path is rejected whether or not the object exists.
+  // Rejects a body that does not match its path, whether or not the object exists.
   refuseMisplaced(sent.known, call.request.info);
   let warnings: readonly string[] = [];
   const next = (existing: JsonObject): JsonObject | ForwardedRequest => {

@@ -11,7 +11,7 @@ export interface AuditTrail {
   impersonated(user: ForwardedUser, constraint: string): void;
   /**
    * Records the decoded body in the version in which it was sent. `complete` adds defaults where the audit level
-   * records them. Without a call the event has the body as sent.
+   * records them. If this is not called, the event contains the body as sent.
    */
   requestObject(object: JsonObject, complete: (copy: JsonObject) => JsonObject): void;
 }

@@ -20,7 +20,7 @@ export interface ForwardedUser {
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Headers that concern one connection only or are set anew for the hop. */
+/** Headers that concern one connection only, or that this server sets itself for the hop. */
 const DROPPED: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP_HEADERS,
   "host",
@@ -47,7 +47,7 @@ interface ForwardedAs {
 
 /**
  * Drops hop-by-hop headers first, including those named by `Connection`, and sets the identity afterwards. In this
- * order no client can remove a header that this server sets or send one that passes for it.
+ * order a client can neither remove a header that this server sets nor forge one.
  */
 export function forwardedHeaders(request: ApiRequest, hop: ForwardedAs): string[] {
   const named = connectionOptions(request);

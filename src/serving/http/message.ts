@@ -25,7 +25,7 @@ export interface ApiRequest {
   readonly answerHeaders?: ResponseHeaders;
   /** The audit record of the request. Absent until the request has an ID. */
   readonly audit?: AuditTrail;
-  /** Aborts when the client has gone or the deadline filter gives up. */
+  /** Aborts when the client has gone or the deadline has passed. */
   readonly signal: AbortSignal;
   /** Aborts the signal. Absent if this request does not own its signal. */
   readonly abort?: (reason: unknown) => void;
@@ -56,7 +56,7 @@ export class BodyTooLargeError extends Error {
 export interface ConnectionInfo {
   readonly protocol: "http/1.1" | "h2" | "in-process";
   readonly remoteAddress: string;
-  /** The certificates that the client presented, leaf first. Authentication has not verified them yet. */
+  /** The certificates that the client presented, leaf first. The listener has not verified them. */
   readonly clientChain: readonly X509Certificate[];
 }
 

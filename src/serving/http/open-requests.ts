@@ -19,7 +19,7 @@ interface WatchesEnd {
 
 /** As kube-apiserver: a lower rate would make a shutdown last longer than necessary. */
 const WATCHES_PER_SECOND_MIN = 200;
-/** At several thousand watches per second, several end in the same tick. */
+/** Watches are ended in ticks: at several thousand per second, several end in the same tick. */
 const TICK_MS = 10;
 
 export class OpenRequests {
@@ -28,7 +28,7 @@ export class OpenRequests {
   #answering = 0;
   #haveWatchesEnded = false;
 
-  /** The number of requests that will end soon by themselves. */
+  /** The number of requests that a shutdown waits for; open watches are not among them. */
   get answering(): number {
     return this.#answering;
   }

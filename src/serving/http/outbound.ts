@@ -25,9 +25,9 @@ export interface OutboundTarget {
   readonly serverName: string;
   /** PEM of the only CAs that may have signed the certificate. Undefined: the CAs that the system trusts. */
   readonly caBundle: string | undefined;
-  /** The certificate is not verified. */
+  /** If true, the certificate is not verified. */
   readonly insecureSkipTlsVerify: boolean;
-  /** This server presents its client certificate, so that it can act on behalf of its users. */
+  /** If true, this server presents its client certificate, so that it can act on behalf of its users. */
   readonly presentsClientCertificate: boolean;
 }
 

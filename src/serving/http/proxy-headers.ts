@@ -4,7 +4,10 @@
  * every name: a missed name would let a client act as another user.
  */
 
-/** The planned and the released name by which a peer marks a request that it proxied: both are sent, both are honored. */
+/**
+ * The planned and the released name of the header by which a peer marks a request that it proxied. Both are sent, both
+ * are honored.
+ */
 export const LOOP_GUARD_HEADERS: readonly string[] = ["X-Kubernetes-APIServer-Rerouted", "X-Kubernetes-Peer-Proxied"];
 
 /** In lower case, as requests carry them. */

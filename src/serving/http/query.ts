@@ -1,4 +1,4 @@
-/** A request's query, decoded once and bounded. */
+/** The query of a request: decoded once, with a limit on the number of parameters. */
 export class Query {
   readonly #values: ReadonlyMap<string, readonly string[]>;
 

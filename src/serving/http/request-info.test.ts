@@ -133,14 +133,14 @@ describe("Query", () => {
     ["a=%ff", "a", ["%ff"]],
     ["__proto__=1", "__proto__", ["1"]],
     ["a=1", "constructor", []],
-  ])("of %j returns for %s: %j", (raw, name, values) => {
+  ])("%j has for %s the values %j", (raw, name, values) => {
     const query = new Query(raw);
     expect(query.all(name)).toEqual(values);
     expect(query.get(name)).toBe(values[0]);
     expect(query.has(name)).toBe(values.length > 0);
   });
 
-  test("limits the number of parameters that it reads", () => {
+  test("limits the number of its parameters", () => {
     const query = new Query(`${"x=1&".repeat(100_000)}y=1`);
     expect(query.all("x")).toHaveLength(200);
     expect(query.has("y")).toBe(false);

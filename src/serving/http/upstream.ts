@@ -17,7 +17,7 @@ export interface Upstream {
   send(request: UpstreamRequest): Promise<UpstreamResponse>;
   /** Closes idle connections, because the server is about to close them and a new request must not be lost with one. */
   retire(address: UpstreamAddress): void;
-  /** Breaks off all requests to this address, because its server is gone or unreachable. */
+  /** Breaks off all requests to this address, because its server has departed or is unreachable. */
   disconnect(address: UpstreamAddress): void;
   close(): Promise<void>;
 }

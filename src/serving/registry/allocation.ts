@@ -1,7 +1,7 @@
 /**
  * The port for numbers that an object takes from a range shared by the whole cluster, such as a Service's cluster IP
- * and node ports. The verbs run every write inside a session, so that a crash leaks at most a number and never assigns
- * one twice.
+ * and node ports. The verbs run every write inside a session, so that a crash can leak a number but never assign one
+ * twice.
  */
 import type { JsonObject } from "../../meta/json.ts";
 import { StorageError } from "../../storage/kv.ts";
@@ -39,8 +39,9 @@ const NOTHING_TO_ALLOCATE: Allocation = {
 };
 
 /**
- * Runs one write. `work` stores the result of `assign` or `apply`; if it throws, or returns undefined or a request that
- * a peer serves, nothing was stored. A write whose outcome is unknown keeps its numbers, because the object may exist.
+ * Runs one write. `work` stores the result of `assign` or `apply`. If it throws, or returns undefined or a forwarded
+ * request, nothing was stored and the numbers are released. After a storage error the numbers stay assigned, because
+ * the object may exist.
  */
 export async function withAllocation<T extends object | undefined>(
   context: RegistryContext,

@@ -1,7 +1,6 @@
 /**
- * Server-side apply of a Scale. The field that a manager owns through it is the workload's own replicas field. As
- * kubernetes, such managedFields entries have no time, and a conflict names the owners with the API version of the
- * Scale.
+ * Server-side apply of a Scale. A manager that applies a Scale owns the replicas field of the workload. As kubernetes,
+ * such managedFields entries have no time, and a conflict names the owners with the API version of the Scale.
  */
 import { objectAt, type JsonObject } from "../../meta/json.ts";
 import { notFound } from "../../meta/status-error.ts";
@@ -161,9 +160,7 @@ const REPLICAS_IN_SCALE: FieldPath = [
   { kind: "field", name: "replicas" },
 ];
 
-/**
- * If an applier removes the replicas that it had set, the result is 0. If the workload never had any, it stays without.
- */
+/** 0 if the applier removes the replicas that it had set; unset if the workload never had any. */
 function replicasAfter(served: ServedResource, applied: JsonObject, existing: JsonObject): number {
   if (served.scale === undefined) return Number(objectAt(applied, "spec")["replicas"] ?? 0);
   const place = replicasPlaceOf(served);

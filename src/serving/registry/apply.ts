@@ -21,9 +21,7 @@ import { update, type Updated, type UpdateRequest } from "./update.ts";
 export interface AppliedObject extends Pick<Apply, "applied" | "sent" | "hasNull"> {
   /** An applier owns a zero value that it applies, whether or not the stored object then contains it. */
   readonly zeros?: GoZeros | undefined;
-  /**
-   * Called if there is no conflict. Throws the remaining problems of the body, which a conflict takes precedence over.
-   */
+  /** Called if there is no conflict. Throws the remaining errors of the body; a conflict takes precedence over them. */
   readonly accept?: () => void;
 }
 
@@ -122,7 +120,7 @@ function asGoWrites(object: JsonObject, { schema }: ServedResource, zeros: GoZer
   fillStatusItems(object, schema, zeros);
 }
 
-/** Several appliers together may grow an object up to the limit of a single request, and no further. */
+/** Appliers may grow an object only up to the size limit of a request body. */
 function refuseGrown(parts: readonly unknown[], { existing, bytesMax }: ApplyTo): void {
   if (jsonLength(parts, bytesMax) <= bytesMax) return;
   if (jsonLength(parts, Infinity) > jsonLength(existing, Infinity)) {

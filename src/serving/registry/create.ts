@@ -21,7 +21,7 @@ import { groupKind, objectKey, type ServedResource } from "./resource.ts";
 import { withAllocation, type Allocation } from "./allocation.ts";
 import { writeEncoded, type WriteGuards } from "./write-encoded.ts";
 
-/** Collisions of generated names before the request fails with a request to retry. */
+/** Attempts with another generated name before the client must retry. */
 const GENERATED_NAME_ATTEMPTS = 8;
 
 export interface RequestUser {
@@ -195,7 +195,7 @@ function refuseSeen(metadata: JsonObject): void {
     throw new StatusError("", "resourceVersion should not be set on objects to be created");
 }
 
-/** managedFields written by the server itself need no validation. */
+/** Returns only managedFields that the client sent; those that the server wrote need no validation. */
 function sentManagedFields({ isApplied, sendsOwners }: Wanted & CreateRequest, text: string | undefined): unknown {
   if (isApplied === true || !sendsOwners || text === undefined) return undefined;
   return JSON.parse(text) as unknown;

@@ -26,7 +26,7 @@ interface DeleteRequest {
   readonly name: string;
   readonly options: DeletionOptions;
   readonly admission?: Admission | undefined;
-  /** True for an object of a collection: as kubernetes, admission does not receive its name. */
+  /** True for an object of a deleted collection: as kubernetes, admission does not receive its name. */
   readonly isOneOfMany?: boolean;
 }
 

@@ -89,7 +89,7 @@ describe("an update whose request is forwarded", () => {
     expect(stage.story).toEqual(["get any", "decide", "get newest", "revert"]);
   });
 
-  test("ends there after an earlier attempt has lost a race", async () => {
+  test("writes nothing more after an earlier attempt has lost a race", async () => {
     const stage = new Stage();
     stage.races = 1;
     const decisions: ((existing: JsonObject) => Decided)[] = [labelled, () => FORWARDED];
@@ -97,7 +97,7 @@ describe("an update whose request is forwarded", () => {
     expect(stage.story).toEqual(["get any", "decide", "replace 1", "decide", "revert"]);
   });
 
-  test("is forwarded for the stored object, not for an outdated cached one", async () => {
+  test("decides again on the stored object if the cached one is outdated", async () => {
     const stage = new Stage();
     stage.newest = entryAt(2);
     const decisions: ((existing: JsonObject) => Decided)[] = [() => FORWARDED, labelled];

@@ -1,6 +1,7 @@
 /**
  * Reads, changes and writes one object until no other write came in between. The first attempt may use the cached
- * object; every failure (an error, a lost race) is decided on fresh data only.
+ * object. If that attempt fails or writes nothing, its result counts only if the cached object was the newest;
+ * otherwise the change is decided again on the newest object.
  */
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import { jsonEquals, type JsonObject } from "../../meta/json.ts";
@@ -44,7 +45,7 @@ export async function guaranteedUpdate<F extends Forwarded = never>(
     const outcome = await tryUpdate(context, served, { plan, entry, isFresh });
     if (outcome.kind === "done") return outcome.result;
     const current = outcome.kind === "stale" ? await store.get(plan.key, { kind: "newest" }) : outcome.current;
-    // The decision was made on the newest object after all, so admission is not called again.
+    // The object was the newest after all, so the decision is valid and admission is not called again.
     if (outcome.kind === "stale" && outcome.ifNewest !== undefined && current?.modRevision === entry?.modRevision)
       return outcome.ifNewest();
     entry = current;

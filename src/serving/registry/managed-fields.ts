@@ -104,7 +104,7 @@ export function fromVersion(object: JsonObject, served: ServedResource, apiVersi
   }
 }
 
-/** A write that would change only the time of a managedFields entry is no change. */
+/** Restores the old times if only times differ, so that such a write is no change. */
 export function withoutTimeChanges(object: JsonObject, existing: JsonObject): JsonObject {
   const { managedFields: now, ...metadata } = objectAt(object, "metadata");
   const { managedFields: before, ...metadataBefore } = objectAt(existing, "metadata");

@@ -1,7 +1,7 @@
 import { ADMISSION_RESOURCES } from "./strategies.ts";
 /**
- * The number of metadata checks per kind: after the generic checks of every update, the validation of most kinds checks
- * metadata again, and clients receive each error as often. Keys are "group/resource" as in requests.
+ * The number of metadata checks per kind. After the generic checks of every update, the validation of most kinds checks
+ * metadata again, so clients receive each error several times. Keys are "group/resource" as in requests.
  */
 
 /** `object`: as a new object. `update`: against the stored object. */

@@ -7,13 +7,13 @@ import type { FieldError } from "../../meta/status-error.ts";
 
 const ANNOTATIONS_BYTES_MAX = 256 * 1024;
 const GARBAGE_COLLECTOR_FINALIZERS: ReadonlySet<string> = new Set(["orphan", "foregroundDeletion"]);
-/** As kubernetes: unqualified finalizers are only allowed for these. */
+/** As kubernetes: only these finalizers may be unqualified. */
 const STANDARD_FINALIZERS: ReadonlySet<string> = new Set(["kubernetes", ...GARBAGE_COLLECTOR_FINALIZERS]);
 
 export interface MetadataRules {
   readonly nameRule: NameRule;
   readonly namespaced: boolean;
-  /** Otherwise only Kubernetes' own finalizers may have no prefix. */
+  /** False: only Kubernetes' own finalizers may have no prefix. */
   readonly takesAnyFinalizer?: boolean;
 }
 
@@ -170,7 +170,7 @@ function* strangeFinalizerErrors(finalizers: readonly string[]): Generator<Field
 
 const SUBRESOURCE_BYTES_MAX = 256;
 
-/** Values that are not entries were removed before. */
+/** Checks entries only; values that are not entries have been removed before. */
 function* managedFieldsErrors(entries: unknown): Generator<FieldError> {
   if (!Array.isArray(entries)) return;
   for (const [index, entry] of entries.entries()) {

@@ -29,7 +29,7 @@ export interface HeldObjects {
   readonly count: number;
 }
 
-/** By this name the rejected client can distinguish the rejection from a lost race. */
+/** The name of this rule in the response, by which a client can distinguish the rejection from a lost race. */
 const RULE = "namespace-holds-objects";
 const KUBERNETES = "kubernetes";
 const NAMED_MAX = 20;
@@ -51,9 +51,9 @@ export async function refuseWhileItHoldsObjects(
 }
 
 /**
- * Removes the namespace if it is still at the entry's revision. `object` is its final state, which is terminating. A
- * namespace without finalizers may be removed by the request that deletes it. It was not terminating yet when its
- * content was counted, so it is first marked as terminating and its content counted again.
+ * Removes the namespace if it is still at the entry's revision. `object` is its final, terminating state. A request
+ * that deletes a namespace without finalizers removes it at once. Its content was counted before it was terminating, so
+ * it is first marked as terminating and its content is counted again.
  */
 export async function removeNamespace(
   context: RegistryContext,

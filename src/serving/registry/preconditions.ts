@@ -28,7 +28,7 @@ export function refuseForeignNamespace(object: JsonObject, namespace: string): v
   if (given !== "" && namespace !== "" && given !== namespace) throw badRequest(FOREIGN_NAMESPACE);
 }
 
-/** As kubernetes for admission: an object without a namespace gets the one of its path. */
+/** As kubernetes: admission receives the namespace of the path in an object without one. */
 export function inNamespace(object: JsonObject, namespace: string): JsonObject {
   const metadata = objectAt(object, "metadata");
   if (namespace === "" || stringAt(metadata, "namespace") !== "") return object;
@@ -39,7 +39,7 @@ interface WriteCandidate {
   readonly object: JsonObject;
   readonly existing: JsonObject;
   readonly entry: Entry;
-  /** A patch that changes the uid is invalid instead of a failed precondition. */
+  /** For a patch, a changed uid makes the object invalid instead of failing a precondition. */
   readonly isPatch?: boolean;
 }
 

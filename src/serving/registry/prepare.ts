@@ -7,7 +7,7 @@ import { timestamp, type RegistryContext } from "./context.ts";
 import type { ServedResource } from "./resource.ts";
 import { kindContext } from "./defaults.ts";
 
-/** Metadata fields that only the server writes: an update leaves them unchanged. */
+/** Metadata fields that only the server writes; updates by clients leave them unchanged. */
 export const SERVER_OWNED: readonly string[] = [
   "uid",
   "creationTimestamp",
@@ -74,7 +74,7 @@ function withoutEmptyLists({ schema }: ServedResource, object: JsonObject): Json
   return empty.length === 0 ? object : { ...object, ...Object.fromEntries(empty.map((key) => [key, null])) };
 }
 
-/** As kubernetes for admission: a top-level list that was sent empty is null only in the stored object. */
+/** As kubernetes: an empty top-level list is null only in the stored object; admission receives it as it was sent. */
 export function withSentLists(prepared: JsonObject, sent: JsonObject): JsonObject {
   const empty = Object.keys(sent).filter((key) => prepared[key] === null && Array.isArray(sent[key]));
   return empty.length === 0 ? prepared : { ...prepared, ...Object.fromEntries(empty.map((key) => [key, []])) };

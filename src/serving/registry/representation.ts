@@ -109,8 +109,8 @@ function convertedObject(entry: Entry, apiVersion: string, custom: CustomShape):
 }
 
 /**
- * To be awaited before entries are returned, because webhooks convert some of them. Undefined if nothing is pending.
- * Throws a StatusError.
+ * The webhook conversions that must finish before the entries can be returned; undefined if there are none. Rejects
+ * with a StatusError.
  */
 export function conversionOf(entries: readonly Entry[], served: ServedResource): Promise<void> | undefined {
   const { custom, apiVersion, groupVersion } = served;

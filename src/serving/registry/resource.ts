@@ -12,25 +12,25 @@ import type { ReleaseGates } from "../../objects/release-gates.ts";
 /** The behavior in which kinds differ. Everything else is the same for all kinds. */
 export interface Strategy {
   readonly nameRule: NameRule;
-  /** The server counts changes of the desired state in metadata.generation. */
+  /** If true, the server counts changes of the desired state in metadata.generation. */
   readonly tracksGeneration: boolean;
-  /** PUT of an absent object creates it. */
+  /** If true, PUT of an absent object creates it. */
   readonly allowsCreateOnUpdate: boolean;
-  /** PUT without resourceVersion overwrites; otherwise it is invalid. */
+  /** If true, PUT without resourceVersion overwrites the object; otherwise it is invalid. */
   readonly allowsUnconditionalUpdate: boolean;
-  /** DELETE returns the object even if it has been removed. */
+  /** If true, DELETE returns the object even if it has been removed. */
   readonly returnsDeletedObject: boolean;
-  /** The status is written through the status subresource only. */
+  /** If true, the status is written through the status subresource only. */
   readonly hasStatus: boolean;
-  /** A creation may set the status, as nodes do when they register themselves. */
+  /** If true, a creation may set the status, as nodes do when they register themselves. */
   readonly createsWithStatus: boolean;
   /** Deletion lifecycle: namespaces are finalized by their controller, pods terminate gracefully on their node. */
   readonly life: "ordinary" | "namespace" | "pod";
   /** Objects expire after this many seconds. */
   readonly ttlSeconds: number | undefined;
-  /** Deletion without a propagation policy orphans the dependents. */
+  /** If true, deletion without a propagation policy orphans the dependents. */
   readonly orphansByDefault: boolean;
-  /** The garbage collector's finalizers are never added. */
+  /** If true, the garbage collector's finalizers are never added. */
   readonly ignoresGarbageCollection: boolean;
 }
 

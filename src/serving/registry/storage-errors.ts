@@ -16,7 +16,7 @@ export function toStatusError(thrown: unknown): unknown {
   switch (thrown.code) {
     case "revision-compacted":
       return expired(
-        "The provided resource version is too old, and the history it needs is gone: list again without it.",
+        "The provided resource version is too old: its history has been compacted. List again without a resource version.",
       );
     case "revision-future":
       return new StatusError("Timeout", thrown.message, {

@@ -1,4 +1,4 @@
-/** Validates the metadata of an update. Each error is reported as often as kubernetes does. */
+/** Validates the metadata of an update, and reports each error as often as kubernetes does. */
 import { pathSegmentErrors } from "../../meta/names.ts";
 import type { FieldError } from "../../meta/status-error.ts";
 import { metadataChecks } from "./metadata-checks.ts";

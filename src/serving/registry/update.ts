@@ -28,7 +28,7 @@ export interface UpdateRequest<F extends Forwarded = Forwarded> {
   readonly next: (existing: JsonObject) => JsonObject | NoInfer<F> | Promise<JsonObject | NoInfer<F>>;
   /** PUT requires a resourceVersion for some kinds; a patch is reapplied to the current object. */
   readonly verb: "update" | "patch";
-  /** `next` returns the object with managedFields, and creates an object if there is none. */
+  /** If true, `next` returns the object with managedFields, and an absent object is created. */
   readonly isApply?: boolean;
   readonly requester?: RequestUser | undefined;
   readonly admission?: Admission | undefined;
@@ -83,7 +83,7 @@ export async function update<F extends Forwarded = never>(
       },
       absent: async () => {
         const isApplied = request.isApply === true && request.endpoint === "main";
-        // Problems of the PUT body itself are reported whether or not the object exists.
+        // Errors in the body are reported whether or not the object exists.
         const wished = request.verb === "update" || isApplied ? await request.next({}) : {};
         if (wished instanceof Forwarded) return wished;
         if (!isApplied && !mayCreate(served, request)) throw notFound(served.groupResource, request.name);

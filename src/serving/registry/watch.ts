@@ -1,4 +1,4 @@
-/** Determines where a watch starts, and what each change means to a watch with a selector. */
+/** Determines where a watch starts, and which event a watch with a selector receives for a change. */
 import { expired } from "../../meta/status-error.ts";
 import type { Freshness } from "../../storage/object-store.ts";
 import { createTombstone, type Entry } from "../../storage/watch-cache/entry.ts";

@@ -61,7 +61,7 @@ class Stage {
   }
 }
 
-describe("a write with guards on its encoding and its place", () => {
+describe("a write with guards on its encoding and its namespace", () => {
   test("commits at once if both guards hold", async () => {
     const stage = new Stage();
     expect(await stage.write(stage.place())).toMatchObject({ committed: true });
@@ -75,21 +75,21 @@ describe("a write with guards on its encoding and its place", () => {
     expect(stage.story).toEqual(["version", "write v5 at 5 7", "version after 5", "write v8 at 8 7"]);
   });
 
-  test("is repeated if the place has changed but still allows it", async () => {
+  test("is repeated if the namespace has changed but still allows the write", async () => {
     const stage = new Stage();
     stage.stored.set(PLACE, 8);
     expect(await stage.write(stage.place())).toMatchObject({ committed: true });
     expect(stage.story).toEqual(["version", "write v5 at 5 7", "look", "version", "write v5 at 5 8"]);
   });
 
-  test("commits if encoding and place have both changed", async () => {
+  test("commits if encoding and namespace have both changed", async () => {
     const stage = new Stage();
     stage.stored.set(PLACE, 8).set(ENCODING, 9);
     expect(await stage.write(stage.place())).toMatchObject({ committed: true });
     expect(stage.story.at(-1)).toBe("write v9 at 9 8");
   });
 
-  test("fails if the place no longer exists", async () => {
+  test("fails if the namespace no longer exists", async () => {
     const stage = new Stage();
     stage.stored.set(PLACE, 0);
     stage.isPlaceGone = true;
@@ -104,7 +104,7 @@ describe("a write with guards on its encoding and its place", () => {
     expect(stage.story.length).toBeLessThan(100);
   });
 
-  test("needs no guard on a place", async () => {
+  test("needs no guard on a namespace", async () => {
     const stage = new Stage();
     stage.stored.set(ENCODING, 8).set(PLACE, 9);
     expect(await stage.write()).toMatchObject({ committed: true });

@@ -15,7 +15,8 @@ export interface WriteGuards {
 }
 
 /**
- * Each lost guard means that servers have just agreed on another encoding, or that the namespace or CRD has changed.
+ * Each lost guard means that the servers have just agreed on another encoding, or that the namespace or CRD has
+ * changed.
  */
 const ATTEMPTS_MAX = 20;
 

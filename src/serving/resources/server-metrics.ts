@@ -64,13 +64,13 @@ function registerVersions(metrics: MetricsRegistry, { binary, release, minCompat
   const { major, minor, gitVersion } = releaseInfo(binary);
   const build = metrics.gauge({
     name: "kubernetes_build_info",
-    help: "The release this server is.",
+    help: "Release of the binary.",
     labels: ["major", "minor", "git_version"],
   });
   build.with(major, minor, gitVersion).set(1);
   const versions = metrics.gauge({
     name: "version_info",
-    help: "The release this server is, the one it behaves as, and the oldest it stays compatible with.",
+    help: "Release of the binary, emulated release, and minimum compatible release.",
     labels: ["component", "binary", "emulation", "min_compat"],
   });
   versions.with("kube", gitVersion.replace(/^v/, ""), release, minCompatibility).set(1);

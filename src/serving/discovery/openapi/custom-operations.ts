@@ -32,7 +32,7 @@ const CUSTOM_VERBS: Readonly<Record<string, OpenApiVerb>> = {
   deletecollection: { method: "delete", action: "deletecollection", parameters: LIST },
 };
 
-/** Descriptions that `kubectl explain` is expected to print for every custom resource. */
+/** Descriptions that `kubectl explain` prints for every custom resource. */
 export const CUSTOM_DESCRIPTIONS: ReadonlyMap<string, string> = new Map([
   [
     `${OBJECT_META}.creationTimestamp`,

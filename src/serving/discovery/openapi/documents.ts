@@ -13,7 +13,7 @@ export type FoundOpenApi =
   | { readonly kind: "document"; readonly document: EncodedOpenApi }
   /** There is a document, but not with the requested hash. */
   | { readonly kind: "moved"; readonly hash: string }
-  /** A server that has or may have it is unavailable now. */
+  /** A server that has or may have the document is unavailable now. */
   | { readonly kind: "unavailable"; readonly message: string }
   | { readonly kind: "unknown" };
 

@@ -9,7 +9,7 @@ import { openApiV2Document } from "./v2.ts";
 import { encodeOpenApiV2 } from "./v2-protobuf.ts";
 import { openApiV3Document } from "./v3.ts";
 
-/** Part of every hash: increased when the documents of the same catalog change. */
+/** Part of every hash. Increase it when a code change changes the documents of the same catalog. */
 const FORMAT = 1;
 
 export interface LocalOpenApi extends OpenApiDocuments {

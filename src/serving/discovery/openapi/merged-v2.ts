@@ -29,7 +29,7 @@ export function createMergedV2(options: {
   let last: Whole | undefined;
 
   /**
-   * Undefined if the local document is the whole. A source that is unavailable now is omitted until it is available.
+   * Undefined if the local document is the only source. Omits a source that is unavailable now until it is available.
    */
   const current = async (): Promise<Whole | undefined> => {
     const sources = await options.sources();

@@ -146,7 +146,7 @@ describe("a group version's document", () => {
     expect(ofOther.text).toBe((await cluster.getAsPeer("a", `/openapi/v3/${SHARED}`)).text);
   });
 
-  test("comes from another server, and not cacheable forever, if its own server is unreachable", async () => {
+  test("comes from another server and is not cacheable forever if its own server is unreachable", async () => {
     const cluster = mixed();
     const all = await paths(cluster, "a");
     cluster.cut.add("c");
@@ -177,7 +177,7 @@ describe("a group version's document", () => {
       expect((await cluster.get("a", `/openapi/v3/${path}`)).status, path).toBe(404);
   });
 
-  test("is not unknown while a server has not published its discovery document", async () => {
+  test("is unavailable, not unknown, while a server has not published its discovery document", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     cluster.undescribed.add("b");
     expect(isReason(await refusal(cluster.get("a", `/openapi/v3/${NEW}`)), "ServiceUnavailable")).toBe(true);
@@ -330,7 +330,7 @@ describe("a server with invalid responses", () => {
   });
 
   test.each([`{"swagger":"2.0","paths":{}}`, `{"swagger":"2.0","paths":{"/a":1},"definitions":{}}`])(
-    "is not merged: %s",
+    "does not affect the OpenAPI 2 document of others: %s",
     async (body) => {
       const cluster = createCluster({ a: "1.31", b: "1.36" });
       cluster.lies.set("b /openapi/v2", saying(body));
@@ -339,7 +339,7 @@ describe("a server with invalid responses", () => {
     },
   );
 
-  test("may use names of inherited object properties", async () => {
+  test("may use the names of inherited object properties", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     const document = `{"swagger":"2.0","info":{},"paths":{"/x":{}},"definitions":{"__proto__":{"type":"object"},"constructor":{}}}`;
     cluster.lies.set("b /openapi/v2", saying(document));
@@ -368,8 +368,8 @@ describe("a server with invalid responses", () => {
   });
 });
 
-describe("requests of other servers", () => {
-  test("get the local documents", async () => {
+describe("a request of another server", () => {
+  test("gets the local documents", async () => {
     const cluster = mixed();
     const alone = openApiHandler({
       catalogue: cluster.catalogue("a"),

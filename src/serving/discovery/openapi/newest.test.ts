@@ -72,7 +72,7 @@ describe("if the newest server does not respond", () => {
     expect(seen(await cluster.get("a", "/openapi/v2"))).toEqual(seen(await cluster.getAsPeer("a", "/openapi/v2")));
   });
 
-  test("a listed document that it does not return comes from the next server, or is unavailable", async () => {
+  test("a document that it lists but does not return comes from the next server, or is unavailable", async () => {
     const cluster = mixed();
     const both = `/openapi/v3/apis/apps/v1`;
     for (const url of [both, `/openapi/v3/${NEW}`]) cluster.lies.set(`c ${url}`, saying("{}"));

@@ -21,7 +21,7 @@ interface PeerDocumentOptions {
 export interface PeerV3Documents {
   /** Reads the cache only. */
   known(path: string, hash: string): EncodedOpenApi | undefined;
-  /** From the first of them that returns it, whatever its hash is now. */
+  /** Fetches the document from the first of the holders that returns it, whatever its hash is now. */
   fetch(path: string, holders: readonly OpenApiPeer[]): Promise<EncodedOpenApi | undefined>;
 }
 

@@ -11,7 +11,7 @@ export function createSingleFlight<T>(): SingleFlight<T> {
     run(key, work) {
       const known = flights.get(key);
       if (known !== undefined) return known;
-      // The callback always runs after set(), even if the work is done at once.
+      // The callback always runs after flights.set(), even if the work is already done.
       const flight = work().finally(() => flights.delete(key));
       flights.set(key, flight);
       return flight;

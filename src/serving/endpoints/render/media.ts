@@ -10,7 +10,7 @@ import type { Representation } from "./negotiate.ts";
 export function inMedia(response: ApiResponse, { media, form, tables }: Representation): ApiResponse {
   if (media === "json" || response.body.kind !== "bytes" || response.status === 204) return response;
   if (response.headers["content-type"] !== "application/json") return response;
-  // As kubernetes: an error is not converted to another form, so a client that asked for one receives it in JSON.
+  // As kubernetes: a client that asked for metadata in protobuf receives an error in JSON.
   if (tables !== undefined && form !== "object" && response.status >= 400) return response;
   const value: unknown = JSON.parse(Buffer.concat(response.body.chunks).toString("utf8"));
   if (tables !== undefined) return protobufResponse(response, value, tables);

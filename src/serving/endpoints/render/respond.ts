@@ -65,7 +65,7 @@ export function isRefusal(thrown: unknown): thrown is StatusError {
   return thrown instanceof StatusError && (thrown.reason !== "InternalError" || thrown.cause === undefined);
 }
 
-/** An error response carries the warnings as well. */
+/** Sends the warnings with the error. */
 export function refusedResponse(thrown: unknown, warnings: readonly string[]): ApiResponse {
   if (warnings.length === 0 || !isRefusal(thrown)) throw thrown;
   const response = errorResponse(thrown);

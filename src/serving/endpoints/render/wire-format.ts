@@ -1,4 +1,4 @@
-/** The wire format of a response: everything about a media type that is the same for all forms. */
+/** The wire format of a response: the parts of a media type that are the same for all forms. */
 import type { Status } from "../../../meta/status-error.ts";
 import { envelopeHead, encodeWatchEvent, type ProtobufEncoder } from "../../../objects/protobuf/encode.ts";
 import { PROTOBUF_MEDIA_TYPE } from "../../../objects/protobuf/decode.ts";

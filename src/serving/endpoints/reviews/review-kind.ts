@@ -1,4 +1,4 @@
-/** The kinds of reviews: served like others, and never stored. */
+/** The kinds of reviews, which are served like other kinds but never stored. */
 import { formatGroupVersion } from "../../../meta/group-version.ts";
 import type { ServedResource } from "../../registry/resource.ts";
 import { strategyFor } from "../../registry/strategies.ts";

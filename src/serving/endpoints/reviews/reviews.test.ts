@@ -347,7 +347,7 @@ describe("self reviews", () => {
   });
 });
 
-describe("reviews behave like other creations", () => {
+describe("reviews behave like other created objects", () => {
   const table = "application/json;as=Table;g=meta.k8s.io;v=v1";
 
   test("a review has no table, so the next Accept clause decides", async () => {
@@ -380,7 +380,7 @@ describe("reviews behave like other creations", () => {
     expect(messageOf(await review("selfsubjectreviews", {}, { admit }))).toBe("not today");
   });
 
-  test("a resource that is no review is not handled", () => {
+  test("a resource other than a review is not handled", () => {
     const endpoint = { group: "", resource: "pods" } as ResourceEndpoint;
     const request = { ...infoRequest({}), user: JANE };
     const representation = negotiateRepresentation(undefined, "object");

@@ -1,6 +1,6 @@
 /**
- * Reviews: requests to evaluate something, made by creating an object. The response is the object with its status; it
- * is never stored.
+ * Serves reviews: a client creates an object and receives it with a status that holds the result. Reviews are never
+ * stored.
  */
 import { withoutSystemFields } from "../../registry/create.ts";
 import { headerValue, type ApiResponse } from "../../http/message.ts";
@@ -32,7 +32,7 @@ import { refuseWithoutNamespace, reviewedNamespace, rulesStatus } from "./rules-
 import { refuseTokenless, tokenQuestion, tokenStatus } from "./token-review.ts";
 import { userInfo } from "./user-info.ts";
 
-/** Serves the review of `endpoint`; undefined if it is no review. */
+/** Serves the review of `endpoint`; undefined if the endpoint is not a review. */
 export function reviewEndpoint<Req extends WithRequester>(
   ports: ReviewPorts<Req>,
 ): (request: Req, call: VirtualCall) => Promise<ApiResponse> | undefined {

@@ -14,7 +14,7 @@ interface TokenQuestion {
   readonly audiences: readonly string[];
 }
 
-/** Trailing blanks are not part of the token. DIFFERS: with leading or inner blanks the token is unknown. */
+/** Trims trailing blanks. DIFFERS: a token with leading or inner blanks is invalid. */
 export function tokenQuestion(object: JsonObject, apiAudiences: readonly string[]): TokenQuestion {
   const spec = objectAt(object, "spec");
   const audiences = stringsAt(spec, "audiences");

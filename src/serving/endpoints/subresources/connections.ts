@@ -1,8 +1,8 @@
 /**
- * Subresources that need a node, the pod network or the endpoints of a Service: log, exec, attach, portforward and
- * proxy. Errors that do not depend on them are the same as in kubernetes: an absent object, a missing container name, a
- * pod without a node. Otherwise the response is 503 without Retry-After, because clients would only repeat the request,
- * and never 404, which would mean that the pod does not exist.
+ * Serves subresources that need a node, the pod network or the endpoints of a Service: log, exec, attach, portforward
+ * and proxy. Evenkeel connects to none of these. Errors that do not depend on them are the same as in kubernetes: an
+ * absent object, a missing container name, a pod without a node. Otherwise the response is 503 without Retry-After,
+ * because clients would only repeat the request, and never 404, which would mean that the pod does not exist.
  */
 import { bytesBody, type ApiResponse } from "../../http/message.ts";
 import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
@@ -50,7 +50,7 @@ async function admitted({ admit, request }: EndpointCall): Promise<JsonObject> {
   return object;
 }
 
-/** A user who connects by GET, as WebSockets do, must also have permission to create. */
+/** Connecting requires permission to create, even by GET, as WebSockets do. */
 async function refuseWhoMayOnlyGet({ served, request, refuseCreation }: EndpointCall): Promise<void> {
   if (request.info.verb === "create" || !served.gates.isOn("AuthorizePodWebsocketUpgradeCreatePermission")) return;
   try {

@@ -30,7 +30,7 @@ describe("deadline", () => {
     return { ask: (url) => handler(infoRequest({ url })), advance: (ms) => clock.advance(ms) };
   }
 
-  test("passes responses and errors on", async () => {
+  test("passes responses and errors on unchanged", async () => {
     expect(await open(answer).ask("/api/v1/pods")).toBe(OK);
     await expect(open(() => Promise.reject(badRequest("no"))).ask("/api/v1/pods")).rejects.toThrow("no");
   });
@@ -313,7 +313,7 @@ describe("ifReady", () => {
     [serviceUnavailable("the store is away", 1), 503],
     [notFound({ group: "", resource: "pods" }, "x"), 404],
     [new Error("secret"), 500],
-  ])("the header is also set on the response to %s", async (thrown, status) => {
+  ])("the header is also set on the error response to %s", async (thrown, status) => {
     const response = await open(true, () => Promise.reject(thrown))(apiRequest(asking));
     expect(response).toMatchObject({ status, headers: { "x-kubernetes-ready": "true" } });
     expect(JSON.stringify(bodyJson(response))).not.toContain("secret");

@@ -4,9 +4,9 @@ import { asLastAnswer } from "../last-answer.ts";
 import type { ApiRequest } from "../message.ts";
 
 /**
- * Closes an HTTP/2 connection after a response with the given chance (0 to 1). Clients keep an HTTP/2 connection for as
- * long as it lasts, so all of them would stay with the server that started first. A client that reconnects may reach
- * another server through a load balancer; its open streams continue.
+ * Closes an HTTP/2 connection after a response with the given probability (0 to 1). Clients keep an HTTP/2 connection
+ * for as long as it lasts, so without this all of them would stay with the server that started first. A client that
+ * reconnects may reach another server through a load balancer; its open streams continue.
  */
 export function goaway({
   chance,

@@ -29,7 +29,7 @@ interface IfReadyOptions extends Starting {
 /**
  * A client that sends X-Kubernetes-If-Ready prefers to wait rather than be served by a server that is not fully
  * initialized. X-Kubernetes-Ready in the response shows that the server supports the header. It is set on every
- * response that passes this filter, so the filter must come before the one that turns errors into responses.
+ * response that passes this filter, so the filter must wrap the one that turns errors into responses.
  */
 export function ifReady(options: IfReadyOptions): PassingFilter<ApiRequest> {
   if (options.mode === "off") return (next) => next;
@@ -61,7 +61,7 @@ const WATCHED_BY = /^\/(healthz|livez|readyz|metrics)(\/|$)/;
 
 const RETRY_AFTER_SECONDS_MAX = 30;
 
-/** Estimates the rest of a start-up step of unknown length as the time that it has taken so far. */
+/** Estimates the remaining time of a start-up step as the time that the step has taken so far. */
 export function retryAfterStep(stepMs: number): number {
   return Math.min(Math.max(Math.ceil(stepMs / 1000), 1), RETRY_AFTER_SECONDS_MAX);
 }

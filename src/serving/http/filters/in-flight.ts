@@ -20,7 +20,7 @@ export function inFlight<In extends WithInfo>(options: InFlightOptions<In>): Pas
   const name = "apiserver_current_inflight_requests";
   const gauge = options.metrics.gauge({
     name,
-    help: "Requests being served right now, by kind.",
+    help: "Requests in flight, by kind.",
     labels: ["request_kind"],
   });
   const gauges = { readOnly: gauge.with("readOnly"), mutating: gauge.with("mutating") };

@@ -22,7 +22,9 @@ const DURATION_BUCKETS: readonly number[] = [
 interface MeasureOptions {
   readonly metrics: MetricsRegistry;
   readonly clock: Clock;
-  /** Resources that exist. Other requests are counted without the resource name, which comes from the client. */
+  /**
+   * True for resources that exist. Other requests are counted without the resource name, which comes from the client.
+   */
   readonly isKnown: (info: RequestInfo) => boolean;
 }
 
@@ -30,12 +32,12 @@ interface MeasureOptions {
 export function measure(options: MeasureOptions): PassingFilter<WithInfo> {
   const total = options.metrics.counter({
     name: "apiserver_request_total",
-    help: "Requests answered, by verb, resource and HTTP code.",
+    help: "Responses, by verb, resource and HTTP code.",
     labels: [...LABELS, "code"],
   });
   const durations = options.metrics.histogram({
     name: "apiserver_request_duration_seconds",
-    help: "Time to answer, by verb and resource.",
+    help: "Response latency in seconds, by verb and resource.",
     labels: LABELS,
     buckets: DURATION_BUCKETS,
   });

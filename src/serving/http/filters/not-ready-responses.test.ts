@@ -85,11 +85,14 @@ describe("before the server has been ready", () => {
 
   test.each([
     ["nothing", { status: 404, headers: {}, body: NO_BODY }],
-    ["no JSON", { status: 404, headers: { "content-type": "application/json" }, body: bytesBody(Buffer.from("{")) }],
-    ["no Status", jsonResponse(403, ["x"])],
-    ["a Status of nothing", jsonResponse(403, { message: 1, details: null })],
+    [
+      "invalid JSON",
+      { status: 404, headers: { "content-type": "application/json" }, body: bytesBody(Buffer.from("{")) },
+    ],
+    ["JSON other than a Status", jsonResponse(403, ["x"])],
+    ["a Status without content", jsonResponse(403, { message: 1, details: null })],
     ["plain text", { ...pageNotFound(), status: 403 }],
-  ] satisfies [string, ApiResponse][])("a body of %s does not fail", async (_what, answer) => {
+  ] satisfies [string, ApiResponse][])("a 404 or 403 with a body of %s becomes 503", async (_what, answer) => {
     expect(await changed(answer)).toMatchObject({ reason: "ServiceUnavailable", message: NOT_SURE });
   });
 

@@ -51,12 +51,14 @@ async function answerIfSure<Req extends EarlyRequest>(
 }
 
 interface Denial {
-  /** Concerns the path as a whole, not one object. */
+  /** True if no part of the path is served; false if one object is absent or denied. */
   readonly isOfPath: boolean;
   readonly message: string;
 }
 
-/** A peer that looks for a server of the resource tries the next one, and it uses discovery documents as they are. */
+/**
+ * A peer may receive the 404: it tries the next server of the resource, and it reads discovery documents as they are.
+ */
 function isForServers({ isProxied, info }: EarlyRequest, { isOfPath }: Denial): boolean {
   return isProxied && (isOfPath || !info.isResourceRequest);
 }
@@ -73,7 +75,7 @@ function denialIn({ status, headers, body }: ApiResponse): Denial | undefined {
   return isJsonObject(said) ? denialOf(status, said) : { isOfPath: isText && status === 404, message: "" };
 }
 
-/** The details name an object only if the response comes from the server of its resource. */
+/** The details name an object only if the error comes from the endpoint of its resource. */
 function denialOf(code: number, said: { readonly message?: unknown; readonly details?: unknown }): Denial | undefined {
   if (!isDenial(code)) return undefined;
   const { message, details } = said;

@@ -59,7 +59,7 @@ describe("shuttingDown", () => {
     });
   });
 
-  test("with sendsRetryAfter it returns 429 and closes the connection", async () => {
+  test("returns 429 and closes the connection if sendsRetryAfter is set", async () => {
     const { status, headers, body } = await filter({ isRefusing: true, sendsRetryAfter: true }).ask({ url: "/apis" });
     expect(status).toBe(429);
     expect(headers).toEqual({
@@ -74,14 +74,14 @@ describe("shuttingDown", () => {
     );
   });
 
-  test("a request proxied by a peer gets 503, so that the peer can try another server", async () => {
+  test("returns 503 to a peer that proxied the request, so that the peer can try another server", async () => {
     const { ask } = filter({ isRefusing: true, sendsRetryAfter: true });
     const claims = new Map([["x-kubernetes-peer-proxied", ["true"]]]);
     const refusal = await ask({ url: "/api/v1/pods", claims });
     expect(refusal).toMatchObject({ status: 503, headers: { "retry-after": "1", connection: "close" } });
   });
 
-  test("a kube-apiserver user agent does not exempt a client", async () => {
+  test("does not exempt a client with the user agent of kube-apiserver", async () => {
     const headers = { "user-agent": "kube-apiserver/v1.36.4" };
     expect((await filter({ isRefusing: true }).ask({ url: "/apis", headers })).status).toBe(503);
   });
@@ -95,12 +95,12 @@ describe("goaway", () => {
   const handler = (chance: number, drawn: number): ReturnType<ReturnType<typeof goaway>> =>
     goaway({ chance, random: { float: () => drawn, bytes: () => new Uint8Array() } })(answer);
 
-  test("an HTTP/2 response closes its connection with the given chance", async () => {
+  test("closes the connection of an HTTP/2 response with the given probability", async () => {
     expect((await handler(0.02, 0.0199)(asked("h2"))).headers).toEqual({ a: "b", connection: "close" });
     expect(await handler(0.02, 0.02)(asked("h2"))).toBe(OK);
   });
 
-  test("leaves connections open if the chance is 0 or the protocol is not HTTP/2", async () => {
+  test("leaves connections open if the probability is 0 or the protocol is not HTTP/2", async () => {
     expect(await handler(0, 0)(asked("h2"))).toBe(OK);
     expect(await handler(0.02, 0)(asked("http/1.1"))).toBe(OK);
     expect(await handler(0.02, 0)(asked("in-process"))).toBe(OK);

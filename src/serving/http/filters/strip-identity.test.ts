@@ -78,7 +78,7 @@ describe("stripIdentity", () => {
   });
 
   test.each(["X-Remote-User", "close, x-remote-user", "keep-alive", "x-kubernetes-peer-proxied, X-Remote-Group"])(
-    "`Connection: %s` has no effect",
+    "`Connection: %s` does not hide a header",
     async (connection) => {
       const identity = [
         ["X-Remote-User", "jane"],

@@ -84,7 +84,7 @@ export class BodyReader implements RequestBody {
       };
       const giveUp = (reason: Error): void => {
         stop();
-        // A flowing stream without a listener discards its data; a paused one would block the connection for good.
+        // A flowing stream without a listener discards its data; a paused one would block the connection forever.
         stream.resume();
         reject(reason);
       };
@@ -131,7 +131,8 @@ class BodyPieces implements AsyncIterableIterator<Buffer, undefined> {
   }
 
   async next(): Promise<IteratorResult<Buffer, undefined>> {
-    if (this.#wake !== undefined) throw new Error("the request body has one reader, which reads one piece at a time");
+    if (this.#wake !== undefined)
+      throw new Error("the previous read of the request body has not finished; read one piece at a time");
     if (this.#state === "untouched") this.#begin();
     for (;;) {
       if (this.#state === "over") {
@@ -191,7 +192,7 @@ class BodyPieces implements AsyncIterableIterator<Buffer, undefined> {
   readonly #onGone = (): void => this.#stop(clientLeft());
 }
 
-/** Both are client errors; nothing has failed on this server. */
+/** This error and the next are client errors; nothing has failed on this server. */
 function clientLeft(): Error {
   return badRequest("the client left before its request was complete");
 }

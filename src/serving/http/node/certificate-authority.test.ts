@@ -28,7 +28,7 @@ test("a serving certificate is valid for the names and addresses it was issued f
   expect(leaf.checkIP("192.0.2.1")).toBeUndefined();
 });
 
-test("a client certificate names its user and groups", () => {
+test("a client certificate contains its user and groups", () => {
   const ca = createAuthority({ commonName: "evenkeel-ca", nowMs: NOW_MS });
   const { certPem } = issueCertificate({
     ca,
@@ -42,7 +42,7 @@ test("a client certificate names its user and groups", () => {
   expect(leaf.keyUsage).toEqual(["1.3.6.1.5.5.7.3.2"]);
 });
 
-test("both ends of a TLS connection accept certificates of a CA reloaded from its PEM", async () => {
+test("certificates of a CA reloaded from its PEM are accepted by both ends of a TLS connection", async () => {
   const nowMs = Date.now();
   const ca = createAuthority({ commonName: "evenkeel-ca", nowMs });
   const serving = issueCertificate({

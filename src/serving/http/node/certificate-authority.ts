@@ -122,7 +122,7 @@ function certificate(parties: Parties, extensions: readonly Buffer[]): Buffer {
     derInteger(randomBytes(16)),
     algorithm,
     issuer,
-    // Clients whose clocks are slightly behind must not treat it as not yet valid.
+    // Starts in the past, so that clients whose clocks are slightly behind accept the certificate.
     sequence(time(nowMs - HOUR_MS), time(nowMs + validityMs)),
     subject,
     publicKey.export({ type: "spki", format: "der" }),

@@ -81,7 +81,7 @@ export class ServedExchange {
     }
   }
 
-  /** Resolves to false if the exchange is over or is treated as over because the client reads nothing. */
+  /** Resolves to false if the exchange is over, or if the client has read nothing for too long. */
   drained(writable: EventEmitter): Promise<boolean> {
     if (this.#over) return Promise.resolve(false);
     return new Promise((resolve) => {

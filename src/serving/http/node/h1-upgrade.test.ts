@@ -88,10 +88,10 @@ describe("a request for an upgrade", () => {
     ["a small body", ok(Buffer.from("hello")), 5],
     ["a large body", ok(...items), 6_000_000],
     ["a stream", streaming((sink) => (sink.write({ bytes: Buffer.from("abcdefgh") }), sink.end())), 18],
-  ])("may get %s instead, and the connection ends", async (_, answer, bytes) => {
+  ])("gets %s if the handler does not upgrade, and the connection ends", async (_, answer, bytes) => {
     await using server = await startServer(async () => answer);
     const socket = await rawConnection(server, "http/1.1");
-    // Unread bytes must not cost the client its response.
+    // The client must receive the response even if the server has not read all its bytes.
     socket.write(REQUEST + "x".repeat(1_000_000));
     const [head = "", body = ""] = (await untilClosed(socket)).split(/(?<=\r\n\r\n)/s, 2);
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${answer.status} .*Connection: close`, "s"));
@@ -124,7 +124,7 @@ describe("a 101 response fails", () => {
   test.each([
     ["to a request that did not ask for it", "GET / HTTP/1.1\r\nHost: x\r\n\r\n"],
     ["to a request with a body", `POST / HTTP/1.1\r\n${ASKING}Content-Length: 3\r\n\r\nabc`],
-    ["by HTTP/1.0", "GET / HTTP/1.0\r\nConnection: Upgrade\r\nUpgrade: echo/1\r\n\r\n"],
+    ["on HTTP/1.0", "GET / HTTP/1.0\r\nConnection: Upgrade\r\nUpgrade: echo/1\r\n\r\n"],
   ])("%s", async (_, text) => {
     const opened: unknown[] = [];
     await using server = await startServer(async () => switching((socket) => opened.push(socket)));

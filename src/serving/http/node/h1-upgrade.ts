@@ -1,7 +1,6 @@
 /**
  * Handles requests for another protocol. Node's server releases their sockets before the handler has decided whether to
- * upgrade, so this file does what Node does for every other response: it also sends ordinary responses, which end the
- * connection.
+ * upgrade. So if the handler does not upgrade, this file sends the ordinary response itself and ends the connection.
  */
 import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -50,7 +49,7 @@ export class UpgradeResponse {
   /** `head` holds the bytes that the client sent after its request. They may be the start of the other protocol. */
   constructor(request: IncomingMessage, head: Buffer) {
     const { socket } = request;
-    // Immediately: after the end of the client's bytes, which may come at any time, nothing can be put back.
+    // Immediately: once the stream has ended, which the client can cause at any time, nothing can be put back.
     if (head.length > 0) socket.unshift(head);
     this.#socket = socket;
     this.response = new ServerResponse(request);

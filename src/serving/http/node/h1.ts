@@ -32,7 +32,7 @@ interface Http1Connection {
   readonly exchanges: Set<ServedExchange>;
   /** The connection ends with the response to the last request that has been read. */
   isLeaving: boolean;
-  /** Later requests could not get a response, so they are not handled. */
+  /** No response could be sent to later requests, so they are not handled. */
   takesNoMore: boolean;
 }
 
@@ -103,7 +103,7 @@ function endConnection(socket: Socket, connection: Http1Connection): void {
   if (!socket.writableEnded) lingeringEnd(socket);
 }
 
-/** Responds to bytes that cannot be parsed as a request. */
+/** Rejects bytes that cannot be parsed as a request. */
 function refuseUnreadable(error: NodeJS.ErrnoException, stream: Duplex): void {
   if (stream.writableEnded) return;
   if (!stream.writable || error.code === "ECONNRESET") {
@@ -309,7 +309,7 @@ class Http1Exchange {
     try {
       socket = this.#upgrade?.switchProtocols(answer.headers);
     } finally {
-      // Also if the headers of the response cannot be sent.
+      // Called even if the headers of the response cannot be sent.
       if (socket === undefined) open(undefined);
     }
     if (socket !== undefined) return open(socket);
@@ -319,7 +319,7 @@ class Http1Exchange {
     await this.#send(plainText(400, "Bad Request: this request cannot be upgraded"));
   }
 
-  /** The response body cannot be completed, so the connection is useless. */
+  /** Destroys the connection, because the response body cannot be completed. */
   #cut(): void {
     this.#request.socket.destroy();
   }
@@ -331,7 +331,7 @@ class Http1Exchange {
       open(closedSink());
       return;
     }
-    // A body that is never read must not be treated as one that never arrives.
+    // Otherwise Node would treat a body that the handler does not read as one that does not arrive in time.
     if (this.#body?.untouched) this.#request.resume();
     this.#response.flushHeaders();
     open(new Http1Sink(this.#exchange, this.#request, this.#response));

@@ -59,7 +59,7 @@ function closeSoon({ session }: Http2Connection): void {
 
 /**
  * Limits pings and settings changes, each of which requires a response. Node bounds the responses that wait to be sent,
- * so only a client that reads them could continue without end.
+ * which stops a client that does not read them; this stops a client that does.
  */
 export function boundControlFrames(session: ServerHttp2Session, limits: HttpLimits): void {
   let left = limits.controlFramesBurst;

@@ -7,7 +7,7 @@ export interface HttpLimits {
   readonly connectionsMax: number;
   /** Time to finish the TLS handshake before the client is disconnected. */
   readonly handshakeTimeoutMs: number;
-  /** Silence before the first TCP keep-alive probe, which finds dead clients behind quiet watches. */
+  /** Silence before the first TCP keep-alive probe, which detects lost clients behind quiet watches. */
   readonly tcpKeepAliveMs: number;
   /**
    * Time after which a connection without an open request is closed; longer than the 90 s of Go clients, so that they
@@ -59,15 +59,15 @@ export interface HttpLimits {
   /** Rejected streams after which the HTTP/2 connection is closed. */
   readonly rejectedStreamsMax: number;
   /**
-   * Streams that a client may reset in a burst (rapid reset). If the burst and the rate are exceeded, the connection is
-   * closed.
+   * Streams that a client may reset in a burst (rapid reset) before `streamResetsPerSecond` applies; more close the
+   * connection.
    */
   readonly streamResetBurst: number;
   /** Resets added to the allowance per second. */
   readonly streamResetsPerSecond: number;
   /**
-   * Pings and settings changes that a client may send in a burst. If the burst and the rate are exceeded, the
-   * connection is closed.
+   * Pings and settings changes that a client may send in a burst before `controlFramesPerSecond` applies; more close
+   * the connection.
    */
   readonly controlFramesBurst: number;
   /** Pings and settings changes added to the allowance per second. */

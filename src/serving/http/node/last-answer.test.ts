@@ -97,7 +97,7 @@ describe("a response with Connection: close", () => {
 });
 
 describe("a draining listener", () => {
-  test("tells an HTTP/2 client which of its streams were not handled", async () => {
+  test("reports to an HTTP/2 client which of its streams were not handled", async () => {
     const opened = deferred<StreamSink>();
     let asked = 0;
     await using server = await startServer(async () => {

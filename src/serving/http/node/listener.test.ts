@@ -87,7 +87,7 @@ describe("listening", () => {
     expect(seen.map(presented)).toEqual([chainOf(trusted), chainOf(other), []]);
   });
 
-  test("a client that reconnects presents its whole chain again", async () => {
+  test("a client that reconnects presents its whole chain, because sessions are not resumed", async () => {
     const trusted = clientCertificate();
     const serving = testCertificate();
     const seen: ConnectionInfo[] = [];

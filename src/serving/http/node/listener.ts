@@ -42,8 +42,8 @@ export interface Listener {
   readonly host: string;
   readonly port: number;
   /**
-   * From now on, HTTP/1.1 responses have Connection: close; everything else continues. Closing an idle connection can
-   * race with a request on its way, so as many clients as possible should have left theirs by then.
+   * From now on, HTTP/1.1 responses have Connection: close; everything else continues. Call it well before `close`:
+   * closing an idle connection can race with a request on its way, and by then most clients should have left theirs.
    */
   announceEnd(): void;
   /**
@@ -53,7 +53,7 @@ export interface Listener {
   stopAccepting(): void;
   /**
    * Waits until the last request has ended or the deadline (ms) has passed, then ends idle connections and destroys the
-   * rest. A request that was sent before its client saw the end of the connection is not read.
+   * rest. Does not read a request that arrives after that, even if its client has not seen the end of the connection.
    */
   close(deadlineMs: number): Promise<void>;
   /** Applies to new connections. Throws if the certificates cannot be used; those in use then stay. */
@@ -63,7 +63,9 @@ export interface Listener {
   openConnections(): number;
 }
 
-/** If no request has arrived for this long, none is assumed to be on its way; a busy client has sent one by then. */
+/**
+ * After this time without a request, the shutdown assumes that none is on its way; a busy client would have sent one.
+ */
 const QUIET_MS = 250;
 /** Upper limit of this wait, however many requests arrive. */
 const QUIET_MS_MAX = 2_000;
@@ -129,7 +131,7 @@ function createListener(server: Server, options: ListenOptions & { readonly limi
   let stopped = false;
 
   server.on("connection", (socket: Socket) => load.add(socket));
-  // Node's https server does this too; a plain TLS server leaves the socket of a failed handshake open.
+  // As Node's https server does; a plain TLS server leaves the socket of a failed handshake open.
   server.on("tlsClientError", (_error, socket) => socket.destroy());
   server.on("secureConnection", (socket) => {
     // Both protocols handle errors only while they own the socket.

@@ -163,7 +163,7 @@ describe.each(clients)("%s", (name, connect) => {
     expect(ports.size).toBe(1);
   });
 
-  test("a reader that waits for a missing piece can stop", async () => {
+  test("a handler that waits for the next piece of a body can stop reading", async () => {
     await using server = await startServer(
       async (request) => {
         const pieces = request.body.stream()[Symbol.asyncIterator]();
@@ -358,7 +358,7 @@ describe.each(clients)("%s", (name, connect) => {
     expect(closed).toBe(1);
   });
 
-  test("HEAD of a stream returns the headers, and the stream writes to a closed sink", async () => {
+  test("HEAD of a stream returns the headers, and the stream is opened with a closed sink", async () => {
     const closed = deferred();
     await using server = await startServer(async () =>
       streaming((sink) => {

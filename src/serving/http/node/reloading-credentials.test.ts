@@ -41,7 +41,7 @@ function reloading(world: World, warnings: string[] = []): ReturnType<typeof rel
   return reloadingCredentials({ files: files(), clock: world.clock, log });
 }
 
-test("a certificate for aggregated servers needs no CA of peers", async () => {
+test("a certificate for aggregated API servers is reloaded without a CA of peers", async () => {
   const world = new World({ seed: 1 });
   const [first, second] = [leaf("first"), leaf("second")];
   writeCert(first);

@@ -1,6 +1,6 @@
 /**
- * Client certificates that may be renewed while the server runs: checked periodically and reloaded when the files have
- * changed.
+ * Client certificates that may be renewed while the server runs. The server checks their files periodically and reloads
+ * them after a change.
  */
 import { readFileSync, statSync } from "node:fs";
 import { createSecureContext } from "node:tls";
@@ -58,9 +58,9 @@ function reloading<Tls extends CertificateAndKey>(
       if (stamp === seen) return current;
       current = read(files, complete);
       seen = stamp;
-      log.info("reloaded certificates for peers", { file: files.certFile });
+      log.info("reloaded client certificates", { file: files.certFile });
     } catch (thrown) {
-      log.warn("reloading certificates for peers failed; the previous ones stay in use", {
+      log.warn("reloading client certificates failed; the previous ones stay in use", {
         error: messageOf(thrown),
       });
     }
@@ -72,11 +72,11 @@ function firstOf<T>(work: () => T): T {
   try {
     return work();
   } catch (thrown) {
-    throw new OptionError(`the certificates for peers cannot be used: ${messageOf(thrown)}`);
+    throw new OptionError(`the client certificate, its key or the CA cannot be used: ${messageOf(thrown)}`);
   }
 }
 
-/** Files are replaced one by one, so a certificate that does not match the key yet is rejected. */
+/** Throws if the certificate does not match the key, as it may while the files are replaced one by one. */
 function read<Tls extends CertificateAndKey>(
   { certFile, keyFile }: ClientCertificateFiles,
   complete: (certificate: CertificateAndKey) => Tls,

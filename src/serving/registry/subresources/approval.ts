@@ -1,4 +1,4 @@
-/** Approval of a certificate signing request: a separate strategy, so that it can be authorized separately. */
+/** Approval of a certificate signing request. It has its own subresource, so that it can be authorized separately. */
 import { withTimes } from "../../../objects/kinds/access/certificates.ts";
 import { requestUpdateErrors } from "../../../objects/kinds/access/signing-request-rules.ts";
 import { firstErrors } from "../../../meta/field-errors.ts";

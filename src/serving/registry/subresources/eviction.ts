@@ -38,13 +38,13 @@ export async function evictPod(
     try {
       return await disruptAndDelete(context, resources.pods, isPending(pod) ? withVersion(eviction, entry) : eviction);
     } catch (thrown) {
-      // A pod that changed may be ready by now, and then a budget counts it.
+      // The pod has changed and may be ready by now, so its budget must be checked.
       if (!isReason(thrown, "Conflict") || hasVersion(eviction) || attempt === ATTEMPTS_MAX) throw thrown;
     }
   }
 }
 
-/** Budgets protect running pods: others do no work or are being deleted anyway. */
+/** True for pods that are not running or are being deleted: no budget protects them. */
 function isBeyondBudgets(pod: JsonObject): boolean {
   const phase = stringAt(objectAt(pod, "status"), "phase");
   return (
@@ -128,7 +128,7 @@ async function disruptAndDelete(context: RegistryContext, pods: ServedResource, 
       throw notFound(pods.groupResource, eviction.name);
     },
   });
-  // The server itself added the condition, so the precondition is set to the new version.
+  // The server itself changed the version by adding the condition, so the precondition is set to the new one.
   const isMoved = hasVersion(eviction) && "entry" in written;
   await deleteObject(context, pods, isMoved ? atVersion(eviction, written.entry.modRevision) : eviction);
 }

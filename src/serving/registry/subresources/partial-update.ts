@@ -1,4 +1,4 @@
-/** Writes through a subresource that shows the object itself, or a part of it, and lets only some fields be written. */
+/** Writes through a subresource that shows the object itself, or a part of it, but writes only some of its fields. */
 import { SERVER_OWNED } from "../prepare.ts";
 import type { KindContext } from "../../../objects/kinds/kind.ts";
 import { jsonEquals, objectAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
@@ -16,7 +16,7 @@ import { inNamespace, refuseMisplaced, refuseOutdated, type ObjectPlace } from "
 
 export interface SubresourceStrategy {
   readonly subresource: string;
-  /** The existing object with the fields of the request that this strategy lets through. */
+  /** The existing object with the fields of the request that this strategy writes. */
   pass(requested: JsonObject, existing: JsonObject, context: KindContext): JsonObject;
   /** Fields that the server adds, which no manager owns. */
   complete?(object: JsonObject, existing: JsonObject, now: string): JsonObject;
@@ -28,7 +28,7 @@ export interface SubresourceStrategy {
 export interface SubresourceWrite<F extends Forwarded = Forwarded> extends ObjectPlace {
   readonly manager: string;
   readonly dryRun: boolean;
-  /** The request contains its managedFields. */
+  /** If true, `next` returns the object with its managedFields. */
   readonly isApply?: boolean;
   /** The request, made from the current object; called again after a lost race. */
   readonly next: (existing: JsonObject) => JsonObject | F | Promise<JsonObject | F>;

@@ -43,7 +43,7 @@ function sentParts(requested: JsonObject): JsonObject {
   return { spec: objectAt(requested, "spec"), status: objectAt(requested, "status") };
 }
 
-/** If the containers differ in names or order, validation receives them as they were sent. */
+/** If the containers differ in names or order, validation receives the containers of the request. */
 function passContainers(requested: JsonObject[], existing: readonly JsonObject[]): JsonObject[] {
   if (!isSameOrder(requested, existing)) return requested;
   return existing.map((container, index) => {

@@ -106,7 +106,7 @@ async function admitted(call: EndpointCall, kind: ServedResource, sent: Sent): P
   return sent.admission === undefined ? owned : sent.admission.mutate(write);
 }
 
-/** As kubernetes: the reference is always present, if only as null, so no manager owns the reference itself. */
+/** As kubernetes: no manager owns the reference itself, because it is always present, if only as null. */
 function withoutReferenceItself(entry: JsonObject): JsonObject {
   const fields = objectAt(entry, "fieldsV1");
   const spec = objectAt(fields, "f:spec");

@@ -9,8 +9,8 @@ interface StreamControl {
 }
 
 /**
- * A response on its way from a connection to its reader, at the reader's pace: bytes that the reader has not taken stay
- * with the server. Begins paused, with the bytes that arrived together with the head.
+ * A response on its way from a connection to its reader. The reader sets the pace: bytes that it has not taken stay
+ * with the server. The stream starts paused, with the bytes that arrived together with the head.
  */
 export class AnswerStream {
   readonly #flow: StreamControl;

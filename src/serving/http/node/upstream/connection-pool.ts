@@ -36,8 +36,8 @@ export interface PoolTarget {
   readonly ca: string | undefined;
   readonly insecureSkipTlsVerify: boolean;
   /**
-   * When a target's certificate is another object than before, connections made with the earlier one are closed once
-   * idle.
+   * If the certificate is another object than for the last request, connections made with the earlier one are closed
+   * once idle.
    */
   readonly certificate: ClientCertificate | undefined;
 }
@@ -53,7 +53,7 @@ interface TargetConnections {
   readonly opening: Set<AbortController>;
 }
 
-/** Margin before the announced keep-alive timeout of a server, in which its connection is not used. */
+/** A connection is not used within this time before the server's announced keep-alive timeout. */
 const SERVER_CLOSES_MARGIN_MS = 1_000;
 
 export class ConnectionPool {
@@ -103,7 +103,7 @@ export class ConnectionPool {
   /** Breaks off all requests to the target with this key. */
   disconnect(key: string): void {
     const place = this.#places.get(key);
-    if (place !== undefined) emptyPlace(place, `the connections to ${place.authority} were dropped`);
+    if (place !== undefined) emptyPlace(place, `all requests to ${place.authority} were broken off`);
   }
 
   close(): Promise<void> {

@@ -20,8 +20,8 @@ interface ConnectionParts {
 }
 
 /**
- * One connection, which has one user at a time. Without a user, no data may arrive from the server: the first byte, or
- * the end, closes the connection at once, so that the next request is not sent to a server that has just closed it.
+ * One connection, which has one user at a time. Without a user, the server must not send anything: a byte or the end
+ * closes the connection at once, so that the next request is not sent to a server that has just closed it.
  */
 export class UpstreamConnection {
   readonly socket: TLSSocket;
@@ -57,7 +57,7 @@ export class UpstreamConnection {
     this.#user = user;
   }
 
-  /** The user is done and will not be called again. */
+  /** Releases the connection from its user, which is not called again. */
   giveBack(): void {
     this.#user = undefined;
     this.isFresh = false;

@@ -23,7 +23,7 @@ const CLOCK = createSystemClock();
 const OPEN = { requestCert: false } as const;
 
 describe("a target", () => {
-  test("must have the server name and a certificate signed by its CA bundle", async () => {
+  test("is accepted only with its server name and a certificate signed by its CA bundle", async () => {
     await using server = await rawServer(CERTIFICATES, answering(ok("{}")), OPEN);
     await using outbound = testOutbound();
     expect(await outcomeOf(await outbound.send(get(server.address)))).toMatchObject({ status: 200, body: "{}" });
@@ -61,7 +61,7 @@ describe("a target", () => {
     await expect(bare.send(get(server.address, shown))).rejects.toMatchObject({ failure: "tls" });
   });
 
-  test("that does not listen is distinguished from one that stalls", async () => {
+  test("that does not listen yields another error than one that stalls", async () => {
     const server = await rawServer(CERTIFICATES, () => undefined, OPEN);
     const { address } = server;
     await server[Symbol.asyncDispose]();
@@ -85,7 +85,7 @@ describe("connections", () => {
     expect(server.connections).toHaveLength(3);
   });
 
-  test("for upgrades serve one request, from its first byte", async () => {
+  test("for upgrades are used for one request only", async () => {
     const switching = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n";
     await using server = await rawServer(CERTIFICATES, answering(switching), OPEN);
     await using outbound = testOutbound();

@@ -103,7 +103,7 @@ describe("requests", () => {
     expect(server.connections).toHaveLength(1);
   });
 
-  test("whose body breaks off or differs from the announced length are broken off", async () => {
+  test("are broken off if their body breaks off or differs from the announced length", async () => {
     const seen = Promise.withResolvers<void>();
     await using server = await rawServer(CERTIFICATES, (socket) => socket.on("data", () => seen.resolve()));
     await using upstream = testUpstream(TLS);
@@ -125,7 +125,7 @@ describe("requests", () => {
     await closing(socket!);
   });
 
-  test("get a response even if the server does not read their body, which is then not read further", async () => {
+  test("get a response even if the server does not read their body, which is then not sent further", async () => {
     await using server = await rawServer(CERTIFICATES, (socket) => {
       socket.once("data", () => {
         socket.pause();
@@ -246,7 +246,7 @@ describe("connections", () => {
     expect(await upstream.send(getRequest(server.address))).toMatchObject({ status: 200 });
   });
 
-  test("need a server with the right name and CA that accepts this server's certificate", async () => {
+  test("are made only to a server with the right name and CA that accepts this server's certificate", async () => {
     const other = testCertificates();
     await using server = await rawServer(CERTIFICATES, answering(ok("x")));
     const broken = [
@@ -283,7 +283,7 @@ describe("connections", () => {
     expect(socket!.alpnProtocol).toBe("http/1.1");
   });
 
-  test("that fail or time out count as not used", async () => {
+  test("that fail or time out report the request as not sent", async () => {
     await using server = await rawServer(CERTIFICATES, () => undefined);
     const { address } = server;
     await server[Symbol.asyncDispose]();
@@ -313,7 +313,7 @@ describe("responses", () => {
     expect(await outcomeOf(response)).toMatchObject({ kind: "complete", body: "y".repeat(100_000) });
   });
 
-  test("that are small or have arrived completely are bytes", async () => {
+  test("are buffered if they are small or have arrived completely", async () => {
     const body = "x".repeat(60_000);
     const answers: [string, ResponseBody["kind"]][] = [
       [ok(body), "bytes"],
@@ -379,7 +379,7 @@ describe("responses", () => {
     expect(sink.text).toBe("x".repeat(size));
   });
 
-  test("are dropped with their connection when the reader goes", async () => {
+  test("are dropped with their connection when the reader closes", async () => {
     await using server = await rawServer(CERTIFICATES, answering(CHUNKED));
     await using upstream = testUpstream(TLS);
     const { body } = await upstream.send(getRequest(server.address));

@@ -92,7 +92,7 @@ export function secure(
 
 const UNSENT = { isSent: false } as const;
 
-/** A failure before the request could be sent. */
+/** Builds the error for a connection that failed before the request could be sent. */
 export function connectFailure(error: unknown, authority: string): UpstreamError {
   if (error instanceof UpstreamError) return error;
   const { code, message }: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));

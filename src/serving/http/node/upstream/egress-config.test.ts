@@ -19,7 +19,7 @@ function peer(connection: unknown): ReturnType<typeof parseEgressConfig> {
 }
 
 describe("the connection to peers", () => {
-  test("is that of peer, else of controlplane, else direct", () => {
+  test("uses the context peer, else controlplane, else is direct", () => {
     const unix = { isValid: true, connection: { kind: "connect-over-unix-socket", path: "/run/proxy.sock" } };
     const direct = { isValid: true, connection: { kind: "direct" } };
     const controlPlane = { name: "ControlPlane", connection: UNIX };
@@ -47,7 +47,7 @@ describe("the connection to peers", () => {
     expect(peer(overTcp("https://proxy", { caBundle: "" }))).toMatchObject({ connection: { port: 443, tls: {} } });
   });
 
-  test("by GRPC is rejected, but only where it would be used", () => {
+  test("by GRPC is rejected only if peers would use it", () => {
     expect(parseEgressConfig(config({ name: "cluster", connection: GRPC }))).toMatchObject({ isValid: true });
     expect(peer(GRPC)).toEqual({
       isValid: false,
@@ -55,7 +55,7 @@ describe("the connection to peers", () => {
     });
   });
 
-  test("is not guessed: problems are reported", () => {
+  test("is not guessed from an invalid configuration: all problems are reported", () => {
     const wrong: [unknown, RegExp][] = [
       [undefined, /one EgressSelectorConfiguration/],
       [[], /one EgressSelectorConfiguration/],

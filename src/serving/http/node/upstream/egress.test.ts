@@ -78,7 +78,7 @@ describe("through an egress proxy", () => {
       ["HTTP/1.1 403 Forbidden\r\n\r\n", "connect", /did not connect to 127.0.0.1:1: it returned 403/],
       [`${GRANTED}\x15`, "connect", /sent unexpected bytes/],
       ["SSH-2.0\r\n\r\n", "connect", /does not speak HTTP/],
-      ["x".repeat(40_000), "connect", /has no end/],
+      ["x".repeat(40_000), "connect", /did not end the head/],
       ["end", "connect", /closed the connection instead of connecting/],
       ["HTTP/1.1 200", "timeout", /did not connect within 30 ms/],
     ];

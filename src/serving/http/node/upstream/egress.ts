@@ -24,7 +24,7 @@ interface UnixProxy {
   readonly timeoutMs?: number;
 }
 
-/** Time until the proxy must have connected. A shorter deadline of the caller applies first. */
+/** Time until the proxy must have connected. A shorter deadline of the caller takes precedence. */
 const PROXY_TIMEOUT_MS = 10_000;
 
 /** Limit for the head of the proxy's response. */
@@ -136,7 +136,7 @@ function readVerdict(answer: Buffer, { proxy, authority }: Parties): "incomplete
   const end = answer.indexOf("\r\n\r\n");
   if (end < 0 && answer.length <= PROXY_HEAD_BYTES_MAX) return "incomplete";
   if (end < 0 || end > PROXY_HEAD_BYTES_MAX) {
-    return failure("connect", `the response of the egress proxy ${proxy} has no end`);
+    return failure("connect", `the egress proxy ${proxy} did not end the head of its response`);
   }
   // Whatever length the headers announce, only the bytes of the tunnel follow a successful response.
   const status = STATUS.exec(answer.toString("latin1", 0, end))?.[1];
@@ -144,7 +144,7 @@ function readVerdict(answer: Buffer, { proxy, authority }: Parties): "incomplete
   if (!status.startsWith("2")) {
     return failure("connect", `the egress proxy ${proxy} did not connect to ${authority}: it returned ${status}`);
   }
-  // In TLS the client sends first.
+  // In TLS the client sends first, so no bytes may precede its handshake.
   if (answer.length > end + 4) {
     return failure("connect", `the egress proxy ${proxy} sent unexpected bytes before those of ${authority}`);
   }

@@ -112,7 +112,7 @@ export class SentExchange implements ConnectionUser {
   onGone(cause: Error | undefined): void {
     const { authority } = this.#parts;
     if (this.#connection?.isFresh === true && this.#reader.head === undefined && isCertificateAlert(cause)) {
-      // The server considers the handshake failed, so it has not read the request that follows it.
+      // The server rejected the handshake, so it has not read the request that follows it.
       this.#isSent = false;
       return this.#fail("tls", `${authority} rejected the client certificate: ${cause?.message.trim()}`, cause);
     }

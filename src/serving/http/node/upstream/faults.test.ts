@@ -110,7 +110,7 @@ describe("a connection that breaks", () => {
     await returned.promise;
   });
 
-  test("before the handshake counts as not used", async () => {
+  test("before the handshake reports the request as not sent", async () => {
     for (const how of ["fin", "reset"] as const) {
       await using server = await rawServer(CERTIFICATES, () => undefined);
       const result = await sendOverBreakingWire(server.address, { path: "/small", from: "server", how, afterBytes: 1 });

@@ -82,7 +82,7 @@ describe("framing", () => {
     expect(readText("HTTP/1.1 200 OK\r\n\r\n{}")).toBe("malformed");
   });
 
-  test("responses to HEAD, 204 and 304 have no body whatever their headers say; only HEAD keeps the length", () => {
+  test("responses to HEAD, 204 and 304 have no body, whatever their headers announce; only HEAD keeps the length", () => {
     const headers = { isHead: true, isUpgrade: false };
     expect(readText(withHeaders("Content-Length: 5"), headers)).toMatchObject({
       isComplete: true,
@@ -129,7 +129,7 @@ describe("headers", () => {
     expect(readText(text)).toMatchObject({ headers: ["x-kept", "a b", "warning", "one", "warning", "two"] });
   });
 
-  test("a server that announces to close is not reused", () => {
+  test("a connection that its server announces to close is not reused", () => {
     expect(readText(withHeaders("Content-Length: 0", "Connection: Close"))).toMatchObject({ isReusable: false });
     expect(readText("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n")).toMatchObject({ isReusable: false });
   });
@@ -229,7 +229,7 @@ describe("reads", () => {
       ),
     );
 
-  test("the response is the same however its bytes are split into reads", () => {
+  test("yield the same response however the bytes are split", () => {
     fc.assert(
       fc.property(answer, fc.array(fc.nat(400), { maxLength: 12 }), (bytes, cuts) => {
         expect(read(cutAt(bytes, cuts))).toEqual(read([bytes]));
@@ -239,7 +239,7 @@ describe("reads", () => {
     );
   });
 
-  test("arbitrary bytes are malformed or an incomplete response", () => {
+  test("of arbitrary bytes yield an error or an incomplete response", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         const result = read([Buffer.from(bytes)]);
@@ -248,7 +248,7 @@ describe("reads", () => {
     );
   });
 
-  test("no prefix of a response is treated as complete", () => {
+  test("of a prefix never yield a complete response", () => {
     fc.assert(
       fc.property(answer, fc.nat(400), (bytes, length) => {
         const whole = read([bytes]);

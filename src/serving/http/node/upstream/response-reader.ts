@@ -8,7 +8,7 @@ import { type RequestFacts, malformed, parseResponseHead, type ResponseHead } fr
 
 type State =
   | "head"
-  /** #remaining bytes follow, of the body or of a chunk. */
+  /** #remaining bytes of the body or of a chunk follow. */
   | "length"
   | "chunk"
   | "until-close"

@@ -84,7 +84,7 @@ describe("an upgraded connection", () => {
     await closing(pair.far);
   });
 
-  test("needs a 101; another response is handled like any other", async () => {
+  test("requires status 101; any other response is passed on", async () => {
     await using server = await rawServer(
       CERTIFICATES,
       onRequest((socket) => socket.write(ok("no"))),

@@ -22,7 +22,8 @@ export function join(upstream: Duplex, client: Duplex, firstBytes: Buffer): void
 }
 
 /**
- * When one end closes after it has sent and received everything, the other end gets time to read its remaining bytes.
+ * Breaks the other end if one breaks. If one end closes after it has sent and received everything, the other end gets
+ * time to read its remaining bytes.
  */
 function breakTogether(one: Duplex, other: Duplex): void {
   one.once("close", () => {

@@ -11,11 +11,14 @@ export interface PoolLimits {
    * closed.
    */
   readonly connectionsMax: number;
-  /** Silence before the first TCP keep-alive probe, which finds dead servers behind quiet watches. */
+  /** Silence before the first TCP keep-alive probe, which detects lost servers behind quiet watches. */
   readonly tcpKeepAliveMs: number;
 }
 
-/** Limits for peers, which are few, near, and close idle connections when this server's own listener would. */
+/**
+ * Limits for peers. They are few and near, and close idle connections after the same time as this server's own
+ * listener.
+ */
 export const UPSTREAM_LIMITS: PoolLimits = {
   connectTimeoutMs: 2_000,
   idleTimeoutMs: 90_000,
