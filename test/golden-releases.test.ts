@@ -113,7 +113,7 @@ function countsOf(catalogue: Catalogue): Record<"groups" | "groupVersions" | "gv
   };
 }
 
-/** The parts of the facts that the proof reads, in their own format. */
+/** The parts of the release facts that these tests read, in the format of the facts. */
 type ByRelease<Value> = Record<string, Value>;
 interface Facts {
   readonly resources: {

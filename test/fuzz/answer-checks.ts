@@ -1,4 +1,4 @@
-/** Invariants of every single response, whatever the request. */
+/** Checks the invariants of every single response, whatever the request. */
 import { protobufTables } from "../../src/objects/catalogue/protobuf-tables.ts";
 import { isJsonObject, type JsonObject } from "../../src/meta/json.ts";
 import { HTTP_CODE } from "../../src/meta/status-error.ts";
@@ -37,7 +37,8 @@ function longestFailure({ body = "", target }: FuzzRequest): number {
 }
 
 /**
- * Unavoidable failures: requests to nodes and services that do not exist, and requests for a future resource version.
+ * Allowed failures: requests to nodes and services that do not exist, for a future resource version or with a timeout,
+ * and the 500s that kube-apiserver returns, too.
  */
 function isExcused({ target, headers }: FuzzRequest, answer: Answer): boolean {
   const { status, text } = answer;

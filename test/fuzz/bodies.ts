@@ -66,7 +66,7 @@ const YAML_TRICKS: readonly ((text: string) => string)[] = [
   (text) => `${text}\nx: ${"[".repeat(5_000)}\n`,
 ];
 
-/** Nine lines that expand to a billion items. */
+/** A YAML document whose aliases multiply the items by ten on each level: nine levels expand to a billion items. */
 function bomb(levels: number): string {
   const lines = ["a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]"];
   for (let level = 1; level < levels; level++)

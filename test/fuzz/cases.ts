@@ -103,7 +103,7 @@ interface Sending {
   readonly parameters: readonly Parameter[];
 }
 
-/** Some writes are dry runs. */
+/** The request of a write; some writes are dry runs. */
 function written(dice: Dice, { method, path, body, parameters }: Sending): Pick<FuzzCase, "request" | "isDryRun"> {
   const isDryRun = dice.chance(0.1);
   const all: readonly Parameter[] = isDryRun

@@ -1,5 +1,6 @@
 /**
- * Known violations. They do not fail the run. Remove an entry when it is fixed; entries that Kubernetes has, too, stay.
+ * Known violations, which do not fail the run. Remove an entry when its violation is fixed; entries about violations
+ * that kube-apiserver has, too, stay.
  */
 import type { Failure } from "./run-batch.ts";
 
@@ -19,7 +20,7 @@ export const KNOWN_FINDINGS: readonly KnownFinding[] = [
     promise: /^an object can be written back in another version$/,
     key: /^resource\.k8s\.io\//,
     what: /^422 /,
-    why: "resource.k8s.io/v1beta1 has no validation, so it stores objects that v1 and v1beta2 reject",
+    why: "resource.k8s.io/v1beta1 does not validate ResourceSlices, so it stores slices that v1 and v1beta2 reject",
     ...{ seed: 2, caseNumber: 800 },
   },
   {

@@ -5,7 +5,7 @@ import { runCase, type CaseReport, type Exchange } from "./run-case.ts";
 import { openSubject, type Stopwatch, type Subject } from "./subject.ts";
 
 export const CASES_PER_BATCH = 2_000;
-/** The newest release more often, because most new code is there. */
+/** Half of the batches use the default release, because most new code is there. */
 const RELEASES: readonly string[] = ["1.36", "1.31", "1.36", "1.28"];
 /** Virtual time that passes between cases, so that a batch includes lease renewals, compactions and event expiry. */
 const PASSING_MS = 5_000;

@@ -34,7 +34,7 @@ export async function runCase(subject: Subject, fuzzCase: FuzzCase): Promise<Cas
   return { findings, exchanges, status };
 }
 
-/** Virtual time. */
+/** Virtual time in which the server updates a custom resource definition. */
 const SETTLING_MS = 200;
 const JSON_BODY = { "content-type": "application/json" } as const;
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io";

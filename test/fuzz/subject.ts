@@ -39,7 +39,7 @@ export interface OpenSubject extends Subject, AsyncDisposable {}
 
 /** Serves every version of the release, so that every conversion is used. */
 const RUNTIME_CONFIG: readonly string[] = ["api/all=true"];
-/** Webhook configurations that a case leaves behind would fail all later cases. */
+/** Disabled, because webhook configurations that a case leaves behind would fail all later cases. */
 const NOBODY_ANSWERS: readonly string[] = ["MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"];
 /** The default service account, which pods need; it is recreated when a case deletes it. */
 const ACCOUNT: InProcessRequest = {

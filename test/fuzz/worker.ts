@@ -49,7 +49,7 @@ if (parentPort !== null) {
     const what = reason instanceof Error ? (reason.stack ?? reason.message) : String(reason);
     const caseNumber = Atomics.load(slots, CASE_SLOT);
     const text = `seed ${seed}, case ${caseNumber} or before: ${what}\n  again: ${repeatCommand(seed, caseNumber)}`;
-    say({ kind: "failure", signature: `no rejection is unhandled (${what.split("\n")[0]})`, text });
+    say({ kind: "failure", signature: `every promise rejection is handled (${what.split("\n")[0]})`, text });
   };
   process.on("unhandledRejection", onRejection);
   const play = async ({ first, end, isHeapMeasured }: Task): Promise<void> => {

@@ -1,6 +1,7 @@
 /**
  * Replays recorded requests to a real kube-apiserver, if the recordings are beside the repository, and compares the
- * differing responses with known-differences.json. Both a new difference and a fixed one fail.
+ * differing responses with known-differences.json. The test fails for a new difference, and for a known one that has
+ * disappeared.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** The language: results and costs of expressions. */
+/** Tests the results and the costs of the language itself, and the limits of an evaluation. */
 import { describe, expect, test } from "vitest";
 import { celEnvironment } from "./environment.ts";
 import { compile } from "./program.ts";

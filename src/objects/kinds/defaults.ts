@@ -8,8 +8,8 @@ export function setMissing(target: JsonObject, defaults: JsonObject): void {
 }
 
 /**
- * For members that are no pointers in Go: sets the default where the member is absent or zero, which Go cannot tell
- * apart.
+ * For members that are not pointers in Go: sets the default where the member is absent or zero, which Go cannot
+ * distinguish.
  */
 export function setEmpty(target: JsonObject, defaults: Readonly<Record<string, string | number>>): void {
   for (const key of Object.keys(defaults)) {
@@ -25,7 +25,7 @@ export function setMissingInItems(parent: JsonObject, key: string, defaults: Jso
   parent[key] = items.map((item: unknown) => (isJsonObject(item) ? { ...defaults, ...item } : item));
 }
 
-/** A struct that Go always writes, not copied: for objects that no other code holds. */
+/** A struct that Go always writes. It is not copied, so it is only for objects that no other code holds. */
 export function structAt(parent: JsonObject, key: string): JsonObject {
   const value = parent[key];
   if (isJsonObject(value)) return value;
@@ -34,7 +34,7 @@ export function structAt(parent: JsonObject, key: string): JsonObject {
   return made;
 }
 
-/** A struct that Go always writes, copied: the caller may set its members although others hold the original. */
+/** A copy of a struct that Go always writes: the caller may set its members even if other code holds the original. */
 export function ownStruct(parent: JsonObject, key: string): JsonObject {
   const own = { ...objectAt(parent, key) };
   parent[key] = own;
@@ -46,7 +46,7 @@ export function ownPointer(parent: JsonObject, key: string): JsonObject | undefi
   return parent[key] === undefined ? undefined : ownStruct(parent, key);
 }
 
-/** Copies the resource list, if there is one, and rounds its amounts to thousandths in their canonical form. */
+/** Copies the resource list, if there is one, and rounds its amounts up to thousandths in their canonical form. */
 export function setRoundedResources(parent: JsonObject, key: string): void {
   const list = parent[key];
   if (!isJsonObject(list)) return;

@@ -1,7 +1,4 @@
-/**
- * The interface with which a built-in kind defines what is particular to it: defaults, preparation, validation and
- * warnings.
- */
+/** The interface with which a built-in kind defines its own rules: defaults, preparation, validation and warnings. */
 import type { JsonObject } from "../../meta/json.ts";
 import type { FieldError } from "../../meta/status-error.ts";
 import type { ReleaseGates } from "../release-gates.ts";
@@ -15,9 +12,9 @@ export interface KindContext {
 
 /**
  * The rules of one kind. All objects are in the served version and have passed typed decoding. An absent member means
- * that the kind adds nothing to what every kind has. The prepare functions may set members of the object, its spec and
- * its status; values deeper inside may be shared with `existing` and must be copied before a change. Errors may be
- * generated lazily, because callers read only the first ones.
+ * that the kind adds nothing to the rules that all kinds share. The prepare functions may set members of the object,
+ * its spec and its status; values deeper inside may be shared with `existing` and must be copied before a change.
+ * Errors may be generated lazily, because callers read only the first ones.
  */
 export interface Kind {
   /** Sets defaults in place, right after decoding, also in stored objects. It is idempotent. */
@@ -25,14 +22,15 @@ export interface Kind {
   prepareCreate?(object: JsonObject, context: KindContext): void;
   prepareUpdate?(object: JsonObject, existing: JsonObject, context: KindContext): void;
   prepareStatusUpdate?(object: JsonObject, existing: JsonObject, context: KindContext): void;
-  /** Validates beyond metadata, which is validated before for every kind alike. */
+  /** Validates everything but the metadata, which is validated before by rules that all kinds share. */
   createErrors?(object: JsonObject, context: KindContext): Iterable<FieldError>;
   updateErrors?(object: JsonObject, existing: JsonObject, context: KindContext): Iterable<FieldError>;
   statusUpdateErrors?(object: JsonObject, existing: JsonObject, context: KindContext): Iterable<FieldError>;
   /** Warnings that the client receives with a success; `existing` is absent on a create. */
   warnings?(object: JsonObject, existing: JsonObject | undefined, context: KindContext): Iterable<string>;
   /**
-   * The object as the first delete request leaves it, instead of the usual deletion; undefined for the usual deletion.
+   * The object after the first delete request, for kinds with a deletion of their own; undefined for the usual
+   * deletion.
    */
   beginDeletion?(existing: JsonObject, context: KindContext): JsonObject | undefined;
   /** Warning for a client that deletes an object without a propagation policy. */

@@ -27,7 +27,7 @@ export function holdKv(inner: Kv): HeldKv {
   const refuse = (): void => {
     if (failures > 0) {
       failures--;
-      throw new StorageError("unavailable", "the store is out of reach");
+      throw new StorageError("unavailable", "the store is unreachable");
     }
   };
   const kv: Kv = {

@@ -85,7 +85,7 @@ function validated([format, text]: readonly Value[]): number {
   return traversed(1 + actualSize(text)) * traversed(pattern, REGEX_FACTOR);
 }
 
-/** An expression can afford two authorization checks. */
+/** The cost limit of an expression allows two authorization checks. */
 export const CHECK_COST = 350_000;
 
 /** Assumes one requirement for every two characters of a selector. */

@@ -1,4 +1,4 @@
-/** The functions of the libraries: their results and their costs. */
+/** Tests the results and the costs of the library functions. */
 import { expect, test } from "vitest";
 import { evaluated } from "../../../../test/testing/objects/cel/evaluated.ts";
 

@@ -37,7 +37,7 @@ function sumFrom(zero: Value): (list: ListValue) => Value {
   };
 }
 
-/** The first element that no other one exceeds (or undercuts). */
+/** The maximum or minimum of the list; of equal elements, the first one. */
 function extreme(name: string, beaten: number): (list: ListValue) => Value {
   return (list) => {
     const [first, ...others] = list.elements();
@@ -122,7 +122,7 @@ function range(count: bigint): Value {
   return new ArrayList(Array.from({ length: Math.max(0, Number(count)) }, (_none, index) => BigInt(index)));
 }
 
-/** Quadratic, which its cost allows. */
+/** Takes quadratic time, which its cost covers. */
 function distinct(list: ListValue): Value {
   const kept: Value[] = [];
   for (const element of list.elements()) if (!kept.some((other) => equals(element, other) === true)) kept.push(element);

@@ -1,4 +1,7 @@
-/** Regular expressions with RE2 semantics, without JavaScript's RegExp. */
+/**
+ * Regular expressions with RE2 semantics, which match in linear time. JavaScript's RegExp would not: one pattern could
+ * block the server.
+ */
 import { RE2JS } from "re2js";
 import { ArrayList, EvalError, type Value } from "../values/value.ts";
 import { overload, type Overload } from "./function.ts";

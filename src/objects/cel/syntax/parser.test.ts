@@ -1,4 +1,4 @@
-/** Issues of expressions that cannot be parsed. */
+/** Tests the messages about expressions that cannot be parsed. */
 import { expect, test } from "vitest";
 import { evaluated } from "../../../../test/testing/objects/cel/evaluated.ts";
 

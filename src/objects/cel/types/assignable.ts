@@ -30,10 +30,10 @@ export function mostGeneral(left: Type, right: Type): Type {
   return isEqualOrLessSpecific(left, right) ? left : right;
 }
 
-/** DIFFERS: kubernetes has no such bound. */
+/** Bounds the steps of the type check of one expression. DIFFERS: kubernetes has no such bound. */
 const STEPS_MAX = 10_000_000;
 
-/** The type check of an expression takes too many steps. */
+/** Thrown when the type check of an expression takes too many steps. */
 export class TypesTooComplex extends Error {
   override readonly name = "TypesTooComplex";
 }

@@ -226,10 +226,7 @@ function numberEquals(left: bigint | number | Uint, right: Value): boolean {
   return (typeof theirs === "bigint" || typeof theirs === "number") && mine == theirs;
 }
 
-/**
- * Equality of the language: numbers of different types can be equal; values of other types are never equal to each
- * other.
- */
+/** Equality of the language: numbers of different types can be equal; other values of different types never are. */
 export function equals(left: Value, right: Value): boolean | EvalError {
   switch (typeof left) {
     case "string":

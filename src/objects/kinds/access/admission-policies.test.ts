@@ -172,7 +172,7 @@ describe("a policy binding", () => {
   });
 });
 
-test("the status of a policy is validated", () => {
+test("the status of a policy needs complete expression warnings and conditions", () => {
   const status = { typeChecking: { expressionWarnings: [{}] }, conditions: [{ type: "Ready", status: "Yes" }] };
   expect(toldOfStatus(VALIDATING_ADMISSION_POLICY, policy({}), { ...policy({}), status })).toEqual([
     "status.typeChecking.expressionWarnings[0].warning: Required value",

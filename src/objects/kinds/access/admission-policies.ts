@@ -292,7 +292,7 @@ function* paramRefErrors(reference: JsonObject, field: string): Generator<FieldE
   if (hasSelector) yield* labelSelectorErrors(objectAt(reference, "selector"), `${field}.selector`);
   if (name !== "" && hasSelector) yield forbiddenField(`${field}.selector`, exclusive);
   if (name === "" && !hasSelector) yield required(field, "one of name or selector must be specified");
-  // In the order in which kubernetes lists them.
+  // The supported values are in the order in which kubernetes lists them.
   const action = stringAt(reference, "parameterNotFoundAction");
   yield* enumErrors(action, `${field}.parameterNotFoundAction`, ["Deny", "Allow"]);
 }

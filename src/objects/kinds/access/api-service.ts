@@ -57,7 +57,7 @@ function* apiServiceNameErrors(apiService: JsonObject): Generator<FieldError> {
   const spec = objectAt(apiService, "spec");
   const name = stringAt(objectAt(apiService, "metadata"), "name");
   const expected = `${stringAt(spec, "version")}.${stringAt(spec, "group")}`;
-  // The checks of every name have reported a missing or malformed name before.
+  // The validation of metadata has already reported a missing or malformed name.
   const isName = name !== "" && pathSegmentErrors(name).length === 0;
   if (isName && name !== expected)
     yield invalidValue("metadata.name", name, `must be \`spec.version+"."+spec.group\`: ${JSON.stringify(expected)}`);

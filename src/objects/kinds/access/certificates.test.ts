@@ -126,7 +126,7 @@ describe("an approval condition", () => {
     ]);
   });
 
-  test("keeps its stored value when a status update repeats it with changes", () => {
+  test("keeps its stored value in a status update", () => {
     const existing = request({}, { conditions: [TIMED] });
     const object = request(
       {},
@@ -141,7 +141,7 @@ describe("an approval condition", () => {
     expect(object["status"]).toEqual({ conditions: [TIMED, { ...TIMED, type: "Failed" }] });
   });
 
-  test("must be True, exists once and cannot be removed", () => {
+  test("must be True, must be unique and cannot be removed", () => {
     const existing = request({}, { conditions: [TIMED] });
     const conditions = [{ type: "Denied", status: "False" }, TIMED, TIMED, { type: "", status: "" }];
     const errors = requestUpdateErrors(request({}, { conditions }), existing, "approval");

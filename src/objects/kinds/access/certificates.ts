@@ -23,7 +23,7 @@ export const CERTIFICATE_SIGNING_REQUEST: Kind = {
   prepareCreate(request) {
     request["status"] = {};
   },
-  // The spec is immutable: what to sign and for which user.
+  // The spec is immutable: it holds the request to sign and the user that sent it.
   prepareUpdate(request, existing) {
     request["spec"] = existing["spec"];
   },
@@ -51,7 +51,10 @@ function withVerdictsOf(conditions: readonly JsonObject[], existing: JsonObject)
   return result;
 }
 
-/** A condition whose type and status have not changed keeps its lastTransitionTime. */
+/**
+ * Sets missing times. A condition with an unchanged type and status gets its stored lastTransitionTime, any other
+ * condition the current time.
+ */
 export function withTimes(conditions: readonly unknown[], existing: JsonObject, now: string): unknown[] {
   const since = new Map<string, unknown>();
   for (const { type, status, lastTransitionTime } of objectsAt(objectAt(existing, "status"), "conditions").toReversed())

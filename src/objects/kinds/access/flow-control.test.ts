@@ -20,7 +20,7 @@ describe("a flow schema", () => {
     expect(prepared(FLOW_SCHEMA, schema({}))).toEqual({ ...schema({ matchingPrecedence: 1000 }), status: {} });
   });
 
-  test("has every list of its rules, null if absent", () => {
+  test("has null for every absent list of its rules", () => {
     const rules = [{ resourceRules: [{ verbs: ["get"] }], nonResourceRules: [{}] }];
     expect(prepared(FLOW_SCHEMA, schema({ rules }))["spec"]).toMatchObject({
       rules: [

@@ -51,7 +51,7 @@ const USAGES: readonly string[] = [
   "timestamping",
 ];
 
-/** The subresource through which a request is written; each one may write other parts. */
+/** The subresource through which a request is written; each one may write different parts. */
 type RequestSubresource = "main" | "status" | "approval";
 
 export function requestErrors(request: JsonObject): Iterable<FieldError> {

@@ -61,7 +61,7 @@ interface Order {
   readonly words: readonly [string, string];
 }
 
-/** As kubernetes: if a default is out of bounds, the error shows the bound. */
+/** As kubernetes: if the default limit is out of bounds, the error shows the bound. */
 const ORDERS: readonly Order[] = [
   { less: "min", more: "max", field: "min", shown: "min", words: ["min", "max"] },
   order("min", "defaultRequest", "defaultRequest", ["min", "default request"]),

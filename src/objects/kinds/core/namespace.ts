@@ -1,4 +1,4 @@
-/** Defaults and validation of Namespaces, whose own finalizers delay their deletion until they are empty. */
+/** Defaults and validation of Namespaces, whose spec.finalizers delay their deletion until they are empty. */
 import { invalidValue } from "../../../meta/field-errors.ts";
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { qualifiedNameErrors } from "../../../meta/names.ts";

@@ -60,7 +60,7 @@ describe("a ResourceQuota", () => {
     ]);
   });
 
-  test("shows a scope selector in its internal type", () => {
+  test("shows a scope selector in its internal type in errors", () => {
     const scopeSelector = { matchExpressions: [{ scopeName: "BestEffort", operator: "Exists" }] };
     expect(told(RESOURCE_QUOTA, quota({ hard: { cpu: "1" }, scopeSelector }))).toEqual([
       'spec.scopeSelector.matchExpressions: Invalid value: {"MatchExpressions":[{"ScopeName":"BestEffort","Operator":"Exists","Values":null}]}: unsupported scope applied to resource',
@@ -75,7 +75,7 @@ describe("a ResourceQuota", () => {
     ]);
   });
 
-  test("has a status with valid amounts", () => {
+  test("rejects invalid amounts in its status", () => {
     const metadata = { resourceVersion: "1" };
     expect(toldOfStatus(RESOURCE_QUOTA, {}, { metadata, status: { used: { pods: "0.5" } } })).toEqual([
       'status.used[pods]: Invalid value: "500m": must be an integer',

@@ -77,7 +77,7 @@ describe("an Endpoints object", () => {
     ],
   };
 
-  test("is validated for its addresses and ports", () => {
+  test("rejects invalid addresses and ports", () => {
     const at = "subsets[1]";
     expect(told(ENDPOINTS, bad)).toEqual([
       "subsets[0]: Required value: must specify `addresses` or `notReadyAddresses`",

@@ -9,10 +9,14 @@ export const MEMBER_GATES: ReadonlyMap<string, ReleaseGate> = new Map<string, Re
 ]);
 
 /**
- * One type a line: its members in order, as `Name`, `Name=key in the API`, `Name:shape`.
- * Shapes: none is a string, `b` a boolean, `n` a number, `q` a quantity, `{}q` a map of quantities, `*` a pointer to a
- * scalar, a list of scalars or a map of them, `?` any JSON, `Type`, `*Type` and `[]Type` are other types, `^` has its
- * members among these, `L` is a pointer to a label selector, `M` object metadata.
+ * One line per type: its members in order, as `Name`, `Name=key in the API`, `Name:shape` or `Name=key:shape`. Shapes:
+ * - none: a string
+ * - `b`: a boolean; `n`: a number; `q`: a quantity; `{}q`: a map of quantities
+ * - `*`: a pointer to a scalar, a list of scalars, or a map of scalars
+ * - `?`: any JSON
+ * - `Type`, `*Type`, `[]Type`: another type, a pointer to it, a list of it
+ * - `^`: an embedded type, whose members are among those of the outer type
+ * - `L`: a pointer to a label selector; `M`: object metadata
  */
 export const INTERNAL_TYPES = {
   AWSElasticBlockStoreVolumeSource: "VolumeID FSType=fsType Partition:n ReadOnly:b",

@@ -15,7 +15,7 @@ interface Match {
   readonly size: number;
 }
 
-/** A range of `a` that is replaced by a range of `b`. */
+/** A range of `a`, and the range of `b` that equals or replaces it. */
 interface Step {
   readonly isEqual: boolean;
   readonly a: readonly [from: number, to: number];

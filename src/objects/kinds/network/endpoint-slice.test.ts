@@ -41,7 +41,7 @@ describe("an EndpointSlice", () => {
     ["labels", { metadata: { labels: { a: "1" } } }, 6],
     ["ports", { ports: [{ port: 1 }] }, 6],
     ["annotations", { metadata: { annotations: { a: "1" } } }, 5],
-  ])("increments its generation as expected on a change of %s", (_what, change, generation) => {
+  ])("with generation 5 and changed %s (%j) gets generation %i", (_what, change, generation) => {
     const existing = defaulted(ENDPOINT_SLICE, slice({ metadata: { generation: 5 } }));
     const metadata = { generation: 5, ...(change["metadata"] as JsonObject | undefined) };
     const next = defaulted(ENDPOINT_SLICE, slice({ ...change, metadata }));

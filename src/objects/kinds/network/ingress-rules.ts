@@ -12,7 +12,7 @@ import type { ReleaseGates } from "../../release-gates.ts";
 export interface IngressLeniency {
   readonly serviceNames: NameRule;
   readonly secretNames: "checked" | "unchecked";
-  /** How to check rules whose host has a wildcard. */
+  /** Whether to check rules whose host has a wildcard. */
   readonly wildcardRules: "checked" | "unchecked";
 }
 

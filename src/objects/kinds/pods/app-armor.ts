@@ -37,7 +37,10 @@ function profileOf(annotation: string): JsonObject | undefined {
   return isProfile ? { type: "Localhost", localhostProfile: name } : undefined;
 }
 
-/** Warns about annotations that are not covered by an explicit field. `field`: the path of the annotations. */
+/**
+ * Warns about annotations that no field replaces; a field that was copied from the annotation does not count. `field`:
+ * the path of the annotations.
+ */
 export function* appArmorWarnings(spec: JsonObject, annotations: JsonObject, field: string): Generator<string> {
   const ofPod = objectAt(spec, "securityContext")["appArmorProfile"];
   for (const { container } of containersWithFields(spec, "")) {

@@ -14,7 +14,7 @@ export function requestLimits(resources: JsonObject): void {
 
 export type ResourceSide = "requests" | "limits";
 
-/** The resource list of a container. An init container that ends before others start cannot be resized. */
+/** The resource list of a container. `isResizable`: false for an init container that ends before others start. */
 type AmountsOf = (container: JsonObject, isResizable: boolean) => Amounts;
 
 /**

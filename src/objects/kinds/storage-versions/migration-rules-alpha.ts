@@ -76,7 +76,7 @@ function resourceOf(migration: JsonObject): JsonObject {
   return objectAt(objectAt(migration, "spec"), "resource");
 }
 
-/** As kubernetes shows the internal type of a condition, whose member names are capitalized. */
+/** As kubernetes: errors show the internal type of a condition, whose member names are capitalized. */
 function shownConditions(status: JsonObject): unknown {
   if (!Array.isArray(status["conditions"])) return null;
   return conditionsOf(status).map((condition) => ({

@@ -22,7 +22,7 @@ export function migrationErrors(migration: JsonObject): FieldError[] {
 export function migrationUpdateErrors(migration: JsonObject, existing: JsonObject): FieldError[] {
   const resource = migratedResource(migration);
   const errors = migrationErrors(migration);
-  // As kubernetes shows the internal type of a spec, in which this member is capitalized.
+  // As kubernetes: the error shows the internal type of the spec, in which this member is capitalized.
   if (!jsonEquals(resource, migratedResource(existing)))
     errors.push(invalidValue("spec", { Resource: resource }, "field is immutable"));
   return errors;

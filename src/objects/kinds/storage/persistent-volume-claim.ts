@@ -183,7 +183,10 @@ function requestOf(spec: JsonObject): unknown {
   return objectAt(objectAt(spec, "resources"), "requests")["storage"];
 }
 
-/** A claim can shrink only to a size above its current capacity. */
+/**
+ * A claim can shrink only if the release supports recovery from a failed expansion, and only to a size above its
+ * capacity.
+ */
 function* sizeErrors(claim: JsonObject, existing: JsonObject, gates: ReleaseGates): Generator<FieldError> {
   const size = nanosOf(requestOf(objectAt(claim, "spec")));
   if (size >= nanosOf(requestOf(objectAt(existing, "spec")))) return;

@@ -154,7 +154,7 @@ describe("an update of a PersistentVolume", () => {
     ]);
   });
 
-  test("cannot change the volume mode, but the reclaim policy", () => {
+  test("can change the reclaim policy, but not the volume mode", () => {
     const changed = volume({ volumeMode: "Block", persistentVolumeReclaimPolicy: "Delete" });
     expect(toldOfUpdate(PERSISTENT_VOLUME, volume(), changed)).toEqual([
       'volumeMode: Invalid value: "Block": field is immutable',

@@ -53,10 +53,7 @@ const CARRYING_SPEC = ["metrics", "behavior"].map((name) => `autoscaling.alpha.k
 const CARRYING_STATUS = ["current-metrics", "conditions"].map((name) => `autoscaling.alpha.kubernetes.io/${name}`);
 const CARRYING: readonly string[] = [...CARRYING_SPEC, ...CARRYING_STATUS];
 
-/**
- * Sets the named annotations in place to those of `source`. They stand for fields, so clients cannot change them
- * freely.
- */
+/** Sets the named annotations in place to those of `source`. They hold v2 fields, so clients cannot set them freely. */
 function setAnnotations(autoscaler: JsonObject, source: JsonObject, names: readonly string[]): void {
   const metadata = objectAt(autoscaler, "metadata");
   const before = objectAt(metadata, "annotations");

@@ -122,7 +122,7 @@ describe("a CronJob", () => {
     expect(created(CRON_JOB, object)).toEqual(errors);
   });
 
-  test("may keep a long name and a time zone in its schedule, and the latter causes a warning", () => {
+  test("may keep a stored long name and a time zone in its schedule; the time zone causes a warning", () => {
     const old = cronJob({ schedule: "TZ=UTC * * * * *" }, {}, "c".repeat(60));
     expect(updated(CRON_JOB, old, old)).toEqual([]);
     expect([...(CRON_JOB.warnings?.(old, old, CONTEXT) ?? [])]).toEqual([

@@ -36,7 +36,7 @@ const INTEGER_MAX = 2n ** 63n - 1n;
 export function scheduleError(schedule: string): string | undefined {
   const zone = /^(?:TZ|CRON_TZ)=([^ ]*)( ?)/.exec(schedule);
   if (zone === null) return timesError(schedule);
-  // As kubernetes: the parser reads past the end of the text.
+  // As kubernetes: without a space after the time zone, the parser panics, and the error shows the panic.
   const [taken, name = "", space] = zone;
   if (space === "") return "invalid schedule format: runtime error: slice bounds out of range [:-1]";
   const why = timeZoneError(name);

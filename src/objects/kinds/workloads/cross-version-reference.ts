@@ -7,7 +7,7 @@ import { nameErrors } from "../checks.ts";
 
 export interface ReferenceCheck {
   readonly mayHaveNoGroup: boolean;
-  /** True if the stored reference would not pass the check: it remains valid. */
+  /** True if the stored reference fails the check; then the new one is not checked. */
   readonly mayHaveAnyVersion: boolean;
 }
 

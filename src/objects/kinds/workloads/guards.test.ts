@@ -1,4 +1,4 @@
-/** PodDisruptionBudgets and PriorityClasses. */
+/** Tests of PodDisruptionBudgets and PriorityClasses. */
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { DISRUPTION_BUDGET } from "./disruption-budget.ts";

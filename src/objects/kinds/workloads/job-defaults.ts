@@ -38,7 +38,7 @@ export function setJobDefaults(job: JsonObject, context: KindContext): void {
   setConditionTimes(job, ["lastProbeTime", "lastTransitionTime"]);
 }
 
-/** Sets defaults in place that Jobs and the Job templates of CronJobs share. */
+/** Sets in place the defaults that Jobs and the Job templates of CronJobs share. */
 export function setJobTemplateDefaults(spec: JsonObject, context: KindContext): void {
   setPodTemplateDefaults(spec, context);
   const { podFailurePolicy } = spec;

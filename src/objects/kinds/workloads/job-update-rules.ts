@@ -58,7 +58,7 @@ function* templateErrors(spec: JsonObject, existing: JsonObject, context: KindCo
   }
 }
 
-/** True if no pod was created from the template yet, or none is active. */
+/** True if the Job has not started. If the release supports it, also true for a suspended Job without active pods. */
 function isAtRest(job: JsonObject, gates: ReleaseGates): boolean {
   const status = statusOf(job);
   const isNotStarted = status["startTime"] === undefined;

@@ -28,7 +28,7 @@ function job(spec: JsonObject = {}, podSpec: JsonObject = {}, labels?: JsonObjec
   return { metadata: { name: "j", namespace: "default", uid: UID }, spec: { template, ...spec } };
 }
 
-/** Errors of an update with the object as a client has read it, changed as given. */
+/** Errors of an update that sets these members of a Job; the Job was created with the spec `start`. */
 function changed(spec: JsonObject = {}, podSpec: JsonObject = {}, start: JsonObject = {}): string[] {
   const existing = prepared(JOB, job(start));
   const next = structuredClone(existing) as { spec: JsonObject & { template: { spec: JsonObject } } };
@@ -55,7 +55,7 @@ describe("a minimal Job", () => {
     expect(defaulted(JOB, job({ completions: 3 }))["spec"]).toMatchObject({ completions: 3, parallelism: 1 });
   });
 
-  test("gets other defaults with failure policies", () => {
+  test("with a limit per index and a failure policy has no overall backoff limit and replaces only failed pods", () => {
     const rules = [{ action: "Ignore", onPodConditions: [{ type: "DisruptionTarget" }] }];
     const spec = { backoffLimitPerIndex: 1, podFailurePolicy: { rules } };
     expect(defaulted(JOB, job(spec))["spec"]).toMatchObject({

@@ -85,9 +85,13 @@ describe("a DaemonSet", () => {
   });
 
   test.each<[string, JsonObject, string]>([
-    ["is kept with an unchanged template", { minReadySeconds: 5 }, "1"],
-    ["is incremented with a changed template", { template: template({ app: "web" }, { hostNetwork: true }) }, "2"],
-  ])("its template generation %s, whatever value the client sends", (_what, spec, generation) => {
+    ["keeps its template generation with an unchanged template", { minReadySeconds: 5 }, "1"],
+    [
+      "increments its template generation with a changed template",
+      { template: template({ app: "web" }, { hostNetwork: true }) },
+      "2",
+    ],
+  ])("%s, whatever value the client sends", (_what, spec, generation) => {
     const existing = prepared(DAEMON_SET, workload());
     const next = defaulted(DAEMON_SET, workload(spec, { annotations: { [GENERATION]: "9" } }));
     DAEMON_SET.prepareUpdate?.(next, existing, CONTEXT);
@@ -141,7 +145,7 @@ describe("a ControllerRevision", () => {
     expect(created(CONTROLLER_REVISION, { metadata: { name: "r" }, ...revision })).toEqual(errors);
   });
 
-  test("cannot change its data, but its revision", () => {
+  test("can change its revision, but not its data", () => {
     const before = { metadata: { name: "r" }, data: { a: 1 }, revision: 1 };
     expect(updated(CONTROLLER_REVISION, before, { ...before, revision: 2 })).toEqual([]);
     expect(updated(CONTROLLER_REVISION, before, { ...before, data: { a: 2 } })).toEqual([

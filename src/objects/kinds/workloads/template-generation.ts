@@ -1,4 +1,7 @@
-/** The number of changes of a DaemonSet's template. In apps/v1 it is an annotation that only the server writes. */
+/**
+ * The template generation of a DaemonSet, which counts the changes of its pod template. In apps/v1 it is an annotation
+ * that only the server writes.
+ */
 import { objectAt, specOf, type JsonObject } from "../../../meta/json.ts";
 import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 import { structAt } from "../defaults.ts";

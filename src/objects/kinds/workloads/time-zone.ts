@@ -20,7 +20,7 @@ const ABBREVIATIONS: ReadonlySet<string> = new Set(
 function isZone(name: string): boolean {
   const zone = ZONES.get(name.toLowerCase());
   if (zone !== undefined) return zone === name;
-  // A name that begins with a sign is an offset.
+  // `Intl` also accepts offsets, such as +01:00, and other names that are not time zones in Go.
   if (ABBREVIATIONS.has(name) || !name.split("/").every((part) => /^[A-Z]/.test(part))) return false;
   try {
     return Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";

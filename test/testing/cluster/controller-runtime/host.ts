@@ -61,7 +61,7 @@ export class Host {
     for (const callback of due) this.#world.after(0, () => this.#happen(callback));
   }
 
-  /** Stops all activity for good. */
+  /** Stops all activity permanently. */
   crash(): void {
     this.#isDead = true;
   }
@@ -98,7 +98,7 @@ export class Host {
   async #send(request: ClientRequest): Promise<ClientResponse> {
     const { signal, ...sent } = request;
     const given = Promise.withResolvers<never>();
-    const giveUp = (): void => given.reject(new TransportError("aborted", "the request was given up"));
+    const giveUp = (): void => given.reject(new TransportError("aborted", "the request was aborted"));
     signal?.addEventListener("abort", giveUp, { once: true });
     if (signal?.aborted === true) giveUp();
     try {

@@ -82,7 +82,8 @@ export class FakeApi implements Transport {
     }
     if (known === undefined) throw notFound(gr, named.name);
     const given = method === "DELETE" ? (body["preconditions"] as { resourceVersion?: string }) : body.metadata;
-    if (given?.resourceVersion !== known.metadata?.resourceVersion) throw conflict(gr, named.name, "it was modified");
+    if (given?.resourceVersion !== known.metadata?.resourceVersion)
+      throw conflict(gr, named.name, "the object has been modified");
     if (method === "DELETE") {
       this.remove(`${place.collection}/${named.name}`);
       return { kind: "Status", status: "Success" };

@@ -1,3 +1,4 @@
+/** Renders table rows and cells of objects, for tests of tables. */
 import { gatesOf } from "../../../../src/objects/catalogue/release-gates.ts";
 import { DEFAULT_RELEASE, type ReleaseName } from "../../../../src/objects/catalogue/release.ts";
 import { tableColumns } from "../../../../src/objects/catalogue/table-columns.ts";

@@ -40,7 +40,8 @@ export const WIDGET: ResourceDefinition = {
       prepareCreate: (object) => void (object["spec"] = { ...objectAt(object, "spec"), size: 3 }),
       *validate(object, existing) {
         const { color } = objectAt(object, "spec");
-        if (color === "red" && existing === undefined) yield invalidValue("spec.color", color, "is for warnings");
+        if (color === "red" && existing === undefined)
+          yield invalidValue("spec.color", color, "is reserved for warnings");
       },
       *warnings(object) {
         if (objectAt(object, "spec")["color"] === "pink") yield "pink fades";

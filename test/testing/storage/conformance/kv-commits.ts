@@ -1,3 +1,4 @@
+/** Conformance tests of commits: puts and deletes that expect a revision. */
 import { expect, test } from "vitest";
 import type { Kv } from "../../../../src/storage/kv.ts";
 import {

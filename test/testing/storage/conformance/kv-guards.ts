@@ -1,3 +1,4 @@
+/** Conformance tests of guards: a put is committed only if other keys are at the expected revisions. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { GUARDS_MAX, type CommitResult, type Guard, type Kv } from "../../../../src/storage/kv.ts";

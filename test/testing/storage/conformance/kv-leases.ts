@@ -1,3 +1,4 @@
+/** Conformance tests of leases: the keys of a lease are deleted when it expires or is revoked. */
 import { expect, test } from "vitest";
 import { Recorder, bytes, create, describeEvent, expectStorageError, put, type KvSuiteContext } from "./kv-fixture.ts";
 

@@ -1,3 +1,4 @@
+/** Conformance tests of closing and reopening a store. */
 import { expect, test } from "vitest";
 import { Recorder, bytes, create, expectStorageError, remove, type KvSuiteContext } from "./kv-fixture.ts";
 

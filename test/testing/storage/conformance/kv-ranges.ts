@@ -1,3 +1,4 @@
+/** Conformance tests of ranges, of reads at a revision, and of compaction. */
 import { expect, test } from "vitest";
 import { prefixEnd, type Kv, type RangeResult } from "../../../../src/storage/kv.ts";
 import { bytes, create, expectStorageError, put, remove, type KvSuiteContext } from "./kv-fixture.ts";

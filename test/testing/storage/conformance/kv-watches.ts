@@ -1,3 +1,4 @@
+/** Conformance tests of watches. */
 import { expect, test } from "vitest";
 import type { KvEvent } from "../../../../src/storage/kv.ts";
 import { Recorder, bytes, create, describeEvent, put, remove, type KvSuiteContext } from "./kv-fixture.ts";
@@ -239,18 +240,21 @@ function endTests(context: KvSuiteContext): void {
     expect(recorder.closings).toHaveLength(1);
   });
 
-  test.runIf(context.capabilities.canCompact)("a watch from a compacted revision ends with that code", async () => {
-    await using fixture = await context.open();
-    const prefix = context.prefix();
-    const first = await create(fixture.kv, `${prefix}a`);
-    const second = await create(fixture.kv, `${prefix}b`);
-    await fixture.kv.compact(second);
-    const recorder = Recorder.start(fixture.kv, { prefix, fromRevision: first });
-    expect(await recorder.closing()).toMatchObject({ name: "StorageError", code: "revision-compacted" });
-    expect(recorder.all).toEqual([]);
-    const fromCompacted = Recorder.start(fixture.kv, { prefix, fromRevision: second });
-    expect(describeAll(await fromCompacted.first(1), prefix)).toEqual([`put b@${second}`]);
-  });
+  test.runIf(context.capabilities.canCompact)(
+    "a watch from a revision below the compacted one ends with code revision-compacted",
+    async () => {
+      await using fixture = await context.open();
+      const prefix = context.prefix();
+      const first = await create(fixture.kv, `${prefix}a`);
+      const second = await create(fixture.kv, `${prefix}b`);
+      await fixture.kv.compact(second);
+      const recorder = Recorder.start(fixture.kv, { prefix, fromRevision: first });
+      expect(await recorder.closing()).toMatchObject({ name: "StorageError", code: "revision-compacted" });
+      expect(recorder.all).toEqual([]);
+      const fromCompacted = Recorder.start(fixture.kv, { prefix, fromRevision: second });
+      expect(describeAll(await fromCompacted.first(1), prefix)).toEqual([`put b@${second}`]);
+    },
+  );
 
   test.runIf(context.capabilities.canCompact)("a live watch outlives compaction", async () => {
     await using fixture = await context.open();

@@ -14,7 +14,7 @@ export interface EtcdProcess {
   readonly endpoint: string;
   /** Changes with `restart`. */
   readonly pid: number;
-  /** Send SIGSTOP and SIGCONT. */
+  /** `pause` sends SIGSTOP, `resume` sends SIGCONT. */
   pause(): void;
   resume(): void;
   /** Sends SIGKILL; resolves when the process has exited. */

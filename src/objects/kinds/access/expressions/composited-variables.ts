@@ -18,7 +18,7 @@ import { stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { compileExpression, type CompiledExpression, type ExpressionScope } from "./compile-expression.ts";
 
 interface CompositedVariables {
-  /** Compiled expressions by name, in their order. */
+  /** Compiled expressions by name, in the order of the policy. */
   readonly compiled: ReadonlyMap<string, CompiledExpression>;
   /** Scope in which all other expressions of the policy are compiled. */
   readonly scope: ExpressionScope;

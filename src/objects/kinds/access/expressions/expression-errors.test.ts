@@ -30,7 +30,7 @@ test.each([
   expect(found).toEqual(wanted.map((why) => `Invalid value: ${JSON.stringify(source)}: ${why}`));
 });
 
-test("a validation that always fails to evaluate is an internal error", () => {
+test("a validation that always fails to evaluate is rejected with an internal error", () => {
   expect([...new ExpressionCheck(gatesOf("1.36")).validationErrors("int('x') == 1", "f")]).toEqual([
     {
       field: "f",

@@ -14,7 +14,7 @@ export const MUTATIONS = {
   jsonPatch: listOf(struct(JSON_PATCH)),
 } as const;
 
-/** An `Object` struct. It accepts any field name; unknown fields are found when the configuration is applied. */
+/** An `Object` struct. It accepts any field name; unknown fields are detected when the configuration is applied. */
 export class ObjectValue extends OpaqueValue {
   readonly typeName: string;
   readonly fields: ReadonlyMap<string, Value>;
@@ -44,7 +44,7 @@ export class JsonPatchValue extends OpaqueValue {
   readonly typeName = JSON_PATCH;
   readonly op: string;
   readonly path: string;
-  /** Empty if there is none. */
+  /** Empty if the patch has no `from`. */
   readonly from: string;
   readonly value: Value | undefined;
 

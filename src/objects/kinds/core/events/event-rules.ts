@@ -14,7 +14,7 @@ const TEXT_BYTES_MAX = 128;
 const NOTE_BYTES_MAX = 1024;
 const NO_MATCH = "does not match event.namespace";
 
-/** Checks for both groups. Events without an eventTime are checked for their namespaces only. */
+/** Validates events of both groups. For events without an eventTime, only the namespaces are checked. */
 export function* legacyEventErrors(event: JsonObject, names: EventNames): Generator<FieldError> {
   const namespace = stringAt(objectAt(event, "metadata"), "namespace");
   const involved = stringAt(objectAt(event, names.involvedObject), "namespace");
@@ -47,7 +47,7 @@ function* lengthErrors(text: string, field: string, max: number): Generator<Fiel
   if (Buffer.byteLength(text) > max) yield invalidValue(field, "", `can have at most ${max} characters`);
 }
 
-/** Checks for new events of events.k8s.io. */
+/** Validates new events of events.k8s.io. */
 export function* eventErrors(event: JsonObject, names: EventNames): Generator<FieldError> {
   yield* legacyEventErrors(event, names);
   yield* seriesErrors(event);

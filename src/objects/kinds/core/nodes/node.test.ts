@@ -32,7 +32,7 @@ describe("a new Node", () => {
     expect(prepared(NODE, { spec: { configSource: { configMap: {} } } })["spec"]).toEqual({});
   });
 
-  test("is validated for its taints and CIDRs", () => {
+  test("rejects invalid and duplicate taints, and two CIDRs of one IP family", () => {
     const taints = [
       { key: "a", effect: "NoExecute" },
       { key: "a", effect: "NoExecute", value: "!" },
@@ -82,7 +82,7 @@ describe("an existing Node", () => {
     ]);
   });
 
-  test("needs a complete status.config, if the stored object already has one", () => {
+  test("needs a complete status.config if the stored object already has one", () => {
     const config = { active: { configMap: { name: "N", namespace: "n" } }, assigned: {} };
     expect(toldOfStatus(NODE, { status: { config: {} } }, { status: { config } })).toEqual([
       'status.config.assigned: Invalid value: {"ConfigMap":null}: exactly one reference subfield must be non-nil',

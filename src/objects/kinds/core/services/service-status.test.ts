@@ -37,7 +37,7 @@ describe("the load balancer status of a Service", () => {
   });
 });
 
-describe("a Service causes warnings", () => {
+describe("a Service", () => {
   const ports = [{ port: 80 }];
 
   test.each<[JsonObject, string[]]>([
@@ -66,11 +66,11 @@ describe("a Service causes warnings", () => {
       { trafficDistribution: "PreferClose" },
       ['spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"'],
     ],
-  ])("for the spec %j", (spec, expected) => {
+  ])("with the spec %j causes the expected warnings", (spec, expected) => {
     expect(warned(SERVICE, { spec: { ports, ...spec } })).toEqual(expected);
   });
 
-  test("for its topology annotation, and fewer before 1.35", () => {
+  test("causes only the warning about its topology annotation before 1.35", () => {
     const annotations = { "service.kubernetes.io/topology-aware-hints": "auto" };
     const spec = { ports, trafficDistribution: "PreferClose", externalIPs: ["10.0.0.1"] };
     expect(warned(SERVICE, { metadata: { annotations }, spec }, { ...CONTEXT, gates: gatesOf("1.34") })).toEqual([

@@ -20,7 +20,7 @@ export function* gatedPodErrors(next: JsonObject, before: JsonObject, context: K
   if (!jsonEquals(nodeAffinityOf(next), nodeAffinityOf(before))) yield* nodeAffinityErrors(next, before, context);
 }
 
-/** The spec in which the fields that a gated pod may change have their stored values. */
+/** The new spec with the stored values of the fields that a gated pod may change. */
 export function withGatedChangesUndone(next: JsonObject, before: JsonObject): JsonObject {
   const { nodeSelector: _selector, affinity, ...rest } = next;
   const old = nodeAffinityOf(before);

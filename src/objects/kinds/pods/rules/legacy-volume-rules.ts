@@ -24,7 +24,7 @@ const HOST_PATH_TYPES: readonly string[] = [
 ];
 const HOST_PORTS = "must be a host:port pair or multiple pairs separated by commas";
 
-/** A source whose validation needs nothing else; PersistentVolumes use the same checks. */
+/** A source whose validation depends on the source alone; PersistentVolumes use the same checks. */
 interface LegacySource {
   readonly member: string;
   readonly errors: (source: JsonObject, field: string) => Iterable<FieldError>;

@@ -153,7 +153,7 @@ function specDiff(before: JsonObject, next: JsonObject, context: KindContext): s
   );
 }
 
-/** The spec in which the mutable fields have their stored values. */
+/** The new spec with the stored values of the mutable fields. */
 function withMutableFieldsOf(next: JsonObject, before: JsonObject): JsonObject {
   const munged: JsonObject = { ...next };
   for (const list of ["containers", "initContainers"] as const) {

@@ -65,7 +65,7 @@ describe("the restart of a terminated container", () => {
       42,
       [],
     ],
-  ])("with %j and exit code %i is accepted or rejected by its restart policy", (spec, exitCode, expected) => {
+  ])("with %j and exit code %i is accepted or rejected according to its restart policy", (spec, exitCode, expected) => {
     expect(updated({ containerStatuses: RUNNING }, { containerStatuses: ended(exitCode) }, spec)).toEqual(expected);
   });
 });

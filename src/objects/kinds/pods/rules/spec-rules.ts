@@ -130,7 +130,7 @@ function* schedulingGroupErrors(group: unknown, field: string): Generator<FieldE
   else yield invalidValue(`${field}.podGroupName`, null, "must specify one of: `podGroupName`");
 }
 
-/** A volume with environment files must be one that the pod itself writes. */
+/** Environment files must be in an emptyDir volume, which the pod itself writes. */
 function* fileVolumeErrors(spec: JsonObject, field: string): Generator<FieldError> {
   const volumes = new Map(objectsAt(spec, "volumes").map((volume) => [stringAt(volume, "name"), volume]));
   for (const { container, field: at } of containersWithFields(spec, field))

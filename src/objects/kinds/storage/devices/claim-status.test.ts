@@ -84,7 +84,7 @@ describe("the allocation of a ResourceClaim", () => {
     expect(toldOf({ allocation: ALLOCATION }, { allocation: ALLOCATION })).toEqual([]);
   });
 
-  test("cannot be reserved for new consumers while the claim is being deleted", () => {
+  test("accepts no new consumers while the claim is being deleted", () => {
     const reserved = (name: string): JsonObject => ({
       allocation: ALLOCATION,
       reservedFor: [{ resource: "pods", name, uid: name }],

@@ -38,7 +38,10 @@ const EXACT_KEYS: readonly string[] = [
   "capacity",
 ];
 
-/** In v1beta1 ("flat") a request holds the members directly that later versions ("general") hold under `exactly`. */
+/**
+ * In v1beta1 ("flat"), a request holds its members directly; in later versions ("general"), it holds them under
+ * `exactly`.
+ */
 export type RequestForm = "flat" | "general";
 
 /** `spec`: the spec of a claim; its lists are copied. */

@@ -75,7 +75,7 @@ function withoutUnknown(given: JsonObject): JsonObject {
   return { ...device, attributes };
 }
 
-/** A copy in which each amount of the member has a value. */
+/** A copy in which each amount has a value (0 by default) and each request policy has a default (null if absent). */
 function withAmounts(parent: JsonObject, key: string): JsonObject {
   if (!isJsonObject(parent[key])) return { ...parent };
   const amounts: JsonObject = {};
@@ -172,7 +172,7 @@ function* placeErrors(spec: JsonObject): Generator<FieldError> {
     yield invalidValue("spec", `{${places.join(", ")}}`, `${EXACTLY_ONE}, but multiple fields are set`);
 }
 
-/** Exactly one term is allowed, because slices are merged by what they select. */
+/** Exactly one term is allowed, so that the selectors of devices from several slices can be merged. */
 function* selectorErrors(selector: JsonObject, field: string): Generator<FieldError> {
   yield* nodeSelectorErrors(selector, field);
   const terms = selector["nodeSelectorTerms"];

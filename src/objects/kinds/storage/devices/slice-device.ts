@@ -113,7 +113,7 @@ function* capacityErrors(device: JsonObject, field: string): Generator<FieldErro
   }
 }
 
-/** As kubernetes shows keys that are too long: without the middle part. */
+/** As kubernetes: a key that is too long is shown without its middle part. */
 function keyField(field: string, key: string, bytesMax: number): string {
   if (key.length <= bytesMax) return `${field}[${key}]`;
   const rest = bytesMax - "...".length;

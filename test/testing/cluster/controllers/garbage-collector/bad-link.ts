@@ -1,4 +1,4 @@
-/** A transport to one server with faults by resource and with latency. */
+/** A transport to one server that injects latency, and faults by resource. */
 import { sleep, type Clock } from "../../../../../src/base/clock.ts";
 import { randomInteger, type Random } from "../../../../../src/base/random.ts";
 import { ANSWER_BYTES_MAX } from "../../../../../src/client/client-limits.ts";
@@ -71,7 +71,7 @@ export class BadLink implements Transport {
   async #travel(signal: AbortSignal | undefined): Promise<void> {
     if (this.latencyMsMax === 0) return;
     if (!(await sleep(this.#clock, randomInteger(this.#random, this.latencyMsMax + 1), signal)))
-      throw new TransportError("aborted", "the request was given up");
+      throw new TransportError("aborted", "the request was aborted");
   }
 
   async #watch(request: ClientRequest, resource: string): Promise<ClientResponse> {

@@ -54,7 +54,8 @@ export class Deleting {
   }
 
   /**
-   * Reconciles until the namespace is finished, with the requested delays. Resolves to the number of reconciliations.
+   * Reconciles until the deletion of the namespace is complete, after the delays that the controller requests. Resolves
+   * to the number of reconciliations.
    */
   async finish(name = "team", looksMax = 20): Promise<number> {
     for (let looks = 1; looks <= looksMax; looks++) {

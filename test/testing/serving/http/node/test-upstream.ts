@@ -107,7 +107,7 @@ export interface WireFault {
   readonly onBroken: () => void;
 }
 
-/** A wire to the address that forwards a number of bytes and then breaks for good in both directions. */
+/** A wire to the address that forwards a number of bytes and then breaks permanently in both directions. */
 export async function breakingWire(to: UpstreamAddress, fault: WireFault): Promise<RawServer> {
   const sockets = new Set<Socket>();
   const server = createTcpServer({ allowHalfOpen: true, noDelay: true }, (client) => {
