@@ -26,6 +26,7 @@ const PRIVATE = 0o600;
 
 export function certsCommand(): Command {
   return new Command("certs")
+    .summary("Create the certificates and keys of a cluster")
     .description(
       "Create the certificates and keys that the servers of a cluster need to call each other: CA and serving " +
         "certificate, front proxy CA and client certificate, and the key that signs service account tokens. " +

@@ -16,6 +16,7 @@ const USAGE = 2;
 export function purgeNamespaceCommand(): Command {
   return withServerFlags(
     new Command("purge-namespace")
+      .summary("Remove unserved objects from a terminating namespace")
       .description(
         "List the stored objects of a terminating namespace that no server serves and, after confirmation, remove them. " +
           "Objects that a live or recently departed server serves are kept.",
