@@ -35,7 +35,7 @@ export function certsCommand(): Command {
     .requiredOption("--out <directory>", "output directory")
     .option(
       "--hosts <names>",
-      "host names and IP addresses of the server, in addition to those of every cluster",
+      "host names and IP addresses of the server, in addition to localhost and the names of the kubernetes Service",
       commaList,
       ["127.0.0.1"],
     )
