@@ -137,7 +137,7 @@ describe("an error of the operating system", () => {
     },
   );
 
-  test("for a file that is no certificate, or a token file that is no CSV, is reported in one sentence", async () => {
+  test("for a file that is not a certificate, or a token file that is not CSV, is reported in one sentence", async () => {
     using directory = disposableDirectory();
     const garbage = join(directory.path, "garbage");
     writeFileSync(garbage, 'neither "a certificate, nor\n');
