@@ -50,7 +50,8 @@ const MERGED_AFTER = list(
 );
 
 export function testThreeWayMerge(session: () => KubectlSession): void {
-  const name = "apply merges lists by their keys, removes what it had applied, and keeps what others have set";
+  const name =
+    "apply merges lists by their keys, removes fields that it no longer applies, and keeps fields that other clients set";
   test(name, IN_ORDER, async () => {
     const kubectl = session();
     const file = kubectl.file("merged.json", MERGED_BEFORE);

@@ -64,7 +64,7 @@ function typeErrors(file: string): string {
   return spawnSync(NODE, [tsc, "-p", inDirectory("sample")], { encoding: "utf8" }).stdout;
 }
 
-test("the strictest compiler accepts it with the types of the package", () => {
+test("the strictest compiler accepts the sample API server with the types of the package", () => {
   expect(typeErrors("main.ts")).toBe("");
 });
 
@@ -90,7 +90,7 @@ test("the program of docs/library.md is typed and runs", async () => {
   expect(await program.exited, program.stderr).toEqual({ code: 0, signal: null });
 });
 
-test("alone it serves and stores its resources, and stops on SIGTERM", async () => {
+test("the sample API server alone serves and stores its resources, and stops on SIGTERM", async () => {
   using data = disposableDirectory();
   {
     await using sample = await startSample("--data-dir", data.path);
@@ -115,7 +115,7 @@ test("alone it serves and stores its resources, and stops on SIGTERM", async () 
   expect((await get(again, `${FLUNDERS}/a`)).body.spec).toEqual({ flunderReference: "b", referenceType: "Flunder" });
 });
 
-test("behind a main API server its resources are served there, and it participates in storage versions until it stops", async () => {
+test("the sample API server serves its resources through a main API server, and participates in storage versions until it stops", async () => {
   const pki = inDirectory("pki");
   execFileSync(EVENKEEL, ["certs", "--out", pki], { stdio: "ignore" });
   const [port] = await freePorts(1);

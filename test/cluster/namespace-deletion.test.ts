@@ -134,7 +134,7 @@ describe.skipIf(kubectlPath === undefined)("a namespace that is deleted", { time
     console.info(`the remedy is reported ${Date.now() - at} ms after the deletion: ${message}`);
     expect((await finalizeByForce(a, namespace)).status).toBe(409);
 
-    const listed = `No server serves 1 of the remaining objects of namespace ${namespace}:\n  ${CLAIMS} gpu\n`;
+    const listed = `Namespace ${namespace} has 1 object that no server serves:\n  ${CLAIMS} gpu\n`;
     const unconfirmed = await purgeNamespace(a, namespace);
     expect(unconfirmed).toMatchObject({ code: 2, stdout: listed, stderr: expect.stringContaining("use --yes") });
     expect(await stored()).toEqual([`namespaces/${namespace}`, `resourceclaims/${namespace}/gpu`]);

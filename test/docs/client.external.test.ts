@@ -18,7 +18,7 @@ function block(language: string): string {
 test.each([
   ["1.x", "client-node-1"],
   ["2.x", "@kubernetes/client-node"],
-])(`the program of ${PATH} runs with client-node %s, and prints what the document says`, async (_major, installed) => {
+])(`the program of ${PATH} runs with client-node %s, and prints the documented output`, async (_major, installed) => {
   using data = disposableDirectory();
   using directory = disposableDirectory();
   installPackage(directory.path);

@@ -55,7 +55,7 @@ test("every reason for which the garbage collector waits is explained", () => {
   expect(reasons.filter((reason) => !DOCUMENT.includes(`\`${reason}\``))).toEqual([]);
 });
 
-test("the quoted log messages and doubts match the program", () => {
+test("the quoted log messages and reasons match the program", () => {
   const log = ["holds.ts", "monitors.ts", "garbage-collector.ts"]
     .map((name) => sourceOf(`cluster/controllers/garbage-collector/${name}`))
     .join("\n");

@@ -15,7 +15,7 @@ if (!hasEtcd()) console.warn(ETCD_MISSING);
 if (!hasCurl) console.warn(`curl is not installed, so the commands of ${PATH} were not run`);
 
 describe.skipIf(!hasEtcd() || !hasCurl)(`the commands of ${PATH}`, { timeout: 180_000 }, () => {
-  test("run in order, and print what the document says", async () => {
+  test("run in order, and print the documented output", async () => {
     expect(BLOCKS.length).toBeGreaterThan(8);
     const etcd = (await startEtcd())!;
     try {

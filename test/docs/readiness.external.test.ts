@@ -12,7 +12,7 @@ const hasCurl = hasProgram("curl", "--version");
 if (!hasCurl) console.warn(`curl is not installed, so the commands of ${PATH} were not run`);
 
 describe.skipIf(!hasCurl)(`the commands of ${PATH}`, { timeout: 120_000 }, () => {
-  test("run in order, and print what the document says", async () => {
+  test("run in order, and print the documented output", async () => {
     expect(BLOCKS).toHaveLength(4);
     const [port, nobody] = await freePorts(2);
     await expectToRunAll(PATH, BLOCKS, { PORT: String(port), NO_STORE: `http://127.0.0.1:${nobody}` });

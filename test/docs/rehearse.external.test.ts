@@ -8,7 +8,7 @@ import { expectToRunAll } from "./shell.ts";
 const PATH = "docs/rehearse.md";
 const BLOCKS = runnableBlocks(readFileSync(join(ROOT, PATH), "utf8"));
 
-test(`the commands of ${PATH} run in order, and print what the document says`, { timeout: 180_000 }, async () => {
+test(`the commands of ${PATH} run in order, and print the documented output`, { timeout: 180_000 }, async () => {
   expect(BLOCKS.length).toBeGreaterThan(2);
   await expectToRunAll(PATH, BLOCKS, {});
 });

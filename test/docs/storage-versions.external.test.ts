@@ -11,7 +11,7 @@ const hasKubectl = hasProgram("kubectl", "version", "--client");
 if (!hasKubectl) console.warn(`kubectl is not installed, so the commands of ${PATH} were not run`);
 
 describe.skipIf(!hasKubectl)(`the commands of ${PATH}`, { timeout: 180_000 }, () => {
-  test("run in order, and print what the document says", async () => {
+  test("run in order, and print the documented output", async () => {
     expect(BLOCKS.length).toBeGreaterThan(8);
     await expectToRunAll(PATH, BLOCKS, { PORT: "0" });
   });

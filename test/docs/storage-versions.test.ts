@@ -62,7 +62,7 @@ test("the messages of rejected writes match the program", () => {
   expect(told.filter((text) => !program.includes(text))).toEqual([]);
 });
 
-test("migrations by request are served as the table says", () => {
+test("the table has the version of StorageVersionMigration that each release serves", () => {
   const rows = [...DOCUMENT.matchAll(/^\| 1\.(\d+)(?:( …|,) 1\.(\d+))? +\| (?:`(\w+)`|none) +\|/gm)];
   const told = new Map(
     rows.flatMap(([, first, , last = first, version]) =>

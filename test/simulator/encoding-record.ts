@@ -128,7 +128,7 @@ export class EncodingRecord {
     if (name === undefined) return;
     this.#count(name, before, -1);
     this.#count(name, after, 1);
-    // A server that writes a resource has published it.
+    // Counts as published: a server writes a resource only if it considers its entry published.
     if (sending !== undefined && after !== undefined) this.#notePublished(name, sending);
   }
 

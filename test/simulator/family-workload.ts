@@ -69,7 +69,7 @@ export class FamilyWorkload {
     if ((await this.#create(namespace, [])) !== undefined) this.#namespaces.push(namespace.name);
   }
 
-  /** Deletes the namespace that has most objects. */
+  /** Repeats a failed deletion, else deletes the namespace with most objects of the clients. */
   async #deleteNamespace(): Promise<void> {
     const relatives = [...this.#roots, ...this.#dependents];
     const count = (name: string): number => relatives.filter(({ namespace }) => namespace === name).length;

@@ -59,7 +59,7 @@ export function migratesNothing(): Plant {
   });
 }
 
-/** The clock of a paused server stands still, so that it does not detect the time since its last lease renewal. */
+/** The clock of a paused server stops, so that the server does not detect the time since its last lease renewal. */
 export function sleepsUnnoticed(): Plant {
   const wrapClock = (clock: Clock): Clock => {
     let lastMs = clock.monotonic();

@@ -47,7 +47,10 @@ export class WithinReach {
     return this.#live.every((run) => [...this.#record.resourcesOf(run)].every(({ name }) => this.#isSound(name)));
   }
 
-  /** Whether no resource is served only by departed servers, which may come back with unknown dependents. */
+  /**
+   * Whether live servers serve every resource of the recently departed servers. Otherwise a departed server may come
+   * back with dependents that controllers do not know.
+   */
   get hasAllDeparted(): boolean {
     const { runs, timing, world } = this.#cluster;
     const keptMs = (timing.departedGraceMs + NOTICED_GONE_MS) * (1 + DRIFT_MAX);

@@ -26,6 +26,16 @@ describe("help and version", () => {
     },
   );
 
+  test("--help lists each command in one line of at most 100 columns", async () => {
+    const { stdout } = await ended("--help");
+    const [, list = ""] = stdout.split("Commands:\n");
+    const lines = list.trimEnd().split("\n");
+    expect(lines.filter((line) => !/^ {2}[a-z]\S* .*\S$/.test(line) || line.length > 100)).toEqual([]);
+    expect(lines.map((line) => line.trim().split(" ")[0])).toEqual(
+      expect.arrayContaining(["up", "serve", "rehearse", "upgrade", "fault"]),
+    );
+  });
+
   test("--version prints the version alone", async () => {
     const { code, stdout, stderr } = await ended("--version");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -127,7 +137,7 @@ describe("an error of the operating system", () => {
     },
   );
 
-  test("for a file that is no certificate, or a token file that is no CSV, is reported in one sentence", async () => {
+  test("for a file that is not a certificate, or a token file that is not CSV, is reported in one sentence", async () => {
     using directory = disposableDirectory();
     const garbage = join(directory.path, "garbage");
     writeFileSync(garbage, 'neither "a certificate, nor\n');

@@ -134,21 +134,24 @@ describe("a data directory in use", { timeout: 60_000 }, () => {
     ["serve", "serve"],
     ["up", "up"],
     ["serve", "up"],
-  ] as const)("by %s and %s that start at the same time: one runs, and the other is rejected", async (...both) => {
-    using directory = disposableDirectory();
-    const dataDir = directory.path;
-    await using a = run(...COMMANDS[both[0]], "--data-dir", dataDir);
-    await using b = run(...COMMANDS[both[1]], "--data-dir", dataDir);
-    const loser = await Promise.race([a, b].map((command) => command.exited.then(() => command)));
-    const winner = loser === a ? b : a;
-    const refused = await endOf(loser);
-    expect(refused).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(ONE_SENTENCE) });
-    // A process that has just acquired the lock may not have written its name yet.
-    expect(refused.stderr).toMatch(/ is in use by (evenkeel (serve|up), process \d+|another server): /);
-    await winner.printed(/^(Ready\.$|Load balancer: )/m);
-    await using command = run("status", "--data-dir", dataDir);
-    expect((await command.exited).code).toBe(0);
-  });
+  ] as const)(
+    "by %s and %s that start at the same time is denied to one of them, and the other serves",
+    async (...both) => {
+      using directory = disposableDirectory();
+      const dataDir = directory.path;
+      await using a = run(...COMMANDS[both[0]], "--data-dir", dataDir);
+      await using b = run(...COMMANDS[both[1]], "--data-dir", dataDir);
+      const loser = await Promise.race([a, b].map((command) => command.exited.then(() => command)));
+      const winner = loser === a ? b : a;
+      const refused = await endOf(loser);
+      expect(refused).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(ONE_SENTENCE) });
+      // A process that has just acquired the lock may not have written its name yet.
+      expect(refused.stderr).toMatch(/ is in use by (evenkeel (serve|up), process \d+|another server): /);
+      await winner.printed(/^(Ready\.$|Load balancer: )/m);
+      await using command = run("status", "--data-dir", dataDir);
+      expect((await command.exited).code).toBe(0);
+    },
+  );
 });
 
 describe("a data directory that an earlier version of up wrote", { timeout: 60_000 }, () => {

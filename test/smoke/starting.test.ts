@@ -200,7 +200,7 @@ describe.skipIf(isMissing)("a process that starts while its store does not respo
         });
   });
 
-  test("is not ready again after a restart", async () => {
+  test("reports not ready after a restart until its store responds", async () => {
     await member("retry").stop();
     cluster.etcd.pause();
     const again = await cluster.begin({ id: "retry", release: "1.33", flags: [...FLAGS.retry, "--controllers="] });

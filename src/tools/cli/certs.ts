@@ -26,6 +26,7 @@ const PRIVATE = 0o600;
 
 export function certsCommand(): Command {
   return new Command("certs")
+    .summary("Create the certificates and keys of a cluster")
     .description(
       "Create the certificates and keys that the servers of a cluster need to call each other: CA and serving " +
         "certificate, front proxy CA and client certificate, and the key that signs service account tokens. " +
@@ -34,7 +35,7 @@ export function certsCommand(): Command {
     .requiredOption("--out <directory>", "output directory")
     .option(
       "--hosts <names>",
-      "host names and IP addresses of the server, in addition to those of every cluster",
+      "host names and IP addresses of the server, in addition to localhost and the names of the kubernetes Service",
       commaList,
       ["127.0.0.1"],
     )

@@ -28,7 +28,7 @@ export function controlCommands(): Command[] {
 }
 
 function addServer(): Command {
-  return control("add-server", "Add a server to a running cluster.")
+  return control("add-server", "Add a server to a running cluster", "Add a server to a running cluster.")
     .argument("<spec>", "release of the server, for example 1.37 or 1.36+batch/v1=false")
     .action((spec: string, flags: ControlFlags) =>
       ask(
@@ -40,7 +40,11 @@ function addServer(): Command {
 }
 
 function removeServer(): Command {
-  return control("remove-server", "Remove a server from a running cluster: drain it, then stop it.")
+  return control(
+    "remove-server",
+    "Drain and remove a server of a running cluster",
+    "Remove a server from a running cluster: drain it, then stop it.",
+  )
     .argument("<id>", "ID of the server, for example apiserver-2")
     .action((id: string, flags: ControlFlags) =>
       ask(flags, { command: "remove-server", id }, (server) => `${server.id} (${server.spec}) was removed`),
@@ -50,6 +54,7 @@ function removeServer(): Command {
 function upgrade(): Command {
   return control(
     "upgrade",
+    "Restart a server as another release",
     "Restart a server of a running cluster as another release, with the same ID and port. A rollback is rejected while " +
       "stored objects exist that the older release cannot read or does not serve; see rollback-check.",
   )
@@ -66,7 +71,11 @@ function upgrade(): Command {
 }
 
 function fault(): Command {
-  return control("fault", "Inject or clear a fault on a server of a running cluster.")
+  return control(
+    "fault",
+    "Inject or clear a fault on a server",
+    "Inject or clear a fault on a server of a running cluster.",
+  )
     .addArgument(
       new Argument("<fault>", "fault to inject; resume clears pause, heal clears partition").choices([...FAULTS]),
     )
@@ -76,8 +85,9 @@ function fault(): Command {
     );
 }
 
-function control(name: string, description: string): Command {
+function control(name: string, summary: string, description: string): Command {
   return new Command(name)
+    .summary(summary)
     .description(description)
     .option("--data-dir <directory>", "data directory of the running cluster", ".evenkeel")
     .option("--json", "print the result as one line of JSON");

@@ -18,6 +18,7 @@ const TARGET = "/evenkeel/v1/route";
 export function explainRouteCommand(): Command {
   return withServerFlags(
     new Command("explain-route")
+      .summary("Show which server would serve a request, and why")
       .description("Show which server would serve a request, and by which rule. The request itself is not sent.")
       .argument("<verb>", "get, list, watch, create, update, patch, delete, deletecollection, or an HTTP method")
       .argument("<path>", "path with an optional query, for example /apis/batch/v1/namespaces/default/jobs")

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+/** The `evenkeel` program: registers the commands, and ends with an error message and an exit code if one fails. */
 import { Command, CommanderError } from "commander";
 import { controlCommands } from "./control-commands.ts";
 import { certsCommand } from "./certs.ts";
@@ -53,7 +54,7 @@ function exitOverridden(command: Command): Command {
 }
 
 function explain(thrown: unknown): number {
-  // Commander has printed the error. Help and version are no errors.
+  // Commander has printed the error. Help and version are not errors.
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : USAGE_ERROR;
   if (thrown instanceof CommandFailure) {
     process.stderr.write(`evenkeel: ${thrown.message}\n`);

@@ -7,7 +7,7 @@ describe("the list of remaining objects", () => {
   test("names resource and object", () => {
     const leftovers = { namespace: "team", keys: [key("a"), key("b")], more: 0, token: "t", kept: [] };
     expect(leftoversText(leftovers)).toBe(
-      "No server serves 2 of the remaining objects of namespace team:\n" +
+      "Namespace team has 2 objects that no server serves:\n" +
         "  resourceclaims.resource.k8s.io a\n" +
         "  resourceclaims.resource.k8s.io b\n",
     );

@@ -16,6 +16,7 @@ const USAGE = 2;
 export function purgeNamespaceCommand(): Command {
   return withServerFlags(
     new Command("purge-namespace")
+      .summary("Remove unserved objects from a terminating namespace")
       .description(
         "List the stored objects of a terminating namespace that no server serves and, after confirmation, remove them. " +
           "Objects that a live or recently departed server serves are kept.",
@@ -70,7 +71,7 @@ export function leftoversText(leftovers: JsonObject): string {
   const listed =
     total === 0
       ? `None of the remaining objects of namespace ${namespace} can be removed.\n`
-      : `No server serves ${total} of the remaining objects of namespace ${namespace}:\n${names.join("")}${hidden > 0 ? `  and ${hidden} more\n` : ""}`;
+      : `Namespace ${namespace} has ${objects(total)} that no server serves:\n${names.join("")}${hidden > 0 ? `  and ${hidden} more\n` : ""}`;
   const others = kept.map(
     (one) => `  ${numberOrZero(one, "objects")} ${text(one, "resource")}: ${text(one, "because")}\n`,
   );

@@ -63,7 +63,7 @@ async function open(options: StageOptions, directory: string, undo: Undo): Promi
   const history = new StoreHistory({
     clock: env.clock,
     kv: shared.open(),
-    // At the end the store is closed, which is no failure.
+    // At the end the store is closed, which is not a failure.
     onFailure: (thrown) => isClosing || onFailure(thrown),
   });
   const credentials = clusterCredentials(directory);

@@ -57,6 +57,7 @@ Examples:
 
 export function rehearseCommand(): Command {
   return new Command("rehearse")
+    .summary("Play an upgrade in virtual time and report wrong responses")
     .description(
       "Play a rolling upgrade in virtual time with the real server code, with clients and faults, and report every " +
         "wrong response that a client receives, with and without the mixed version proxy.",

@@ -25,6 +25,7 @@ const NOT_CHECKED = 2;
 export function rollbackCheckCommand(): Command {
   return withServerFlags(
     new Command("rollback-check")
+      .summary("List the objects that prevent a rollback")
       .description(
         "Read the whole store through a server and list the objects that a server of another release could not read " +
           "or would not serve. Exit code 0 if there are none, 1 if there are some, 2 if the check failed.",

@@ -140,7 +140,7 @@ export function withLifeFlags(command: Command): Command {
     .addOption(
       new Option(
         "--startup-if-ready-mode <mode>",
-        "effect of that header: retry rejects with 503 and Retry-After, report serves the request and reports readiness (default: retry)",
+        "effect of the X-Kubernetes-If-Ready header: retry rejects with 503 and Retry-After, report serves the request and reports readiness (default: retry)",
       ).choices(["retry", "report"]),
     )
     .addOption(
@@ -158,11 +158,7 @@ export function withCallerFlags(command: Command): Command {
       "--requestheader-client-ca-file <file>",
       "CA bundle for client certificates of front proxies and peers, which may act for users",
     )
-    .option(
-      "--requestheader-allowed-names <names>",
-      "accepted common names of front proxies (default: all that this CA signed)",
-      commaList,
-    )
+    .option("--requestheader-allowed-names <names>", "accepted common names of front proxies (default: any)", commaList)
     .option(
       "--requestheader-username-headers <names>",
       "headers with the user name (default: X-Remote-User)",

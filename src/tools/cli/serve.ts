@@ -45,9 +45,9 @@ import { withCallerFlags, withLifeFlags, withServeFlags, type ServeFlags } from 
 type AllFlags = ServeFlags & AccessFlags & AuditFlags & CredentialFlags & PeerFlags & EmulationOptions;
 
 export function serveCommand(): Command {
-  const command = new Command("serve").description(
-    "Run one API server. Flags that it shares with kube-apiserver have the same names.",
-  );
+  const command = new Command("serve")
+    .summary("Run one API server")
+    .description("Run one API server. Flags that it shares with kube-apiserver have the same names.");
   const alone = withLifeFlags(withVersionFlags(withServeFlags(command)));
   const known = withAccessFlags(withCredentialFlags(withCallerFlags(alone)));
   return withPeerFlags(withAuditFlags(known)).action((flags: AllFlags) => serve(flags));

@@ -12,10 +12,12 @@ const HEADINGS: readonly string[] = ["RESOURCE", "VERSION", "OBJECTS", "NOTE"];
 
 export function storedVersionsCommand(): Command {
   return withServerFlags(
-    new Command("stored-versions").description(
-      "Read the whole store through a server and show the stored versions of each resource. Resources with several stored " +
-        "versions, and versions that the server's release does not write, are marked.",
-    ),
+    new Command("stored-versions")
+      .summary("Show the stored versions of each resource")
+      .description(
+        "Read the whole store through a server and show the stored versions of each resource. Resources with several stored " +
+          "versions, and versions that the server's release does not write, are marked.",
+      ),
   ).action((flags: ServerFlags) => storedVersions(flags));
 }
 

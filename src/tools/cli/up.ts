@@ -20,6 +20,7 @@ import { specsOf, type UpFlags } from "./up/up-flags.ts";
 
 export function upCommand(): Command {
   const command = new Command("up")
+    .summary("Run a local cluster of servers of one or more releases")
     .description("Run a control plane of several API servers, of one or more releases, on this machine.")
     .option(
       "--servers <list>",

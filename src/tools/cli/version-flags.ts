@@ -17,11 +17,11 @@ export function withVersionFlags(command: Command): Command {
     )
     .option(
       "--emulation-forward-compatible",
-      "also serve versions of the emulated release's resources that were introduced later, up to --release",
+      "also serve newer API versions, introduced up to --release, of resources that the emulated release serves",
     )
     .option(
       "--runtime-config-emulation-forward-compatible",
-      "let --runtime-config enable APIs that were introduced after the emulated release",
+      "allow --runtime-config to enable APIs that were introduced after the emulated release",
     );
 }
 

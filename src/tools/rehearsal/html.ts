@@ -37,7 +37,7 @@ export function rehearsalHtml(report: RehearsalReport): string {
 }
 
 function titleOf({ gate }: RunReport): string {
-  return gate === "on" ? "With the mixed version proxy" : "Without";
+  return gate === "on" ? "With the mixed version proxy" : "Without the mixed version proxy";
 }
 
 /** A figure, with its path in the report. */
@@ -79,7 +79,7 @@ function figures({ runs }: RehearsalReport): string {
       row("Owners deleted", "work.ownersDeleted", ({ work }) => work.ownersDeleted),
       row("Namespaces deleted", "work.namespacesDeleted", ({ work }) => work.namespacesDeleted),
       row("… still present at the end", "work.namespacesLeft", ({ work }) => work.namespacesLeft),
-      row("Objects that should be deleted", "work.objectsLeft", ({ work }) => work.objectsLeft),
+      row("Objects that should have been deleted", "work.objectsLeft", ({ work }) => work.objectsLeft),
     ],
   );
 }
@@ -100,7 +100,7 @@ function routing({ runs, plan }: RehearsalReport): string {
 
 function storage({ runs, plan, settings }: RehearsalReport): string {
   const lanes = runs[settings.gate].storage;
-  if (lanes.length === 0) return "<p>Every resource had one stored version all the time.</p>";
+  if (lanes.length === 0) return "<p>All servers wrote every resource in the same version throughout.</p>";
   return `<p>The version in which all servers write a resource; outlined while servers write different versions.</p>${storageChart(lanes, plan)}`;
 }
 

@@ -14,7 +14,7 @@ function made(
 }
 
 describe("the ledger", () => {
-  test("an acknowledged object is there; a requested one is perhaps there", () => {
+  test("expects an object to exist only after its creation is acknowledged", () => {
     const ledger = new Ledger();
     const place = { group: "", resource: "configmaps", namespace: "default", name: "a" };
     const entry = ledger.begin(place, { storagePrefix: "configmaps" });
@@ -25,7 +25,7 @@ describe("the ledger", () => {
     expect(ledger.atStoreKey("configmaps/default/a")).toBe(entry);
   });
 
-  test("dependents leave with their owner, transitively", () => {
+  test("marks dependents as leaving with their owner, transitively", () => {
     const ledger = new Ledger();
     const owner = made(ledger, "configmaps", "owner");
     const owned = made(ledger, "configmaps", "owned", { owner });
@@ -35,7 +35,7 @@ describe("the ledger", () => {
     expect([owner, owned, last, other].map(({ state }) => state)).toEqual(["leaving", "leaving", "leaving", "there"]);
   });
 
-  test("orphaned dependents stay", () => {
+  test("expects orphaned dependents to stay", () => {
     const ledger = new Ledger();
     const owner = made(ledger, "configmaps", "owner");
     const owned = made(ledger, "configmaps", "owned", { owner });
@@ -43,7 +43,7 @@ describe("the ledger", () => {
     expect([owner.state, owned.state]).toEqual(["leaving", "there"]);
   });
 
-  test("objects leave with their namespace, even if they are not acknowledged yet", () => {
+  test("marks objects as leaving with their namespace, even if they are acknowledged later", () => {
     const ledger = new Ledger();
     const namespace = made(ledger, "namespaces", "n");
     const inside = made(ledger, "configmaps", "a", { namespace: "n" });
@@ -57,7 +57,7 @@ describe("the ledger", () => {
     expect([inside, asked, outside].map(({ state }) => state)).toEqual(["leaving", "leaving", "there"]);
   });
 
-  test("only an acknowledged deletion means that an object and everything deleted with it must go", () => {
+  test("expects an object and everything deleted with it to disappear only after the deletion is acknowledged", () => {
     const ledger = new Ledger();
     const owner = made(ledger, "configmaps", "owner");
     const owned = made(ledger, "configmaps", "owned", { owner });
@@ -67,7 +67,7 @@ describe("the ledger", () => {
     expect([owner.mustGo, owned.mustGo]).toEqual([true, true]);
   });
 
-  test("a deleted object can be created again with the same name", () => {
+  test("accepts a new object with the name of a deleted one", () => {
     const ledger = new Ledger();
     const first = made(ledger, "configmaps", "a");
     ledger.forget(first);

@@ -1,6 +1,6 @@
 /**
- * The objects that clients have created. An acknowledged object exists until a client asks to delete it, its owner or
- * its namespace; responses are checked against the ledger.
+ * The objects that clients have created. An acknowledged object exists until a client requests the deletion of the
+ * object, its owner or its namespace. Responses are checked against the ledger.
  */
 type LedgerEntryState =
   /** Requested, without a definite response. */

@@ -10,34 +10,34 @@ function examine(from: ReleaseName, to: ReleaseName, text: string): readonly Man
   return examineManifests(manifests, { apis: pathApis(releases), releases, way: "up" }).findings;
 }
 
-describe("reading manifests", () => {
-  test("the documents of a file are read one by one, and empty ones are skipped", () => {
+describe("readManifests", () => {
+  test("reads each document of a file, and skips empty ones", () => {
     const text = "# none\n---\napiVersion: v1\nkind: A\n--- # two\napiVersion: v1\nkind: B\ndata: {x: '---'}\n---\n";
     const read = readManifests([{ path: "a.yaml", text }]) as Manifest[];
     expect(read.map(({ object }) => object["kind"])).toEqual(["A", "B"]);
   });
 
-  test("lists are split into their items, and JSON is parsed as JSON", () => {
+  test("splits lists into their items, and parses JSON files as JSON", () => {
     const text = JSON.stringify({ apiVersion: "v1", kind: "List", items: [{ apiVersion: "v1", kind: "A" }] });
     expect(readManifests([{ path: "a.json", text }])).toEqual([
       { file: "a.json", object: { apiVersion: "v1", kind: "A" } },
     ]);
   });
 
-  test("documents that are no objects are skipped", () => {
+  test("skips documents that are not Kubernetes objects", () => {
     expect(readManifests([{ path: "values.yaml", text: "colour: blue\n" }])).toEqual([]);
   });
 
   test.each([
     ["a.yaml", "a: [1\n"],
     ["b.json", "{"],
-  ])("%s that cannot be read is reported in one sentence that names it", (path, text) => {
+  ])("reports %s, which cannot be read, in one sentence that names it", (path, text) => {
     expect(readManifests([{ path, text }])).toMatch(new RegExp(`^${path} cannot be read: [^\\n]+$`));
   });
 });
 
-describe("examining manifests", () => {
-  test("an API that vanishes is reported with the release and its replacement", () => {
+describe("examineManifests", () => {
+  test("reports an API that vanishes, with the release and its replacement", () => {
     const text = "apiVersion: flowcontrol.apiserver.k8s.io/v1beta3\nkind: FlowSchema\nmetadata: {name: mine}\n";
     expect(examine("1.31", "1.33", text)).toEqual([
       {
@@ -49,7 +49,7 @@ describe("examining manifests", () => {
     ]);
   });
 
-  test("an API that appears and later changes its stored version is reported as both", () => {
+  test("reports an API that appears and later changes its stored version as both", () => {
     const text = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\n";
     expect(examine("1.33", "1.36", text)).toMatchObject([
       { kind: "appears", release: "1.34" },
@@ -57,19 +57,19 @@ describe("examining manifests", () => {
     ]);
   });
 
-  test("a deprecated API that remains is reported with its replacement", () => {
+  test("reports a deprecated API that remains, with its replacement", () => {
     const [found] = examine("1.33", "1.34", "apiVersion: v1\nkind: Endpoints\nmetadata: {name: e}\n");
     expect(found).toMatchObject({ kind: "deprecated", replacement: "discovery.k8s.io/v1 EndpointSlice" });
   });
 
-  test("an API that no release on the way serves is reported with the releases that serve it, if any", () => {
+  test("reports an API that no release on the way serves, with the releases that serve it, if any", () => {
     const old = examine("1.33", "1.34", "apiVersion: flowcontrol.apiserver.k8s.io/v1beta3\nkind: FlowSchema\n");
     expect(old).toMatchObject([{ kind: "not-served", sentence: "served by 1.28 to 1.31 only" }]);
     const custom = examine("1.33", "1.34", "apiVersion: example.com/v1\nkind: Thing\n");
     expect(custom).toMatchObject([{ kind: "not-served", sentence: expect.stringContaining("custom resource") }]);
   });
 
-  test("an API that does not change is not reported", () => {
+  test("does not report an API that does not change", () => {
     expect(examine("1.33", "1.36", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n")).toEqual([]);
   });
 });

@@ -47,11 +47,11 @@ describe("a plan that cannot be played", () => {
     [{ minutes: 2000 }, /--minutes must be at most/],
     [{ minutes: 2 }, /too short for 9 steps: set at least 5 minutes/],
   ];
-  test.each(cases)("is explained in one sentence: %j", (changed, sentence) => {
+  test.each(cases)("is reported in one sentence: %j", (changed, sentence) => {
     expect(planProblem({ ...OPTIONS, ...changed })).toMatch(sentence);
   });
 
-  test("names a number of minutes that suffices", () => {
+  test("because it is too short is reported with a sufficient number of minutes", () => {
     expect(planProblem({ ...OPTIONS, minutes: 5 })).toBeUndefined();
     expect(planProblem({ ...OPTIONS, minutes: 4 })).toMatch(/5 minutes/);
     expect(planProblem(OPTIONS)).toBeUndefined();

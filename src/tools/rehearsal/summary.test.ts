@@ -6,22 +6,22 @@ import { rehearsalSummary } from "./summary.ts";
 import { sampleReport, sampleRun } from "../../../test/testing/tools/rehearsal/sample-report.ts";
 import { durationText, minuteText } from "./times.ts";
 
-describe("small plots", () => {
-  test("zero is a dot, the smallest value is visible, and the largest is full height", () => {
+describe("text plots", () => {
+  test("show zero as a dot, the smallest other value as visible, and the largest at full height", () => {
     expect(sparkline([0, 1, 50, 100])).toBe("·▁▄█");
     expect(sparkline([0, 0])).toBe("··");
   });
 
-  test("squeezing keeps the sum", () => {
+  test("keep the sum when they are squeezed", () => {
     expect(squeeze([1, 2, 3, 4, 5], 2)).toEqual([6, 9]);
     expect(squeeze([1, 2], 60)).toEqual([1, 2]);
   });
 
-  test("a ruler marks positions in proportion", () => {
+  test("mark times on a ruler in proportion", () => {
     expect(ruler([0, 50, 100], 100, 11)).toBe("^    ^    ^");
   });
 
-  test("times are minutes and seconds", () => {
+  test("have times in minutes and seconds", () => {
     expect([minuteText(61_500), minuteText(0), durationText(950), durationText(4_200), durationText(90_000)]).toEqual([
       ...["1:01", "0:00", "950 ms", "4.2 s", "1.5 min"],
     ]);
@@ -50,7 +50,7 @@ describe("the summary", () => {
     expect(text).toMatch(/Pass: 120 responses with the mixed version proxy, none of them wrong\.\n$/);
   });
 
-  test.each([48, 60, 80, 200])("has no line longer than %i columns allow", (columns) => {
+  test.each([48, 60, 80, 200])("fits into %i columns", (columns) => {
     const lines = rehearsalSummary(sampleReport(), columns).split("\n");
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(Math.min(columns, 120));
   });

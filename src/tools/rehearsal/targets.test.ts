@@ -45,7 +45,7 @@ describe("the targets of clients", () => {
     expect(named("/pods")).toBeUndefined();
   });
 
-  test("that servers allocate through are only read", () => {
+  test("that servers write themselves are only read", () => {
     expect(named("networking.k8s.io/servicecidrs")?.use).toBe("read");
   });
 

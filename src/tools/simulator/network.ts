@@ -111,7 +111,7 @@ export class Network {
     const find = (): NetworkNode | undefined => {
       const { node } = this.#listeners.get(authority) ?? {};
       const isThere = node !== undefined && node.host.state !== "dead";
-      // Requests that a server sends on its own behalf have no audit ID and are no hop of a client's request.
+      // Requests that a server sends on its own behalf have no audit ID and do not count as hops.
       if (isThere && auditId !== undefined) this.#options.onHop({ auditId, from, to: toName, method, target });
       return isThere ? node : undefined;
     };

@@ -121,7 +121,7 @@ export class World {
 
   #checkSteps(): void {
     if (this.#steps >= STEPS_MAX)
-      throw new Error(`time stands still: ${STEPS_MAX} steps at ${this.#now} ms without settling`);
+      throw new Error(`virtual time does not advance: ${STEPS_MAX} steps at ${this.#now} ms without settling`);
   }
 
   #schedule(delayMs: number, callback: () => void): Cancel {

@@ -31,7 +31,9 @@ export function migratedIsMigrated(record: EncodingRecord): PromiseChecker {
       const now = text === was ? undefined : soleVersion(text);
       if (now === undefined || soleVersion(was) === now) return [];
       const others = record.storedVersions(name).filter((version) => version !== now);
-      return others.length === 0 ? [] : [`${name} is reported as ${now} only while ${others.join(", ")} is stored`];
+      return others.length === 0
+        ? []
+        : [`${name} is reported as stored only in ${now}, but ${others.join(", ")} is stored too`];
     });
   const judgeMigration = ({ key, before, after, revision }: Commit, createdAt: number): string[] => {
     if (hasSucceeded(before) || !hasSucceeded(after)) return [];

@@ -18,7 +18,8 @@ export function writtenAsPublished(record: EncodingRecord): PromiseChecker {
     if (own.encodingVersion !== version) problems.push(`${what}, but its entry has ${own.encodingVersion}`);
     if (!isSameSet(own.decodableVersions, resource.decodable)) problems.push(`${what} by the entry of an earlier run`);
     for (const { apiServerID, decodableVersions } of entries)
-      if (!decodableVersions.includes(version)) problems.push(`${what}, which the entry of ${apiServerID} cannot read`);
+      if (!decodableVersions.includes(version))
+        problems.push(`${what}, which ${apiServerID} cannot read according to its entry`);
     for (const other of record.participants(name, atMs))
       if (!record.resourceNamed(other, name)?.decodable.includes(version))
         problems.push(`${what}, which ${other.serverId} (${other.release}) cannot read`);

@@ -22,7 +22,7 @@ interface Envelope {
 /** Either end of the channel: this process towards its parent, or a child. */
 export type IpcEnd = Pick<ChildProcess, "send" | "on" | "connected">;
 
-/** Sending to a process that has ended is no error: the sender detects the end elsewhere. */
+/** Sending to a process that has ended is not an error: the sender detects the end elsewhere. */
 export function sendAbout(
   end: IpcEnd,
   about: Envelope["about"],

@@ -106,7 +106,7 @@ test("a killed server neither receives nor does anything", async () => {
   expect((await other.range({ start: "/a/", end: "/a0" })).items.map(({ key }) => key)).toEqual(["/a/y"]);
 });
 
-test("a partition closes open connections and lets new ones time out until it is healed", async () => {
+test("during a partition open connections are closed and new ones time out, until the partition is healed", async () => {
   const { faults, env, clock, sent, cut } = createWorld();
   const upstream = env.openUpstream({
     credentials: { caFile: "", certFile: "", keyFile: "" },

@@ -57,7 +57,7 @@ async function explained(asked: Promise<JsonObject>, attempt: string): Promise<J
   } catch (thrown) {
     if (!(thrown instanceof CommandFailure)) throw thrown;
     throw new CommandFailure(
-      `${attempt}, and the stored objects could not be checked; use --force to skip the check: ${thrown.message}`,
+      `${attempt}, and the stored objects could not be checked: ${thrown.message}; use --force to skip the check`,
       1,
     );
   }
