@@ -18,7 +18,7 @@ function ask(world: World, answer: Answering, signal = new AbortController().sig
 /** Rejects when the request is aborted, as every upstream does. */
 function hanging({ signal }: UpstreamRequest): Promise<never> {
   return new Promise((_, reject) => {
-    const giveUp = (): void => reject(new UpstreamError("aborted", "given up", { isSent: true }));
+    const giveUp = (): void => reject(new UpstreamError("aborted", "the request was aborted", { isSent: true }));
     if (signal.aborted) giveUp();
     signal.addEventListener("abort", giveUp);
   });

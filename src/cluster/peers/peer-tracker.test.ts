@@ -81,7 +81,9 @@ class Scene implements AsyncDisposable {
     const { target, signal, headers } = request;
     if (this.isSilent(target))
       return new Promise((_, reject) => {
-        signal.addEventListener("abort", () => reject(new UpstreamError("aborted", "given up", { isSent: true })));
+        signal.addEventListener("abort", () =>
+          reject(new UpstreamError("aborted", "the request was aborted", { isSent: true })),
+        );
       });
     if (this.isRefusing(target)) throw new UpstreamError(this.refusal, "refused", { isSent: false });
     if (target === "/api") return headers.includes("core") ? answerOf(304) : aggregated([], "core");

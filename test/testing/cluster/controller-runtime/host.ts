@@ -98,7 +98,7 @@ export class Host {
   async #send(request: ClientRequest): Promise<ClientResponse> {
     const { signal, ...sent } = request;
     const given = Promise.withResolvers<never>();
-    const giveUp = (): void => given.reject(new TransportError("aborted", "the request was given up"));
+    const giveUp = (): void => given.reject(new TransportError("aborted", "the request was aborted"));
     signal?.addEventListener("abort", giveUp, { once: true });
     if (signal?.aborted === true) giveUp();
     try {

@@ -71,7 +71,7 @@ export class BadLink implements Transport {
   async #travel(signal: AbortSignal | undefined): Promise<void> {
     if (this.latencyMsMax === 0) return;
     if (!(await sleep(this.#clock, randomInteger(this.#random, this.latencyMsMax + 1), signal)))
-      throw new TransportError("aborted", "the request was given up");
+      throw new TransportError("aborted", "the request was aborted");
   }
 
   async #watch(request: ClientRequest, resource: string): Promise<ClientResponse> {
