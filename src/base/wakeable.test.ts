@@ -17,7 +17,7 @@ test("a wait lasts for its whole delay, ends early on a wake or an abort, and le
   expect(await waited(world, wakeable, stop.signal, () => {})).toBe(1_000);
   expect(await waited(world, wakeable, stop.signal, () => wakeable.wake())).toBe(100);
   expect(await waited(world, wakeable, stop.signal, () => stop.abort())).toBe(100);
-  await expect(world.run(new Promise(() => {}))).rejects.toThrow("nothing left to happen");
+  await expect(world.run(new Promise(() => {}))).rejects.toThrow("no event is left");
 });
 
 test("a wake without a waiter ends the next wait at once, and only that one", async () => {

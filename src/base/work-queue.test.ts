@@ -11,7 +11,7 @@ function setUp(options: Partial<WorkQueueOptions> = {}): { world: World; queue: 
 
 /** Fails if a timer is left. */
 async function expectNoTimers(world: World): Promise<void> {
-  await expect(world.run(new Promise(() => {}))).rejects.toThrow("nothing left to happen");
+  await expect(world.run(new Promise(() => {}))).rejects.toThrow("no event is left");
   expect(world.clock.monotonic()).toBe(0);
 }
 

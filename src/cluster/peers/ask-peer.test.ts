@@ -49,7 +49,7 @@ test("a server sends the request as system:apiserver and reads the whole respons
     "system:authenticated",
   ]);
   expect(sent?.headers.slice(-2)).toEqual(["Accept", "x"]);
-  await expect(world.run(new Promise(() => {}))).rejects.toThrow("nothing left to happen");
+  await expect(world.run(new Promise(() => {}))).rejects.toThrow("no event is left");
 });
 
 test("the chunks of a streamed response are joined, and an empty response is empty", async () => {

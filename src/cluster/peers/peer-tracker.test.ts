@@ -333,7 +333,7 @@ describe("all peers", () => {
     await scene.tracker.stop();
     expect(scene.upstream.requests.every(({ signal }) => signal.aborted)).toBe(true);
     scene.tracker.update([knownPeer({ id: "c" })]);
-    await expect(scene.world.run(new Promise(() => {}))).rejects.toThrow("nothing left to happen");
+    await expect(scene.world.run(new Promise(() => {}))).rejects.toThrow("no event is left");
     expect(scene.tracker.views().map(({ id }) => id)).toEqual(["b"]);
   });
 });

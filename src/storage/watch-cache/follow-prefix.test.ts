@@ -54,5 +54,5 @@ test("a table contains the entries under its prefix, is updated by the watch, an
   await store.commit(put("a/3"));
   await world.advance(100);
   expect([...keys]).toEqual(["/registry/a/2", "/registry/a/4"]);
-  await expect(world.run(new Promise(() => {}))).rejects.toThrow("nothing left to happen");
+  await expect(world.run(new Promise(() => {}))).rejects.toThrow("no event is left");
 });
