@@ -22,7 +22,7 @@ export function statusCommand(): Command {
   return withServerFlags(
     new Command("status").description(
       "Show the servers of a cluster from the view of one server: release, version, state, age of their discovery documents " +
-        "and resources that only they serve. Exit code 1 if a server is unreachable or has not yet published what it serves.",
+        "and resources that only they serve. Exit code 1 if a server is unreachable or has not published its discovery document.",
     ),
   ).action((flags: ServerFlags) => status(flags));
 }
