@@ -16,7 +16,7 @@ export async function within<T>(
     controller.abort();
     reject(new Error(why));
   };
-  const onAbort = (): void => end("canceled");
+  const onAbort = (): void => end("the operation was aborted");
   const cancel = clock.after(limitMs, () => end(`timed out after ${limitMs} ms`));
   parent?.addEventListener("abort", onAbort, { once: true });
   if (parent?.aborted === true) onAbort();

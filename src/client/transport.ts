@@ -57,7 +57,7 @@ export function isFailure(thrown: unknown, failure: TransportFailure): thrown is
 }
 
 export function abortedError(signal: AbortSignal | undefined): TransportError {
-  return new TransportError("aborted", "request canceled", { cause: signal?.reason });
+  return new TransportError("aborted", "the request was aborted", { cause: signal?.reason });
 }
 
 /** The whole body; rejects as soon as it is longer than `bytesMax`. */

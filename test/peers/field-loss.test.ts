@@ -273,7 +273,7 @@ describe("--field-loss=route", () => {
     const answer = await old.create(PODS, pod("one", { resources: RESOURCES }));
     expect([answer.status, answer.headers["retry-after"]]).toEqual([503, "1"]);
     expect(answer.body.message).toBe(
-      "a does not know all fields that the request sets, and b does but cannot be reached",
+      "a does not know all fields that the request sets; they are known to b, which cannot be reached",
     );
     expect(answer.body.details.causes).toEqual([
       { field: "server", message: "a" },

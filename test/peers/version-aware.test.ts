@@ -194,7 +194,7 @@ test("explain-route and status report the versions", async () => {
   expect(explained.route).toMatchObject({
     kind: "peer",
     rule: "peer-fits-client",
-    reason: "the client requests compatibility with 1.36, which b matches better than a (1.35)",
+    reason: "the client requests compatibility with 1.36; better matches than a (1.35): b",
     candidates: [["b"], ["a"]],
   });
   expect((await a.get(`/evenkeel/v1/route?${query}`)).body.route.rule).toBe("served-here");

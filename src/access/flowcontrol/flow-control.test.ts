@@ -439,7 +439,7 @@ describe("processing of request bodies", () => {
     await pass(40);
     expect(done).toEqual(["jane"]);
     // The reason must be a Status; another error would be logged as a failure of this server.
-    const reason = { message: "the client left before its request was complete", code: 400 };
+    const reason = { message: "the client disconnected before its request was complete", code: 400 };
     expect(await answers).toMatchObject([{ status: "fulfilled" }, { status: "rejected", reason }]);
   });
 

@@ -224,5 +224,5 @@ class Lane {
 
 /** The error for a canceled request: the Status of its deadline, or that the client disconnected. */
 function hasLeft({ reason }: AbortSignal): StatusError {
-  return reason instanceof StatusError ? reason : badRequest("the client left before its request was complete");
+  return reason instanceof StatusError ? reason : badRequest("the client disconnected before its request was complete");
 }

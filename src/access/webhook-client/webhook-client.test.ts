@@ -119,7 +119,9 @@ test("the call ends when the client disconnects, and no other endpoint is tried"
     send: (request) => {
       requests.push(request);
       return new Promise((_, reject) => {
-        request.signal.addEventListener("abort", () => reject(new UpstreamError("aborted", "given up", UNSENT)));
+        request.signal.addEventListener("abort", () =>
+          reject(new UpstreamError("aborted", "the request was aborted", UNSENT)),
+        );
       });
     },
     close: () => Promise.resolve(),
@@ -129,7 +131,7 @@ test("the call ends when the client disconnects, and no other endpoint is tried"
   const leaving = new AbortController();
   const call = client({ url: "https://hook.example.com" }, "{}", { timeoutMs: 30_000, signal: leaving.signal });
   setImmediate(() => leaving.abort());
-  await expect(call).rejects.toThrow("given up");
+  await expect(call).rejects.toThrow("the request was aborted");
   expect(requests).toHaveLength(1);
 });
 

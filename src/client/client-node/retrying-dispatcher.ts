@@ -81,7 +81,7 @@ class Exchange {
       dispatcher.dispatch(options, {
         onRequestStart: (controller) => {
           this.#current = controller;
-          if (this.#isOver) controller.abort(new Error("request canceled"));
+          if (this.#isOver) controller.abort(new Error("the request was aborted"));
         },
         onResponseStarted: () => handler.onResponseStarted?.(),
         onResponseStart: (controller, status, headers, message) => {

@@ -1,6 +1,7 @@
 /**
  * IPAddress objects, in which releases that have them show the service of each cluster IP. Here they follow from the
- * claims and are written after them; an IPAddress created by another client keeps its address from services.
+ * claims and are written after them. An address for which another client created an IPAddress is not allocated to
+ * services.
  */
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { prefixEnd } from "../../storage/kv.ts";
@@ -12,12 +13,12 @@ import type { ServedResource } from "../../serving/registry/resource.ts";
 import { familyOf } from "../../meta/ip-address.ts";
 
 export interface IpAddresses {
-  /** Releases without the kind publish nothing, but still delete what others have published. */
+  /** Releases without the kind publish no IPAddress objects, but still delete those that other servers published. */
   readonly served: ServedResource | undefined;
   /** Whether the cache has it, created by any client. */
   has(ip: string): boolean;
   find(ip: string): Promise<Entry | undefined>;
-  /** Those that servers created, not users. */
+  /** The IPAddress objects that servers created; those of users are omitted. */
   listPublished(): Promise<readonly Entry[]>;
   /** `prepare` sets uid and timestamps of the object. */
   publish(

@@ -41,7 +41,7 @@ export const MANAGER = "kube-apiserver";
 /** Retry interval while the store cannot be reached. */
 export const RETRY_MS = 250;
 
-/** Resolves when each exists or was rejected for good, or when the signal aborts. */
+/** Resolves when each object exists or was permanently rejected, or when the signal aborts. */
 export async function ensureAll(
   making: BootstrapPorts,
   objects: readonly OwnedObject[],

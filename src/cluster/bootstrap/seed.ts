@@ -140,9 +140,7 @@ async function insist(
   return latest.kind === "stored";
 }
 
-/**
- * Another server has the object, or none has it yet: the dependent writes of ours are removed here or by the repair.
- */
+/** Another server has the object, or none has it yet: our dependent writes are removed here or by the repair. */
 async function giveBack({ context }: Seeding, outcome: Outcome): Promise<void> {
   if (outcome.kind !== "stored") return;
   try {

@@ -178,7 +178,7 @@ describe("the end of a controller", () => {
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
       wasTold = true;
       await sleep(running.world.clock, 5_000);
-      throw new Error("given up");
+      throw new Error("aborted");
     };
     await using running: Running = new Running({ reconcile, sources: [new HandSource("a", "b")] });
     await running.world.advance(1_000);

@@ -12,7 +12,7 @@ export function enabledControllers(
   const unknown = items.find((item) => item !== "*" && !known.includes(item.replace(/^-/, "")));
   if (unknown !== undefined)
     throw new Error(
-      `${JSON.stringify(unknown.replace(/^-/, ""))} is not a known controller: known are ${known.toSorted().join(", ")}`,
+      `${JSON.stringify(unknown.replace(/^-/, ""))} is not a known controller: use one of ${known.toSorted().join(", ")}`,
     );
   return new Set(known.filter((name) => isEnabled(name, items, offByDefault)));
 }

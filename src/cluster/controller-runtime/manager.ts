@@ -55,11 +55,11 @@ export interface ControllerManager {
 
 /** As controller-runtime: longer than any list takes. */
 const SYNC_LIMIT_MS = 120_000;
-/** With backoff, a single key fails this often only within minutes, which is longer than an outage of the store. */
+/** With backoff, a single key needs minutes to fail this often, longer than an outage of the store lasts. */
 const FAILURES_MAX = 20;
 /** Until it has stopped, this server cannot lead again. */
 const STOP_LIMIT_MS = 60_000;
-/** The cause of the failure of a whole controller may take a while to pass. */
+/** Delay before a failed controller restarts, because the cause may take a while to pass. */
 const RESTART_MS = 5_000;
 
 export function createControllerManager(options: ControllerManagerOptions): ControllerManager {

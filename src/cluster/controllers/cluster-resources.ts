@@ -1,6 +1,6 @@
 /**
- * The resources that a cluster of mixed releases serves, and those about which nothing is known at present; provided by
- * the composition root.
+ * The resources that a cluster of mixed releases serves, and the doubts: resources that a server may serve although
+ * this one cannot see or request them at present. Provided by the composition root.
  */
 export interface ClusterResource {
   readonly group: string;

@@ -5,7 +5,7 @@ import { whenOrAborted, type BackgroundTask } from "../../base/background.ts";
 
 export interface Leadership {
   readonly tasks: readonly BackgroundTask[];
-  /** Stops competing for good. Resolves when the work has ended and the leases are released. */
+  /** Ends the work and never competes again. Resolves when the work has ended and the leases are released. */
   giveUp(): Promise<void>;
 }
 

@@ -62,7 +62,7 @@ test("another server's certificates replace the previous ones, and then nothing 
   expect(running.outcomes).not.toContain("error");
 });
 
-test("a namespace that is being deleted gets none", async () => {
+test("a namespace that is being deleted gets no certificates", async () => {
   await using api = await start();
   await api.create(NAMESPACES, { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } });
   await api.delete(`${NAMESPACES}/team`);

@@ -24,7 +24,7 @@ async function accounts(api: TestServer): Promise<string[]> {
   });
 }
 
-test("every namespace gets one, also one that is created later", async () => {
+test("every namespace gets a default service account, also one that is created later", async () => {
   await using api = await start();
   await using running = run(api);
   const first = ["default/default", "kube-node-lease/default", "kube-public/default", "kube-system/default"];
@@ -34,7 +34,7 @@ test("every namespace gets one, also one that is created later", async () => {
   expect(running.outcomes).not.toContain("error");
 });
 
-test("one that is deleted is created again, after its finalizers are removed", async () => {
+test("a default service account that is deleted is created again, after its finalizers are removed", async () => {
   await using api = await start();
   await using running = run(api);
   await accounts(api);
@@ -50,7 +50,7 @@ test("one that is deleted is created again, after its finalizers are removed", a
   expect(running.outcomes).not.toContain("error");
 });
 
-test("a namespace that is being deleted gets none", async () => {
+test("a namespace that is being deleted gets no default service account", async () => {
   await using api = await start();
   await api.create(NAMESPACES, namespace("team"));
   await api.delete(`${NAMESPACES}/team`);
@@ -59,7 +59,7 @@ test("a namespace that is being deleted gets none", async () => {
   expect(running.outcomes).not.toContain("error");
 });
 
-test("others are not touched", async () => {
+test("other service accounts are not touched", async () => {
   await using api = await start();
   const path = `${NAMESPACES}/default/serviceaccounts`;
   const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default", labels: { mine: "yes" } } };

@@ -1,4 +1,7 @@
-/** /evenkeel/v1: this project's own endpoints: status, routes, reports about the store, and purging of namespaces. */
+/**
+ * The endpoints below /evenkeel/v1, which Kubernetes does not have: status, routes, reports about the store, and
+ * purging of namespaces.
+ */
 import type { WithUser } from "../../access/auth/user.ts";
 import type { BaseEnv } from "../../base/env.ts";
 import type { Client } from "../../client/client.ts";

@@ -1,6 +1,6 @@
 /**
  * /evenkeel/v1/stored-versions and /evenkeel/v1/rollback-check: reports that read the whole store. They stream lines of
- * JSON, the progress of the walk and at last the report, so that the client sees that it continues.
+ * JSON, first the progress of the walk and then the report, so that the client sees that the server still works on it.
  *
  * The only state is whether a walk is running: a server runs one at a time.
  */

@@ -112,7 +112,11 @@ async function survey(parts: PurgeParts, name: string): Promise<Survey> {
   const { client, resources, config, kv } = parts;
   const namespace = await client.resource<NamespaceObject>(NAMESPACE_TYPE).get({ name });
   if (!isNamespaceTerminating(namespace))
-    throw conflict(NAMESPACES, name, "it is not being deleted: only the content of a deleted namespace can be purged");
+    throw conflict(
+      NAMESPACES,
+      name,
+      "it is not being deleted: only the content of a namespace that is being deleted can be purged",
+    );
   if (!(await resources.catchUp()))
     throw serviceUnavailable("the live servers are currently unknown, please try again later", 1);
   const reading = { kv, storageRoot: config.storageRoot };

@@ -37,7 +37,7 @@ describe("the advertised address", () => {
       { advertiseAddress: "fe80::1%eth0" },
       'peers cannot reach --advertise-address "fe80::1%eth0": set --peer-advertise-ip and --peer-advertise-port, or --advertise-address',
     ],
-  ])("is rejected with a message that names the flag for %o", (flags, sentence) => {
+  ])("is rejected for %o with a message that names the flag", (flags, sentence) => {
     expect(() => advertisedPeerAddress({ ...LISTENING, ...flags })).toThrow(new Error(sentence));
   });
 });

@@ -15,8 +15,8 @@ interface AdvertisedAddressFlags {
  * The address at which peers reach this server: the peer flags, else the flag for all clients, else the address on
  * which it listens. Throws an Error whose message names the invalid flag.
  *
- * DIFFERS: kube-apiserver ignores one of the peer flags without the other, and notices invalid ones only when it writes
- * them.
+ * DIFFERS: kube-apiserver ignores a peer flag that is set without the other, and notices invalid ones only when it
+ * writes them.
  */
 export function advertisedPeerAddress(flags: AdvertisedAddressFlags): UpstreamAddress {
   const { peerAdvertiseIp: ip = "", peerAdvertisePort: port = "", advertiseAddress = "", bindAddress } = flags;

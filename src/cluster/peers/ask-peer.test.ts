@@ -18,7 +18,7 @@ function ask(world: World, answer: Answering, signal = new AbortController().sig
 /** Rejects when the request is aborted, as every upstream does. */
 function hanging({ signal }: UpstreamRequest): Promise<never> {
   return new Promise((_, reject) => {
-    const giveUp = (): void => reject(new UpstreamError("aborted", "given up", { isSent: true }));
+    const giveUp = (): void => reject(new UpstreamError("aborted", "the request was aborted", { isSent: true }));
     if (signal.aborted) giveUp();
     signal.addEventListener("abort", giveUp);
   });
@@ -49,7 +49,7 @@ test("a server sends the request as system:apiserver and reads the whole respons
     "system:authenticated",
   ]);
   expect(sent?.headers.slice(-2)).toEqual(["Accept", "x"]);
-  await expect(world.run(new Promise(() => {}))).rejects.toThrow("nothing left to happen");
+  await expect(world.run(new Promise(() => {}))).rejects.toThrow("no event is left");
 });
 
 test("the chunks of a streamed response are joined, and an empty response is empty", async () => {
@@ -66,7 +66,7 @@ test("the chunks of a streamed response are joined, and an empty response is emp
   expect((await ask(world, () => ({ status: 204, headers: [], body: { kind: "none" } }))).body).toHaveLength(0);
 });
 
-test("a response that ends early, or switches protocols unasked, is an error", async () => {
+test("a response that ends early, or switches protocols although no upgrade was requested, is an error", async () => {
   const world = new World({ seed: 1 });
   const broken = streaming((sink) => {
     sink.write(piece("ab"));
@@ -80,7 +80,7 @@ test("a response that ends early, or switches protocols unasked, is an error", a
   expect(opened).toEqual([undefined]);
 });
 
-test("a response longer than the limit is aborted, and its sender is notified whenever it registers onClose", async () => {
+test("a response longer than the limit is aborted, and the peer's onClose is called even if it is registered later", async () => {
   const world = new World({ seed: 1 });
   const told: string[] = [];
   await expect(ask(world, () => answerOf(200, [], "x".repeat(11)))).rejects.toMatchObject({ failure: "malformed" });

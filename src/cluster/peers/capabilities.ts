@@ -57,7 +57,10 @@ function selectableLabels(catalogue: Catalogue, asked: Omit<ResourceQuestion, "s
   return found && new Set([...found.fieldSelectors, ...Object.keys(found.fieldSelectorAliases)]);
 }
 
-/** Decides by the release that a peer publishes and the catalog knows. */
+/**
+ * Decides by the release that a peer publishes, if the catalog knows that release. A peer without one is a
+ * kube-apiserver, of which only the patch types are known.
+ */
 export function createSupports(): ClusterView["supports"] {
   const catalogues = new Map<string, Catalogue>();
   return ({ release }, asked, need) => {

@@ -45,7 +45,8 @@ async function newestLeases(
   const range = { start: prefix, end: prefixEnd(prefix) };
   try {
     if (await cache.catchUp()) return cache.range(range.start, range.end);
-    // Another process writes to the same store, and the watch does not report how far it has progressed.
+    // The cache did not reach the newest revision, for example because another process writes other keys and the watch
+    // does not report its progress: the leases are read from the store itself.
     return (await kv.range(range)).items.map((item) => cache.toEntry(item));
   } catch (thrown) {
     if (thrown instanceof StorageError) return undefined;

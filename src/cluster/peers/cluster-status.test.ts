@@ -70,7 +70,7 @@ test("the age of a document counts from its last confirmation by the peer", () =
   expect(b?.documentAgeSeconds).toBe(1.5);
 });
 
-test("departed lists what no live server serves, by the server that a 503 would name", () => {
+test("departed lists the resources that no live server serves, by the server that a 503 for them names", () => {
   const departedAt = "2030-01-01T00:00:00.000Z";
   const view = viewOf({
     local: LOCAL,
@@ -93,7 +93,7 @@ test("departed lists what no live server serves, by the server that a 503 would 
   ]);
 });
 
-test("the reason of a fence and a missing flag are reported as they are", () => {
+test("the reason of the fence and the missing flag are reported unchanged", () => {
   const view = viewOf({ missingFlag: "--peer-ca-file" });
   expect(statusOf(view, { fence: "the lease is late" })).toMatchObject({
     fence: "the lease is late",

@@ -33,7 +33,7 @@ interface DepartedParts {
 export interface DepartedPart {
   /** Remembers peers that write no record. Called whenever what peers serve has changed. */
   observe(): void;
-  /** The resources that have departed as of now. */
+  /** The departed resources as of now. */
   index(): ClusterView["departed"];
   /** The records of runs that have ended. */
   departed(): readonly ServedRecord[];

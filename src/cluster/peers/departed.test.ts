@@ -51,7 +51,7 @@ describe("a departed resource", () => {
     { what: "whose run is not known yet", live: { b: undefined }, found: undefined },
     { what: "that restarted", live: { b: "2" }, found: noticedAt },
     { what: "whose departure is not noted yet", live: {}, found: noticedAt },
-  ])("is looked up in the record of a server $what", ({ live, found }) => {
+  ])("in the record of a server $what has departure time $found", ({ live, found }) => {
     expect(find([recordOf("b", "1")], live).find(WIDGETS)?.departedAt).toBe(found);
   });
 

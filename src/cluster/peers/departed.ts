@@ -1,10 +1,10 @@
 /**
  * Tracks departed resources: those served by a server of this cluster whose run has ended. Requests for them return 503
- * during a grace period, because a 404 would mean to clients that the resource never existed or is gone for good.
+ * during a grace period, because clients would read a 404 as proof that the resource and its objects no longer exist.
  *
  * The records are in the store. Every server maintains all of them by the same rules with compare-and-swap, so it does
- * not matter which server is first. The keeper only plans writes; its caller performs them. A write that conflicts
- * needs no repetition: the next step reads the write that succeeded.
+ * not matter which server is first. The keeper only plans writes; its caller performs them. A write that conflicts is
+ * not repeated: the next step reads the write that succeeded.
  */
 import { encodeServedRecord, servedRecordKey, type ServedRecord, type StoredServedRecord } from "./served-record.ts";
 import type { Departed, ResourceQuestion } from "./view.ts";
@@ -139,7 +139,8 @@ export class DepartedKeeper {
   }
 
   /**
-   * A server that starts later cannot distinguish a false note from a true one, and would use its time as the departure time.
+   * Restores this server's record if it is missing or a peer noted a departure in it. A server that starts later cannot
+   * distinguish a false departure from a true one, and would use its time.
    */
   #keepOwn({ records, own }: KeeperInput): KeeperWrite[] {
     const ownKey = servedRecordKey(this.#options.storageRoot, own);
@@ -220,7 +221,7 @@ export function isLive(live: LiveIncarnations, { serverId, incarnation }: Served
   return current === undefined || current === incarnation;
 }
 
-/** The calling server is live, whatever the leases say. */
+/** A keeper's own server is live, whatever the leases say. */
 function isRunning({ live, own }: KeeperInput, record: ServedRecord): boolean {
   const isOwn = record.serverId === own.serverId && record.incarnation === own.incarnation;
   return isOwn || isLive(live, record);

@@ -67,7 +67,7 @@ describe("the endpoint table", () => {
     expect(news()).toBe(4);
   });
 
-  test("an invalid record has no address, but shows that the server is live", () => {
+  test("keeps an invalid record without an address, because it shows that the server is live", () => {
     const { table, news } = setUp();
     table.upsert(...stored("a"));
     table.upsert("/registry/peerserverleases/a", { kind: "Endpoints" });
@@ -79,7 +79,7 @@ describe("the endpoint table", () => {
     expect(news()).toBe(2);
   });
 
-  test("keys of no server are ignored, and so are records beyond the limit", () => {
+  test("ignores keys of no server, and records beyond the limit", () => {
     const { table } = setUp();
     table.upsert("/registry/pods/a", stored("a")[1]);
     table.upsert("/registry/peerserverleases/", stored("a")[1]);
@@ -88,7 +88,7 @@ describe("the endpoint table", () => {
     expect(table.all()).toHaveLength(1_000);
   });
 
-  test("a listener that throws does not keep other listeners from being called", () => {
+  test("calls every listener, even if one throws", () => {
     const { table } = setUp();
     table.onChange(() => {
       throw new Error("no");
@@ -237,7 +237,7 @@ describe("the endpoint writer", () => {
     expect(scene.record).toEqual(record("apiserver-a", { generation: 42 }));
   });
 
-  test("after a crash the record disappears within its TTL", async () => {
+  test("leaves a record that expires within its TTL after a crash", async () => {
     await using scene = new Scene();
     await scene.start();
     await scene.crash();
@@ -247,7 +247,7 @@ describe("the endpoint writer", () => {
     expect(scene.record).toBeUndefined();
   });
 
-  test("changes are written at once", async () => {
+  test("writes changes at once", async () => {
     await using scene = new Scene();
     await scene.start();
     await scene.world.advance(1_000);
@@ -258,7 +258,7 @@ describe("the endpoint writer", () => {
     expect(scene.count("put")).toBe(2);
   });
 
-  test("a change before the first write needs no second write", async () => {
+  test("includes a change before the first write in that write", async () => {
     await using scene = new Scene();
     const updated = scene.writer.update({ document: "etag-2" });
     await scene.start();
@@ -267,7 +267,7 @@ describe("the endpoint writer", () => {
     expect(scene.count("put")).toBe(1);
   });
 
-  test("a change that the store does not accept in time resolves with false, and is written later", async () => {
+  test("reports false for a change that the store does not accept in time, and writes it later", async () => {
     await using scene = new Scene();
     await scene.start();
     scene.store.mode = "fails";
@@ -277,7 +277,7 @@ describe("the endpoint writer", () => {
     expect(scene.record?.document).toBe("etag-2");
   });
 
-  test("after the lease or the record was lost, the record is written again", async () => {
+  test("writes the record again after the lease or the record was lost", async () => {
     await using scene = new Scene();
     await scene.start();
     await scene.store.revoke("lease-1");
@@ -288,7 +288,7 @@ describe("the endpoint writer", () => {
     expect(scene.record?.generation).toBe(3);
   });
 
-  test.each(["fails", "hangs"] as const)("a store that %s for a while is retried until it works", async (mode) => {
+  test.each(["fails", "hangs"] as const)("retries a store that %s for a while until it works", async (mode) => {
     await using scene = new Scene();
     scene.store.mode = mode;
     await scene.start();
@@ -315,7 +315,7 @@ describe("the endpoint writer", () => {
     expect(scene.record).toMatchObject({ incarnation: "one", document: "etag-2" });
   });
 
-  test("removal deletes the record, and later changes are no-ops", async () => {
+  test("deletes the record when it is removed, and ignores later changes", async () => {
     await using scene = new Scene();
     await scene.start();
     await scene.world.run(scene.writer.remove());
@@ -326,7 +326,7 @@ describe("the endpoint writer", () => {
     expect(scene.count("put")).toBe(1);
   });
 
-  test("removal does not delete a record that another process wrote", async () => {
+  test("does not delete a record that another process wrote", async () => {
     await using scene = new Scene();
     await scene.start();
     const rival = await scene.store.grantLease(15);
@@ -335,7 +335,7 @@ describe("the endpoint writer", () => {
     expect(scene.record?.incarnation).toBe("rival");
   });
 
-  test("removal ends within its limit when the store hangs", async () => {
+  test("ends its removal within a time limit when the store hangs", async () => {
     await using scene = new Scene();
     await scene.start();
     scene.store.mode = "hangs";
@@ -345,7 +345,7 @@ describe("the endpoint writer", () => {
     expect(scene.world.clock.monotonic() - startedAt).toBe(5_000);
   });
 
-  test("removal before the first write writes nothing", async () => {
+  test("writes nothing if it is removed before the first write", async () => {
     await using scene = new Scene();
     await scene.writer.remove();
     await scene.start();

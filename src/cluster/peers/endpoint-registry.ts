@@ -104,8 +104,8 @@ function isSame(left: EndpointRecord | undefined, right: EndpointRecord | undefi
 }
 
 /**
- * The store operations that the writer needs. A failed operation rejects and is retried. After the signal has aborted
- * nothing may be written, except by a request already in flight, and only if no later write preceded it.
+ * The store operations that the writer needs. A failed operation rejects and is retried. After the signal has aborted,
+ * only a request already in flight may still write, and it must not overwrite a later write.
  */
 export interface EndpointStore {
   /** Grants a store lease that expires this long after its last `keepAlive`. */

@@ -76,7 +76,7 @@ describe("a deleted resource", () => {
     expect(subject.nextExpiryMs()).toBeUndefined();
   });
 
-  test("and created again is excluded for as long as it exists", () => {
+  test("that is created again is excluded for as long as it exists", () => {
     const subject = exclusions();
     subject.update(["a/v1"], 0);
     subject.update([], 1_000);
@@ -89,7 +89,7 @@ describe("a deleted resource", () => {
     expect(subject.isExcluded(question, 11 * GRACE_MS)).toBe(false);
   });
 
-  test("is forgotten oldest first beyond the limit", () => {
+  test("is forgotten beyond the limit, the oldest first", () => {
     const subject = exclusions();
     const many = Array.from({ length: 20_001 }, (_, index) => `g${index}/v1`);
     subject.update(many, 0);

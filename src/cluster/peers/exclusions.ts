@@ -40,7 +40,8 @@ export class Exclusions {
   }
 
   /**
-   * Takes all that exist now, as `exclusionName` formats them. Returns whether `isExcluded` changed for any resource.
+   * Takes the names of all custom and aggregated resources that exist now, as `exclusionName` formats them. Returns
+   * whether `isExcluded` changed for any resource.
    */
   update(active: Iterable<string>, nowMs: number): boolean {
     const before = this.#active;

@@ -10,7 +10,7 @@ import type { CapabilityNeed, ClusterView } from "./view.ts";
 interface RouteExplanation {
   readonly kind: "RouteExplanation";
   readonly apiVersion: "evenkeel.io/v1";
-  /** The server that would decide so. */
+  /** The server that explains its route. */
   readonly server: { readonly id: string; readonly release: string };
   readonly request: ExplainedRequest;
   readonly route: ExplainedRoute;

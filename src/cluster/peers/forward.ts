@@ -29,7 +29,7 @@ import type { ClusterView, PeerView } from "./view.ts";
 
 /** Serves the request on the local server with this body. */
 type AnswerHere = (body: RequestBody) => Promise<ApiResponse>;
-/** With `here`, the local server is the last candidate: it serves the request if no peer could act on it. */
+/** With `here`, the local server is the last candidate: it serves the request if no peer can have executed it. */
 export type Forward = (
   request: WithUser,
   route: PeerRoute,
@@ -44,7 +44,10 @@ interface ForwardOptions {
   readonly log: Log;
   readonly metrics: ProxyMetrics;
   readonly requestsInflightMax: number;
-  /** Called for each response, or for each failed connection: they determine the peer's reachability besides probes. */
+  /**
+   * Called for each response (`onAnswer`) and each failed connection (`onMiss`): besides probes, they determine whether
+   * the peer is reachable.
+   */
   readonly onAnswer: (peerId: string) => void;
   readonly onMiss: (peerId: string, error: UpstreamError) => void;
 }
@@ -93,7 +96,7 @@ interface Hop {
   readonly hasFallback: boolean;
 }
 
-/** The response; or the unread body, if no peer acted on the request and the local server can serve it. */
+/** The response; or the request body, if no peer executed the request and the local server can serve it. */
 async function forwardOnce(options: ForwardOptions, hop: Hop): Promise<ApiResponse | RequestBody> {
   const { request, route, view, hasFallback } = hop;
   const { metrics, random } = options;

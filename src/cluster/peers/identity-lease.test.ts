@@ -136,7 +136,7 @@ describe("the identity lease", () => {
     expect(process.lost).toEqual([]);
   });
 
-  test("is renewed after another client changed it, and added metadata stays", async () => {
+  test("is renewed after another client changed it, and metadata that the client added stays", async () => {
     await using server = await startServer();
     await using process = new Process(server, "one");
     await server.world.advance(100);
@@ -282,7 +282,7 @@ describe("two processes with one server ID", () => {
     expect(first.lease.conflict).toBeUndefined();
   });
 
-  test("an API user who changes the holder has no effect", async () => {
+  test("do not exist if an API user changes the holder: the server takes its lease back", async () => {
     await using server = await startServer();
     await using process = new Process(server, "one");
     process.recordOwner = "this";

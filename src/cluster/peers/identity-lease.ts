@@ -2,7 +2,7 @@
  * Maintains the Lease by which peers know that this server is live. It is written through the API like any Lease, and
  * at the start in one write whatever its state, so that no watcher sees a gap. States:
  *
- * - seeking: the lease is not ours yet. Take it, whoever holds it → holding.
+ * - seeking: the lease is not ours yet. Take it from any holder → holding.
  * - holding: renew the copy read last. If the lease was deleted, create it; if it was changed, read it → holding or
  *   aside.
  * - aside: another process uses our ID. Only read, until its lease is deleted or expires.

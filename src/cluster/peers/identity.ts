@@ -21,7 +21,7 @@ interface IdentityOptions {
   readonly config: MemberConfig;
   readonly client: Client;
   readonly isStoreWatchAlive: () => boolean;
-  /** From the endpoint records: whether a record of this server exists, and which process owns the one under our ID. */
+  /** From the endpoint records: whether a server has a record, and which process owns the record under our ID. */
   readonly hasEndpointRecord: (id: string) => boolean;
   readonly recordOwner: (incarnation: string) => "this" | "other" | "nobody";
 }

@@ -8,7 +8,7 @@ import type { Identity } from "./identity.ts";
 export function knownPeers({ leases }: Identity, table: EndpointTable): KnownPeer[] {
   return leases.known().map(({ id, incarnation: leased }) => {
     const record = table.get(id);
-    // The record of an earlier run has an outdated address, or that of a server that is not ready.
+    // The record of an earlier run has an outdated address, or the address of a server that is not ready yet.
     const isCurrent = isSameRun(record, leased);
     return {
       id,
@@ -22,7 +22,10 @@ export function knownPeers({ leases }: Identity, table: EndpointTable): KnownPee
   });
 }
 
-/** A server writes its record when it is ready, and one that registers storage versions is not ready before it has. */
+/**
+ * A server writes its record when it is ready, and if it registers storage versions, it is not ready before it has done
+ * so.
+ */
 export function registrationOf(
   { leases }: Identity,
   table: EndpointTable,

@@ -53,7 +53,7 @@ interface LeaseCollectorOptions {
   >;
   /** Whether the store watch is alive and the endpoint records are loaded. */
   readonly isStoreWatchAlive: () => boolean;
-  /** Whether the store holds an endpoint record of this server. */
+  /** Whether the store holds an endpoint record of the server with this ID. */
   readonly hasEndpointRecord: (id: string) => boolean;
 }
 
@@ -130,7 +130,10 @@ export class LeaseCollector {
     return this.#living.filter((lease) => lease.component !== component);
   }
 
-  /** Whether the lease counts in the version of this revision or a later one. Always false for one beyond the limit. */
+  /**
+   * Whether the lease has been read at this revision or a later one. Also true for a lease beyond the limit, which is
+   * never read: no caller should wait for it.
+   */
   hasSeen(id: string, revision: number): boolean {
     const entry = this.#entries.get(id);
     if (entry === undefined) return !this.#hasRoomFor(id);

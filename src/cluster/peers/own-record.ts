@@ -60,7 +60,7 @@ export function createOwnRecord(parts: OwnRecordParts, identity: Identity, table
       },
     },
     async drain() {
-      // Without a record no peer needs to be notified, and there is nothing to wait for.
+      // Without a record no peer can send requests to this server: there is nothing to publish and nothing to wait for.
       if (isKept) await writer?.update({ state: "draining" });
     },
     async remove() {

@@ -60,7 +60,7 @@ export interface PeerConfig {
   readonly isEnabled: boolean;
   /** Undefined if no peer can be called. */
   readonly credentials: PeerCredentials | undefined;
-  /** Also used for aggregated API servers if no peer can be called. */
+  /** The client certificate for peers and aggregated API servers; may be set even if no peer can be called. */
   readonly clientCertificate: ClientCertificateFiles | undefined;
   /** The missing flag to report if a peer is needed and none can be called. */
   readonly missingFlag: string | undefined;

@@ -32,8 +32,8 @@ const DOCUMENT_BYTES_MAX = 32 * 1024 * 1024;
 const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /**
- * The formats of the discovery document, and before the unaggregated one the format of releases that did not have v2
- * yet.
+ * The formats of the discovery document in order of preference: this server's own document, v2, v2beta1 for releases
+ * without v2, and the unaggregated format for releases without either.
  */
 const ACCEPT = [
   `${AGGREGATED};profile=nopeer`,

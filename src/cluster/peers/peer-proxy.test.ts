@@ -47,7 +47,7 @@ async function text(answer: Promise<ApiResponse>): Promise<string> {
   return body.kind === "bytes" ? Buffer.concat(body.chunks).toString() : "";
 }
 
-test("a request that is served locally, or is not a resource request, is served locally", async () => {
+test("a request for a local resource, or for no resource, is served locally", async () => {
   expect(await text(ask({ view: viewOf({ local: WIDGETS }) }))).toBe("here");
   expect(await text(ask({ url: "/healthz", view: viewOf({ isSynced: false }) }))).toBe("here");
 });

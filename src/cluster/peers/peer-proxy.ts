@@ -117,7 +117,7 @@ function withBody<Req extends WithUser>(request: Req, body: RequestBody): Req {
 }
 
 function notUpToDate({ info }: WithUser, selfId: string): StatusError {
-  const reason = `${selfId} cannot determine whether a server that serves it has just joined`;
+  const reason = `${selfId} has not caught up with the newest peer leases: another server may serve it`;
   return serviceUnavailableBecause({ rule: "not-synced", reason, retryAfterSeconds: 1 }, info, selfId);
 }
 

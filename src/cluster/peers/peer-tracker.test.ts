@@ -81,7 +81,9 @@ class Scene implements AsyncDisposable {
     const { target, signal, headers } = request;
     if (this.isSilent(target))
       return new Promise((_, reject) => {
-        signal.addEventListener("abort", () => reject(new UpstreamError("aborted", "given up", { isSent: true })));
+        signal.addEventListener("abort", () =>
+          reject(new UpstreamError("aborted", "the request was aborted", { isSent: true })),
+        );
       });
     if (this.isRefusing(target)) throw new UpstreamError(this.refusal, "refused", { isSent: false });
     if (target === "/api") return headers.includes("core") ? answerOf(304) : aggregated([], "core");
@@ -175,7 +177,7 @@ describe("a peer that does not respond", () => {
   test.each([
     ["refuses connections", { isSent: false, isRefused: true }, "connect"],
     ["closes them", { isSent: true }, "reset"],
-  ] as const)("that %s is unreachable, but its accepted requests continue", async (_how, options, failure) => {
+  ] as const)("but %s is unreachable, and requests that it has accepted continue", async (_how, options, failure) => {
     await using scene = await described();
     for (let miss = 0; miss < 5; miss++) scene.tracker.reportMiss("b", new UpstreamError(failure, failure, options));
     expect(scene.view.isReachable).toBe(false);
@@ -209,7 +211,7 @@ describe("a peer that does not respond", () => {
     expect(waiting.length).toBeLessThanOrEqual(4);
   });
 
-  test("is judged by requests like by probes, and any response resets the misses", async () => {
+  test("is judged by requests as well as by probes, and any response resets the misses", async () => {
     await using scene = await described();
     scene.tracker.reportMiss("b", SILENT);
     scene.tracker.reportAnswer("b");
@@ -323,7 +325,7 @@ describe("all peers", () => {
     expect(new Set(scene.upstream.ports)).toEqual(new Set([2]));
   });
 
-  test("are not called after the end, pending calls are aborted, and no timer is left", async () => {
+  test("are not called after the tracker has stopped, pending calls are aborted, and no timer is left", async () => {
     const scene = await described();
     scene.isSilent = () => true;
     scene.tracker.update([knownPeer({ incarnation: "two" })]);
@@ -331,7 +333,7 @@ describe("all peers", () => {
     await scene.tracker.stop();
     expect(scene.upstream.requests.every(({ signal }) => signal.aborted)).toBe(true);
     scene.tracker.update([knownPeer({ id: "c" })]);
-    await expect(scene.world.run(new Promise(() => {}))).rejects.toThrow("nothing left to happen");
+    await expect(scene.world.run(new Promise(() => {}))).rejects.toThrow("no event is left");
     expect(scene.tracker.views().map(({ id }) => id)).toEqual(["b"]);
   });
 });

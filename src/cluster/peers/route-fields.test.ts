@@ -82,7 +82,7 @@ describe("a request that sets fields unknown to the local server", () => {
     ["a peer proxied it", [peer("b")], { facts: { isProxied: true } }, ["served-here"]],
     ["the view is not synced", [], { view: { isSynced: false } }, ["not-synced", undefined, 1]],
     ["the resource is judged locally", [peer("b")], { view: { isJudgedLocally: () => true } }, ["nobody-supports-it"]],
-  ])("%s", (_what, peers, more, short) => {
+  ])("is routed by rule if %s", (_what, peers, more, short) => {
     expect(inShort(decide(peers, more))).toEqual(short);
   });
 });

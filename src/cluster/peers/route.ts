@@ -137,13 +137,14 @@ function decideByVersion(facts: RouteFacts, view: ClusterView, wanted: string): 
     peer.isDescribed && !peer.isDraining && versionDistance(peer.release, wanted) < farthest;
   const candidates = tiers(facts, view.peers.filter(isServing(facts)).filter(isBetter));
   if (candidates.length === 0) return NOBODY_FITS_BETTER;
-  const reason = `the client requests compatibility with ${wanted}, which ${names(candidates.flat())} matches better than ${id} (${release})`;
+  const reason = `the client requests compatibility with ${wanted}; better matches than ${id} (${release}): ${names(candidates.flat())}`;
   return { kind: "peer", rule: "peer-fits-client", reason, candidates, fallback: "local" };
 }
 
 /**
- * A request makes only one hop. A verb that no server serves is rejected by a server that serves the resource, which is
- * why a peer may have proxied it here.
+ * A request makes only one hop, so this server does not proxy it again: it returns 503, and the peer may try another
+ * server. Exception: a verb that no server serves. The peer proxied such a request here because this server serves the
+ * resource, so this server rejects the verb with 405.
  */
 function decideProxied(facts: RouteFacts, view: ClusterView): Route {
   const isElsewhere = (peer: PeerView): boolean => !peer.isDescribed || isServing(facts)(peer);
@@ -163,8 +164,8 @@ function decideNeed(facts: RouteFacts, view: ClusterView): Route {
 }
 
 /**
- * Dropped fields are lost, so the request waits (503) for a peer that knows them, even if that peer is not described
- * yet.
+ * Dropped fields would be lost, so the request gets 503 while no peer that knows them can be called, even if that peer
+ * is not described yet.
  */
 function decideFields(facts: RouteFacts, view: ClusterView): Route {
   const isOut = view.isJudgedLocally(facts.group, facts.version, facts.resource);
@@ -173,19 +174,19 @@ function decideFields(facts: RouteFacts, view: ClusterView): Route {
   );
   const [first] = knowing;
   if (isOut || first === undefined) return NOBODY_SUPPORTS_IT;
-  const what = `${view.self.id} does not know all fields that the request sets, and ${names(knowing)} does`;
+  const what = `${view.self.id} does not know all fields that the request sets; they are known to ${names(knowing)}`;
   if (view.missingFlag !== undefined) {
-    const reason = `${what} but cannot be called: ${view.missingFlag} is not set`;
+    const reason = `${what}, which cannot be called: ${view.missingFlag} is not set`;
     return unavailable("peer-flag-missing", reason, { retryAfterSeconds: MUCH_LATER_SECONDS, peerId: first.id });
   }
   const candidates = tiers(facts, knowing.filter(isServing(facts)));
   if (candidates.length > 0) return { kind: "peer", rule: "peer-knows-fields", reason: what, candidates };
-  return unavailable("peer-unreachable", `${what} but cannot be reached`, { peerId: first.id });
+  return unavailable("peer-unreachable", `${what}, which cannot be reached`, { peerId: first.id });
 }
 
 /**
- * Whether a peer serves a resource that is not served locally is unknown, hence 503; a resource served locally without
- * the verb is 405.
+ * No peer can be called, so whether one serves a resource that is not served locally is unknown: 503. A resource that
+ * is served locally without this verb returns 405.
  */
 function decideWithoutPeers(facts: RouteFacts, view: ClusterView, missingFlag: string): Route {
   if (view.local.has(facts)) return VERB_NOT_SERVED;
@@ -244,7 +245,7 @@ function decideNobody(facts: RouteFacts, view: ClusterView): Route {
   return { kind: "unknown", rule: "served-by-nobody", reason, message };
 }
 
-/** A method without a verb is rejected by a server that serves the resource. */
+/** A method that maps to no verb matches any verb: a server that serves the resource rejects it. */
 function serves(set: ServedSet, facts: RouteFacts): boolean {
   return facts.verb === "" ? set.has(facts) : set.hasVerb(facts, facts.verb);
 }

@@ -150,7 +150,7 @@ describe("a peer whose registration is not complete", () => {
     expect(document!.served.has(REVIEWS)).toBe(false);
   });
 
-  test("is described by its document if it never registers, and not before it is known to", () => {
+  test("is described by its document if it never registers, but not while its registration is pending", () => {
     const registered = sourceOf({}).registered;
     expect(described({ serves: {} }, { registration: "never", registered }).isDescribed).toBe(true);
     expect(described({ serves: {} }, { registration: "pending", registered }).isDescribed).toBe(false);

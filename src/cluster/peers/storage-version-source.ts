@@ -67,8 +67,9 @@ export interface ReleaseServing {
 export interface Describing {
   readonly registered: Registered;
   /**
-   * complete: the server has published that every resource it stores is registered. never: it is ready and does not
-   * register, or does not publish whether it does, as a kube-apiserver. pending: neither yet.
+   * - complete: the server has published that every resource it stores is registered.
+   * - never: it is ready and does not register, or it does not publish whether it does, as a kube-apiserver.
+   * - pending: neither is known yet.
    */
   readonly registration: "complete" | "never" | "pending";
   /** Undefined if its release is unknown here. */

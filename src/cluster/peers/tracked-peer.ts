@@ -256,8 +256,8 @@ function isExhausted(thrown: unknown): boolean {
 }
 
 /**
- * Whether the peer's host has responded, by rejecting or closing a connection. Then it closes its other dead connections
- * itself, and a draining server still completes accepted requests, so open connections are kept.
+ * Whether the peer's host has rejected or closed a connection. Then it also closes its other dead connections itself,
+ * and a draining server still completes accepted requests, so open connections are kept.
  */
 function isHeardFrom(error: unknown): boolean {
   return error instanceof UpstreamError && (error.isRefused || error.failure === "reset" || error.failure === "tls");

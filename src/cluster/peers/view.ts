@@ -81,7 +81,7 @@ export interface ResourceQuestion {
   readonly subresource: string;
 }
 
-/** The view of a server that has no peers and concludes nothing about any. */
+/** The view of a server without peers that decides about every resource itself. */
 export function loneView(self: ClusterView["self"]): ClusterView {
   return {
     self,

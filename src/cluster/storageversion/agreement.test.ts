@@ -213,7 +213,7 @@ describe("the common version", () => {
   });
 });
 
-describe("unrelated and unchanged parts", () => {
+describe("settling an object:", () => {
   test("conditions of other types stay in their position", () => {
     const before = statusOf([E1, E2, E3], "v1", FOREIGN_CONDITION, CONDITION_TRUE, {
       ...FOREIGN_CONDITION,
@@ -259,8 +259,8 @@ describe("unrelated and unchanged parts", () => {
   });
 });
 
-describe("servers whose entries are unknown", () => {
-  test("a live server without entry that has not published makes the condition Unknown without a common version", () => {
+describe("pending servers:", () => {
+  test("a live server without an entry that has not published makes the condition Unknown, without a common version", () => {
     const before = statusOf([E1, E2], "v1", CONDITION_TRUE);
     const live = liveServers("1", "2", "-new", "-another");
     expect(settle(before, { live, now: NOW })).toEqual(
@@ -274,7 +274,7 @@ describe("servers whose entries are unknown", () => {
     expect(after).toEqual(statusOf([E1, E3], undefined, at(conditionUnknown("new"), NOW)));
   });
 
-  test("a live server without entry that has published everything does not store the resource", () => {
+  test("a live server without an entry that has published everything does not store the resource", () => {
     const before = statusOf([E1, E2], "v1", CONDITION_TRUE);
     expect(settle(before, { live: liveServers("1", "2", "other"), now: NOW })).toBe(before);
   });

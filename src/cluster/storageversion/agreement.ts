@@ -1,6 +1,6 @@
 /**
- * Computes the status of a StorageVersion object from its entries, and whether a server may write by it. Pure: every
- * writer of an object uses it, so that all servers come to the same result.
+ * Computes the status of a StorageVersion object from its entries, and whether a server may write according to it.
+ * Pure: every writer of an object uses it, so that all servers come to the same result.
  */
 import { jsonEquals } from "../../meta/json.ts";
 import type { AgreementMember } from "./members.ts";
@@ -34,7 +34,7 @@ export function settle(status: StorageVersionStatus, { live, now, own }: Settlin
   return jsonEquals(settled, status) ? status : settled;
 }
 
-/** The version that all entries encode in. */
+/** The version in which all entries encode; undefined if they differ. */
 export function commonVersion(entries: readonly ServerStorageVersion[]): string | undefined {
   const [first] = entries;
   return entries.every(({ encodingVersion }) => encodingVersion === first?.encodingVersion)
@@ -60,12 +60,12 @@ export function pendingServers(
     .sort();
 }
 
-/** The versions in which a server stores a resource. */
+/** The versions in which a server can write and read a resource. */
 export interface StoredVersions {
   /** The version its release writes. */
   readonly preferred: string;
   readonly decodable: readonly string[];
-  /** The same, most preferred first, if they are published in another order. */
+  /** The decodable versions, most preferred first, if they are published in another order. */
   readonly fallbacks?: readonly string[];
 }
 

@@ -40,7 +40,7 @@ async function statusIn(api: TestServer, name: string): Promise<StorageVersionSt
   return answer.status === 404 ? undefined : answer.body.status;
 }
 
-describe("requests of the collector", () => {
+describe("a collector that calls the API:", () => {
   /** A server that serves the objects and has no entries in them. */
   const startBare = (): Promise<TestServer> => startServer({ runtimeConfig: [`${API}=true`] });
 

@@ -1,6 +1,6 @@
 /**
- * The observations of the collector in its term with their times on its own monotonic clock, from which it computes how
- * long a state has lasted.
+ * Remembers what the collector has observed in its term, and when by its own monotonic clock, to compute how long a
+ * state has lasted.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { AgreementMember } from "./members.ts";
@@ -47,7 +47,7 @@ export class CollectorMemory {
     return new Map(left.filter(([, leftMs]) => leftMs > 0));
   }
 
-  /** How long an object without entries must be kept; 0 when that time is over, or there are entries. */
+  /** How long an object without entries must still be kept; 0 if that time is over, or if it has entries. */
   emptyForMs(object: StorageVersionObject): number {
     const { clock, emptyGraceMs } = this.#options;
     const remembered = this.#recall(object);
@@ -65,7 +65,9 @@ export class CollectorMemory {
     return Math.min(Math.max(emptyGraceMs - Math.min(seenMs, ageMs), 0), emptyGraceMs);
   }
 
-  /** How long the object had no common version, when it has one for the first time again. */
+  /**
+   * How long the object had no common version, if this is the first time that it has one again; otherwise undefined.
+   */
   agreementMs(object: StorageVersionObject): number | undefined {
     if (!hasEntries(object)) return undefined;
     const nowMs = this.#options.clock.monotonic();

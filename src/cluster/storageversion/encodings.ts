@@ -116,7 +116,10 @@ export class Encodings {
     return this.#unpublished.size === 0;
   }
 
-  /** The name of its object while requests for the resource are rejected until it is published. */
+  /**
+   * The name of the resource's StorageVersion object if it is built in and not published yet: until then its writes are
+   * rejected.
+   */
   unpublishedName(group: string, resource: string): string | undefined {
     const state = this.#byResource.get(formatGroupResource({ group, resource }));
     return state === undefined || state.isPublished || isDefined(state) ? undefined : state.resource.name;

@@ -240,15 +240,12 @@ describe("conflicts and errors", () => {
   });
 });
 
-describe("drift", () => {
+describe("an entry that drifts:", () => {
   test.each([
-    ["its entry was removed", (api: FakeStorageVersions) => api.put(FOOS, {})],
-    [
-      "its entry was changed",
-      (api: FakeStorageVersions) => api.put(FOOS, { storageVersions: [{ ...OWN, encodingVersion: "v1" }] }),
-    ],
-    ["the object was deleted", (api: FakeStorageVersions) => api.remove(FOOS)],
-  ])("%s: it is restored", async (_, change) => {
+    ["a removal", (api: FakeStorageVersions) => api.put(FOOS, {})],
+    ["a change", (api: FakeStorageVersions) => api.put(FOOS, { storageVersions: [{ ...OWN, encodingVersion: "v1" }] })],
+    ["a deletion of its object", (api: FakeStorageVersions) => api.remove(FOOS)],
+  ])("the entry is restored after %s", async (_, change) => {
     const publishing = new Publishing();
     await publishing.world.run(publishing.all);
     change(publishing.api);
@@ -257,7 +254,7 @@ describe("drift", () => {
     await publishing.end();
   });
 
-  test("its entry is restored also if it was removed while this server found it correct", async () => {
+  test("the entry is restored even if it was removed while this server found it correct", async () => {
     const before = (api: FakeStorageVersions): void =>
       api.put(FOOS, { storageVersions: [OWN, entry("server-9", "v2", ["v2"])] });
     const publishing = new Publishing({ before });
@@ -274,7 +271,7 @@ describe("drift", () => {
   test.each([
     ["is removed", (api: FakeStorageVersions) => api.put(FOOS, {})],
     ["is deleted with its object", (api: FakeStorageVersions) => api.remove(FOOS)],
-  ])("its entry %s after every write: it is restored with increasing delays", async (_, drop) => {
+  ])("an entry that %s after every write is restored with increasing delays", async (_, drop) => {
     const publishing = new Publishing();
     await publishing.world.run(publishing.all);
     let drops = 0;
@@ -291,7 +288,7 @@ describe("drift", () => {
     await publishing.end();
   });
 
-  test("switches to a version that a joining server can read, and back after its departure", async () => {
+  test("the entry switches to a version that a joining server can read, and back after its departure", async () => {
     const publishing = new Publishing({ members: [SELF, "server-2"] });
     await publishing.world.run(publishing.all);
     publishing.api.put(FOOS, { storageVersions: [OWN, entry("server-2", "v1", ["v1"])] });

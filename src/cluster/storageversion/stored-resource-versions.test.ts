@@ -30,7 +30,7 @@ test("resources that share a place in the store are one, under their first name"
   ]);
 });
 
-test("they have that name also if only another of their names is served", () => {
+test("resources that share a place have that name even if only another of their names is served", () => {
   const runtimeConfig = parseRuntimeConfig(["v1=false"]);
   const versions = storedResourceVersions(openCatalogue({ release: "1.36", runtimeConfig, extensions: true }));
   expect(versions.filter(({ resource }) => resource === "events")).toMatchObject([

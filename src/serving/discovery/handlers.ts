@@ -72,7 +72,7 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
   const noDocument = (request: DiscoveryRequest, missing: MissingDocument): ApiResponse => {
     const { apiPrefix, segments } = request.info;
     if (isOfCluster(request, mergeScope === "all") && options.hasUndescribed())
-      throw serviceUnavailable("a live server has not published its discovery document yet", RETRY_AFTER_SECONDS);
+      throw serviceUnavailable("a live server has not yet published what it serves", RETRY_AFTER_SECONDS);
     // As kubernetes: a group that is not built in is unknown, except for the versions that are served.
     if (missing === "unknown-group" || (apiPrefix === "apis" && isNotBuiltIn(segments[1]))) return pageNotFound();
     throw unknownResource();

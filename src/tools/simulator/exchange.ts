@@ -62,7 +62,7 @@ const CUT_AFTER_MS_MAX = 30_000;
 export class SimulatedExchange {
   readonly #parts: SimulatedExchangeOptions;
   readonly #server = new AbortController();
-  readonly #onAbort = (): void => this.#fail("aborted", "the request was canceled");
+  readonly #onAbort = (): void => this.#fail("aborted", "the request was aborted");
   readonly #order: Stream = { lastAtMs: 0 };
   #isDeparted = false;
   #isAnswered = false;

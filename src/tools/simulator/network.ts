@@ -72,7 +72,8 @@ export class Network {
     return {
       send: (request) =>
         new Promise((resolve, reject) => {
-          if (isClosed) throw new UpstreamError("connect", "connections are closed", { isSent: false });
+          if (isClosed)
+            throw new UpstreamError("connect", "connections to other servers are closed", { isSent: false });
           const sent = this.#options.tamper?.(request, from.name) ?? request;
           const authority = authorityOf(sent.address);
           const exchange = new SimulatedExchange({
@@ -92,10 +93,10 @@ export class Network {
         }),
       // Every request has its own connection.
       retire: () => {},
-      disconnect: (address) => breakAll("the connections were closed by the caller", authorityOf(address)),
+      disconnect: (address) => breakAll("the connections were dropped", authorityOf(address)),
       close() {
         isClosed = true;
-        breakAll("connections are closed");
+        breakAll("connections to other servers are closed");
         return Promise.resolve();
       },
     };

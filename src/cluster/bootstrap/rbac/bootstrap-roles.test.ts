@@ -31,7 +31,7 @@ test("the role of every binding is created too", () => {
   }
 });
 
-test("each has the kind and the namespace in which it is created", () => {
+test("each role and binding has the kind and the namespace in which it is created", () => {
   const kinds = new Set(bootstrapRoles(serves).map(({ at, object }) => `${at.resource} ${String(object["kind"])}`));
   expect([...kinds].sort()).toEqual([
     "clusterrolebindings ClusterRoleBinding",
@@ -43,7 +43,7 @@ test("each has the kind and the namespace in which it is created", () => {
     expect(stringAt(objectAt(object, "metadata"), "namespace")).toBe(at.namespace);
 });
 
-test("one in its initial state needs no correction", () => {
+test("a role or binding in its initial state needs no correction", () => {
   for (const { object, correct, isToBeReplaced } of bootstrapRoles(serves)) {
     expect(correct?.(object)).toBeUndefined();
     expect(isToBeReplaced?.(object) ?? false).toBe(false);

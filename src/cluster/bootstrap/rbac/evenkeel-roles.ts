@@ -4,7 +4,10 @@
  */
 import { mayCall, type RoleRules } from "./notation.ts";
 
-/** Purging a namespace requires cluster-admin. */
+/**
+ * Does not include purging: cluster-admin may list the objects to purge, and only members of system:masters may remove
+ * them.
+ */
 export const EVENKEEL_ROLES: RoleRules = {
   "system:evenkeel-viewer": [
     mayCall("get", "/evenkeel/v1/status /evenkeel/v1/route /evenkeel/v1/stored-versions /evenkeel/v1/rollback-check"),

@@ -11,7 +11,7 @@ export interface AttemptContext {
   readonly owners: OwnerLookup;
   readonly reports: InvalidOwnerReports;
   readonly enqueue: (uid: string) => void;
-  /** Why objects in this namespace ("": anywhere) may be missing in the graph; undefined if none is. */
+  /** Why objects in this namespace ("": anywhere) may be missing in the graph; undefined if none can be. */
   readonly unseen: (namespace: string) => string | undefined;
   /** Served resources with objects in this namespace ("": anywhere). */
   readonly followed: (namespace: string) => readonly GraphResource[];

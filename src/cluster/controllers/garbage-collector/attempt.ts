@@ -66,7 +66,7 @@ async function decideFor(context: AttemptContext, { node, live, signal }: Attemp
   for (const owner of live.owners) {
     const state = await context.owners.find({ ...owner, dependentNamespace: live.namespace }, signal);
     states.push({ owner, state });
-    // This owner alone decides, whatever the state of the others.
+    // One owner whose state is unknown, or whose reference is invalid, is enough to keep the object.
     if (state.kind === "wait" || state.kind === "impossible") break;
   }
   const dependents = [...node.dependents];

@@ -37,7 +37,7 @@ describe("an object", () => {
     expect(decideGarbage(circumstances([LIVING, WAIT]))).toEqual(WAIT);
   });
 
-  test("with an invalid owner reference is kept for good", () => {
+  test("with an invalid owner reference is always kept", () => {
     expect(decideGarbage(circumstances([ABSENT, { kind: "impossible" }]))).toEqual({ kind: "keep" });
   });
 });

@@ -1,4 +1,6 @@
-/** Decides about an object by the states of its owners. Pure. */
+/**
+ * Decides from the states of an object's owners whether it is kept, deleted, or only loses some owner references. Pure.
+ */
 import type { DeleteOptions } from "../../../client/objects.ts";
 import { FOREGROUND, ORPHAN, type SeenOwner } from "./seen-object.ts";
 import type { OwnerState } from "./owner-lookup.ts";
@@ -7,7 +9,10 @@ import type { Wait } from "./wait.ts";
 export type CollectorDecision =
   | { readonly kind: "keep" }
   | Wait
-  /** It has existing owners; references to these are removed. */
+  /**
+   * It has an existing owner: only its references to the owners with these uids, which are absent or wait for it to be
+   * deleted, are removed.
+   */
   | { readonly kind: "disown"; readonly uids: ReadonlySet<string> }
   | {
       readonly kind: "delete";

@@ -72,7 +72,7 @@ function bodyOf({ body }: ClientRequest): unknown {
   return JSON.parse(new TextDecoder().decode(body));
 }
 
-describe("an object without owners", () => {
+describe("an object whose owner is absent", () => {
   test("is deleted in the state last seen, after reads of the owner and of the object", async () => {
     await using run = new Scripted([owned("child", 2)], ABSENT, answers(owned("child", 3)), { status: 200 });
     await run.world.advance(1_000);
@@ -110,7 +110,7 @@ describe("an object without owners", () => {
     expect(run.collector.collector.graphSize()).toEqual({ objects: 0, unseenOwners: 0, references: 0 });
   });
 
-  test("costs one read of the owner, however many dependents it has", async () => {
+  test("costs one read of the owner, however many dependents the owner has", async () => {
     const children = ["a", "b", "c", "d"].map((name) => owned(name, 2));
     const looks = children.flatMap((child) => [answers(child)]);
     await using run = new Scripted(children, ABSENT, ...looks, ...children.map(() => ({ status: 200 })));
@@ -144,7 +144,7 @@ describe("an owner that cannot be read", () => {
 });
 
 describe("an owner that waits", () => {
-  test("for orphans removes their references, searches for more, and is deleted", async () => {
+  test("to orphan its dependents removes their references, searches for more, and is deleted", async () => {
     const owner = configMap("owner", 5);
     const going = { ...owner.metadata, deletionTimestamp: "2030-01-01T00:00:00Z", finalizers: ["x", "orphan"] };
     const marked = { ...owner, metadata: going };

@@ -6,8 +6,8 @@
  * to be deleted, and lists dependents; the decision uses the current state of the API. So a wrong guess costs a
  * request, never an object.
  *
- * A node without a resource was not seen itself: its existence is unknown (`isKnownAbsent`: it has been looked up). It
- * lasts as long as a dependent references it.
+ * A node without a resource was not seen itself: whether it exists is unknown, unless `isKnownAbsent` is set by a
+ * lookup. It lasts as long as a dependent references it.
  */
 import { SHARED_TEXTS_MAX } from "./collector-limits.ts";
 import type { DeletionMode, SeenObject, SeenOwner } from "./seen-object.ts";

@@ -61,7 +61,7 @@ describe("an object is absent", () => {
     );
   });
 
-  test("not by any other response", async () => {
+  test("only then: no other response proves it", async () => {
     expect(await told({ status: 404, body: "404 page not found" })).toBe("wait: not-served");
     expect(await told(refuses(404, "NotFound"))).toBe("wait: not-served");
     expect(await told(refuses(404, "NotFound", { name: "b", kind: "configmaps" }))).toBe("wait: not-served");

@@ -1,6 +1,6 @@
 /**
  * Watches one resource for the graph. Objects are added to the graph as they arrive and are not kept; until a list is
- * complete, only their names and uids are.
+ * complete, only the metadata that identifies them is. States:
  *
  * - starting: nothing is known → following, failing
  * - following: the graph is current → failing
@@ -62,7 +62,7 @@ export class Monitor {
     return this.#hasSynced;
   }
 
-  /** Whether it has been tried. */
+  /** Whether a first attempt to read it has succeeded or failed. */
   get hasBegun(): boolean {
     return this.#state !== "starting";
   }

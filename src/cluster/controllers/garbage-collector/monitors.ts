@@ -52,7 +52,10 @@ export class Monitors {
     this.#wakeable = new Wakeable(options.clock);
   }
 
-  /** Whether everything that can be read has been read; the collector waits for the rest when it matters. */
+  /**
+   * Whether each resource has been read or has failed; the collector waits for those that failed only when it needs
+   * them.
+   */
   get hasSynced(): boolean {
     return this.#hasBegun && this.#followed.values().every(({ monitor }) => monitor.hasSynced || monitor.hasBegun);
   }
@@ -77,7 +80,7 @@ export class Monitors {
       .map(({ monitor }) => monitor.resource);
   }
 
-  /** Why objects in this namespace ("": anywhere) may be missing in the graph; undefined if none is. */
+  /** Why objects in this namespace ("": anywhere) may be missing in the graph; undefined if none can be. */
   unseen(namespace: string): string | undefined {
     if (this.#isOutdated) return "the served resources have just changed";
     for (const { monitor, isVanished } of this.#followed.values()) {

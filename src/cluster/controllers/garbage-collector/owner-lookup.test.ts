@@ -117,7 +117,7 @@ describe("a kind that is not served", () => {
     expect(await other.find()).toMatchObject({ reason: "doubt", because: "b has not yet published what it serves" });
   });
 
-  test("is not concluded before every server that has joined is known", async () => {
+  test("is reported only after every server that has joined is known", async () => {
     const run = new Looking([]);
     run.resources.isKnown = false;
     expect(await run.find()).toMatchObject({ reason: "doubt" });

@@ -5,8 +5,8 @@ import type { OwnerState } from "./owner-lookup.ts";
 import { wait, type Wait } from "./wait.ts";
 
 /**
- * Checks whether an owner that no watch has shown exists, in every place to which its dependents point. Dependents with
- * wrong references are examined next.
+ * Checks whether an owner that no watch has shown exists, in every place to which its dependents point. A dependent
+ * that points to a place without the owner is enqueued.
  */
 export async function verifyOwner(
   { graph, owners, enqueue }: AttemptContext,

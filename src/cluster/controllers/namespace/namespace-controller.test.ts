@@ -41,7 +41,7 @@ describe("a namespace that is being deleted", () => {
     expect(deleting.metrics.render()).toContain("evenkeel_namespaces_finalized_total 1");
   });
 
-  test("is processed only if it is being deleted", async () => {
+  test("is processed, unlike an active or absent one", async () => {
     await using deleting = await start();
     await deleting.api.create(`${TEAM}/configmaps`, configMap("a"));
     expect(await deleting.reconcile()).toBeUndefined();
@@ -220,7 +220,7 @@ describe("an unknown or unreachable resource", () => {
     expect(await deleting.keys()).toEqual([]);
   });
 
-  test("includes an outdated view", async () => {
+  test("is assumed while the live servers are unknown", async () => {
     await using deleting = await start();
     await deleting.api.delete(TEAM);
     await deleting.api.world.advance(10_000);
@@ -256,7 +256,7 @@ describe("an unknown or unreachable resource", () => {
     expect(await deleting.keys()).toEqual([]);
   });
 
-  test("blocks the namespace as long as the served resources change meanwhile", async () => {
+  test("is assumed if the served resources change during an attempt", async () => {
     await using deleting = await start();
     await deleting.api.delete(TEAM);
     await deleting.reconcile();

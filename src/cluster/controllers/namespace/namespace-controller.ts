@@ -2,9 +2,9 @@
  * Empties namespaces that are being deleted, and finalizes them when nothing is left. Their conditions report what
  * blocks the deletion, and which server causes it.
  *
- * Errors and missing responses prove nothing: a namespace is finalized only after a pass in which every request
- * succeeded, with a current view of the cluster without doubts about namespaced resources that was still the same
- * afterwards. The server that finalizes checks the store once more.
+ * Errors and missing responses prove nothing. A namespace is finalized only after a pass in which every request
+ * succeeded, and only if the view of the cluster was current, had no doubts about namespaced resources, and was the
+ * same before and after the pass. The server that finalizes checks the store once more.
  */
 import type { Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";

@@ -1,8 +1,12 @@
 /**
- * Updates the CRD of a migrated custom resource. Its status.storedVersions shrink to the storage version only if this
- * is proven: every object is stored in the agreed version, the agreement was the same before and after that was found,
- * and the CRD was unchanged for a while before the agreement is read last and until its status is written. The wait is
- * needed because late servers would agree on an earlier state of the CRD.
+ * Updates the CRD of a migrated custom resource. Its status.storedVersions shrink to the storage version only if three
+ * facts are proven:
+ *
+ * - Every object is stored in the agreed version.
+ * - The agreement was the same before and after the objects were checked.
+ * - The CRD did not change for a while before the agreement was read last, nor until its status is written.
+ *
+ * Without that wait, the agreement could be about an earlier state of the CRD, because some servers see changes late.
  */
 import { sleep, type Clock } from "../../../base/clock.ts";
 import type { Client } from "../../../client/client.ts";
@@ -53,8 +57,8 @@ export interface DefinitionPlace {
 }
 
 /**
- * Sets the condition in the CRD that it is migrated; undefined for a built-in resource. A migration that continues has
- * begun when the condition was set. DIFFERS: kubernetes sets it from 1.36 on.
+ * Sets the condition in the CRD that its objects are being migrated; undefined for a built-in resource. A resumed
+ * migration began with the generation for which its condition was set. DIFFERS: kubernetes sets it from 1.36 on.
  */
 export async function beginInDefinition(
   place: DefinitionPlace,

@@ -88,7 +88,7 @@ async function findUnlisted(path: string, peers: OpenApiPeers, documents: PeerV3
   if (document !== undefined) return { kind: "document", document };
   if (holders.length > 0) return unreachable(path);
   if (!peers.hasUndescribed()) return { kind: "unknown" };
-  return { kind: "unavailable", message: "a live server has not published its documents yet" };
+  return { kind: "unavailable", message: "a live server has not yet published what it serves" };
 }
 
 function unreachable(path: string): FoundOpenApi {

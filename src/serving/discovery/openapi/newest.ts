@@ -93,7 +93,7 @@ function createFinder(parts: {
 
 function absent(path: string, hasUndescribed: boolean): FoundOpenApi {
   if (!hasUndescribed || parseGroupVersionPath(path) === undefined) return { kind: "unknown" };
-  return { kind: "unavailable", message: "a live server has not published its documents yet" };
+  return { kind: "unavailable", message: "a live server has not yet published what it serves" };
 }
 
 function unreachable(path: string): FoundOpenApi {

@@ -58,9 +58,9 @@ describe("a streamed body", () => {
     }
   });
 
-  test("fails if the client left before reading began", async () => {
+  test("fails if the client disconnected before reading began", async () => {
     const { stream, body } = open();
     stream.destroy();
-    await expect(collect(body.stream())).rejects.toThrow("the client left before its request was complete");
+    await expect(collect(body.stream())).rejects.toThrow("the client disconnected before its request was complete");
   });
 });

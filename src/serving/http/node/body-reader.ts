@@ -194,7 +194,7 @@ class BodyPieces implements AsyncIterableIterator<Buffer, undefined> {
 
 /** This error and the next are client errors; nothing has failed on this server. */
 function clientLeft(): Error {
-  return badRequest("the client left before its request was complete");
+  return badRequest("the client disconnected before its request was complete");
 }
 
 function tooSlow(): Error {

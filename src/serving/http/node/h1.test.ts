@@ -146,7 +146,7 @@ describe("requests", () => {
     await reading.promise;
     socket.destroy();
     expect(await outcome.promise).toEqual({
-      message: "the client left before its request was complete",
+      message: "the client disconnected before its request was complete",
       aborted: true,
     });
   });

@@ -193,7 +193,7 @@ describe.each(clients)("%s", (name, connect) => {
     stream.write("abc");
     while (server.listener.openRequests() === 0) await new Promise(setImmediate);
     stream.destroy();
-    expect(await failed.promise).toBe("the client left before its request was complete");
+    expect(await failed.promise).toBe("the client disconnected before its request was complete");
   });
 
   test("bodies of every size arrive unchanged", async () => {
