@@ -134,7 +134,8 @@ test("the sample API server serves its resources through a main API server, and 
   const caBundle = Buffer.from(sample.ca).toString("base64");
   for (const service of services.replaceAll("CA_BUNDLE", caBundle).split("---\n"))
     expect(await ask(main, { ...registration(service) })).toMatchObject({ status: 201 });
-  await eventually(async () => expect((await get(main, FLUNDERS)).status).toBe(200));
+  for (const path of [FLUNDERS, OLD_FLUNDERS])
+    await eventually(async () => expect((await get(main, path)).status).toBe(200));
   expect(await post(main, OLD_FLUNDERS, flunder("a", { reference: "b" }, "v1alpha1"))).toMatchObject({ status: 201 });
   expect((await get(main, `${FLUNDERS}/a`)).body.spec.flunderReference).toBe("b");
   const groups = (await get(main, "/apis")).body.groups.map(({ name }: Json) => name);

@@ -62,7 +62,7 @@ describe("an invalid command line", () => {
     [["serve", "--secure-port", "https"], "https"],
     [["serve", "--request-timeout", "5x"], "5x"],
     [["serve", "--request-timeout", "0"], "request timeout"],
-    [["serve", "--event-ttl", "0"], "events"],
+    [["serve", "--event-ttl", "0"], "event TTL"],
     [["serve", "--etcd-compaction-interval", "-1s"], "-1s"],
     [["serve", "--max-requests-inflight", "0"], "0"],
     [["serve", "--bind-address", "localhost"], "localhost"],

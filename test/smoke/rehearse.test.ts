@@ -20,6 +20,7 @@ async function ended(command: Command): Promise<Ended> {
   return { ...exit, stdout: command.stdout, stderr: command.stderr };
 }
 
+const UPGRADE = ["--from", "1.33", "--to", "1.36"];
 const SHORT = ["--from", "1.33", "--to", "1.34", "--servers", "2", "--minutes", "2"];
 
 describe("evenkeel rehearse", () => {
@@ -31,12 +32,12 @@ describe("evenkeel rehearse", () => {
     expect(stdout).toContain("$ evenkeel rehearse --from 1.33 --to 1.36");
   });
 
-  test("from 1.33 to 1.36 in 30 virtual minutes has no wrong response with the proxy, some without, and exits 0", async () => {
+  test("from 1.33 to 1.36 in 10 virtual minutes has no wrong response with the proxy, some without, and exits 0", async () => {
     using directory = disposableDirectory();
     const html = join(directory.path, "rehearsal.html");
-    const { code, stdout, stderr } = await rehearse("--from", "1.33", "--to", "1.36", "--html", html);
+    const { code, stdout, stderr } = await rehearse(...UPGRADE, "--minutes", "10", "--html", html);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toMatch(/^Rehearsal of 1\.33 to 1\.36: 3 servers, 30 virtual minutes/);
+    expect(stdout).toMatch(/^Rehearsal of 1\.33 to 1\.36: 3 servers, 10 virtual minutes/);
     expect(stdout).toMatch(/^WRONG +0 +[1-9]\d*$/m);
     expect(stdout).toMatch(/\nPass: [^\n]+\n$/);
     expect(readFileSync(html, "utf8")).toMatch(/^<!doctype html>/);
