@@ -36,6 +36,7 @@ export type RoutingSource = (typeof ROUTING_SOURCES)[number];
 /** Notices events quickly but treats peers as departed late, because a busy machine is not an outage. */
 export const TEST_TIMING: Partial<PeerTiming> = {
   probeIntervalMs: 50,
+  probeTimeoutMs: 10_000,
   documentTimeoutMs: 2_000,
   documentRetryMs: 20,
   documentRetryMsMax: 200,
