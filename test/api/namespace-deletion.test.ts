@@ -195,7 +195,7 @@ describe("a client that finalizes a namespace that is not empty", () => {
         overlaidKv(kv, {
           range: (request) =>
             isDown && request.countOnly === true
-              ? Promise.reject(new StorageError("unavailable", "out of reach"))
+              ? Promise.reject(new StorageError("unavailable", "the store is unreachable"))
               : kv.range(request),
         }),
     });
