@@ -26,7 +26,7 @@ function as(api: TestServer, target: string, authorization?: string): Promise<An
 }
 
 describe("authentication", () => {
-  test("a known token is accepted", async () => {
+  test("a known token authenticates its user, whatever the case of the Bearer scheme", async () => {
     await using api = await startServer({ tokenFile: TOKENS });
     expect((await as(api, CONFIG_MAPS, "Bearer secret-1")).status).toBe(200);
     expect((await as(api, "/api", "bearer secret-2")).status).toBe(200);
@@ -154,7 +154,7 @@ describe("X-Kubernetes-If-Ready", () => {
     },
   );
 
-  test("in mode retry, a server that has not been ready returns 503 with Retry-After", async () => {
+  test("in mode retry, a server that has not been ready yet rejects a write with ServiceUnavailable and Retry-After", async () => {
     await using starting = await startStuck("retry");
     const answer = await starting.api.call("POST", CONFIG_MAPS, configMap("x"), { asClient: true, headers: IF_READY });
     expect(answer.body).toMatchObject({
@@ -166,7 +166,7 @@ describe("X-Kubernetes-If-Ready", () => {
     expect(header(answer, "retry-after")).toBe("1");
   });
 
-  test("in mode report, a server that is not ready returns the same response as without the header, and reports that it is not ready", async () => {
+  test("in mode report, the 503 and 401 responses of a server that is not ready carry X-Kubernetes-Ready false", async () => {
     await using starting = await startStuck("report");
     expect(await told(starting.api, "/nosuch", IF_READY)).toEqual([503, "false"]);
     expect(await told(starting.api, CONFIG_MAPS, IF_READY)).toEqual([503, "false"]);

@@ -141,7 +141,7 @@ describe("ResourceQuota", () => {
     return (await api.get(`${QUOTAS}/q`)).body.status;
   }
 
-  test("charges creations, ignores rejected requests and dry runs, and releases deleted objects", async () => {
+  test("rejects pods that exceed the quota, does not charge rejected requests or dry runs, and releases the usage of deleted objects", async () => {
     await using api = await withAccount(await startServer({ controllers }));
     await limit(api, { pods: "2", "requests.cpu": "1", "count/configmaps": "1" });
     expect(outcome(await api.create(PODS, pod("a")))).toBe(
@@ -164,7 +164,7 @@ describe("ResourceQuota", () => {
     expect(outcome(await api.create(MAPS, configMap("b")))).toBe("admitted");
   });
 
-  test("limits nothing before the quota has been counted, as in kubernetes", async () => {
+  test("admits objects while its status has no hard limits, and rejects them while its status has limits but no usage", async () => {
     await using api = await startServer();
     await api.create(QUOTAS, { metadata: { name: "q" }, spec: { hard: { "count/configmaps": "0" } } });
     expect(outcome(await api.create(MAPS, configMap("a")))).toBe("admitted");
@@ -193,7 +193,7 @@ describe("ResourceQuota", () => {
   });
 });
 
-test("Priority resolves a priority class to its value, and falls back to the global default", async () => {
+test("Priority resolves a priority class to its value, falls back to the global default, and rejects a second global default", async () => {
   await using api = await withAccount(await startServer());
   const CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses";
   await api.create(CLASSES, { metadata: { name: "high" }, value: 1000, preemptionPolicy: "Never" });
@@ -246,7 +246,7 @@ test("PodSecurity enforces and warns according to the labels of the namespace, a
   ).toMatch(/^422 .*must be one of privileged, baseline, restricted/);
 });
 
-test("DefaultStorageClass sets the newest default class", async () => {
+test("DefaultStorageClass sets the newest default class on claims that name none", async () => {
   await using api = await startServer();
   const CLASSES = "/apis/storage.k8s.io/v1/storageclasses";
   await api.create(CLASSES, storageClass("plain", false));
@@ -319,7 +319,7 @@ describe("certificate signing requests", () => {
   });
 });
 
-describe("a plugin can be switched", () => {
+describe("the admission plugin", () => {
   type Look = (api: TestServer) => Promise<unknown>;
   const podWith = async (api: TestServer, spec: Json = {}): Promise<Json> =>
     (await api.create(PODS, pod("a", spec))).body;
@@ -376,7 +376,7 @@ describe("a plugin can be switched", () => {
       "first",
       undefined,
     ],
-  ])("off: %s", async (plugin, look, on, off) => {
+  ])("%s is enabled by default and has no effect when disabled", async (plugin, look, on, off) => {
     await using usual = await withAccount(await startServer());
     expect(await look(usual)).toEqual(on);
     await using without = await withAccount(await startServer({ access: { disableAdmissionPlugins: [plugin] } }));
@@ -399,7 +399,7 @@ describe("a plugin can be switched", () => {
       403,
       201,
     ],
-  ])("on: %s", async (plugin, look, on, off) => {
+  ])("%s has no effect by default and takes effect when enabled", async (plugin, look, on, off) => {
     await using usual = await withAccount(await startServer());
     expect(await look(usual)).toEqual(off);
     await using more = await startServer({ access: { enableAdmissionPlugins: [plugin] } });

@@ -86,7 +86,7 @@ async function made(api: TestServer, target: string, object: Json): Promise<void
 
 const valid = (expression: string, more: Json = {}): Json => ({ validations: [{ expression, ...more }] });
 
-/** The message of policy p, or the outcome of the request. */
+/** "admitted", the message with which policy p denied the request, or the status and message of another error. */
 function outcome({ status, body }: Answer): string {
   if (status < 300) return "admitted";
   const said = /^.* is forbidden: ValidatingAdmissionPolicy 'p' with binding 'p' denied request: (.*)$/s.exec(
@@ -288,7 +288,7 @@ describe("a validating policy", () => {
     expect((await api.get(`${CONFIG_MAPS}/c`)).status).toBe(200);
   });
 
-  test("cannot prevent changes of policies or access reviews", async () => {
+  test("cannot prevent the deletion of policies or the creation of access reviews", async () => {
     await using api = await startServer();
     await validating(api, "p", { rule: { resources: ["*"], operations: ["*"] }, spec: valid("false") });
     expect(await create(api, "a")).toMatch(/^denied/);
@@ -355,7 +355,7 @@ describe("a mutating policy", () => {
   });
 });
 
-test("warnings of a kind are sent even if a policy denies the request", async () => {
+test("warnings about an object are returned even if the request conflicts or a policy denies it", async () => {
   await using api = await startServer();
   await validating(api, "p", {
     rule: { resources: ["pods"], operations: ["*"] },
@@ -381,7 +381,7 @@ test("a policy that is created through one server is enforced by the others", as
   expect(await create(one, "x")).toBe("admitted");
 });
 
-test("disabling the plugin disables its policies", async () => {
+test("policies are not enforced if the ValidatingAdmissionPolicy plugin is disabled", async () => {
   const disableAdmissionPlugins = ["ServiceAccount", "ValidatingAdmissionPolicy"];
   await using api = await startServer({ access: { disableAdmissionPlugins } });
   await validating(api, "p", { spec: valid("false") });
@@ -393,7 +393,7 @@ describe("a server that has just started", () => {
   const LOAD_MS = 1_001;
 
   test.each([0, LOAD_MS, LOAD_MS + 1, LOAD_MS + 4])(
-    "rejects what stored policies deny, %d ms after its start",
+    "never admits a request that a stored policy denies, %d ms after its start",
     async (ms) => {
       const world = new World({ seed: 2 });
       await using one = await startServer({ world });

@@ -116,7 +116,7 @@ describe("a validating webhook", () => {
     expect(await ask("GET", `${MAPS}/two`)).toMatchObject({ reason: "NotFound" });
   });
 
-  test("that fails rejects the request, unless its failure policy is Ignore", async () => {
+  test("that fails makes the request fail, unless its failure policy is Ignore", async () => {
     await configure(webhook.configuration("Validating", "v", {}));
     webhook.answer = () => ({ httpStatus: 500, text: "boom" });
     expect(await ask("POST", MAPS, map("one"))).toMatchObject({
@@ -136,7 +136,7 @@ describe("a validating webhook", () => {
 });
 
 describe("mutating webhooks", () => {
-  test("change the object that is stored and validated, and are reinvoked if it has changed since", async () => {
+  test("change the object that is validated and stored, and with reinvocationPolicy IfNeeded are called again after a later change", async () => {
     await configure(
       webhook.configuration("Mutating", "b", { path: "/b" }),
       webhook.configuration("Mutating", "a", { path: "/a", reinvocationPolicy: "IfNeeded" }),
@@ -243,7 +243,7 @@ describe("webhooks receive", () => {
     });
   });
 
-  test("objects encoded as by Go, with the namespace of their path", async () => {
+  test("objects with apiVersion, kind, empty status and the namespace of the request path", async () => {
     await configure(
       webhook.configuration("Mutating", "m", { rules: [{ ...EVERYTHING[0], resources: ["pods", "configmaps"] }] }),
     );
@@ -289,7 +289,7 @@ describe("webhooks receive", () => {
   });
 });
 
-test("webhooks receive dry runs, and a webhook with other side effects cannot be configured", async () => {
+test("webhooks without side effects on dry runs receive dry runs, and sideEffects Some is rejected", async () => {
   await configure(webhook.configuration("Validating", "v", {}));
   const { webhooks } = webhook.configuration("Validating", "v", { sideEffects: "NoneOnDryRun" });
   const target = `${CONFIGURATIONS}/validatingwebhookconfigurations/v`;

@@ -12,7 +12,7 @@ function apply(api: TestServer, target: string, body: Json): Promise<Answer> {
   });
 }
 
-describe("the options of an apply", () => {
+describe("the patch options", () => {
   test.each([
     ["", "fieldManager: Required value: is required for apply patch"],
     ["?fieldManager=", "fieldManager: Required value: is required for apply patch"],
@@ -20,7 +20,7 @@ describe("the options of an apply", () => {
       "?dryRun=x",
       '[fieldManager: Required value: is required for apply patch, dryRun: Unsupported value: ["x"]: supported values: "All"]',
     ],
-  ])("with the query %s are rejected: %s", async (query, message) => {
+  ])("of an apply with the query %s are rejected: %s", async (query, message) => {
     await using api = await startServer();
     expect(await apply(api, TARGET + query, CONFIG_MAP)).toMatchObject({
       status: 422,
@@ -28,7 +28,7 @@ describe("the options of an apply", () => {
     });
   });
 
-  test("must not contain force for other patch types, even if it is false", async () => {
+  test("of a merge patch must not contain force, even if it is false", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, CONFIG_MAP);
     expect((await api.mergePatch(`${TARGET}?force=false`, {})).body.message).toBe(
@@ -41,7 +41,7 @@ describe("the options of an apply", () => {
     ["0", 409],
     ["true", 200],
     ["1", 200],
-  ])("with force=%s return %i on a conflict", async (force, status) => {
+  ])("of an apply with force=%s return %i on a conflict", async (force, status) => {
     await using api = await startServer();
     await apply(api, `${TARGET}?fieldManager=one`, { ...CONFIG_MAP, data: { a: "1" } });
     const answer = await apply(api, `${TARGET}?fieldManager=two&force=${force}`, { ...CONFIG_MAP, data: { a: "2" } });
@@ -128,7 +128,7 @@ describe("the body of an apply", () => {
     );
   });
 
-  test("returns 409 if its resourceVersion is outdated", async () => {
+  test("is rejected with 409 if its resourceVersion is outdated", async () => {
     await using api = await startServer();
     const first = await apply(api, `${TARGET}?fieldManager=one`, { ...CONFIG_MAP, data: { a: "1" } });
     const { resourceVersion } = first.body.metadata;
@@ -148,7 +148,7 @@ describe("duplicate keys", () => {
   test.each([
     [TEXT, 7],
     [JSON_TEXT, 1],
-  ])("are rejected with strict field validation if the object is otherwise valid", async (text, line) => {
+  ])("are rejected with fieldValidation=Strict, and nothing is stored", async (text, line) => {
     await using api = await startServer();
     expect(await apply(api, `${TARGET}?fieldManager=one&fieldValidation=Strict`, text)).toMatchObject({
       status: 400,
@@ -159,7 +159,7 @@ describe("duplicate keys", () => {
     expect((await api.get(TARGET)).status).toBe(404);
   });
 
-  test("cause a warning with other field validation, and the last value is used", async () => {
+  test("cause a warning by default and none with fieldValidation=Ignore, and the last value is used", async () => {
     await using api = await startServer();
     const warned = await apply(api, `${TARGET}?fieldManager=one`, TEXT);
     expect(warned).toMatchObject({ status: 201, body: { data: { a: "2" } } });
@@ -169,7 +169,7 @@ describe("duplicate keys", () => {
   });
 });
 
-test("an object cannot grow beyond the size limit of a request by applies", async () => {
+test("an apply that makes the object larger than the size limit of a request returns 413", async () => {
   await using api = await startServer();
   const wish = (name: string): Json => {
     const { spec } = deployment("web");

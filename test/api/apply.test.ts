@@ -27,7 +27,7 @@ function owners(answer: Answer): Record<string, Json> {
 }
 
 describe("apply", () => {
-  test("creates a missing object, and the manager owns exactly the fields that it sent", async () => {
+  test("creates a missing object, and the manager owns neither defaulted fields nor the status", async () => {
     await using api = await startServer();
     const created = await apply(api, `${DEPLOYMENTS}/web?fieldManager=one`, {
       apiVersion: "apps/v1",
@@ -150,7 +150,7 @@ describe("apply", () => {
     expect([minReplicas, targetCPUUtilizationPercentage]).toEqual([1, 60]);
   });
 
-  test("is retried after a concurrent write", async () => {
+  test("by two concurrent managers adds the fields of both to an existing object", async () => {
     await using api = await startServer();
     await apply(api, `${CONFIG_MAPS}/a?fieldManager=one`, configMap({ a: "1" }));
     const both = await api.world.run(

@@ -79,7 +79,7 @@ describe.each(RELEASES)("an empty store, once a server of release %s is ready,",
   });
 });
 
-test("a store that servers of both releases have filled is not written by a restarted server", async () => {
+test("a store that servers of an older and a newer release have filled is not written by a restarted server of the older release", async () => {
   const world = new World({ seed: 1 });
   await using old = await startListening({ address: "192.0.2.10", port: 6443 }, { release: "1.30", world });
   await using next = await startListening({ address: "192.0.2.10", port: 6443 }, { release: "1.37", world });

@@ -223,7 +223,7 @@ describe("an informer", () => {
   test.each([
     ["a server without streaming lists", { release: "1.28" }],
     ["a server that is overloaded", { maxRequestsInflight: 1 }],
-  ] satisfies [string, StartOptions][])("works with %s", async (_what, options) => {
+  ] satisfies [string, StartOptions][])("lists and watches on %s", async (_what, options) => {
     await using api = await startServer(options);
     await api.create(PATH, configMap("a"));
     await using following = new Following(api);

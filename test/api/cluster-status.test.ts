@@ -65,7 +65,7 @@ describe("an explained route", () => {
     expect(body.route.sentence).not.toBe("");
   });
 
-  test("reports requests that this server would reject itself", async () => {
+  test("reports the field selector or the patch type that no server supports", async () => {
     await using api = await startServer({ release: "1.36" });
     const { body } = await api.get(route("list", "/api/v1/pods?fieldSelector=spec.nonsense%3Dx"));
     expect(body.request.needs).toEqual({ kind: "field-selector", labels: ["spec.nonsense"] });
@@ -74,7 +74,7 @@ describe("an explained route", () => {
     expect(patch.body.request.needs).toEqual({ kind: "patch-type", patchType: "application/none" });
   });
 
-  test("names no rule if the proxy is disabled, because nothing is decided", async () => {
+  test("names no rule if the proxy is disabled", async () => {
     await using api = await startServer({ featureGates: ["UnknownVersionInteroperabilityProxy=false"] });
     const { body } = await api.get(route("get", "/apis/nope.io/v1/things"));
     expect(body.route).toEqual({ kind: "local", reason: expect.stringContaining("is off") });

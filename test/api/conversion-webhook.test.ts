@@ -201,7 +201,7 @@ describe("several objects", () => {
     },
   );
 
-  test("are converted once, however many watches wait for them", async () => {
+  test("are converted at most twice for 20 watches of the other version", async () => {
     await define();
     const responses = await Promise.all(
       Array.from({ length: 20 }, () => server.call({ method: "GET", target: `${of("v2")}?watch=true` })),
@@ -332,7 +332,7 @@ describe("a webhook response is rejected", () => {
   });
 });
 
-test("a webhook can change labels and annotations only, not other metadata", async () => {
+test("a webhook can change labels, but not finalizers, generation or owner references", async () => {
   await define();
   const made = await ask("POST", of("v1"), v1("one", { labels: { a: "1" }, finalizers: ["example.com/f"] }));
   webhook.tamper = (review) => {
@@ -350,7 +350,7 @@ test("a webhook can change labels and annotations only, not other metadata", asy
   expect(read.metadata.ownerReferences).toBeUndefined();
 });
 
-test("a webhook behind a Service fails until the Service exists and leads to it", async () => {
+test("a webhook behind a Service fails until the Service exists and resolves to the webhook", async () => {
   const service = { namespace: "default", name: "hook", path: "/convert/", port: webhook.port };
   await define(endpointDefinition({ service, caBundle: webhook.caBundle }));
   await ask("POST", of("v1"), v1("one"));

@@ -16,7 +16,7 @@ describe("events", () => {
   const EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events";
   const event = { metadata: { name: "e" }, involvedObject: { namespace: "default" }, reason: "r", count: 1 };
 
-  test("contain fields that are always written, and these fields have no manager", async () => {
+  test("contain the empty fields that kube-apiserver always encodes, and these fields have no manager", async () => {
     await using server = await startServer();
     const created = await server.create(`${CORE}/events`, event);
     expect(created.body).toMatchObject({
@@ -48,7 +48,7 @@ describe("events", () => {
 });
 
 describe("nodes", () => {
-  test("start tainted, with an empty status", async () => {
+  test("start with the not-ready taint, and their allocatable resources default to their capacity", async () => {
     await using server = await startServer();
     const { body } = await server.create("/api/v1/nodes", { metadata: { name: "n" } });
     expect(body.spec.taints).toEqual([{ key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }]);
@@ -91,7 +91,7 @@ describe("names", () => {
   test.each([
     ["1.35", 422],
     ["1.36", 201],
-  ])("of Services that begin with a digit return the status of release %s: %i", async (release, status) => {
+  ])("of Services that begin with a digit: release %s returns %i", async (release, status) => {
     await using server = await startServer({ release });
     const created = await server.create(`${CORE}/services`, {
       metadata: { name: "1a" },
@@ -101,7 +101,7 @@ describe("names", () => {
   });
 });
 
-test("a successful write returns warnings", async () => {
+test("a TLS Secret without PEM data is created with a warning", async () => {
   await using server = await startServer();
   const { status, headers } = await server.create(`${CORE}/secrets`, {
     metadata: { name: "s" },

@@ -113,7 +113,7 @@ describe("a stored value that cannot be read", () => {
     expect(await other.story()).toEqual(["ADDED after"]);
   });
 
-  test("because its conversion fails is an error for that object alone", async () => {
+  test("because its conversion fails does not end watches of other resources", async () => {
     await using api = await startServer();
     const watch = await api.watch("/apis/autoscaling/v1/horizontalpodautoscalers?watch=true");
     const other = await api.watch(`${CONFIG_MAPS}?watch=true`);
@@ -148,7 +148,7 @@ describe("a stored value that cannot be read", () => {
     expect(names(await api.get(CONFIG_MAPS))).toEqual(["bad"]);
   });
 
-  test("returns 500, not 404, if it is a namespace", async () => {
+  test("that is a namespace makes a creation in it return 500, not 404", async () => {
     await using api = await startServer();
     await store(api, "junk", "/registry/namespaces/broken");
     const answer = await api.create("/api/v1/namespaces/broken/configmaps", configMap("a"));

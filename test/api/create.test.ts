@@ -137,7 +137,7 @@ describe("data", () => {
     expect(tooLong.body.message).toBe('ConfigMap "long" is invalid: []: Too long: may not be more than 1048576 bytes');
   });
 
-  test("of a secret is counted decoded", async () => {
+  test("of a secret may have at most 1 MiB after decoding", async () => {
     await using api = await startServer();
     const secret = (bytes: number) => ({
       metadata: { name: `s${bytes}` },
@@ -282,13 +282,13 @@ describe("metadata", () => {
     expect(body.metadata.name).toHaveLength(63);
   });
 
-  test("with both uses the name and ignores the generateName", async () => {
+  test("with a name and a generateName uses the name", async () => {
     await using api = await startServer();
     const { body } = await api.create(CONFIG_MAPS, { metadata: { name: "given", generateName: "gen-" } });
     expect(body.metadata.name).toBe("given");
   });
 
-  test("with a generateName whose names are all taken returns 409 with Retry-After", async () => {
+  test("with a generateName returns 409 with Retry-After if eight generated names are taken", async () => {
     let draws = 0;
     const random = { float: () => (draws++, 0), bytes: (length: number) => new Uint8Array(length) };
     await using api = await startServer({ random });

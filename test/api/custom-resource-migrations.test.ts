@@ -192,7 +192,7 @@ describe("a requested migration", () => {
     expect(await storedVersions()).toEqual(["v1"]);
   });
 
-  test("can be followed by another after the next change", async () => {
+  test("can be followed by another after the next change of the storage version", async () => {
     await start(["storage-version-migrator-controller"]);
     await define();
     await make("a");

@@ -133,7 +133,7 @@ test("a PUT of a scale writes the replicas and nothing else, and its manager own
   expect((await one()).spec.size.replicas).toBe(0);
 });
 
-test("a scale that violates the CRD is rejected", async () => {
+test("a scale with negative replicas is rejected", async () => {
   await make({ size: { replicas: 3 } });
   const negative = {
     status: 422,

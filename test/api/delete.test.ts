@@ -34,7 +34,7 @@ describe("a deletion", () => {
     });
   });
 
-  test("returns the object itself for some kinds", async () => {
+  test("of a ServiceAccount returns the object itself", async () => {
     await using api = await startServer();
     const accounts = "/api/v1/namespaces/default/serviceaccounts";
     await api.create(accounts, { metadata: { name: "a" } });
@@ -61,7 +61,7 @@ describe("a deletion", () => {
     expect((await api.delete(`${CONFIG_MAPS}/d`, { preconditions: { uid, resourceVersion } })).status).toBe(200);
   });
 
-  test("accepts options of any group version, but not of another kind", async () => {
+  test("accepts options of meta.k8s.io/v1, but not of another kind", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("d"));
     expect((await api.delete(`${CONFIG_MAPS}/d`, { kind: "Secret", apiVersion: "v1" })).status).toBe(400);
@@ -79,6 +79,18 @@ describe("a deletion", () => {
     expect((await api.delete(`${CONFIG_MAPS}/d`, { preconditions: { uid: 7 } })).status).toBe(400);
     expect((await api.delete(`${CONFIG_MAPS}/d?gracePeriodSeconds=soon`)).status).toBe(400);
     expect((await api.get(`${CONFIG_MAPS}/d`)).status).toBe(200);
+  });
+
+  test("of a system priority class is rejected, and of another priority class succeeds", async () => {
+    await using api = await startServer();
+    const classes = "/apis/scheduling.k8s.io/v1/priorityclasses";
+    const refused = await api.delete(`${classes}/system-node-critical`);
+    expect([refused.status, refused.body.message]).toEqual([
+      403,
+      'priorityclasses.scheduling.k8s.io "system-node-critical" is forbidden: this is a system priority class and cannot be deleted',
+    ]);
+    await api.create(classes, { metadata: { name: "mine" }, value: 1 });
+    expect((await api.delete(`${classes}/mine`)).status).toBe(200);
   });
 });
 
@@ -374,19 +386,7 @@ describe("a deletion of a collection", () => {
     expect(names(await api.get(CONFIG_MAPS))).toHaveLength(3);
   });
 
-  test("aside: deleting a single system priority class is rejected, and another class is deleted", async () => {
-    await using api = await startServer();
-    const classes = "/apis/scheduling.k8s.io/v1/priorityclasses";
-    const refused = await api.delete(`${classes}/system-node-critical`);
-    expect([refused.status, refused.body.message]).toEqual([
-      403,
-      'priorityclasses.scheduling.k8s.io "system-node-critical" is forbidden: this is a system priority class and cannot be deleted',
-    ]);
-    await api.create(classes, { metadata: { name: "mine" }, value: 1 });
-    expect((await api.delete(`${classes}/mine`)).status).toBe(200);
-  });
-
-  test("applies its options to each object", async () => {
+  test("applies its propagation policy to the deleted objects", async () => {
     await using api = await startServer();
     await withThree(api);
     await api.delete(`${CONFIG_MAPS}?labelSelector=k%3Dx`, { propagationPolicy: "Foreground" });

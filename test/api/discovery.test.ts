@@ -50,31 +50,34 @@ describe.each(RELEASES)("discovery of %s", (release) => {
     }
   });
 
-  test.each(["api", "apis"] as const)("contains the same in the aggregated document of /%s", async (prefix) => {
-    await using api = await startServer({ release });
-    const { body, headers } = await api.get(`/${prefix}`, { accept: KUBECTL });
-    expect(headers["content-type"]).toBe(AGGREGATED);
-    const groups = catalogue.groups.filter((group) => (group.name === "") === (prefix === "api"));
-    expect(body).toMatchObject({ kind: "APIGroupDiscoveryList", apiVersion: "apidiscovery.k8s.io/v2" });
-    expect(body.items.map(({ metadata }: Json) => metadata.name ?? "")).toEqual(groups.map(({ name }) => name));
-    for (const [index, group] of groups.entries()) {
-      for (const { version, resources, freshness } of body.items[index].versions) {
-        const legacy = (await api.get(path(group, version))).body.resources;
-        const flat = resources.flatMap((resource: Json) => [
-          [resource.resource, resource.responseKind.kind, resource.verbs],
-          ...(resource.subresources ?? []).map((subresource: Json) => [
-            `${resource.resource}/${subresource.subresource}`,
-            subresource.responseKind.kind,
-            subresource.verbs,
-          ]),
-        ]);
-        expect(flat).toEqual(legacy.map(({ name, kind, verbs }: Json) => [name, kind, verbs]));
-        expect(freshness).toBe("Current");
+  test.each(["api", "apis"] as const)(
+    "contains the same resources in the aggregated document of /%s",
+    async (prefix) => {
+      await using api = await startServer({ release });
+      const { body, headers } = await api.get(`/${prefix}`, { accept: KUBECTL });
+      expect(headers["content-type"]).toBe(AGGREGATED);
+      const groups = catalogue.groups.filter((group) => (group.name === "") === (prefix === "api"));
+      expect(body).toMatchObject({ kind: "APIGroupDiscoveryList", apiVersion: "apidiscovery.k8s.io/v2" });
+      expect(body.items.map(({ metadata }: Json) => metadata.name ?? "")).toEqual(groups.map(({ name }) => name));
+      for (const [index, group] of groups.entries()) {
+        for (const { version, resources, freshness } of body.items[index].versions) {
+          const legacy = (await api.get(path(group, version))).body.resources;
+          const flat = resources.flatMap((resource: Json) => [
+            [resource.resource, resource.responseKind.kind, resource.verbs],
+            ...(resource.subresources ?? []).map((subresource: Json) => [
+              `${resource.resource}/${subresource.subresource}`,
+              subresource.responseKind.kind,
+              subresource.verbs,
+            ]),
+          ]);
+          expect(flat).toEqual(legacy.map(({ name, kind, verbs }: Json) => [name, kind, verbs]));
+          expect(freshness).toBe("Current");
+        }
       }
-    }
-  });
+    },
+  );
 
-  test("lists no resource as listable that cannot be listed", async () => {
+  test("names the verb list only for resources that can be listed", async () => {
     await using api = await startServer({ release });
     for (const group of catalogue.groups) {
       for (const resource of group.resources) {
@@ -87,7 +90,7 @@ describe.each(RELEASES)("discovery of %s", (release) => {
     }
   });
 
-  test("is accompanied by the versions of the release at /version", async () => {
+  test("reports the version of the release at /version", async () => {
     await using api = await startServer({ release });
     const { major, minor, gitVersion } = releaseInfo(release);
     const { body } = await api.get("/version");

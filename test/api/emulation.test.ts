@@ -37,7 +37,7 @@ describe("an emulating server", () => {
     });
   });
 
-  test("differs from a server without emulation, which returns its own version at /version, or none before 1.33", async () => {
+  test("differs at /version from a server without emulation, which reports its own release, or none before 1.33", async () => {
     await using newer = await startServer({ release: "1.36" });
     expect((await newer.get("/version")).body).toMatchObject({ emulationMinor: "36", minCompatibilityMinor: "35" });
     await using older = await startServer({ release: "1.32" });
@@ -71,7 +71,7 @@ describe("the resources of an emulating server", () => {
     expect((await emulating.get(policies)).status).toBe(404);
   });
 
-  test("include later versions of the same objects if it is forward compatible", async () => {
+  test("include later versions of the same objects if the server is forward compatible", async () => {
     await using api = await startServer({
       ...{ release: "1.34", emulatedVersion: ["1.33"], runtimeConfig: DRA },
       emulationForwardCompatible: true,
@@ -86,7 +86,7 @@ describe("the resources of an emulating server", () => {
 });
 
 describe("the stored objects of an emulating server", () => {
-  test("can be decoded by the oldest compatible release", async () => {
+  test("are encoded in a version that the minimum compatibility version can decode", async () => {
     const options: Partial<ServerOptions> = { release: "1.36", runtimeConfig: DRA };
     await using usual = await startServer(options);
     await usual.create(CLASSES, deviceClass("one", "v1beta2"));

@@ -60,7 +60,7 @@ describe("strict decoding", () => {
     expect(strictProblems(answer)).toBe(problems);
   });
 
-  test("reports a value of the wrong type before strict errors", async () => {
+  test("reports a value of the wrong type even if the body also has an unknown field", async () => {
     await using api = await startServer();
     expect((await post(api, '{"bogus":1,"data":{"a":1}}')).body.message).toContain(
       "cannot unmarshal number into Go struct field ConfigMap.data of type string",

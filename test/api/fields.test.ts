@@ -81,7 +81,7 @@ describe("a server returns stored fields that its release does not define", () =
 });
 
 describe("a write through the older server keeps fields that it does not define", () => {
-  test("if the client sends back the object unchanged, whatever the field validation", async () => {
+  test("if the client sends back the object unchanged, even with strict field validation", async () => {
     await young.create(PODS, novelPod("one"));
     const { body: read } = await old.get(`${PODS}/one`);
     const answer = await strictly("PUT", `${PODS}/one`, read);
@@ -260,7 +260,7 @@ describe("without a proxy, field validation decides about fields that the older 
     expect([spec.resources, spec.containers[0].lifecycle]).toEqual([undefined, { stopSignal: "SIGUSR1" }]);
   });
 
-  test("a new object is stored without them", async () => {
+  test("a new object is stored without them, with a warning for each", async () => {
     const answer = await old.create(PODS, novelPod("one"));
     expect(outcome(answer)).toEqual([
       201,
@@ -270,7 +270,7 @@ describe("without a proxy, field validation decides about fields that the older 
     expect(answer.body.spec.resources).toBeUndefined();
   });
 
-  test("an invalid body is rejected before a missing object returns 404", async () => {
+  test("a PUT of a missing object with an unknown field returns 400 with Strict and 404 otherwise", async () => {
     const wrong = { apiVersion: "v1", kind: "Pod", metadata: { name: "none" }, wrong: 1 };
     expect((await strictly("PUT", `${PODS}/none`, wrong)).status).toBe(400);
     expect((await old.put(`${PODS}/none`, wrong)).status).toBe(404);

@@ -239,7 +239,7 @@ describe("an object", () => {
   });
 });
 
-describe("a circle of owners", () => {
+describe("a cycle of owners", () => {
   test("can be deleted in the foreground", async () => {
     await using run = await Collecting.begin();
     const a = await run.make(CONFIG_MAPS, configMap("a"));
@@ -443,7 +443,7 @@ describe("a resource that is not served any more", () => {
     expect(await run.left(CONFIG_MAPS, DEPLOYMENTS)).toEqual([]);
   });
 
-  test("keeps a dependent as an orphan that was created just before and was not delivered", async () => {
+  test("keeps dependents that the collector has not seen if their owner is deleted with Orphan", async () => {
     await using run = await Collecting.begin();
     const owner = await run.make(CONFIG_MAPS, configMap("owner"));
     await run.soon();
@@ -464,7 +464,7 @@ describe("a resource that is not served any more", () => {
     expect(await run.left(DEPLOYMENTS)).toEqual(["web"]);
   });
 
-  test("for good keeps the dependents of its objects, and does not delay the deletion of their owners", async () => {
+  test("and cannot return keeps the dependents of its objects, and does not delay the deletion of the owners of its objects", async () => {
     await using run = await Collecting.begin();
     const owner = await run.make(CONFIG_MAPS, configMap("owner"));
     const top = await run.make(DEPLOYMENTS, ownedBy(deployment("web"), owner));

@@ -86,7 +86,7 @@ class Historian implements InformerHandler<KubernetesObject> {
 const nameOf = (object: KubernetesObject): string => object.metadata?.name ?? "";
 const versionOf = (object: KubernetesObject): number => Number(object.metadata?.resourceVersion);
 
-/** A server that can be restarted, and an informer that must not notice it. */
+/** A server that can be restarted, and an informer that continues with the restarted server. */
 class Scene {
   readonly world: World;
   readonly transport: FlakyTransport;

@@ -43,7 +43,7 @@ describe("the stored versions of a server's store", () => {
   });
 
   test.each(["1.28", "1.31", "1.33", "1.36", "1.37"])(
-    "are all written by %s if it is the only release",
+    "are those that %s writes if it is the only release, and a rollback check to it finds no problem",
     async (release) => {
       await using api = await startServer({ release });
       for (const { versions, writes, unreadable } of report(await api.get(VERSIONS)).resources) {

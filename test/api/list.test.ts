@@ -69,7 +69,7 @@ describe("a paged list", () => {
     expect(second.body.metadata.resourceVersion).toBe(first.body.metadata.resourceVersion);
   });
 
-  test("ends with a page that contains exactly the rest", async () => {
+  test("has no continue token if the limit equals the number of items", async () => {
     await using api = await startServer();
     await withFive(api);
     expect((await api.get(`${CONFIG_MAPS}?limit=5`)).body.metadata).not.toHaveProperty("continue");
@@ -129,7 +129,7 @@ describe("a paged list", () => {
     expect(rest.body.metadata.resourceVersion).not.toBe(first.body.metadata.resourceVersion);
   });
 
-  test("can continue for five minutes, and expires within a quarter of an hour", async () => {
+  test("can continue for five minutes, and expires within 15 minutes", async () => {
     await using api = await startServer();
     await withFive(api);
     const first = await api.get(`${CONFIG_MAPS}?limit=2`);
@@ -168,7 +168,7 @@ describe("a paged list", () => {
     expect(answer.body.message).toMatch(/^invalid continue token: continue key is not valid: /);
   });
 
-  test("with a token of another collection returns nothing of that collection, also with a field selector", async () => {
+  test("with a token of another list returns only objects of its own namespace and selector", async () => {
     await using api = await startServer();
     await withFive(api);
     await api.create("/api/v1/namespaces/kube-system/configmaps", configMap("z"));
@@ -344,7 +344,7 @@ describe("resourceVersion and resourceVersionMatch", () => {
     expect(answer.body.reason).toBe("Expired");
   });
 
-  test("a GET that is not older than a compacted version is served", async () => {
+  test("a GET with a compacted version as its minimum is served", async () => {
     await using api = await startServer();
     const { first } = await withTwo(api);
     await api.kv.compact(await api.kv.currentRevision());

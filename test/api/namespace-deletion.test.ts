@@ -178,7 +178,7 @@ describe("a client that finalizes a namespace that is not empty", () => {
     expect(await keysOf(api.kv)).toEqual([]);
   });
 
-  test("cannot delete a namespace that was finalized before", async () => {
+  test("cannot delete a namespace that was finalized before until it is empty", async () => {
     await using api = await start();
     await api.put(`${TEAM}/finalize`, finalized);
     await api.create(`${TEAM}/configmaps`, configMap("a"));
@@ -195,7 +195,7 @@ describe("a client that finalizes a namespace that is not empty", () => {
         overlaidKv(kv, {
           range: (request) =>
             isDown && request.countOnly === true
-              ? Promise.reject(new StorageError("unavailable", "out of reach"))
+              ? Promise.reject(new StorageError("unavailable", "the store is unreachable"))
               : kv.range(request),
         }),
     });

@@ -123,7 +123,7 @@ describe("a server that has not seen the deletion yet", () => {
     },
   );
 
-  test("rejects a creation temporarily if the namespace changes all the time", async () => {
+  test("returns 503 for a creation if the namespace changes before every commit", async () => {
     const world = new World({ seed: 1 });
     const kv = world.openKv();
     let changes = 0;

@@ -54,7 +54,7 @@ describe("namespaces", () => {
     });
   });
 
-  test("that do not exist have empty lists, and reads and deletions in them return 404 for the object", async () => {
+  test("that do not exist have empty lists, and a deletion in them returns 404 for the object", async () => {
     await using api = await startServer();
     expect((await api.get(`${NAMESPACES}/nowhere/configmaps`)).body.items).toEqual([]);
     expect((await api.delete(`${NAMESPACES}/nowhere/configmaps/a`)).body.message).toBe('configmaps "a" not found');

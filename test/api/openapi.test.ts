@@ -200,7 +200,7 @@ describe("caching:", () => {
   });
 
   test.each(["/openapi/v2", "/openapi/v3", "/openapi/v3/api/v1"])(
-    "%s returns 304 if the client has it",
+    "%s returns 304 if If-None-Match contains its ETag",
     async (path) => {
       await using api = await startServer();
       const first = await api.get(path);
@@ -244,7 +244,7 @@ describe("caching:", () => {
 });
 
 describe("deprecated APIs", () => {
-  test("cause a warning on every request, from the release that deprecated them", async () => {
+  test("cause a warning on successful and failed requests, from the release that deprecated them", async () => {
     const flowSchemas = (version: string): string => `/apis/flowcontrol.apiserver.k8s.io/${version}/flowschemas`;
     await using older = await startServer({ release: "1.29" });
     const warning =

@@ -112,7 +112,7 @@ describe("an API server that registers with the main one", () => {
     expect(await entries(main)).toEqual([]);
   });
 
-  test("is collected after it is cut off, and stops writing before that until it is connected again", async () => {
+  test("stops writing when it is cut off, is collected later, and writes again after it is reconnected", async () => {
     await using main = await startMain();
     const way = new Way(main);
     await using server = await startApiServer(main.world, {
@@ -151,7 +151,7 @@ describe("an API server that registers with the main one", () => {
   });
 });
 
-test("an API server is not ready before its store contains the published agreement, which guards its writes", async () => {
+test("an API server is not ready and rejects writes until its store contains the published agreement", async () => {
   await using main = await startMain();
   const held = Promise.withResolvers<void>();
   const store = createMemoryStore({ clock: main.world.clock });
@@ -177,7 +177,7 @@ function withHeldAgreement(kv: Kv, until: Promise<void>): Kv {
 }
 
 describe("two API servers of one component with one store", () => {
-  test("write a version that both can decode while both are live, and the preferred version after one has left", async () => {
+  test("write a version that both can decode while both are live, and the preferred version after one has departed", async () => {
     await using main = await startMain();
     const { world } = main;
     const store = createMemoryStore({ clock: world.clock });

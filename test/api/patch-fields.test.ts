@@ -69,7 +69,7 @@ describe("a strategic merge patch through an older server", () => {
     expect([resources, containers[0].lifecycle.stopSignal]).toEqual([undefined, undefined]);
   });
 
-  test("is rejected or causes a warning if it sets a field that the server does not define", async () => {
+  test("is rejected with Strict and causes a warning with Warn if it sets a field that the server does not define", async () => {
     const containers = [{ name: "main", lifecycle: { stopSignal: "SIGTERM" } }];
     expect((await patch({ containers })).body.message).toContain(
       'unknown field "spec.template.spec.containers[0].lifecycle.stopSignal"',

@@ -71,7 +71,7 @@ describe("a strategic merge patch", () => {
     expect(none.body.metadata).not.toHaveProperty("ownerReferences");
   });
 
-  test("works on subresources according to their own kind", async () => {
+  test("of scale and status merges according to the kind of the subresource", async () => {
     await using api = await startServer();
     await api.create(DEPLOYMENTS, WEB);
     const scaled = await strategic(api, `${TARGET}/scale`, { spec: { replicas: 3 } });
@@ -175,7 +175,7 @@ describe("a strategic merge patch", () => {
     expect([ignored.status, ignored.headers["warning"]]).toEqual([200, undefined]);
   });
 
-  test("of a missing object returns 404, whatever its content", async () => {
+  test("of a missing object returns 404, even if the patch is malformed", async () => {
     await using api = await startServer();
     expect((await strategic(api, `${CONFIG_MAPS}/nosuch`, "{")).status).toBe(404);
   });

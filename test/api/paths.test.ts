@@ -152,7 +152,7 @@ describe("a request for", () => {
     expect((await api.get("/")).body.paths).toEqual(expect.arrayContaining(["/api", "/apis", "/healthz", "/version"]));
   });
 
-  test("a discovered subresource that is not implemented returns 405 with an explanation, not 404", async () => {
+  test("the token subresource of a server that issues no tokens returns 405 with an explanation, not 404", async () => {
     await using api = await startServer();
     await api.create("/api/v1/namespaces/default/serviceaccounts", { metadata: { name: "s" } });
     const answer = await api.create("/api/v1/namespaces/default/serviceaccounts/s/token", {});

@@ -48,7 +48,7 @@ describe("a new pod", () => {
     ]);
   });
 
-  test("with suspicious fields is stored with a warning", async () => {
+  test("with a duplicate environment variable is stored with a warning", async () => {
     const env = [
       { name: "A", value: "1" },
       { name: "A", value: "2" },
@@ -87,7 +87,7 @@ describe("an existing pod", () => {
     expect(body.metadata.generation).toBe(2);
   });
 
-  test("rejects most other changes with a diff", async () => {
+  test("rejects a change of its hostname with a diff", async () => {
     const [status, causes] = refusal(await server.mergePatch(`${PODS}/a`, { spec: { hostname: "h" } }));
     expect(status).toBe(422);
     expect(causes).toEqual([
@@ -119,7 +119,7 @@ describe("an existing pod", () => {
     expect((await server.get(`${PODS}/a`)).body).toEqual(body);
   });
 
-  test("that is resized to no containers is validated as sent", async () => {
+  test("rejects a resize without containers, because it would change the QoS class", async () => {
     const resources = { requests: { cpu: "1" } };
     const containers = [{ name: "main", image: "main", resources }];
     await server.create(PODS, withSpec("b", { containers }));

@@ -319,7 +319,7 @@ describe("watch events", () => {
 });
 
 describe("YAML responses", () => {
-  test("contain the same value as JSON, including errors", async () => {
+  test("quote strings that YAML would read as another type, and contain errors too", async () => {
     await using api = await startServer();
     await api.create(
       CONFIG_MAPS,

@@ -1,4 +1,4 @@
-/** Regression tests for rules that reviewers once found broken. */
+/** Regression tests for bugs that reviews found. */
 import { expect, test } from "vitest";
 import { SIGNING_REQUEST } from "../testing/objects/kinds/access/signing-request.ts";
 import { World } from "../../src/tools/simulator/world.ts";
@@ -40,7 +40,7 @@ test("a stored value with whitespace in its metadata is served as valid JSON", a
   expect(answer.body.metadata.name).toBe("odd");
 });
 
-test("managedFields beyond the number that any server writes are dropped", async () => {
+test("an object that is created with thousands of managedFields entries is stored with one entry", async () => {
   await using api = await startServer();
   const managedFields = Array.from({ length: 5_000 }, (_, index) => ({
     manager: `m${index}`,

@@ -278,7 +278,7 @@ describe("node ports", () => {
     expect(await claims(server.kv)).toEqual(["clusterips/10.0.0.5"]);
   });
 
-  test("in the thousands are rejected before any is claimed", async () => {
+  test("of a Service with thousands of ports are rejected before any is claimed", async () => {
     await using server = await startServer();
     await server.create(SERVICES, service("a", { type: "NodePort", ports: [{ port: 80, nodePort: 32_767 }] }));
     const written: string[] = [];
@@ -337,7 +337,7 @@ test("a Service that cannot be created releases its allocations", async () => {
   expect(await claims(server.kv)).toEqual(before);
 });
 
-test("invalid port numbers are rejected", async () => {
+test("a Service with port number 0 is rejected", async () => {
   await using server = await startServer();
   expect(sentence(await server.create(SERVICES, service("t", { clusterIP: "None", ports: [{ port: 0 }] })))).toBe(
     '422 Service "t" is invalid: [spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive, spec.ports[0].targetPort: Invalid value: 0: must be between 1 and 65535, inclusive]',
@@ -421,7 +421,7 @@ describe("several servers on one store", () => {
   });
 });
 
-describe("a store with an uncertain commit of the Service", () => {
+describe("an uncertain commit of a Service", () => {
   /** Executes the commit of a Service or not, and reports in either case that the result is unknown. */
   function uncertain(when: { fails: boolean; isStored: boolean }): (kv: Kv) => Kv {
     return (kv) =>
@@ -434,7 +434,7 @@ describe("a store with an uncertain commit of the Service", () => {
       });
   }
 
-  test.each([true, false])("keeps the claims, because the Service may be stored (it is: %s)", async (isStored) => {
+  test.each([true, false])("keeps its claims, because the Service may be stored (it is: %s)", async (isStored) => {
     const store = { fails: false, isStored };
     await using server = await startServer({ wrapKv: uncertain(store) });
     store.fails = true;
@@ -447,7 +447,7 @@ describe("a store with an uncertain commit of the Service", () => {
   });
 });
 
-describe("the repair", () => {
+describe("the repair of allocations", () => {
   test("releases claims for a Service that was never stored, but not before the request has timed out", async () => {
     await using server = await startServer({ serviceNodePortRange: "30000-30000" });
     const leaked = {
@@ -502,7 +502,7 @@ describe("the repair", () => {
     await kv.close();
   });
 
-  test("removes and restores IPAddress objects that a server of an older release did not maintain", async () => {
+  test("restores the IPAddress of a Service that an older release created, and a deletion by that release removes it", async () => {
     const world = new World({ seed: 1 });
     await using old = await startServer({ release: "1.30", world });
     await using young = await startServer({ release: "1.37", world });

@@ -94,7 +94,7 @@ describe("a server that shuts down", () => {
     expect((await api.get(`${CONFIG_MAPS}/late`)).status).toBe(404);
   });
 
-  test("completes requests that it received before, and is drained then", async () => {
+  test("completes requests that it received before, and is drained after them", async () => {
     let store: FaultyKv | undefined;
     await using api = await startServer({
       tokenFile: TOKEN_FILE,
@@ -144,7 +144,7 @@ describe("a server that shuts down", () => {
     );
   });
 
-  test("ends watches one after the other over the grace period", async () => {
+  test("ends 200 watches per second during the grace period", async () => {
     const shutdown = { watchGraceMs: 10_000 };
     await using api = await startServer({ tokenFile: TOKEN_FILE, shutdown });
     const watches: TestWatch[] = [];

@@ -197,7 +197,7 @@ describe("an early request", () => {
     await api[Symbol.asyncDispose]();
   });
 
-  test("gets a Retry-After as long as the current step has taken", async () => {
+  test("gets a Retry-After as long as the current step has taken, at most 30 seconds", async () => {
     const { api, kv } = await startStalled({ ifReadyMode: "retry", advertise: { address: undefined } });
     const wait = async (headers: Record<string, string>): Promise<string | undefined> =>
       header(await api.begin("GET", "/nosuch", undefined, { asClient: true, headers }), "retry-after");

@@ -55,7 +55,7 @@ test("a claim is immutable, but can be expanded once it is bound if its class al
   expect((await server.mergePatch(`${CLAIMS}/c`, grown)).body.spec.resources.requests.storage).toBe("2Gi");
 });
 
-test("a volume has the time of its last phase transition, and a deprecated policy causes a warning", async () => {
+test("a volume has the time of its last phase transition, a deprecated policy causes a warning, and its source is immutable", async () => {
   const spec = { accessModes: ["ReadWriteOnce"], capacity: { storage: "1Gi" }, hostPath: { path: "/data" } };
   const recycled = { ...spec, persistentVolumeReclaimPolicy: "Recycle" };
   const created = await server.create(VOLUMES, { metadata: { name: "v" }, spec: recycled });
@@ -67,7 +67,7 @@ test("a volume has the time of its last phase transition, and a deprecated polic
   ]);
 });
 
-test("all errors are returned at once, in the order of the fields", async () => {
+test("an invalid StorageClass is rejected with all errors, in the order of the fields", async () => {
   const wrong = { metadata: { name: "s" }, provisioner: "", reclaimPolicy: "Recycle" };
   const { status, body } = await server.create(CLASSES, wrong);
   expect([status, body.message]).toEqual([

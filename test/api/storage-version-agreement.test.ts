@@ -282,7 +282,7 @@ describe("the automatic migration", () => {
 });
 
 describe("the feature gate", () => {
-  test("can be turned off and on again without loss, and the published state is correct immediately", async () => {
+  test("can be turned off and on again without losing objects, and every StorageVersion is correct again", async () => {
     const world = new World({ seed: 1 });
     const peers = { hostname: "one" };
     const first = await start({ world, peers });
@@ -312,7 +312,7 @@ describe("the feature gate", () => {
     await on[Symbol.asyncDispose]();
   });
 
-  test("off on one server makes the StorageVersion Unknown, and nothing counts as agreed or migrated until that server has left", async () => {
+  test("if off on one server makes the StorageVersion Unknown, and no version counts as agreed or migrated until that server has departed", async () => {
     const world = new World({ seed: 1 });
     const peers = { hostname: "one" };
     const off = { featureGates: ["StorageVersionAPI=false"] };

@@ -232,7 +232,7 @@ describe("a migration", () => {
     expect(sentences(both)).toHaveLength(1);
   });
 
-  test("in v1alpha1 must name the version and cannot become running after its end", async () => {
+  test("in v1alpha1 must name the version and cannot be running and succeeded at once", async () => {
     await using api = await start("1.34", "v1alpha1");
     const alpha = path("v1alpha1");
     const spare = await api.create(alpha, migration({ resource: "secrets" }, {}, "v1alpha1"));

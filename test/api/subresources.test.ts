@@ -481,7 +481,7 @@ describe("the eviction subresource", () => {
     expect((await object(`${BUDGETS}/web`)).status.disruptionsAllowed).toBe(1);
   });
 
-  test("rejects invalid options for an existing pod", async () => {
+  test("rejects invalid options for an existing pod, and returns 404 for a missing one", async () => {
     await runningPod("a");
     const odd = (name: string): Json => eviction(name, { propagationPolicy: "Later" });
     const refused = await server.create(`${PODS}/a/eviction`, odd("a"));
@@ -643,7 +643,7 @@ describe("the resize subresource", () => {
     ]);
   });
 
-  test("can neither remove resources nor change others than cpu and memory", async () => {
+  test("can neither remove resources nor change resources other than cpu and memory", async () => {
     const removed = await server.jsonPatch(`${PODS}/a/resize`, [
       { op: "remove", path: "/spec/containers/0/resources/limits/cpu" },
     ]);
@@ -659,7 +659,7 @@ describe("the resize subresource", () => {
     expect(policy.status).toBe(422);
   });
 
-  test("cannot add, remove, rename or reorder containers", async () => {
+  test("can neither add nor rename containers", async () => {
     const added = await resize(container(amounts("1", "1Gi")), { name: "more", image: "more" });
     expect(added.body.message).toContain(
       "spec.containers: Forbidden: containers may not be added or removed on resize",
@@ -722,7 +722,7 @@ test.each([
 });
 
 test.each(["1.28", "1.31", "1.34", "1.37"] as const)(
-  "in release %s, scales, bindings and evictions work",
+  "in release %s, scales, bindings and evictions succeed",
   async (release) => {
     await using other = await startServer({ release });
     await other.create(DEPLOYMENTS, deployment("web"));
@@ -845,13 +845,13 @@ describe("a connection to a node", () => {
     await server.create("/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name: "n1" } });
     expect((await server.get("/api/v1/nodes/n1/proxy/stats/summary")).status).toBe(503);
   });
+});
 
-  test("for an unimplemented subresource returns 405", async () => {
-    await server.create("/api/v1/namespaces/default/serviceaccounts", {
-      apiVersion: "v1",
-      kind: "ServiceAccount",
-      metadata: { name: "sa" },
-    });
-    expect((await server.create("/api/v1/namespaces/default/serviceaccounts/sa/token", {})).status).toBe(405);
+test("a token request to a server that issues no tokens returns 405", async () => {
+  await server.create("/api/v1/namespaces/default/serviceaccounts", {
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    metadata: { name: "sa" },
   });
+  expect((await server.create("/api/v1/namespaces/default/serviceaccounts/sa/token", {})).status).toBe(405);
 });

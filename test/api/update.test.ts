@@ -45,7 +45,7 @@ describe("optimistic locking:", () => {
     expect((await api.put(`${CONFIG_MAPS}/x`, configMap("x", { data: { a: "2" } }))).status).toBe(200);
   });
 
-  test("some kinds need a resource version in an update", async () => {
+  test("an update of a Lease needs a resource version", async () => {
     await using api = await startServer();
     await api.create(LEASES, lease("l"));
     const answer = await api.put(`${LEASES}/l`, lease("l"));
@@ -126,7 +126,7 @@ describe("an update", () => {
     expect((await api.put(`${CONFIG_MAPS}/nosuch`, configMap("nosuch"))).status).toBe(404);
   });
 
-  test("of a missing object of some kinds creates it with 201", async () => {
+  test("of a missing Lease creates it with 201", async () => {
     await using api = await startServer();
     const answer = await api.put(`${LEASES}/l`, lease("l"));
     expect(answer.status).toBe(201);
@@ -157,7 +157,7 @@ describe("an update", () => {
     expect(await watch.events()).toEqual([]);
   });
 
-  test("cannot change creation time and uid", async () => {
+  test("cannot change the creation time", async () => {
     await using api = await startServer();
     const { body } = await api.create(CONFIG_MAPS, configMap("x"));
     await api.world.advance(10_000);
@@ -291,7 +291,7 @@ describe("immutable data:", () => {
     expect((await api.delete(`${CONFIG_MAPS}/im`)).status).toBe(200);
   });
 
-  test("an immutable secret can change neither its data nor its stringData", async () => {
+  test("an immutable secret cannot change its data by stringData", async () => {
     await using api = await startServer();
     const secrets = "/api/v1/namespaces/default/secrets";
     await api.create(secrets, { metadata: { name: "s" }, immutable: true, data: { p: "aGVsbG8=" } });

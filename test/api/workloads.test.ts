@@ -170,7 +170,7 @@ test("an autoscaler has the same defaults in both versions", async () => {
   expect(patched.status).toBe(422);
 });
 
-test("a release uses its own validation messages", async () => {
+test("release 1.34 rejects maxReplicas 0 with its own message", async () => {
   await using old = await startServer({ release: "1.34" });
   const scaleTargetRef = { apiVersion: "apps/v1", kind: "Deployment", name: "web" };
   const { body } = await old.create(AUTOSCALERS("v2"), {

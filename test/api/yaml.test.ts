@@ -70,7 +70,7 @@ describe("YAML bodies", () => {
     },
   );
 
-  test("that are a JSON null are treated as an object without a name", async () => {
+  test("and JSON bodies that are null are treated as an object without a name", async () => {
     await using api = await startServer();
     expect(
       (await api.call("POST", CONFIG_MAPS, "null", { headers: { "content-type": "application/json" } })).status,

@@ -266,7 +266,7 @@ describe("the export checks", () => {
     );
   });
 
-  test("let re-exports, names without imports, limits and helpers of tests share a name", () => {
+  test("allow re-exports, names without imports, limits and helpers of tests to share a name", () => {
     const sources = parsed({
       "src/base/a.ts": "export const x = 1;",
       "src/base/b.ts": 'export { x } from "./a.ts";',
@@ -441,7 +441,7 @@ describe("the shape checks", () => {
     expect(offendersOf(shapeOffences(parsed(files)))).toEqual({});
   });
 
-  test("let a known offender stay but not grow, and require its entry to follow it", () => {
+  test("allow a known offender to stay but not to grow, and require its entry to follow it", () => {
     const sources = parsed({ "src/base/a.ts": "function f(a, b, c, d, e) {}" });
     const key = "parameters src/base/a.ts f";
     expect(checkShapes(sources, { [key]: 5 })).toEqual([]);

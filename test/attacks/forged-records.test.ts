@@ -69,7 +69,7 @@ describe("a tenant with permissions in its own namespace", () => {
       "create",
       () => asTenant(site.first, STORAGE_VERSIONS, { method: "POST", body: ghost }),
     ],
-    ["changes one", "patch", () => asTenant(site.first, OBJECT, patchOf("merge", { status }))],
+    ["changes a StorageVersion", "patch", () => asTenant(site.first, OBJECT, patchOf("merge", { status }))],
     [
       "changes the status of a StorageVersion",
       "patch",
@@ -81,7 +81,7 @@ describe("a tenant with permissions in its own namespace", () => {
       async () =>
         asTenant(site.first, `${OBJECT}/status`, { method: "PUT", body: { ...(await storageVersion()), status } }),
     ],
-    ["deletes one", "delete", () => asTenant(site.first, OBJECT, { method: "DELETE" })],
+    ["deletes a StorageVersion", "delete", () => asTenant(site.first, OBJECT, { method: "DELETE" })],
   ];
   test.each(ATTACKS)("that %s gets 403, and nothing changes", async (_attack, verb, send) => {
     const before = [await storageVersion(), await routing()];
@@ -139,7 +139,7 @@ describe("a tenant with write permission granted by mistake", () => {
     },
   );
 
-  test("that deletes a StorageVersion does not change it, because the servers restore it", async () => {
+  test("that deletes a StorageVersion blocks no writes, and the servers restore the object", async () => {
     const before = await storageVersion();
     expect((await asTenant(site.first, OBJECT, { method: "DELETE" })).status).toBe(200);
     expect(await writes("after-deletion")).toBe(201);

@@ -68,7 +68,7 @@ describe("forged identity headers on a proxied request", () => {
   });
 });
 
-describe("peer headers from a client that is not a peer", () => {
+describe("a client that is not a peer", () => {
   const callers: readonly (readonly [
     who: string,
     lines: readonly string[],
@@ -82,28 +82,34 @@ describe("peer headers from a client that is not a peer", () => {
       () => presented(issueClient(site.authorities.frontProxies, { subject: [["CN", "mallory"]], ...VALID_NOW })),
     ],
   ];
-  test.each(callers)("(%s) do not change the route of the request", async (_who, lines, certificate) => {
-    const presenting = certificate();
-    const { status, head } = await sendLines(site.first, [`GET ${JOBS} HTTP/1.1`, ...GUARDS, ...lines], {
-      ...(presenting === undefined ? {} : { certificate: presenting }),
-    });
-    expect([status, /^x-evenkeel-served-by: (.*)$/im.exec(head)?.[1]]).toEqual([
-      200,
-      "b (1.36); reason=served-by-peer",
-    ]);
-  });
+  test.each(callers)(
+    "(%s) does not change the route of its request by peer headers",
+    async (_who, lines, certificate) => {
+      const presenting = certificate();
+      const { status, head } = await sendLines(site.first, [`GET ${JOBS} HTTP/1.1`, ...GUARDS, ...lines], {
+        ...(presenting === undefined ? {} : { certificate: presenting }),
+      });
+      expect([status, /^x-evenkeel-served-by: (.*)$/im.exec(head)?.[1]]).toEqual([
+        200,
+        "b (1.36); reason=served-by-peer",
+      ]);
+    },
+  );
 
-  test.each(["", ";profile=nopeer"])("over HTTP/2 do not change the discovery document%s", async (profile) => {
-    const guards = { "x-kubernetes-peer-proxied": "true", "x-evenkeel-proxied-by": "b", "x-remote-user": "b" };
-    const asked = { ":path": "/apis", authorization: `Bearer ${TENANT_TOKEN}`, accept: AGGREGATED + profile };
-    const plain = await sendHttp2(site.first, asked);
-    const guarded = await sendHttp2(site.first, { ...asked, ...guards });
-    expect(guarded.text).toBe(plain.text);
-    expect(groupNames(guarded.body).includes("batch")).toBe(profile === "");
-    expect(guarded.body.metadata).toEqual({});
-  });
+  test.each(["", ";profile=nopeer"])(
+    "does not change the discovery document%s by peer headers over HTTP/2",
+    async (profile) => {
+      const guards = { "x-kubernetes-peer-proxied": "true", "x-evenkeel-proxied-by": "b", "x-remote-user": "b" };
+      const asked = { ":path": "/apis", authorization: `Bearer ${TENANT_TOKEN}`, accept: AGGREGATED + profile };
+      const plain = await sendHttp2(site.first, asked);
+      const guarded = await sendHttp2(site.first, { ...asked, ...guards });
+      expect(guarded.text).toBe(plain.text);
+      expect(groupNames(guarded.body).includes("batch")).toBe(profile === "");
+      expect(guarded.body.metadata).toEqual({});
+    },
+  );
 
-  test("a client that marks a server as draining does not move traffic", async () => {
+  test("does not move traffic by records and headers that mark a server as draining", async () => {
     const before = viewed();
     const annotations = { "evenkeel.io/state": "draining", "evenkeel.io/release": "1.36" };
     const metadata = { name: "b", labels: { apiserverIdentity: "b" }, annotations };
@@ -124,7 +130,7 @@ describe("peer headers from a client that is not a peer", () => {
     expect(viewed()).toEqual(before);
   });
 
-  test("the records that servers exchange are not reachable by any API path", async () => {
+  test("cannot reach the records that servers exchange by any API path", async () => {
     for (const path of [
       "/apis/coordination.k8s.io/v1/peerserverleases",
       "/api/v1/peerserverleases",

@@ -177,7 +177,7 @@ describe("reports for operators are not available to a tenant", () => {
     expect([answer.status, answer.body.message]).toEqual([403, message]);
   });
 
-  test("by POST to a path that deletes", async () => {
+  test("by POST to a report or a purge", async () => {
     for (const path of ["/evenkeel/v1/purge", "/evenkeel/v1/stored-versions"])
       expect((await asTenant(site.first, path, { method: "POST", body: {} })).status).toBe(403);
   });

@@ -247,7 +247,7 @@ describe("impersonation without permission is rejected", () => {
     ]);
   });
 
-  test("of groups, for a user that may impersonate one user", async () => {
+  test("of groups, uids and extras, for a user that may impersonate one user", async () => {
     await granted(site.first, "tenant-as-jane", [{ ...rule("", ["users"], ["impersonate"]), resourceNames: ["jane"] }]);
     const headers = { "impersonate-user": "jane", "content-type": "application/json" };
     const call = { method: "POST", body: REVIEW };
@@ -330,17 +330,17 @@ describe("writing elsewhere by the content of the body is rejected", () => {
     const answer = await changesNothing(() => asTenant(site.first, `${OWN_MAPS}${path}`, call), OTHER_MAPS, OWN_MAPS);
     expect([answer.status, answer.body.message]).toEqual(told);
   });
+});
 
-  test("token requests without permission are rejected, for the own namespace and for others", async () => {
-    for (const namespace of [OWN, "kube-system"]) {
-      const path = `/api/v1/namespaces/${namespace}/serviceaccounts/default/token`;
-      const answer = await asTenant(site.first, path, { method: "POST", body: { spec: {} } });
-      expect([answer.status, answer.body.message]).toEqual([
-        403,
-        `serviceaccounts "default" is forbidden: User "tenant" cannot create resource "serviceaccounts/token" in API group "" in the namespace "${namespace}"`,
-      ]);
-    }
-  });
+test("token requests without permission are rejected, for the own namespace and for others", async () => {
+  for (const namespace of [OWN, "kube-system"]) {
+    const path = `/api/v1/namespaces/${namespace}/serviceaccounts/default/token`;
+    const answer = await asTenant(site.first, path, { method: "POST", body: { spec: {} } });
+    expect([answer.status, answer.body.message]).toEqual([
+      403,
+      `serviceaccounts "default" is forbidden: User "tenant" cannot create resource "serviceaccounts/token" in API group "" in the namespace "${namespace}"`,
+    ]);
+  }
 });
 
 describe("access reviews", () => {

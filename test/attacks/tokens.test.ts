@@ -161,7 +161,7 @@ describe("a forged token", () => {
 });
 
 describe("a token of a Secret", () => {
-  test("is accepted, and the Secret records its last use", async () => {
+  test("is accepted until the Secret is deleted, and the Secret records its last use", async () => {
     const { uid } = (await made(site.first, ACCOUNTS, { metadata: { name: "old" } })).metadata;
     const claims = {
       iss: "kubernetes/serviceaccount",

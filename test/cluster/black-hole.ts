@@ -17,7 +17,7 @@ export interface BlackHole extends AsyncDisposable {
   pass(): void;
 }
 
-/** Returns a sentence if this process may not create networks. */
+/** Returns the reason as a string if this process may not create networks. */
 export async function openBlackHole(): Promise<BlackHole | string> {
   if (process.platform !== "linux" || process.getuid?.() !== 0)
     return "network namespaces need Linux and root, so the test of dropped packets was skipped";

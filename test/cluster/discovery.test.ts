@@ -114,7 +114,7 @@ describe.skipIf(isMissing)("in a cluster of 1.31, 1.34 and 1.37,", { timeout: TE
   }
 });
 
-/** The one member that identifies the server that was called. */
+/** The response without the member that identifies the called server. */
 function told(body: Json, text: string): string {
   if (body === undefined) return text;
   const { serverAddressByClientCIDRs: _, ...rest } = body;

@@ -105,7 +105,7 @@ describe.skipIf(isMissing)("with 1.33 in front of two servers of 1.36,", { timeo
     console.info(`in merged discovery again ${Date.now() - readyAt} ms after it`);
   });
 
-  test("the feature can be turned off and on again server by server: 404 while it is off, and proxied again afterwards", async () => {
+  test("the mixed version proxy can be turned off and on again server by server: 404 while it is off, and proxied again afterwards", async () => {
     await a.stop();
     a = await cluster.start({ id: "a", release: "1.33", port: a.port, proxy: "off" });
     expect(await a.request("GET", EXCLUSIVE)).toMatchObject({ status: 404 });
@@ -178,7 +178,7 @@ describe.skipIf(isMissing)("with 1.33 in front of two servers of 1.36,", { timeo
     await e.stop();
   });
 
-  test("resources of servers that have left for good return 503 with the ID of the last one", async () => {
+  test("resources of departed servers return 503 with the ID of the last one", async () => {
     await Promise.all([b.stop(), c.stop()]);
     const answer = await untilSettledAnswer(a);
     expect(answer).toMatchObject({ status: 503, headers: { "retry-after": expect.stringMatching(/^[1-9]/) } });

@@ -1,6 +1,6 @@
 /**
  * A load generator with keep-alive connections, in its own process so that nothing else delays it. It takes a LoadPlan
- * on its command line and writes one LoadAnswer per line. After SIGTERM it ends when all requests have been answered.
+ * on its command line and writes one LoadAnswer per line. After SIGTERM it ends when all requests are complete.
  */
 import { Agent } from "node:https";
 import { ask, type Json, type Target } from "../smoke/client.ts";

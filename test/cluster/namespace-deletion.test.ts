@@ -1,5 +1,6 @@
 /**
- * Tests of namespaces that are deleted while the only server of some of their objects is away, temporarily or for good.
+ * Tests of namespaces that are deleted while the only server of some of their objects is absent, temporarily or
+ * permanently.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
@@ -151,7 +152,7 @@ describe.skipIf(kubectlPath === undefined)("a namespace that is deleted", { time
   });
 });
 
-test("the help of purge-namespace explains what it does not touch", async () => {
+test("the help of purge-namespace names the objects that it keeps", async () => {
   await using command = run("purge-namespace", "--help");
   expect((await command.exited).code).toBe(0);
   expect(command.stdout).toMatch(/^Usage: evenkeel purge-namespace \[options\] <namespace>\n/);

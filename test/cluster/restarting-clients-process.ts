@@ -1,6 +1,6 @@
 /**
  * Many clients that send X-Kubernetes-If-Ready, in their own process. It takes a ClientsPlan on its command line. Each
- * client sends every request at least once, and continues until SIGTERM if the plan says so. The process writes one
+ * client sends every request at least once, and continues until SIGTERM if the plan requires it. The process writes one
  * ClientsReport and ends.
  */
 import { setTimeout as delay } from "node:timers/promises";

@@ -6,7 +6,7 @@ const isMissing = !hasEtcd();
 if (isMissing) console.warn(ETCD_MISSING);
 
 describe.skipIf(isMissing)("200 clients that send X-Kubernetes-If-Ready", { timeout: 240_000 }, () => {
-  test("get every response and never a wrong one, before three servers start and while these restart in turn", async () => {
+  test("get a response to every request and never a wrong one, before three servers start and while these restart in turn", async () => {
     const { before, during, summary } = await restartUnderClients();
     console.info(summary);
     for (const report of [before, during]) {

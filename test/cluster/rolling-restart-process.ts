@@ -1,6 +1,6 @@
 /**
  * Watches and requests of clients that retry, in their own process. It takes a RestartPlan on its command line. After
- * SIGTERM it waits until all requests are answered and all events received, writes one RestartReport, and ends.
+ * SIGTERM it waits until all requests are complete and all events received, writes one RestartReport, and ends.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";

@@ -4,7 +4,7 @@ import { rollingRestart, WATCHES } from "./rolling-restart.ts";
 
 /**
  * If an HTTP/1.1 server closes a connection, a write may be in flight that must not be repeated. A server gives its
- * clients this much time to leave. Clients that stall for longer do not notice it.
+ * clients this much time to close their connections first. Clients that stall for longer miss it.
  */
 const STALL_MS_MAX = 200;
 

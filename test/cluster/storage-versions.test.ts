@@ -101,7 +101,7 @@ describe.skipIf(isMissing)("servers of 1.34 and 1.35 on one etcd", { timeout: 12
     console.info(`${written.length} objects created and ${updates} updated through two releases`);
   });
 
-  test("are distinguished by `evenkeel stored-versions`, which reports the stored versions", async () => {
+  test("store both versions, and `evenkeel stored-versions` reports the counts that are in the store", async () => {
     const counts = await agreesWithStore(a, kv);
     for (const { name } of MIGRATED) expect(Object.keys(counts.get(name)!).sort()).toEqual([AFTER, BEFORE].sort());
   });
@@ -153,7 +153,7 @@ describe.skipIf(isMissing)("servers of 1.34 and 1.35 on one etcd", { timeout: 12
     for (const { name } of MIGRATED) expect(Object.keys(counts.get(name)!)).toEqual([AFTER]);
   });
 
-  test.skipIf(kubectl === undefined)("are shown by kubectl", async () => {
+  test.skipIf(kubectl === undefined)("are listed with their encodings by `kubectl get storageversions`", async () => {
     const session = new KubectlSession({ path: kubectl!.path!, server: a, namespace: "default" });
     const [headings, ...rows] = cells(await session.run("get", "storageversions"));
     expect(headings).toEqual(["NAME", "COMMONENCODINGVERSION", "STORAGEVERSIONS", "AGE"]);
@@ -185,7 +185,7 @@ describe.skipIf(isMissing)("servers of 1.34 and 1.35 on one etcd", { timeout: 12
     const tally = new Tally();
     for (const { type } of watch.events) tally.add(type);
     console.info(
-      `killed and back: ${seen.length} events of storageversions; killed for good: gone from ` +
+      `killed and back: ${seen.length} events of storageversions; killed permanently: gone from ` +
         `${gone.value.size} storageversions after ${Date.now() - killedAt} ms (${gone.polls} polls), ` +
         `events ${JSON.stringify(tally.counts)}`,
     );
@@ -221,7 +221,7 @@ describe("a server with its own store", { timeout: 120_000 }, () => {
     await inRun([], untilAllAgree);
   });
 
-  test("finds objects that were written while they were off, whatever it had recorded before", async () => {
+  test("migrates objects that were written while storage versions were off, whatever it had recorded before", async () => {
     using directory = disposableDirectory();
     const start = (...flags: string[]): Promise<Evenkeel> => startEvenkeel({ dataDir: directory.path, flags });
     const create = async (server: Evenkeel, name: string): Promise<void> => {

@@ -29,7 +29,7 @@ export interface MemberOptions {
   readonly skipReady?: boolean;
 }
 
-/** The sources from which a server learns the resources of its peers. Routing tests run with each of them. */
+/** The sources from which a server reads which resources its peers serve. Routing tests run with each of them. */
 export const ROUTING_SOURCES = ["discovery", "storageversion"] as const;
 export type RoutingSource = (typeof ROUTING_SOURCES)[number];
 
@@ -125,7 +125,7 @@ export class Member extends ApiClient {
     return this.#stopping;
   }
 
-  /** Stops the server at once: neither peers nor the store hear from it again. */
+  /** Stops the server at once: it sends nothing more to peers or to the store. */
   crash(): void {
     this.#handle.isFrozen = true;
     this.link.cut();

@@ -1,6 +1,7 @@
 /**
- * Maps the specification of the proxy to tests: the reference's own scenarios (§8.1 to §8.8), those that it never
- * tested, and its known weaknesses (§9), which are fixed here. A test carries its references in its name.
+ * Maps the specification of the proxy to tests: the scenarios that kube-apiserver tests (§8.1 to §8.8), those that it
+ * does not test, and its known weaknesses (§9), which this server does not have. A test carries its references in its
+ * name.
  */
 import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -41,7 +42,7 @@ const MERGE = "src/serving/discovery/merge.test.ts";
 const HANDLERS = "src/serving/discovery/handlers.test.ts";
 const EXCLUSIONS = "src/cluster/peers/exclusions.test.ts";
 
-/** Unit tests that cover an item: the file, and the name of the test or of one of its cases. */
+/** Tests that cover an item without naming it: the file, and the name of the test or of one of its cases. */
 const COVERED_ELSEWHERE: Readonly<Record<string, readonly [file: string, name: string]>> = {
   "§8.1-9": [HANDLERS, "two peers add their groups"],
   "§8.3-4": ["src/cluster/peers/served-set.test.ts", "of an empty document is empty"],
@@ -60,6 +61,10 @@ const COVERED_ELSEWHERE: Readonly<Record<string, readonly [file: string, name: s
   "§8.6-12": [MERGE, "verbs of resources and subresources are united and sorted"],
   "§8.6-13": [MERGE, "a server that serves nothing"],
   "§8.6-15": [HANDLERS, "nothing is counted as merged if there can be no peers"],
+  "§8.6-19": [
+    "test/stories/custom-resources.test.ts",
+    "is in the discovery of every server as soon as it is served, and leaves it as soon as it is deleted",
+  ],
   "§8.7-vectors": [MERGE, "the order of groups that are not built in"],
   "§8.8-json": [HANDLERS, "a body ends with a line break, and the ETag is 128 digits in quotes"],
   "§8.8-v2beta1": [HANDLERS, "v2beta1 is not accepted by a release that has dropped it"],
@@ -75,7 +80,6 @@ const COVERED_ELSEWHERE: Readonly<Record<string, readonly [file: string, name: s
 
 /** Items that cannot occur here, with the reason. */
 const WITHOUT_OBJECT: Readonly<Record<string, string>> = {
-  "§8.6-19": "Covered by §8.4, which tests what peers publish about custom resources.",
   "§8.8-protobuf": "Discovery is JSON and YAML; a client that accepts only protobuf is rejected.",
   "§8.8-sources": "A server has one source for its resources: the catalog.",
   "§9-5": "There are no subscriptions: a reader of a document compares generations.",
@@ -106,7 +110,7 @@ test("every item of the specification is covered by a test or listed as not appl
   expect(REQUIRED.filter((item) => !isHeld(item))).toEqual([]);
 });
 
-test("the listed unit tests exist", () => {
+test("the listed tests exist", () => {
   const missing = Object.entries(COVERED_ELSEWHERE).filter(
     ([, [file, name]]) => !readFileSync(file, "utf8").includes(name),
   );

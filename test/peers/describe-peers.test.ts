@@ -33,7 +33,7 @@ async function known(member: Member, id: string): Promise<void> {
 }
 
 describe("a kube-apiserver", () => {
-  test("§8.2-1 gets a request for its own discovery document from the server itself", async () => {
+  test("§8.2-1 receives requests for its local discovery document, with the server's own identity", async () => {
     await using cluster = await startCluster([{}]);
     const { member, stub } = await startStub(cluster);
     expect(new Set(stub.discoveryArrivals.map(({ url }) => url))).toEqual(new Set(["/api", "/apis"]));
@@ -59,7 +59,7 @@ describe("a kube-apiserver", () => {
     expect((await member.get("/apis/two.example.com/v1/twos")).status).toBe(200);
   });
 
-  test("§8.2-3 §9-16 that has restarted is described again, and keeps its previous entry until then", async () => {
+  test("§8.2-3 §9-16 that has restarted keeps its previous document until its new one is read", async () => {
     await using cluster = await startCluster([{}]);
     const { member, stub } = await startStub(cluster);
     stub.groups = [...EXTRA_GROUPS, discoveryGroup("new.example.com", [discoveryResource("news")])];
@@ -75,7 +75,7 @@ describe("a kube-apiserver", () => {
     expect(answers.every(([, status]) => status === 200 || status === 503 || status === 404)).toBe(true);
   });
 
-  test("§8.2-4 §9-3 §8-last-peer that has left loses its resources: in discovery at once, and requests return 503 during the grace period", async () => {
+  test("§8.2-4 §9-3 §8-last-peer that has departed loses its resources: in discovery at once, and requests return 503 during the grace period", async () => {
     await using cluster = await startCluster([{ peers: { timing: { ...SHORT_LIVES, departedGraceMs: 2_500 } } }]);
     const { member, stub } = await startStub(cluster);
     expect(groupNames(await member.discovery("/apis"))).toContain(EXTRA_GROUP);
@@ -222,7 +222,7 @@ describe("an old peer", () => {
     ["groups that are numbers", '{"kind":"APIGroupDiscoveryList","items":[1,2]}'],
     ["bytes", Buffer.from([0xff, 0xfe, 0x00])],
   ];
-  test.each(nonsense)("§9-35 that returns %s is not described by it, and is retried", async (_what, body) => {
+  test.each(nonsense)("§9-35 that returns %s does not count as described, and is retried", async (_what, body) => {
     await using cluster = await startCluster([{}]);
     const [member] = cluster.members as [Member];
     const stub = await StubPeer.start(cluster, member, {
@@ -344,7 +344,7 @@ describe("discovery of peers", () => {
     expect((await first.get(WIDGETS)).status).toBe(404);
   });
 
-  test("§9-33 shows the server's own resources before it is ready, without a request to a peer", async () => {
+  test("§9-33 with nopeer shows the server's own resources before it is ready", async () => {
     await using cluster = new TestCluster();
     const member = await cluster.start({ skipReady: true });
     expect(groupNames(await member.discovery("/apis", ";profile=nopeer"))).toContain("apps");

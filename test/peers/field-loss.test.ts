@@ -169,7 +169,7 @@ describe("--field-loss=route", () => {
     expect((await specOf(old, "one")).resources).toEqual(RESOURCES);
   });
 
-  test("leaves fields that no server supports to field validation, which the peer does if the request is proxied", async () => {
+  test("leaves fields that no server supports to field validation, which the peer performs if the request is proxied", async () => {
     const { cluster, old } = await mixed();
     await using _ = cluster;
     const typo = await old.create(PODS, pod("typo", { resuorces: RESOURCES }));

@@ -60,7 +60,7 @@ describe("the request body of a proxied request", () => {
     expect([answer.status, answer.body]).toEqual([201, { length: body.length, sha: sha(body) }]);
   });
 
-  test("§8-bodies with Expect: 100-continue is requested by this server, without the peer", async () => {
+  test("§8-bodies with Expect: 100-continue is requested by the local server, and the peer does not receive the header", async () => {
     stub.respond = echo;
     const socket = await member.connect();
     socket.write(
@@ -127,7 +127,7 @@ describe("the response to a proxied request", () => {
     expect(stub.arrivals[0]!.method).toBe("HEAD");
   });
 
-  test("follows informational responses of the peer", async () => {
+  test("arrives after informational responses of the peer", async () => {
     stub.respond = (_request, response) => {
       response.writeEarlyHints({ link: "</x>; rel=preload" });
       response.writeProcessing();

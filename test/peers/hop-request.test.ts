@@ -99,7 +99,7 @@ describe("the identity of a proxied request", () => {
     expect(seen.rawHeaders.filter((name) => /^impersonate-/i.test(name))).toEqual([]);
   });
 
-  test("is checked locally for impersonation and for the impersonated user's permissions", async () => {
+  test("is authorized locally, both for the impersonation and as the impersonated user", async () => {
     const asked = async (token: string, who: string): Promise<unknown> => {
       const { status, body } = await member.call(WIDGETS, { token, headers: { "Impersonate-User": who } });
       return [status, body.message];

@@ -131,7 +131,7 @@ describe("a server that has not been ready, with a ready peer,", () => {
   });
   afterAll(() => cluster[Symbol.asyncDispose]());
 
-  test("rejects in mode retry what the peer could serve", async () => {
+  test("rejects in mode retry requests that the peer could serve", async () => {
     expect(await told(retry, CLAIMS)).toEqual([503, "false", false]);
     expect(await told(retry, `${CLAIMS}?watch=1`)).toEqual([503, "false", false]);
     expect(await told(retry, CLAIMS, { headers: {} })).toEqual([200, undefined, true]);

@@ -29,7 +29,7 @@ describe("the discovery document", () => {
     ["nopeer after another", `${AGGREGATED},${AGGREGATED}${NO_PEER}`, true],
     ["nopeer with a lower weight", `${AGGREGATED}${NO_PEER};q=0.5,${AGGREGATED}`, true],
     ["an upper-case profile, which counts as another", `${AGGREGATED};profile=NOPEER`, true],
-  ])("for %s", async (_name, accept, isMerged) => {
+  ])("for %s (Accept %s) is merged: %s", async (_name, accept, isMerged) => {
     const { status, body, headers } = await member.get("/apis", { accept });
     expect(status).toBe(200);
     expect(body.kind).toBe("APIGroupDiscoveryList");
@@ -76,7 +76,7 @@ describe("conditional requests:", () => {
     },
   );
 
-  test("§8.6-5 §8.8-etag the ETag is stable without changes, changes with a peer, and returns with it", async () => {
+  test("§8.6-5 §8.8-etag the ETag is stable without changes, changes with the document of a peer, and is restored with it", async () => {
     const tag = async (): Promise<string> => (await member.get("/apis", { accept: AGGREGATED })).headers.etag!;
     const before = await tag();
     expect(await tag()).toBe(before);

@@ -59,7 +59,7 @@ describe("--discovery-mode=newest", () => {
     expect(resourcesIn(await old.discovery("/apis", NO_PEER))).toContain(resource);
   });
 
-  test("falls back to the next release while the newest is unreachable, and after it has left", async () => {
+  test("falls back to the next release while the newest is unreachable, and after it has departed", async () => {
     const { cluster, old, middle, newest } = await threeReleases();
     await using _ = cluster;
     const shows = (member: Member, text: string): Promise<Answer> =>

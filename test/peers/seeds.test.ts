@@ -1,4 +1,4 @@
-/** Integration tests that the two designs list, and the reference's own tests of servers that share a store (§8.5). */
+/** Integration tests that the two designs list, and kube-apiserver's own tests of servers that share a store (§8.5). */
 import { describe, expect, test } from "vitest";
 import { type Answer, type Json, AGGREGATED, groupNames, NO_PEER, resourcesIn } from "./client.ts";
 import { SHORT_LIVES, startCluster, TestCluster, UNPROBED, type Member } from "./cluster.ts";
@@ -131,7 +131,7 @@ describe("the feature gate", () => {
     expect((await again.get(JOBS)).status).toBe(404);
   });
 
-  test("seed-003 off on the only server of a resource still lets others proxy to it", async () => {
+  test("seed-003 off on the only server of a resource does not prevent others from proxying to it", async () => {
     await using cluster = new TestCluster();
     const on = await cluster.start({ runtimeConfig: WITHOUT_BATCH });
     await cluster.start({ id: "b", gate: false });

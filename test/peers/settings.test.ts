@@ -40,7 +40,7 @@ describe("flags", () => {
       { peers: { egress: { kind: "x" } } },
       /egress selector configuration is invalid/,
     ],
-  ] as const)("with %s are rejected with one sentence", (_name, options, sentence) => {
+  ] as const)("with %s are rejected with an explanation", (_name, options, sentence) => {
     expect(() => resolve(options)).toThrow(sentence);
   });
 
@@ -51,7 +51,7 @@ describe("flags", () => {
 
 describe("a server that cannot call its peers", () => {
   test.each([
-    ["§9-32 no flag at all", {}, "--peer-ca-file"],
+    ["§9-32 no flag", {}, "--peer-ca-file"],
     ["§9-32 a CA but no certificate", { caFile: "ca.crt" }, "--proxy-client-cert-file"],
   ])(
     "(%s) shows local discovery, returns 503 with the flag for unserved resources, and serves all others",
@@ -148,7 +148,7 @@ describe("endpoint records and leases:", () => {
     expect(states).toContain(200);
   });
 
-  test("a departing server is draining first, and no request is rejected meanwhile", async () => {
+  test("no proxied request fails while one of the servers of its resource departs", async () => {
     await using cluster = new TestCluster();
     const b = await cluster.start({ id: "b", runtimeConfig: "batch/v1=false" });
     const a = await cluster.start({ id: "a" });

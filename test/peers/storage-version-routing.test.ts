@@ -129,7 +129,7 @@ describe("the registration of a peer", () => {
     expect([other.status, rule(other)]).toEqual([503, "peer-not-described"]);
   });
 
-  test("is complete if the peer says so: other resources return 404 without its discovery document", async () => {
+  test("is complete if the peer's record declares it: other resources return 404 without its discovery document", async () => {
     const { cluster, servers: members } = await servers({});
     await using _ = cluster;
     const [member] = members as [Member];
@@ -219,7 +219,7 @@ describe("readiness:", () => {
     );
   });
 
-  test("without the StorageVersion API, the source is rejected at the start with one sentence", async () => {
+  test("without the StorageVersion API, the source is rejected at the start with an explanation", async () => {
     await using cluster = new TestCluster();
     const starting = cluster.start({ peers: { routingSource: "storageversion" } });
     await expect(starting).rejects.toThrow(

@@ -30,7 +30,7 @@ async function answeredBy({ header, isProxied, view }: VersionRow, isVersionAwar
   return `${by}${answer.headers["warning"] === undefined ? "" : " with a Warning"}`;
 }
 
-test("the table has rows for servers that serve the resource and for those that do not", () => {
+test("the table has more than 25 rows", () => {
   expect(ROWS.length).toBeGreaterThan(25);
 });
 

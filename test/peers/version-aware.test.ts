@@ -103,7 +103,7 @@ describe("1,000 requests with the header reach the right server with", () => {
 });
 
 describe("a server that fits the client's release", () => {
-  test("is also chosen for newer releases, the nearest first, and an older server never is", async () => {
+  test("is the one with the nearest newer release, and no peer is chosen if all are older", async () => {
     await using cluster = await startCluster([member("1.34"), member("1.37"), member("1.36")]);
     const [a, b] = cluster.members as [Member, Member];
     expect(servedBy(await a.call(CONFIG_MAPS, from("1.35")))).toBe("c (1.36); reason=peer-fits-client");

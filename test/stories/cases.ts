@@ -28,7 +28,7 @@ export const ALPHA = { release: "1.30", runtimeConfig: ["resource.k8s.io/v1alpha
 const WITHOUT_BATCH = { release: "1.36", runtimeConfig: ["batch/v1=false"] } as const;
 
 export const REMOVED: Case = {
-  ...{ name: "removed for good: resourceclaimparameters of 1.30, with 1.31", thing: CLAIM_PARAMETERS },
+  ...{ name: "removed permanently: resourceclaimparameters of 1.30, with 1.31", thing: CLAIM_PARAMETERS },
   ...{ serving: ALPHA, other: { release: "1.31" }, disturbed: "serving" },
 };
 export const SWITCHED_OFF: Case = {
@@ -137,7 +137,7 @@ async function unreadThroughEveryServer(story: Story, kept: readonly Scene[]): P
     for (const { thing, namespace } of kept) {
       const target = pathOf(thing, namespace, "owner");
       const { status } = await story.ask(server, { method: "GET", target, thing });
-      if (status !== 200) unread.push(`${server.id} answers ${status} to ${target}`);
+      if (status !== 200) unread.push(`${server.id} returns ${status} for ${target}`);
     }
   return unread;
 }

@@ -79,7 +79,7 @@ describe("controllers that rely on discovery", () => {
   });
 
   test.each(MODES)(
-    "in mode %s, while the newest server is unreachable, learn only from merged discovery that objects remain",
+    "in mode %s, while the newest server is unreachable, detect only with merged discovery that objects remain",
     async (mode) => {
       const runs = runsOf(inMode(mode, INTRODUCED), OTHER_LEADS).map((run) => ({
         ...run,

@@ -106,7 +106,7 @@ test("the first step with servers that do not proxy returns wrong responses", as
   expect(notListed.length).toBeGreaterThan(5);
 });
 
-/** Responses to discovery requests never change. */
+/** Plants a bug: each server returns its first response to a discovery request again and again. */
 function remembersDiscovery(): Plant {
   const told = new Map<string, ApiResponse>();
   return {

@@ -108,7 +108,7 @@ describe("129511: a chart sets a field of 1.30 on a daemon set, a controller of 
     expect(await profileAfter(skew)).toEqual(PROFILE);
   });
 
-  test("the chart can reach the old server, because the new one handles its request", async () => {
+  test("the chart can use the old server, because the new one handles its request", async () => {
     const skew = await skewed("on", "1.29", "1.30");
     const { story, old } = skew;
     const target = `${DAEMON_SETS}/agent`;

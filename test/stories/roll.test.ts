@@ -42,7 +42,7 @@ test.each([SAME_API, OTHER_API])(
 );
 
 test.each([
-  ["return 404 for responses of a peer", OTHER_API, forgetsPeers, "no-false-404"],
+  ["return 404 instead of the response of a peer", OTHER_API, forgetsPeers, "no-false-404"],
   ["write in an unpublished version", SAME_API, writesOtherwise, "written-as-published"],
 ] as const)("the first step with servers that %s returns wrong responses", async (_, way, plant, checker) => {
   const { wrong } = await roll(way.slice(0, 2), plant());

@@ -141,7 +141,7 @@ describe("in a rolling upgrade, with namespaces and owners deleted before, durin
   });
 });
 
-test("objects of a resource that is gone for good hold a namespace until it is purged, as its condition says after the grace period", async () => {
+test("objects of a resource that no server serves any more block the deletion of a namespace until they are purged, and its condition names the command after the grace period", async () => {
   const story = await Story.begin([ALPHA, { release: "1.31" }], { timing: { departedGraceMs: 30_000 } });
   const scene: Scene = { namespace: "doomed", thing: CLAIM_PARAMETERS };
   const purge = (method: string, token = ""): Promise<Told> =>

@@ -95,7 +95,7 @@ describe("server-side apply", () => {
     expect(refused.body.message).toContain("spec.size in body must be of type integer");
   });
 
-  test("handles null in the metadata as for built-in kinds", async () => {
+  test("treats a null label as an empty string and drops null annotations", async () => {
     await using api = await started();
     const metadata = { labels: { empty: null }, annotations: null };
     const applied = await applyPatch(api, `${WIDGETS}/a?fieldManager=one`, widget("a", { metadata }));
@@ -110,14 +110,14 @@ describe("server-side apply", () => {
     expect(applied.body.message).toContain('parsing time "yesterday"');
   });
 
-  test("rejects duplicates in a set or a map list", async () => {
+  test("rejects duplicates in a set, and a creation rejects duplicates in a map list", async () => {
     await using api = await started();
     expect((await apply(api, "one", { tags: ["a", "a"] })).body.message).toContain("duplicate");
     const created = await api.create(WIDGETS, widget("b", { spec: { ports: [{ port: 1 }, { port: 1 }] } }));
     expect(created.body).toMatchObject({ code: 422, details: { causes: [{ reason: "FieldValueDuplicate" }] } });
   });
 
-  test("in another version keeps the ownership of the manager", async () => {
+  test("in another version removes fields that the same manager applied before and now omits", async () => {
     await using api = await startServer();
     await define(api, definition([version("v1", LISTS), version("v2", LISTS)]));
     await apply(api, "one", { size: 1, tags: ["a"] });

@@ -6,7 +6,7 @@ const JSON_TYPE = { "content-type": "application/json" };
 const OWN = `"apiVersion":"${GROUP}/v1","kind":"Widget"`;
 const UNRECOGNIZED = "the object provided is unrecognized (must be of type Widget): ";
 
-describe("a body that is not an object of the kind is rejected", () => {
+describe("a body of a custom resource is rejected:", () => {
   test.each<[string, string, number, string]>([
     ["an empty object", "{}", 400, `${UNRECOGNIZED}Object 'Kind' is missing in '{}' ({})`],
     ["null", "null", 400, `${UNRECOGNIZED}Object 'Kind' is missing in 'null' (6e756c6c)`],

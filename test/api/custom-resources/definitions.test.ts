@@ -75,7 +75,7 @@ test("an update of a CRD needs a resource version", async () => {
   expect(answer.body.message).toContain("metadata.resourceVersion: Invalid value: 0: must be specified for an update");
 });
 
-test("stored versions are added when the storage version changes, and only a status update removes them", async () => {
+test("a new storage version is added to the stored versions, and an old version can be removed only after a status update has removed it from them", async () => {
   await using api = await startServer();
   await define(api, definition([version("v1"), version("v2")]));
   await redefine(api, `widgets.${GROUP}`, (spec) => ({

@@ -84,7 +84,7 @@ describe("a custom resource", () => {
     expect((await groupOf(api)).versions.map((one: Json) => one.version)).toEqual(sorted);
   });
 
-  test("shares its group with other resources, and leaves it with its last served version", async () => {
+  test("shares its group with other resources, and is removed from it with its last served version", async () => {
     await using api = await startServer();
     await define(api);
     await define(api, definition([version("v1")], { names: { plural: "gadgets", kind: "Gadget" } }));

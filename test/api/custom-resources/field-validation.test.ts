@@ -35,7 +35,7 @@ describe("an apply", () => {
     });
   });
 
-  test("without a schema accepts every field", async () => {
+  test("against a schema that preserves unknown fields accepts every field", async () => {
     await using api = await started(ANYTHING);
     expect(await apply(api, { unknown1: "val1", unknown2: 2 })).toMatchObject({ spec: { unknown1: "val1" } });
   });
@@ -59,7 +59,7 @@ describe("an apply", () => {
     );
   });
 
-  test("with duplicate keys is rejected with their lines", async () => {
+  test("with duplicate keys is rejected with their lines under strict field validation, and accepted by default", async () => {
     await using api = await started(ANYTHING);
     const yaml = `apiVersion: ${GROUP}/v1\nkind: Widget\nmetadata:\n  name: a\nspec:\n  foo: 1\n  foo: 2\n`;
     const { body } = await applyPatch(api, `${TARGET}&fieldValidation=Strict`, yaml);
@@ -69,7 +69,7 @@ describe("an apply", () => {
   });
 });
 
-describe("a creation", () => {
+describe("field validation of", () => {
   const TEXT = `{"apiVersion":"${GROUP}/v1","kind":"Widget","metadata":{"name":"a","zz":1,"aa":{"b":1,"b":2}},
     "extra":1,"spec":{"knownField":"1","knownField":"2","unknown":3,"unknown":4,"ports":[{"name":"p","x":1}]}}`;
   const PROBLEMS = [
@@ -83,7 +83,7 @@ describe("a creation", () => {
     "unknown field spec.unknown",
   ].map((problem) => problem.replace(/(\S+)$/, '"$1"'));
 
-  test("reports duplicate fields first, then unknown fields by name", async () => {
+  test("a creation reports duplicate fields before unknown fields, and by default sends a warning for each", async () => {
     await using api = await started();
     const headers = { "content-type": "application/json" };
     const strict = await api.call("POST", `${WIDGETS}?fieldValidation=Strict`, TEXT, { headers });
@@ -100,7 +100,7 @@ describe("a creation", () => {
     expect(warned.body.spec).toEqual({ knownField: "2", ports: [{ name: "p" }] });
   });
 
-  test("reports nothing with field validation Ignore", async () => {
+  test("a creation reports nothing with fieldValidation=Ignore", async () => {
     await using api = await started();
     const headers = { "content-type": "application/json" };
     const answer = await api.call("POST", `${WIDGETS}?fieldValidation=Ignore`, TEXT, { headers });
@@ -108,7 +108,7 @@ describe("a creation", () => {
     expect(answer.headers["warning"]).toBeUndefined();
   });
 
-  test("a patch is validated against the schema", async () => {
+  test("a patch reports unknown fields", async () => {
     await using api = await started();
     await api.create(WIDGETS, widget("a"));
     const strict = `${WIDGETS}/a?fieldValidation=Strict`;

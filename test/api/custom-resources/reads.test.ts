@@ -72,7 +72,7 @@ describe("a field selector", () => {
     ["spec.color=blue,spec.size=2", ["b"]],
     ["metadata.name=a", ["a"]],
     ["metadata.namespace=default,spec.color=red", ["a"]],
-  ])("%s is supported", async (selector, expected) => {
+  ])("%s selects %j", async (selector, expected) => {
     await using api = await started({ selectableFields: SELECTABLE });
     expect(names(await api.get(`${WIDGETS}?fieldSelector=${encodeURIComponent(selector)}`))).toEqual(expected);
   });

@@ -48,7 +48,7 @@ test("a server rejects creations while the CRD is being deleted through the othe
   for (const api of [one, other]) expect((await api.get(`${DEFINITIONS}/widgets.${GROUP}`)).status).toBe(404);
 });
 
-test("only one of the servers writes the conditions of a CRD", async () => {
+test("the conditions of a CRD are written once, although two servers watch it", async () => {
   await using servers = await two();
   const { one, other } = servers;
   const defined = await define(one);

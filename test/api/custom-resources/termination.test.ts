@@ -33,7 +33,7 @@ describe("a CRD that is being deleted", () => {
     expect((await api.get(TARGET)).status).toBe(404);
   });
 
-  test("sends the deletion of its objects and of itself to watches", async () => {
+  test("causes DELETED events for its objects and for itself", async () => {
     await using api = await startServer();
     await define(api);
     await api.create(WIDGETS, widget("a"));
@@ -47,7 +47,7 @@ describe("a CRD that is being deleted", () => {
     expect((await definitions.story()).at(-1)).toBe(`DELETED ${NAME}`);
   });
 
-  test("rejects new objects, but its objects can be read, changed and deleted", async () => {
+  test("rejects new objects, accepts changes of existing objects, and is discovered with its read and delete verbs only", async () => {
     await using api = await startServer();
     await define(api);
     await api.create(WIDGETS, HELD);

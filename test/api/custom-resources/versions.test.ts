@@ -73,7 +73,7 @@ describe("versions with different schemas", () => {
     expect((await api.get(`${V2}/a`)).body.spec).toEqual({ both: "b" });
   });
 
-  test("return the defaults and fields of the storage version", async () => {
+  test("apply only the defaults of the storage version, and return only fields that the requested version declares", async () => {
     await using api = await startServer();
     await define(api, definition([ONE, TWO]));
     await api.create(WIDGETS, widget("a", { spec: { both: "b" } }));
